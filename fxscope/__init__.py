@@ -1,0 +1,53 @@
+"""fxscope: which of my ops ran as which kernel, which were fused, why were these two not, and what did that cost?
+
+`record` runs a program and returns a `Recording`; `load` reads one back. Importing this package imports neither torch
+nor anything else that is slow: every public name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "record": "fxscope.capture",
+    "Recorder": "fxscope.capture",
+    "on_trace_ready": "fxscope.capture",
+    "load": "fxscope.store",
+    "read_trace": "fxscope.reading",
+    "Recording": "fxscope.model",
+    "FxscopeError": "fxscope.errors",
+    "CaptureError": "fxscope.errors",
+    "TraceError": "fxscope.errors",
+    "PassError": "fxscope.errors",
+    "RenderError": "fxscope.errors",
+}
+
+__all__ = [*sorted(_HOME), "__version__"]
+
+if TYPE_CHECKING:
+    from fxscope.capture import Recorder as Recorder
+    from fxscope.capture import on_trace_ready as on_trace_ready
+    from fxscope.capture import record as record
+    from fxscope.errors import CaptureError as CaptureError
+    from fxscope.errors import FxscopeError as FxscopeError
+    from fxscope.errors import PassError as PassError
+    from fxscope.errors import RenderError as RenderError
+    from fxscope.errors import TraceError as TraceError
+    from fxscope.model import Recording as Recording
+    from fxscope.reading import read_trace as read_trace
+    from fxscope.store import load as load
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'fxscope' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

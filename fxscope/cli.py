@@ -1,0 +1,82 @@
+"""The command line. Each verb is a module of `fxscope.commands`, imported when its verb is used.
+
+A verb module has `configure(parser)` and `run(arguments) -> int` (the exit code).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from fxscope import __version__
+from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VERBS: dict[str, str] = {
+    "demo": "the GeGLU MLP, eager and compiled, here and on a real H200",
+    "run": "run a script or a factory and record it",
+    "trace": "read a profiler trace that was recorded elsewhere",
+    "view": "show a recording in the terminal, as a picture, a page, Markdown or JSON",
+    "why": "why two ops were fused, or were not, and what that costs",
+    "code": "the output code, each line tied to its nodes and source lines",
+    "what-if": "record again with an Inductor switch changed, and compare",
+    "explain": "the story of a recording, each sentence with its evidence",
+    "dispatch": "what the dispatcher does with an op",
+    "kernel": "decode kernel names",
+    "diff": "compare two recordings",
+    "check": "hold recordings against a file of expectations",
+    "guess": "guess first, then look",
+    "sweep": "vary an input and find the crossover",
+    "open": "open a trace in Perfetto's UI",
+    "env": "versions, devices and hooks, for bug reports",
+}
+
+
+def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser; only the chosen verb's module is imported (all of them where `verb` is None)."""
+    parser = argparse.ArgumentParser(
+        prog="fxscope",
+        description="Which op ran as which kernel, what was fused, why not, and what it cost.",
+        epilog="`fxscope VERB --help` says more about one verb. Start with `fxscope demo`.",
+    )
+    parser.add_argument("--version", action="version", version=f"fxscope {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, summary in VERBS.items():
+        child = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if verb in (name, None):
+            module(name).configure(child)
+    return parser
+
+
+def module(verb: str):
+    """Import and return the module of a verb."""
+    return importlib.import_module(f"fxscope.commands.{verb.replace('-', '_')}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 2 for bad input, 3 where nothing was captured."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    verb = next((word for word in argv if not word.startswith("-")), "")
+    parser = build_parser(verb)
+    arguments = parser.parse_args(argv)
+    try:
+        return module(arguments.verb).run(arguments)
+    except FxscopeError as error:
+        print(f"fxscope {arguments.verb}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print(f"fxscope {arguments.verb}: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (`| head`) went away: that is its right. Python would complain once more at exit without this.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The errors a user can meet. Each message says what happened, where, and what to do about it.
+
+Only `fxscope.cli.main` catches `FxscopeError`; everything else lets it pass.
+"""
+
+
+class FxscopeError(Exception):
+    """A mistake or a limit that one clear line can explain.
+
+    Attributes:
+        exit_code: what the command line returns: 2 for bad input, 3 where no graph was captured.
+    """
+
+    exit_code = 2
+
+
+class CaptureError(FxscopeError):
+    """A program could not be recorded."""
+
+
+class NothingCapturedError(CaptureError):
+    """The program ran, but no graph and no op was captured."""
+
+    exit_code = 3
+
+
+class TraceError(FxscopeError):
+    """A trace, a compile log or a debug folder could not be read."""
+
+
+class PassError(FxscopeError):
+    """A pass met a recording it cannot work on."""
+
+
+class RenderError(FxscopeError):
+    """A picture, a page or a file could not be made."""

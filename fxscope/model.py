@@ -1,0 +1,554 @@
+"""The record: everything fxscope knows about one program, as frozen values.
+
+Capture fills in the facts, passes add conclusions, renderers show both. A value that is not known is `None`, never zero
+and never a guess. Items refer to each other by id, so a recording is a plain tree and its JSON form (`docs/schema.md`)
+is the same thing key for key.
+
+The types are `msgspec.Struct`s: frozen, slotted and keyword-only like a dataclass, and in addition they validate and
+encode themselves (`docs/decisions/0002-msgspec.md`). Change one with `replace(item, field=value)`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "EVIDENCE_BY_STRENGTH",
+    "Assumption",
+    "BufferAccess",
+    "CodeLines",
+    "Compile",
+    "Coverage",
+    "Decision",
+    "Environment",
+    "Gap",
+    "Graph",
+    "InputAssertion",
+    "KernelCall",
+    "KernelConfig",
+    "KernelStats",
+    "Launch",
+    "LaunchEvidence",
+    "Link",
+    "Memory",
+    "Node",
+    "Op",
+    "OpStats",
+    "Problem",
+    "Recording",
+    "Resources",
+    "Roof",
+    "Source",
+    "SourceText",
+    "Step",
+    "StepStats",
+    "Summary",
+    "TensorMeta",
+    "Timing",
+    "replace",
+    "weakest",
+]
+
+SCHEMA = "fxscope/1"
+
+Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad", "scheduler", "kernel_calls"]
+Direction = Literal["inference", "forward", "backward"]
+Kind = Literal["input", "view", "kernel", "fused", "folded", "eliminated", "host", "unknown"]
+Nature = Literal["view", "kernel", "composite", "host", "unknown"]
+Evidence = Literal[
+    "correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name"
+]
+EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = (
+    "correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name",
+)  # fmt: skip
+LaunchCategory = Literal["kernel", "gpu_memset", "gpu_memcpy", "cpu_kernel"]
+CallType = Literal[
+    "triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_template", "triton_foreach",
+    "triton_scan", "triton_other", "user_triton", "extern", "fallback", "cpp",
+]  # fmt: skip
+Verdict = Literal["fused", "rejected", "never_considered"]
+How = Literal[
+    "inlined", "vertical", "horizontal", "epilogue", "prologue", "template", "reduction", "foreach", "combo",
+    "mix_order", "nested_reduction", "folded",
+]  # fmt: skip
+Bound = Literal["memory", "compute", "launch"]
+Relation = Literal["lowered_to", "ran_in", "backward_of", "same_source"]
+
+
+def weakest(*evidence: Evidence | None) -> Evidence | None:
+    """Return the weakest evidence on a path, `None` where a link of the path is missing."""
+    if not evidence or None in evidence:
+        return None
+    return max(evidence, key=lambda item: EVIDENCE_BY_STRENGTH.index(item))  # type: ignore[arg-type]
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every type of the record."""
+
+
+class TensorMeta(Item, frozen=True, kw_only=True):
+    """A tensor's metadata. Symbolic sizes (dynamic shapes) are strings such as `"s0"`."""
+
+    shape: tuple[int | str, ...]
+    dtype: str | None = None  # "bfloat16", without the "torch." prefix
+    stride: tuple[int | str, ...] | None = None  # in elements
+    storage_offset: int | str | None = None  # in elements
+    device: str | None = None  # "cuda:0"
+
+
+class Source(Item, frozen=True, kw_only=True):
+    """A place in the user's program. `module` is the module path, such as `"mlp.up_proj"`."""
+
+    file: str | None = None
+    line: int | None = None
+    code: str | None = None
+    function: str | None = None
+    module: str | None = None
+    module_type: str | None = None  # "Linear"
+
+
+class Timing(Item, frozen=True, kw_only=True):
+    """Device time over every execution of one thing, in microseconds."""
+
+    count: int
+    total_us: float
+    mean_us: float
+    min_us: float
+    max_us: float
+
+
+class Node(Item, frozen=True, kw_only=True):
+    """One operation of a graph. The fields after `expected` are conclusions of passes."""
+
+    name: str  # unique in its graph
+    op: str  # fx's op ("placeholder", "call_function", "get_attr", …), or "dispatch" in an eager graph
+    target: str  # "aten.mul.Tensor"; eager: "aten::mul"
+    inputs: tuple[str, ...] = ()  # names of nodes in the same graph
+    outputs: tuple[TensorMeta, ...] = ()
+    arguments: str | None = None  # the call's arguments as printed
+    parent: str | None = None  # eager: the op that called this one
+    source: Source | None = None
+    from_node: tuple[str, ...] = ()  # names in the earlier graph, as torch recorded them
+    original_aten: str | None = None
+    sequence_number: int | None = None  # autograd's, equal in forward and backward
+    aliases: tuple[str, ...] | None = None  # inputs whose storage an output shares; () none; None not recorded
+    mutates: tuple[str, ...] = ()  # inputs written in place
+    dispatch_keys: tuple[str, ...] = ()
+    expected: Nature | None = None  # what static analysis (schema, strides) expects
+    nature: Nature | None = None  # what the op is; None for graph inputs
+    kind: Kind = "unknown"  # what became of it
+    reason: str | None = None  # how `kind` is known, in words
+    calls: tuple[str, ...] = ()  # ids of the kernel calls it ran in; several where it was recomputed
+    timing: Timing | None = None  # device time of the launches attributed to it alone
+
+
+class Graph(Item, frozen=True, kw_only=True):
+    """One level of the program; nodes in execution order.
+
+    Ids: `eager`, `0/0:pre_grad`, `0/0:inference` (AOT graph), `0/0:forward`, `0/0:backward`, `0/0:joint`,
+    `0/0:inference:post_grad`, `0/0:inference:scheduler`, `0/0:inference:kernel_calls`.
+    """
+
+    id: str
+    stage: Stage
+    compile_id: str | None = None
+    direction: Direction | None = None
+    nodes: tuple[Node, ...] = ()
+    outputs: tuple[str, ...] = ()  # names of the nodes that the graph returns
+    text: str | None = None  # the graph as torch printed it, where kept
+
+
+class BufferAccess(Item, frozen=True, kw_only=True):
+    """A buffer that a kernel call reads or writes. `bytes` is the traffic of one call."""
+
+    buffer: str
+    bytes: int | None = None
+    shape: tuple[int | str, ...] | None = None
+    stride: tuple[int | str, ...] | None = None
+    dtype: str | None = None
+    index: str | None = None  # the scheduler's index expression, where known
+
+
+class CodeLines(Item, frozen=True, kw_only=True):
+    """Line ranges (first, last; from 1) in the output code of the call's graph."""
+
+    kernel: tuple[int, int] | None = None
+    call: tuple[int, int] | None = None
+
+
+class KernelConfig(Item, frozen=True, kw_only=True):
+    """One launch configuration that was compiled for a kernel."""
+
+    kwargs: dict[str, int | str | bool] = {}
+    num_warps: int | None = None
+    num_stages: int | None = None
+    registers: int | None = None  # per thread
+    spill_bytes: int | None = None  # per thread
+    shared_bytes: int | None = None  # per block
+    occupancy: float | None = None  # theoretical, 0 to 1
+    chosen: bool | None = None
+
+
+class Resources(Item, frozen=True, kw_only=True):
+    """What a kernel takes of a multiprocessor, and who decided it."""
+
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+    occupancy: float | None = None
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
+    chosen_by: str | None = None  # "heuristic", "autotuner", "author"
+    configs: tuple[KernelConfig, ...] = ()
+
+
+class Roof(Item, frozen=True, kw_only=True):
+    """A kernel call against the device's limits."""
+
+    bound: Bound | None = None
+    bytes_per_second: float | None = None
+    flops_per_second: float | None = None
+    share: float | None = None  # of the nearer roof, 0 to 1
+    floor_us: float | None = None  # no version of this work runs faster
+    basis: str | None = None  # which limits were used and where they come from
+
+
+class KernelCall(Item, frozen=True, kw_only=True):
+    """One call site in a generated wrapper. Id: `0/0:inference:3` is the third call of that wrapper."""
+
+    id: str
+    graph: str  # id of the post-grad graph
+    handle: str  # "triton_poi_fused_gelu_mul_0:3", torch's debug handle; name:position where torch gave none
+    kernel: str
+    type: CallType
+    nodes: tuple[str, ...] = ()  # ran in this call, in order
+    folded: tuple[str, ...] = ()  # became an argument (strides) of this call
+    named_only: tuple[str, ...] = ()  # in the kernel's name or origins, but run elsewhere
+    nodes_evidence: Evidence | None = None
+    scheduler_nodes: tuple[str, ...] = ()
+    reads: tuple[BufferAccess, ...] | None = None
+    writes: tuple[BufferAccess, ...] | None = None
+    bytes_read: int | None = None
+    bytes_written: int | None = None
+    flops: int | None = None
+    device: str | None = None
+    code: CodeLines = CodeLines()
+    sources: tuple[Source, ...] = ()
+    resources: Resources | None = None
+    estimated_us: float | None = None  # from bytes and flops at the target's measured rates
+    timing: Timing | None = None
+    roof: Roof | None = None
+
+
+class LaunchEvidence(Item, frozen=True, kw_only=True):
+    """How each link of a launch is known; `None` where there is no link."""
+
+    op: Evidence | None = None
+    call: Evidence | None = None
+    nodes: Evidence | None = None
+
+
+class Launch(Item, frozen=True, kw_only=True):
+    """One execution on a device. Times are int64 nanoseconds relative to the recording's `base_time_ns`."""
+
+    id: int
+    name: str
+    category: LaunchCategory
+    step: int = 0
+    invocation: int | None = None  # which execution of the compiled graph within the step
+    start_ns: int
+    duration_ns: int
+    stream: int | None = None
+    device: int | None = None
+    correlation: int | None = None
+    external_id: int | None = None
+    op: str | None = None
+    op_id: int | None = None  # id in `ops`
+    chain: tuple[str, ...] = ()  # names from the outermost annotation down to the op
+    runtime: tuple[str, ...] = ()  # runtime/driver calls of the op that issued it
+    launched_ns: int | None = None  # start of the runtime call that launched it
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
+    registers: int | None = None
+    shared_bytes: int | None = None
+    occupancy: float | None = None  # 0 to 1, as the profiler estimates it
+    bytes: int | None = None  # memcpy and memset
+    call: str | None = None
+    nodes: tuple[str, ...] = ()
+    graph: str | None = None  # the graph that `nodes` are in
+    evidence: LaunchEvidence = LaunchEvidence()
+    decoded: dict[str, Any] | None = None  # see kernel_names.decode
+
+
+class Op(Item, frozen=True, kw_only=True):
+    """A CPU event of a kept step: an op, an annotation, or a runtime call."""
+
+    id: int
+    name: str
+    category: str  # "cpu_op", "user_annotation", "runtime", "python"
+    step: int = 0
+    thread: int | None = None
+    start_ns: int
+    duration_ns: int
+    parent: int | None = None
+    shapes: tuple[Any, ...] | None = None
+    strides: tuple[Any, ...] | None = None
+    dtypes: tuple[str, ...] | None = None
+    concrete_inputs: tuple[str, ...] | None = None
+    external_id: int | None = None
+    correlation: int | None = None
+    sequence_number: int | None = None
+    config: dict[str, Any] | None = None  # a Triton launch's kernel_file, kernel_kwargs, num_warps, …
+    source: Source | None = None
+    graph: str | None = None
+    node: str | None = None
+
+
+class Link(Item, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """From one item to another; each end is (graph id, node name) or ("calls", call id)."""
+
+    from_: tuple[str, str]
+    to: tuple[str, str]
+    relation: Relation
+    evidence: Evidence
+
+
+class Decision(Item, frozen=True, kw_only=True):
+    """What became of one pair that could have been fused, and what keeping it apart costs."""
+
+    graph: str
+    a: tuple[str, ...]  # nodes
+    b: tuple[str, ...]
+    a_call: str | None = None
+    b_call: str | None = None
+    other_graph: str | None = None  # b's graph, where it is another one
+    verdict: Verdict | None = None  # None, with a reason, when files cannot tell
+    how: How | None = None
+    reason: str
+    raw_reason: str | None = None  # Inductor's own words
+    hint: str | None = None
+    config: str | None = None  # the switch or limit the reason or hint is about
+    shared_buffers: tuple[str, ...] = ()
+    saved_bytes: int | None = None
+    saved_us: float | None = None  # a lower bound
+    evidence: Evidence | None = None
+
+
+class InputAssertion(Item, frozen=True, kw_only=True):
+    """A size and stride that compiled code asserts of one input."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    stride: tuple[int | str, ...]
+
+
+class Compile(Item, frozen=True, kw_only=True):
+    """One compilation of one frame."""
+
+    compile_id: str
+    source: Source | None = None
+    guards: tuple[str, ...] = ()
+    recompile_reason: str | None = None  # the guard that failed, as Dynamo says it
+    break_reason: str | None = None  # why the graph ended here
+    break_source: Source | None = None
+    cache: Literal["miss", "hit", "bypassed"] | None = None
+    cudagraphs: bool | None = None
+    dynamic: bool | None = None
+    duration_us: float | None = None
+    assertions: tuple[InputAssertion, ...] = ()
+    config: dict[str, Any] = {}  # Inductor's switches that differ from their default
+
+
+class SourceText(Item, frozen=True, kw_only=True):
+    """A text that other items point into."""
+
+    id: str  # "0/0:inference:output_code", or the file's path for the user's code
+    kind: Literal["output_code", "user", "ptx", "sass", "triton"]
+    file: str | None = None
+    text: str
+    graph: str | None = None
+
+
+class Step(Item, frozen=True, kw_only=True):
+    """An active profiler step (`ProfilerStep#N`); `index` counts from 0."""
+
+    index: int
+    name: str
+    start_ns: int
+    duration_ns: int
+
+
+class OpStats(Item, frozen=True, kw_only=True):
+    """One line of the op table, comparable with torch.profiler's `key_averages()`."""
+
+    name: str
+    count: int
+    cpu_total_us: float
+    cpu_self_us: float
+    device_total_us: float
+    device_self_us: float
+    num_launches: int = 0
+
+
+class KernelStats(Item, frozen=True, kw_only=True):
+    """One line of the kernel table."""
+
+    name: str
+    category: LaunchCategory
+    count: int
+    total_us: float
+    mean_us: float
+    min_us: float
+    max_us: float
+    share: float  # of all device time, 0 to 1
+
+
+class StepStats(Item, frozen=True, kw_only=True):
+    """One step in numbers."""
+
+    step: int
+    name: str
+    wall_us: float
+    device_busy_us: float
+    device_idle_us: float
+    num_launches: int
+    num_syncs: int = 0
+    launch_cpu_us: float | None = None  # CPU time inside runtime calls that launched work
+
+
+class Gap(Item, frozen=True, kw_only=True):
+    """A time in which no stream of a device ran anything."""
+
+    device: int | None
+    start_ns: int
+    duration_ns: int
+    step: int | None = None
+    before: str | None = None  # kernel that ended
+    after: str | None = None  # kernel that started
+    during: str | None = None  # what the CPU was doing
+
+
+class Summary(Item, frozen=True, kw_only=True):
+    """What a trace says by itself, over the kept steps."""
+
+    ops: tuple[OpStats, ...] = ()
+    kernels: tuple[KernelStats, ...] = ()
+    steps: tuple[StepStats, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    syncs: tuple[OpStats, ...] = ()
+    copies: tuple[KernelStats, ...] = ()
+    bound: Literal["cpu", "gpu"] | None = None
+    verdict: str | None = None  # the bound in words, with the numbers
+    num_events: int | None = None
+
+
+class Memory(Item, frozen=True, kw_only=True):
+    """Device memory of the recorded run, in bytes."""
+
+    peak_bytes: int | None = None
+    start_bytes: int | None = None
+    device: str | None = None
+
+
+class Coverage(Item, frozen=True, kw_only=True):
+    """How many device events (kernels, memsets, memcpys) were attributed, over all kept steps."""
+
+    device_events: int
+    to_op: int
+    to_call: int | None
+    to_node: int | None
+    unattributed: int
+
+
+class Assumption(Item, frozen=True, kw_only=True):
+    """Something taken as given because it could not be observed."""
+
+    subject: str  # "sdpa backend"
+    assumed: str
+    because: str
+
+
+class Problem(Item, frozen=True, kw_only=True):
+    """Something that went wrong or disagrees, and what to do about it."""
+
+    where: str  # the part of fxscope, the file or the node
+    message: str
+    remedy: str | None = None
+
+
+class Environment(Item, frozen=True, kw_only=True):
+    """Where the recording was made."""
+
+    fxscope: str | None = None
+    torch: str | None = None
+    triton: str | None = None
+    python: str | None = None
+    platform: str | None = None
+    device: str | None = None  # "NVIDIA H200"; the CPU's name on a CPU run
+    device_properties: dict[str, Any] | None = None
+    cuda: str | None = None
+    target: str | None = None  # name of the pretended GPU
+
+
+class Recording(Item, frozen=True, kw_only=True):
+    """One program, recorded. Load one with `fxscope.load`, make one with `fxscope.record`."""
+
+    schema: str = SCHEMA
+    title: str | None = None
+    environment: Environment = Environment()
+    graphs: tuple[Graph, ...] = ()
+    calls: tuple[KernelCall, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    ops: tuple[Op, ...] = ()
+    links: tuple[Link, ...] = ()
+    sources: tuple[SourceText, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    compiles: tuple[Compile, ...] = ()
+    steps: tuple[Step, ...] = ()
+    summary: Summary | None = None
+    memory: Memory | None = None
+    base_time_ns: int | None = None
+    coverage: Coverage | None = None
+    assumptions: tuple[Assumption, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    history: tuple[str, ...] = ()  # passes that ran
+
+    def graph(self, graph_id: str) -> Graph:
+        """Return the graph with this id. Raises KeyError naming the ids there are."""
+        for graph in self.graphs:
+            if graph.id == graph_id:
+                return graph
+        raise KeyError(f"no graph {graph_id!r}; there are {', '.join(g.id for g in self.graphs) or 'none'}")
+
+    def to_json(self) -> str:
+        """Return the recording as JSON (`docs/schema.md`)."""
+        return msgspec.json.encode(self).decode()
+
+    # The three below are conveniences for people; they look upwards in the layering, so they import when called.
+
+    def save(self, path: str | Path, *, format: str | None = None, force: bool = False) -> Path:
+        """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .dot, .md, .html.
+
+        Raises:
+            RenderError: the format is unknown, or the file exists and `force` is false.
+        """
+        from fxscope.render import save
+
+        return save(self, path, format=format, force=force)
+
+    def show(self) -> None:
+        """Print the recording to the terminal."""
+        from fxscope.render import show
+
+        show(self)
+
+    def _repr_html_(self) -> str:
+        from fxscope.render import notebook
+
+        return notebook(self)

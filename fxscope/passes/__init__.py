@@ -1,0 +1,63 @@
+"""Conclusions. A pass is a pure function `(Recording, *, options) -> Recording`; `PASSES` is the pipeline in its order.
+
+Add one: write `passes/NAME.py` with a function whose docstring's first line is its contract, and add a line to `PASSES`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.errors import PassError
+from fxscope.model import Recording, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def _pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
+    from fxscope.passes import attribute, classify, cost, fusion, provenance
+
+    return {
+        "provenance": provenance.provenance,
+        "attribute": attribute.attribute,
+        "classify": classify.classify,
+        "fusion": fusion.fusion,
+        "cost": cost.cost,
+    }
+
+
+def run(recording: Recording) -> Recording:
+    """Run the whole pipeline, verifying before and after each pass. Running it twice gives the same as once."""
+    for name, function in _pipeline().items():
+        verify(recording, before=name)
+        recording = function(recording)
+        if name not in recording.history:
+            recording = replace(recording, history=(*recording.history, name))
+    verify(recording, before="the end")
+    return recording
+
+
+def verify(recording: Recording, *, before: str = "use") -> None:
+    """Raise PassError if ids repeat or an item points at one that is not there."""
+    graphs = {graph.id: {node.name for node in graph.nodes} for graph in recording.graphs}
+    calls = {call.id for call in recording.calls}
+    if len(graphs) != len(recording.graphs):
+        raise PassError(f"before {before}: two graphs have the same id")
+    if len(calls) != len(recording.calls):
+        raise PassError(f"before {before}: two kernel calls have the same id")
+    for graph in recording.graphs:
+        names = graphs[graph.id]
+        if len(names) != len(graph.nodes):
+            raise PassError(f"before {before}: two nodes of {graph.id} have the same name")
+        for node in graph.nodes:
+            for name in node.inputs:
+                if name not in names:
+                    raise PassError(f"before {before}: {graph.id}: {node.name} takes {name}, which is not in the graph")
+    for call in recording.calls:
+        if call.graph in graphs:
+            missing = [name for name in call.nodes if name not in graphs[call.graph]]
+            if missing:
+                raise PassError(f"before {before}: call {call.id} ran {missing[0]}, which is not in {call.graph}")
+    for launch in recording.launches:
+        if launch.call is not None and launch.call not in calls:
+            raise PassError(f"before {before}: launch {launch.id} belongs to call {launch.call}, which is not there")

@@ -1,0 +1,92 @@
+"""Outputs. A renderer is a pure function `(Recording, **its own options) -> str`; `RENDERERS` maps a format to one.
+
+Add one: write `render/NAME.py`, and add a line to `RENDERERS` (and to `SUFFIXES`, where files of it have a suffix).
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxscope import store
+from fxscope.errors import RenderError
+
+if TYPE_CHECKING:
+    from fxscope.model import Recording
+
+# Format → "module:function", loaded when asked for: rich and the page's assets are not free to import.
+RENDERERS: dict[str, str] = {
+    "terminal": "fxscope.render.terminal:render",
+    "dot": "fxscope.render.dot:render",
+    "svg": "fxscope.render.svg:render",
+    "html": "fxscope.render.html:render",
+    "md": "fxscope.render.markdown:render",
+    "json": "fxscope.render.json:render",
+    "fxscope": "fxscope.store:encode",
+}
+SUFFIXES = {
+    ".txt": "terminal", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".html": "html", ".htm": "html", ".md": "md",
+    ".json": "json", ".fxscope": "fxscope",
+}  # fmt: skip
+ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
+
+
+def format_of(path: str | Path | None, format: str | None = None) -> str:
+    """Return the format that `format` or the path's suffix names. Raises RenderError for an unknown one."""
+    if format is not None:
+        name = ALIASES.get(format, format)
+        if name not in RENDERERS:
+            raise RenderError(f"there is no format {format!r}. Choose one of {', '.join(RENDERERS)}.")
+        return name
+    suffix = Path(path or "").suffix.lower()
+    if suffix not in SUFFIXES:
+        raise RenderError(
+            f"{path}: the suffix {suffix or '(none)'} names no format. Use one of {' '.join(SUFFIXES)}, or --format."
+        )
+    return SUFFIXES[suffix]
+
+
+def check_target(path: str | Path | None, *, format: str | None = None, force: bool = False) -> None:
+    """Raise RenderError if writing to this path would fail for a reason that can be known now."""
+    format_of(path, format)
+    if path is None:
+        return
+    path = Path(path)
+    if path.is_dir():
+        raise RenderError(f"{path} is a folder: give a file name.")
+    if path.exists() and not force:
+        raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.")
+
+
+def render(recording: Recording, format: str, **options: Any) -> str | bytes:
+    """Render in one format. Options that the renderer does not have are a RenderError."""
+    module, function = RENDERERS[format_of(None, format)].split(":")
+    try:
+        return getattr(importlib.import_module(module), function)(recording, **options)
+    except TypeError as error:
+        if "unexpected keyword argument" in str(error) and "()" in str(error):
+            raise RenderError(f"format {format!r}: {error}.") from None
+        raise
+
+
+def save(
+    recording: Recording, path: str | Path, *, format: str | None = None, force: bool = False, **options: Any
+) -> Path:
+    """Render and write one file; see `Recording.save`."""
+    check_target(path, format=format, force=force)
+    return store.write(path, render(recording, format_of(path, format), **options), force=force)
+
+
+def show(recording: Recording) -> None:
+    """Print the recording to the terminal."""
+    from fxscope.render import terminal
+
+    terminal.show(recording)
+
+
+def notebook(recording: Recording) -> str:
+    """Return the HTML that a notebook displays for a recording."""
+    from fxscope.render import html
+
+    return html.notebook(recording)
