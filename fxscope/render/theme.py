@@ -1,0 +1,139 @@
+"""Colour, glyph and label of everything that has a kind: here and nowhere else.
+
+The fills and strokes are told apart by people with any of the common colour-vision deficiencies (they differ in
+lightness and every kind has its own glyph and border as well). Colours have six digits: Graphviz reads "#eef" as black.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from fxscope.model import CallType, Kind, Verdict
+
+
+class Style(NamedTuple):
+    """How one kind looks: in a picture (light and dark) and in the terminal (a rich style)."""
+
+    label: str
+    glyph: str
+    meaning: str
+    fill: str
+    stroke: str
+    dark_fill: str
+    dark_stroke: str
+    border: str  # Graphviz and CSS know "solid", "dashed" and "dotted"
+    terminal: str
+
+
+KINDS: dict[Kind, Style] = {
+    "kernel": Style(
+        "kernel", "■", "launched work of its own", "#fce4c4", "#b45f06", "#4a3313", "#f2a65a", "solid", "bold yellow"
+    ),
+    "fused": Style(
+        "fused", "◆", "runs inside a kernel with others", "#d3e5fa", "#1b5fae", "#16314f", "#6fb1f5", "solid", "bold cyan"
+    ),
+    "view": Style(
+        "view", "·", "new metadata, same storage: launches nothing",
+        "#f4f5f7", "#7d8794", "#23272e", "#8b95a3", "dashed", "dim",
+    ),
+    "folded": Style(
+        "folded", "↪", "became strides or an argument of another call",
+        "#ebe2f6", "#7646ad", "#33244a", "#b794e6", "dashed", "magenta",
+    ),
+    "input": Style(
+        "input", "▷", "graph input or parameter", "#e9ecf0", "#5b6675", "#2a3038", "#9aa6b5", "solid", "default"
+    ),
+    "host": Style("host", "○", "work on the CPU, a sync, a copy", "#dcefd9", "#3d7a33", "#1f3a1b", "#84c779", "solid", "green"),
+    "eliminated": Style(
+        "eliminated", "∅", "gone before code generation", "#ffffff", "#9aa3ad", "#181b20", "#6c7683", "dotted", "dim strike"
+    ),
+    "unknown": Style(
+        "unknown", "?", "not determined", "#ffffff", "#c0262c", "#181b20", "#f07178", "dotted", "red"
+    ),
+}  # fmt: skip
+
+CALLS: dict[CallType, str] = {
+    "triton_pointwise": "Triton pointwise",
+    "triton_reduction": "Triton reduction",
+    "triton_persistent_reduction": "Triton persistent reduction",
+    "triton_template": "Triton template",
+    "triton_foreach": "Triton foreach",
+    "triton_scan": "Triton scan",
+    "triton_other": "Triton",
+    "user_triton": "user's Triton",
+    "extern": "extern",
+    "fallback": "fallback",
+    "cpp": "C++",
+}
+EXTERN_CALLS = frozenset({"extern", "fallback"})
+
+VERDICTS: dict[Verdict | None, tuple[str, str]] = {
+    "fused": ("✓", "green"),
+    "rejected": ("✗", "red"),
+    "never_considered": ("–", "yellow"),
+    None: ("?", "dim"),
+}
+
+# Unfused neighbours: the one colour that says "this costs you".
+COST = "#c8102e"
+COST_DARK = "#ff6b6b"
+TEXT, TEXT_DARK = "#1c2430", "#e6e9ee"
+MUTED, MUTED_DARK = "#5d6875", "#9aa5b3"
+PAPER, PAPER_DARK = "#ffffff", "#12151a"
+EDGE, EDGE_DARK = "#8a94a1", "#5d6875"
+FONT = "Helvetica,Arial,sans-serif"
+MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
+
+
+def microseconds(value: float | None) -> str:
+    """Format a duration: "0.74 µs", "56.0 µs", "1.43 ms"; "–" where it is not known."""
+    if value is None:
+        return "–"
+    if value >= 1e6:
+        return f"{value / 1e6:.2f} s"
+    if value >= 1e3:
+        return f"{value / 1e3:.2f} ms"
+    return f"{value:.2f} µs" if value < 10 else f"{value:.1f} µs"
+
+
+def num_bytes(value: float | None) -> str:
+    """Format a size in SI units: "50.3 MB"; "–" where it is not known."""
+    if value is None:
+        return "–"
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:.1f} {unit}"
+    return f"{value:.0f} B"
+
+
+def rate(value: float | None, unit: str = "B/s") -> str:
+    """Format a rate: "2.70 TB/s"; "–" where it is not known."""
+    if value is None:
+        return "–"
+    for prefix, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if value >= size:
+            return f"{value / size:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def percent(value: float | None) -> str:
+    """Format a share: "63 %"; "–" where it is not known."""
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+_SHORT_DTYPES = {
+    "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64", "int64": "i64", "int32": "i32",
+    "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8", "complex64": "c64", "complex128": "c128",
+    "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
+}  # fmt: skip
+
+
+def dtype(name: str | None) -> str:
+    """Shorten a dtype the way FX prints it: "bf16"."""
+    return "?" if name is None else _SHORT_DTYPES.get(name, name)
+
+
+def tensor(shape: tuple[int | str, ...] | None, dtype_name: str | None) -> str:
+    """Format a tensor the way FX prints it: "bf16[64,128,3072]"."""
+    return f"{dtype(dtype_name)}[{','.join(map(str, shape or ()))}]"
