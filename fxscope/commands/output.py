@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
@@ -35,11 +35,12 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         check_target(None, format=arguments.format)
 
 
-def emit(recording: Recording, arguments: argparse.Namespace) -> None:
+def emit(recording: Recording, arguments: argparse.Namespace, **options: Any) -> None:
     """Write the recording where the options say; without -o, to stdout, and nothing else goes there."""
     from fxscope.render import render, save, show
 
-    options = {"stage": arguments.stage} if getattr(arguments, "stage", None) else {}
+    if getattr(arguments, "stage", None):
+        options["stage"] = arguments.stage
     if arguments.output:
         for name in arguments.output:
             path = save(recording, Path(name), format=arguments.format, force=arguments.force, **options)

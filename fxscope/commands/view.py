@@ -1,0 +1,58 @@
+"""`fxscope view FILE…`: show recordings in the terminal, or write a picture, a page, Markdown or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxscope.commands import output
+
+if TYPE_CHECKING:
+    import argparse
+
+    from fxscope.model import Recording
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `view`."""
+    parser.add_argument("recordings", nargs="+", metavar="RECORDING", help="a .fxscope or .json file; several for one page")
+    output.add_output_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Load, check where the output goes, and show."""
+    from fxscope.store import load
+
+    output.check_outputs(arguments)
+    recordings = [titled(load(name), name) for name in arguments.recordings]
+    if len(recordings) == 1:
+        output.emit(recordings[0], arguments)
+    else:
+        view_several(recordings, arguments)
+    return 0
+
+
+def titled(recording: Recording, name: str) -> Recording:
+    """Return the recording with a title, its file's name where it has none."""
+    from fxscope.model import replace
+
+    return recording if recording.title else replace(recording, title=Path(name).stem)
+
+
+def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> None:
+    """Write one page that compares the recordings, or show them one after the other in the terminal."""
+    from fxscope.errors import RenderError
+    from fxscope.render import format_of, show
+
+    formats = {format_of(name, arguments.format) for name in arguments.output or ()}
+    if not arguments.output and arguments.format in (None, "terminal"):
+        for recording in recordings:
+            show(recording)
+        return
+    if formats - {"html"} or not (formats or arguments.format == "html"):
+        raise RenderError("several recordings go into one .html page: use -o report.html, or view them one by one.")
+    from fxscope.passes import compare
+
+    comparison = [compare.compare(recordings[0], other) for other in recordings[1:]]
+    options = {"others": tuple(recordings[1:]), "comparison": tuple(comparison)}
+    output.emit(recordings[0], arguments, **options)
