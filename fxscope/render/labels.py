@@ -1,0 +1,115 @@
+"""Short words for long things, shared by the renderers: what ran in a call, a kernel's name at some width."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fxscope.model import Coverage, Graph, KernelCall, Launch, Node, Recording
+
+
+def short_target(target: str) -> str:
+    """Return the op without namespace and overload: "aten.mul.Tensor" → "mul", "aten::addmm" → "addmm"."""
+    name = target.removeprefix("torch.ops.")
+    if "::" in name:
+        return name.split("::", 1)[1].split(".")[0]
+    parts = name.split(".")
+    if len(parts) >= 2 and parts[0] in ("aten", "prims", "inductor", "_inductor_test", "rngprims", "quantized"):
+        return parts[1]
+    return parts[-1] if len(parts) <= 2 else parts[-2] if parts[-1] in ("default", "Tensor", "Scalar") else parts[-1]
+
+
+def op_of(node: Node) -> str:
+    """Return the op the user wrote, as far as torch recorded it, else the node's own."""
+    return short_target(node.original_aten or node.target)
+
+
+def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
+    """Return the user's ops that ran in a call, in order, views left out unless there is nothing else."""
+    found = [nodes[name] for name in call.nodes if name in nodes]
+    working = [node for node in found if node.nature != "view"] or found
+    return list(dict.fromkeys(op_of(node) for node in working)) or [short_target(call.kernel)]
+
+
+def nodes_by_graph(recording: Recording) -> dict[str, dict[str, Node]]:
+    """Return graph id → node name → node."""
+    return {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
+
+
+def launches_by_node(recording: Recording, graph: Graph) -> dict[str, list[Launch]]:
+    """Return node name → the launches attributed to it, for one graph."""
+    found: dict[str, list[Launch]] = {}
+    for launch in recording.launches:
+        if launch.graph == graph.id:
+            for name in launch.nodes:
+                found.setdefault(name, []).append(launch)
+    return found
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut in the middle: the head of a kernel's name says its family, the tail tells two of a family apart."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+_TEMPLATE = re.compile(
+    r"^(?:void |std::enable_if<.*?>::type )?(?:at::native::|\(anonymous namespace\)::|cub::\S*?::)*([\w:]+)<"
+)
+
+
+def kernel_name(name: str, width: int | None = None) -> str:
+    """Return a readable kernel name: a C++ template instance without its arguments, cut to a width."""
+    found = _TEMPLATE.match(name)
+    if found:
+        functor = re.search(r"(\w+?)(?:Functor|_kernel_cuda|_kernel_impl|OpImpl|_kernel)\b(?!<)", name[found.end() :])
+        name = found[1].split("::")[-1] + (f"<…{functor[1]}…>" if functor else "<…>")
+    return name if width is None else shorten(name, width)
+
+
+def coverage_line(coverage: Coverage | None) -> str:
+    """Return the one line that says how much of what ran was attributed."""
+    if coverage is None:
+        return "no device events: nothing was run, only planned"
+    total = coverage.device_events
+    parts = [f"{coverage.to_op} of {total} device events → ops"]
+    if coverage.to_call is not None:
+        parts.append(f"{coverage.to_call} → kernel calls")
+    if coverage.to_node is not None:
+        parts.append(f"{coverage.to_node} → nodes")
+    if coverage.unattributed:
+        parts.append(f"{coverage.unattributed} unattributed")
+    return ", ".join(parts)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return "1 kernel", "2 kernels"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def default_stage(recording: Recording) -> str | None:
+    """Return the stage to draw when none is asked for: post-grad where something was compiled, else eager."""
+    stages = [graph.stage for graph in recording.graphs]
+    return next(
+        (s for s in ("post_grad", "eager", "forward", "pre_grad") if s in stages), stages[0] if stages else None
+    )
+
+
+def graphs_of(recording: Recording, stage: str | None) -> list[Graph]:
+    """Return the graphs of a stage, or the one with that id.
+
+    Raises:
+        RenderError: there is no such stage or graph; the message lists those there are.
+    """
+    from fxscope.errors import RenderError
+
+    wanted = stage or default_stage(recording)
+    found = [graph for graph in recording.graphs if wanted in (graph.stage, graph.id)]
+    if not found and recording.graphs:
+        stages: Iterable[str] = dict.fromkeys(graph.stage for graph in recording.graphs)
+        raise RenderError(f"the recording has no stage {stage!r}. It has {', '.join(stages)}.")
+    return found

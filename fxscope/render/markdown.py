@@ -1,0 +1,187 @@
+"""The recording as Markdown for a GitHub comment: tables, and the kernel calls as a Mermaid graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.render import labels, theme
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fxscope.model import Graph, KernelCall, Recording
+    from fxscope.model import Node as GraphNode
+
+MAX_ROWS = 40
+MAX_MERMAID = 80  # GitHub refuses large Mermaid graphs
+
+
+def render(recording: Recording, *, stage: str | None = None) -> str:
+    """Return Markdown; `stage` narrows the tables to one graph or stage."""
+    parts = [f"## {text(recording.title or 'recording')}", "", where(recording), ""]
+    graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
+    for graph in graphs:
+        calls = [call for call in recording.calls if call.graph == graph.id]
+        if calls:
+            nodes = {node.name: node for node in graph.nodes}
+            parts += [f"### {text(graph.id)}", "", *mermaid(calls, nodes), "", *call_table(calls, nodes), ""]
+        elif graph.stage == "eager":
+            parts += ["### Eager dispatch chain", "", *chain(recording, graph), ""]
+    if not recording.calls and recording.summary and recording.summary.kernels:
+        parts += ["### Kernels", "", *kernel_table(recording), ""]
+    parts += costs(recording)
+    parts.append(f"**Coverage:** {labels.coverage_line(recording.coverage)}")
+    for heading, lines in (
+        ("Assumed, not observed", [f"{a.subject}: {a.assumed} ({a.because})" for a in recording.assumptions]),
+        ("Problems", [f"{p.where}: {p.message} {p.remedy or ''}".rstrip() for p in recording.problems]),
+    ):
+        if lines:
+            parts += ["", f"**{heading}:**", "", *(f"- {text(line)}" for line in lines)]
+    return "\n".join(parts) + "\n"
+
+
+def where(recording: Recording) -> str:
+    """Return the environment in one line."""
+    environment = recording.environment
+    place = f"planned for {environment.target}" if environment.target else environment.device
+    parts = [
+        place,
+        environment.torch and f"torch {environment.torch}",
+        environment.triton and f"triton {environment.triton}",
+    ]
+    return text(" · ".join(part for part in parts if part))
+
+
+def mermaid(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
+    """Return the kernel calls as a Mermaid flowchart; an edge is a buffer that one writes and another reads."""
+    if len(calls) > MAX_MERMAID:
+        return [f"*{len(calls)} kernel calls: too many for a Mermaid graph.*"]
+    lines = ["```mermaid", "flowchart TD"]
+    for position, call in enumerate(calls):
+        extern = call.type in theme.EXTERN_CALLS
+        time = f"<br/>{theme.microseconds(call.timing.mean_us)}" if call.timing else ""
+        ops = " · ".join(labels.ops_of(call, nodes))
+        label = f"{mermaid_text(labels.shorten(call.handle, 60))}<br/>{mermaid_text(labels.shorten(ops, 60))}{time}"
+        lines.append(f'  k{position}["{label}"]:::{"kernel" if extern else "fused"}')
+    for a, b, nbytes in call_edges(calls, nodes):
+        lines.append(f"  k{a} -->|{theme.num_bytes(nbytes)}| k{b}" if nbytes is not None else f"  k{a} --> k{b}")
+    for name in ("kernel", "fused"):
+        style = theme.KINDS[name]
+        lines.append(f"  classDef {name} fill:{style.fill},stroke:{style.stroke},color:{theme.TEXT}")
+    return [*lines, "```"]
+
+
+def call_edges(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[tuple[int, int, int | None]]:
+    """Return (writer, reader, bytes) between calls, by buffers where they are known, else by the nodes' data flow."""
+    edges: dict[tuple[int, int], int | None] = {}
+    writer: dict[str, int] = {}
+    home = {name: position for position, call in enumerate(calls) for name in call.nodes}
+    for position, call in enumerate(calls):
+        for access in call.reads or ():
+            if writer.get(access.buffer, position) != position:
+                edges[writer[access.buffer], position] = access.bytes
+        for access in call.writes or ():
+            writer[access.buffer] = position
+    if not writer:
+        for position, call in enumerate(calls):
+            for source in reached(call.nodes, nodes, home, position):
+                edges[source, position] = None
+    return [(a, b, nbytes) for (a, b), nbytes in sorted(edges.items())]
+
+
+def reached(names: Iterable[str], nodes: dict[str, GraphNode], home: dict[str, int], here: int) -> set[int]:
+    """Return the calls whose results flow into these nodes, looking through nodes that no call ran."""
+    found: set[int] = set()
+    seen: set[str] = set()
+    stack = [source for name in names if name in nodes for source in nodes[name].inputs]
+    while stack:
+        name = stack.pop()
+        if name in seen or name not in nodes:
+            continue
+        seen.add(name)
+        if home.get(name, here) != here:
+            found.add(home[name])
+        elif name not in home:
+            stack += nodes[name].inputs
+    return found
+
+
+def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
+    """Return the table of kernel calls."""
+    lines = ["| # | kernel | type | ops that ran in it | mean | bytes | roof |", "|--:|---|---|---|--:|--:|--:|"]
+    for call in calls[:MAX_ROWS]:
+        known = call.bytes_read is not None or call.bytes_written is not None
+        nbytes = (call.bytes_read or 0) + (call.bytes_written or 0) if known else None
+        mean = call.timing.mean_us if call.timing else None
+        cells = [
+            call.id.rsplit(":", 1)[-1], code(call.kernel), theme.CALLS[call.type],
+            text(" · ".join(labels.ops_of(call, nodes))), theme.microseconds(mean), theme.num_bytes(nbytes),
+            theme.percent(call.roof.share if call.roof else None),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    if len(calls) > MAX_ROWS:
+        lines.append(f"\n… {len(calls) - MAX_ROWS} more calls")
+    return lines
+
+
+def kernel_table(recording: Recording) -> list[str]:
+    """Return the kernels of a trace, dearest first."""
+    assert recording.summary is not None
+    lines = ["| kernel | calls | total | mean | share |", "|---|--:|--:|--:|--:|"]
+    for item in sorted(recording.summary.kernels, key=lambda item: -item.total_us)[:MAX_ROWS]:
+        times = f"{theme.microseconds(item.total_us)} | {theme.microseconds(item.mean_us)}"
+        lines.append(
+            f"| {code(labels.kernel_name(item.name, 70))} | {item.count} | {times} | {theme.percent(item.share)} |"
+        )
+    return lines
+
+
+def chain(recording: Recording, graph: Graph) -> list[str]:
+    """Return the dispatch chain as a nested list in a code block."""
+    launches = labels.launches_by_node(recording, graph)
+    depth: dict[str, int] = {}
+    lines = ["```text"]
+    for node in graph.nodes:
+        if node.op != "dispatch":
+            continue
+        depth[node.name] = depth.get(node.parent or "", -1) + 1
+        kernels = {launch.name for launch in launches.get(node.name, ())}
+        arrow = f"  → {', '.join(sorted(labels.kernel_name(name, 60) for name in kernels))}" if kernels else ""
+        lines.append(f"{'  ' * depth[node.name]}{theme.KINDS[node.kind].glyph} {node.target}{arrow}")
+        if len(lines) > 4 * MAX_ROWS:
+            lines.append("…")
+            break
+    return [*(line.replace("```", "'''") for line in lines[:1]), *lines[1:], "```"]
+
+
+def costs(recording: Recording) -> list[str]:
+    """Return the dearest unfused neighbours."""
+    dear = sorted(
+        (d for d in recording.decisions if d.verdict != "fused" and d.saved_bytes), key=lambda d: -(d.saved_bytes or 0)
+    )
+    if not dear:
+        return []
+    lines = ["### Unfused neighbours, dearest first", "", "| from | to | costs | reason |", "|---|---|--:|---|"]
+    for item in dear[:10]:
+        lines.append(
+            f"| {text(item.a[-1] if item.a else '?')} | {text(item.b[0] if item.b else '?')} | {theme.num_bytes(item.saved_bytes)} | {text(item.reason)} |"
+        )
+    return [*lines, ""]
+
+
+def text(value: str) -> str:
+    """Escape what Markdown or HTML would read as markup: names and sources are not ours to trust."""
+    value = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", " ")
+    for char in "\\`*_|[]#":
+        value = value.replace(char, f"\\{char}")
+    return value
+
+
+def code(value: str) -> str:
+    """Return a code span that survives in a table cell, whatever the name holds."""
+    return f"`{value.replace('`', chr(39)).replace('|', '¦').replace(chr(10), ' ')}`"
+
+
+def mermaid_text(value: str) -> str:
+    """Escape a Mermaid label: its own entity form for quotes and brackets."""
+    return "".join(char if char.isalnum() or char in " _.:·-…" else f"#{ord(char)};" for char in value)

@@ -1,0 +1,237 @@
+"""The recording in a terminal: dispatch tree, kernel calls, unfused neighbours, coverage, at any width from 60 columns."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from fxscope.render import labels, theme
+from fxscope.render.tree import dispatch_tree
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fxscope.model import KernelCall, Node, Recording
+
+MAX_CALLS = 60
+MAX_KERNELS = 15
+MAX_DECISIONS = 5
+
+
+def render(recording: Recording, *, width: int = 80, color: bool = False, stage: str | None = None) -> str:
+    """Return the terminal view as text of at most `width` columns, without colour unless asked for."""
+    out = io.StringIO()
+    console = Console(
+        file=out, width=width, force_terminal=color, color_system="truecolor" if color else None, highlight=False,
+        legacy_windows=False,
+    )  # fmt: skip
+    console.print(view(recording, width=width, stage=stage))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def show(recording: Recording) -> None:
+    """Print to stdout; colour only on a terminal and where `NO_COLOR` is not set (rich's rule)."""
+    console = Console(file=sys.stdout, highlight=False)
+    width = console.width if console.is_terminal else 80
+    if console.is_terminal and not console.no_color:
+        console.print(view(recording, width=width))
+    else:
+        sys.stdout.write(render(recording, width=width))
+
+
+def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> Group:
+    """Return the whole view as one rich renderable."""
+    parts: list[RenderableType] = [header(recording)]
+    for graph in labels.graphs_of(recording, stage) if stage else recording.graphs:
+        if graph.stage == "eager":
+            parts += [
+                title("eager dispatch chain"),
+                Padding(dispatch_tree(recording, graph, width=width), (0, 0, 0, 1)),
+            ]
+    if recording.calls:
+        parts += calls(recording, width=width)
+    elif recording.summary and recording.summary.kernels:
+        parts += kernels(recording, width=width)
+    parts += unfused(recording)
+    parts += footer(recording)
+    return Group(*parts)
+
+
+def title(text: str) -> Rule:
+    """Return a section's title line."""
+    return Rule(Text(text, style="bold"), align="left", style="dim", characters="─")
+
+
+def header(recording: Recording) -> RenderableType:
+    """Return what was recorded, where, and in how many steps."""
+    environment = recording.environment
+    where = environment.device or "device unknown"
+    if environment.target:
+        where = f"planned for {environment.target}, no GPU was used"
+    versions = [
+        f"torch {environment.torch}" if environment.torch else "",
+        f"triton {environment.triton}" if environment.triton else "",
+    ]
+    line = Text.assemble(
+        (recording.title or "recording", "bold"), "  ", (" · ".join(v for v in (where, *versions) if v), "dim")
+    )
+    lines = [line]
+    facts = []
+    if recording.launches:
+        steps = len(recording.steps) or 1
+        per_step = len(recording.launches) / steps
+        device_us = sum(launch.duration_ns for launch in recording.launches) / 1e3 / steps
+        facts.append(
+            f"{labels.plural(steps, 'step')}; per step {per_step:g} launches, {theme.microseconds(device_us)} of device time"
+        )
+    compiled = len({call.graph for call in recording.calls})
+    if compiled:
+        facts.append(
+            f"{labels.plural(compiled, 'compiled graph')}, {labels.plural(len(recording.calls), 'kernel call')}"
+        )
+    if facts:
+        lines.append(Text("; ".join(facts), style="dim"))
+    return Group(*lines)
+
+
+def calls(recording: Recording, *, width: int) -> list[RenderableType]:
+    """Return one table per compiled graph: kernel, type, the ops that ran in it, mean time, share, roof."""
+    nodes = labels.nodes_by_graph(recording)
+    parts: list[RenderableType] = []
+    total = sum(call.timing.mean_us * per_step(recording, call) for call in recording.calls if call.timing)
+    shown = 0
+    for graph_id in dict.fromkeys(call.graph for call in recording.calls):
+        group = [call for call in recording.calls if call.graph == graph_id]
+        parts += [title(f"kernel calls · {graph_id.removesuffix(':post_grad')}")]
+        room = max(0, MAX_CALLS - shown)
+        parts.append(call_table(recording, group[:room], nodes.get(graph_id, {}), total, width=width))
+        shown += len(group[:room])
+        if len(group) > room:
+            parts.append(
+                Text(
+                    f"   … {labels.plural(len(group) - room, 'more call')}: write .html or .json to see all",
+                    style="dim",
+                )
+            )
+    return parts
+
+
+def call_table(
+    recording: Recording, group: list[KernelCall], nodes: dict[str, Node], total_us: float, *, width: int
+) -> Table:
+    """Return the table of one graph's calls; columns that say nothing in this recording are left out."""
+    timed = any(call.timing for call in group)
+    roofed = any(call.roof and call.roof.share is not None for call in group) and width >= 72
+    estimated = not timed and any(call.estimated_us is not None for call in group)
+    table = Table(box=None, padding=(0, 1), pad_edge=True, header_style="dim", expand=False)
+    table.add_column("#", justify="right", style="dim", no_wrap=True)
+    table.add_column("kernel", no_wrap=True)
+    table.add_column("ops that ran in it", overflow="fold")
+    if timed or estimated:
+        table.add_column("mean" if timed else "at least", justify="right", no_wrap=True)
+    if timed:
+        table.add_column("share", justify="right", no_wrap=True)
+    if roofed:
+        table.add_column("roof", justify="right", no_wrap=True)
+    name_width = max(24, width - (52 if roofed else 44))
+    for call in group:
+        extern = call.type in theme.EXTERN_CALLS
+        style = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].terminal
+        glyph = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].glyph
+        ops = Text(" · ".join(labels.ops_of(call, nodes)))
+        if call.named_only:
+            ops.append(f"  (only named: {', '.join(call.named_only)})", style="dim")
+        cells: list[RenderableType] = [
+            call.id.rsplit(":", 1)[-1],
+            Text(f"{glyph} {labels.shorten(call.kernel, name_width)}", style=style),
+            ops,
+        ]
+        if timed:
+            cells.append(theme.microseconds(call.timing.mean_us if call.timing else None))
+            share = call.timing.mean_us * per_step(recording, call) / total_us if call.timing and total_us else None
+            cells.append(theme.percent(share))
+        elif estimated:
+            cells.append(theme.microseconds(call.estimated_us))
+        if roofed:
+            cells.append(theme.percent(call.roof.share if call.roof else None))
+        table.add_row(*cells)
+    return table
+
+
+def per_step(recording: Recording, call: KernelCall) -> float:
+    """Return how many launches this call made in one step."""
+    return call.timing.count / max(1, len(recording.steps)) if call.timing else 0.0
+
+
+def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
+    """Return the kernel table of a trace, dearest first."""
+    assert recording.summary is not None
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    table.add_column("kernel", no_wrap=True)
+    for name in ("calls", "total", "mean", "share"):
+        table.add_column(name, justify="right", no_wrap=True)
+    stats = sorted(recording.summary.kernels, key=lambda item: -item.total_us)
+    for item in stats[:MAX_KERNELS]:
+        table.add_row(
+            labels.kernel_name(item.name, width - 42), f"{item.count}", theme.microseconds(item.total_us),
+            theme.microseconds(item.mean_us), theme.percent(item.share),
+        )  # fmt: skip
+    parts: list[RenderableType] = [title("kernels"), table]
+    if len(stats) > MAX_KERNELS:
+        parts.append(Text(f"   … {labels.plural(len(stats) - MAX_KERNELS, 'more kernel')}", style="dim"))
+    if recording.summary.verdict:
+        parts.append(Text(f" {recording.summary.verdict}"))
+    return parts
+
+
+def unfused(recording: Recording) -> list[RenderableType]:
+    """Return the dearest unfused neighbours, one line and one reason each."""
+    dear = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]
+    dear.sort(key=lambda item: -(item.saved_bytes or 0))
+    if not dear:
+        return []
+    nodes = labels.nodes_by_graph(recording)
+    lines: list[RenderableType] = [title("unfused neighbours, dearest first")]
+    for item in dear[:MAX_DECISIONS]:
+        glyph, style = theme.VERDICTS[item.verdict]
+        a, b = (
+            end_label(names, nodes.get(graph, {}))
+            for names, graph in ((item.a, item.graph), (item.b, item.other_graph or item.graph))
+        )
+        cost = theme.num_bytes(item.saved_bytes) + (f", ≥ {theme.microseconds(item.saved_us)}" if item.saved_us else "")
+        lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (f"costs {cost}", "bold")))
+        lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))
+    if len(dear) > MAX_DECISIONS:
+        lines.append(Text(f"   … {len(dear) - MAX_DECISIONS} more: fxscope why RECORDING", style="dim"))
+    return lines
+
+
+def end_label(names: tuple[str, ...], nodes: dict[str, Node]) -> str:
+    """Name one end of a decision by its ops."""
+    found = [nodes[name] for name in names if name in nodes]
+    working = [node for node in found if node.nature != "view"] or found
+    ops = list(dict.fromkeys(labels.op_of(node) for node in working)) or list(names)
+    return "·".join(ops[:4]) + ("·…" if len(ops) > 4 else "")
+
+
+def footer(recording: Recording) -> list[RenderableType]:
+    """Return coverage, assumptions and problems."""
+    parts: list[RenderableType] = [title("coverage"), Text(f" {labels.coverage_line(recording.coverage)}")]
+    if recording.assumptions:
+        parts.append(title("assumed, not observed"))
+        parts += [Text(f" • {a.subject}: {a.assumed} ({a.because})") for a in recording.assumptions]
+    if recording.problems:
+        parts.append(title("problems"))
+        for problem in recording.problems[:12]:
+            remedy = f" {problem.remedy}" if problem.remedy else ""
+            parts.append(Text.assemble((" ! ", "bold red"), f"{problem.where}: {problem.message}{remedy}"))
+        if len(recording.problems) > 12:
+            parts.append(Text(f"   … {len(recording.problems) - 12} more", style="dim"))
+    return parts

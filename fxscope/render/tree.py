@@ -1,0 +1,104 @@
+"""The eager dispatch chain as a tree: which op called which, and the few that reached the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from rich.tree import Tree
+
+from fxscope.render import labels, theme
+
+if TYPE_CHECKING:
+    from fxscope.model import Graph, Launch, Node, Recording
+
+MAX_LINES = 150
+
+
+def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_LINES) -> Tree:
+    """Return the tree of an eager graph: views dimmed, each launch under its op with its mean time."""
+    launches = labels.launches_by_node(recording, graph)
+    children: dict[str | None, list[Node]] = {}
+    for node in graph.nodes:
+        if node.op == "dispatch":
+            children.setdefault(node.parent, []).append(node)
+    steps = max(1, len({launch.step for launch in recording.launches}))
+    tree = Tree(Text(root_label(graph, children), style="bold"), guide_style="dim")
+    budget = [max_lines]
+    total = sum(map(len, children.values()))
+    _grow(tree, children, None, launches, steps, width, 1, budget, last_source="")
+    if budget[0] < 0 or (budget[0] == 0 and total > max_lines):
+        tree.add(Text("… the chain goes on: write .html or .json to see all of it", style="dim"))
+    return tree
+
+
+def root_label(graph: Graph, children: dict[str | None, list[Node]]) -> str:
+    """Say how many ops there are and how many of them do work."""
+    ops = [node for group in children.values() for node in group]
+    working = sum(node.kind == "kernel" for node in ops)
+    return f"{labels.plural(len(ops), 'op')}, {working} of them {'reaches' if working == 1 else 'reach'} the device"
+
+
+def _grow(
+    tree: Tree, children: dict[str | None, list[Node]], parent: str | None, launches: dict[str, list[Launch]],
+    steps: int, width: int, depth: int, budget: list[int], *, last_source: str,
+) -> None:  # fmt: skip
+    for node in children.get(parent, ()):
+        if budget[0] <= 0:
+            budget[0] = -1
+            return
+        source = source_label(node)
+        if source and source != last_source and parent is None:
+            tree.add(Text(labels.shorten(source, width - 6), style="italic dim"))
+            budget[0] -= 1
+        last_source = source or last_source
+        branch = tree.add(node_label(node, room=width - 4 * depth - 2))
+        budget[0] -= 1
+        for name, group in by_name(launches.get(node.name, ())).items():
+            branch.add(launch_label(name, group, steps, width - 4 * depth - 6))
+            budget[0] -= 1
+        _grow(branch, children, node.name, launches, steps, width, depth + 1, budget, last_source=last_source)
+
+
+def source_label(node: Node) -> str:
+    """Return "gate_proj  model.py:17  g = self.gate_proj(x)" as far as it is known."""
+    source = node.source
+    if source is None:
+        return ""
+    place = f"{source.file.rsplit('/', 1)[-1]}:{source.line}" if source.file and source.line else ""
+    return "  ".join(part for part in (source.module, place, source.code) if part)
+
+
+def node_label(node: Node, *, room: int) -> Text:
+    """Return one op: glyph, name, output shape; dim where it launches nothing."""
+    style = theme.KINDS[node.kind]
+    text = Text(f"{style.glyph} {node.target}", style="dim" if node.kind in ("view", "eliminated") else "")
+    if node.kind == "kernel":
+        text.stylize(style.terminal)
+    if node.outputs:
+        out = node.outputs[0]
+        shape = f"  {theme.tensor(out.shape, out.dtype)}"
+        if node.kind == "view" and out.stride is not None:
+            shape += f" strides ({','.join(map(str, out.stride))})"
+        if len(text) + len(shape) <= room:
+            text.append(shape, style="dim")
+    return text
+
+
+def by_name(launches: list[Launch] | tuple[()]) -> dict[str, list[Launch]]:
+    """Group the launches of one op by kernel name."""
+    groups: dict[str, list[Launch]] = {}
+    for launch in launches:
+        groups.setdefault(launch.name, []).append(launch)
+    return groups
+
+
+def launch_label(name: str, group: list[Launch], steps: int, room: int) -> Text:
+    """Return one kernel with its mean time, and how often it ran in a step where that is not once."""
+    mean_us = sum(launch.duration_ns for launch in group) / len(group) / 1e3
+    times = len(group) / max(1, len({launch.step for launch in group}) or steps)
+    tail = f"  {theme.microseconds(mean_us)}" + (f" × {times:g}" if times != 1 else "")
+    text = Text("→ ", style="dim")
+    text.append(labels.kernel_name(name, max(12, room - len(tail) - 2)), style="bold")
+    text.append(tail, style="bold green")
+    return text
