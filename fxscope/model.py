@@ -27,6 +27,7 @@ __all__ = [
     "Coverage",
     "Decision",
     "Environment",
+    "FusionAttempt",
     "Gap",
     "Graph",
     "InputAssertion",
@@ -44,6 +45,9 @@ __all__ = [
     "Recording",
     "Resources",
     "Roof",
+    "Schedule",
+    "ScheduledGroup",
+    "SchedulerNode",
     "Source",
     "SourceText",
     "Step",
@@ -319,6 +323,59 @@ class Link(Item, frozen=True, kw_only=True, rename={"from_": "from"}):
     evidence: Evidence
 
 
+class SchedulerNode(Item, frozen=True, kw_only=True):
+    """One operation as Inductor's scheduler saw it, before or after joining (`group` says with which others)."""
+
+    name: str  # "op2"
+    type: str  # "pointwise", "reduction", "template", "extern", "user_triton", "foreach", "nop", "multi_output", …
+    kernel: str | None = None  # an extern's kernel, such as "extern_kernels.mm"
+    group: int  # position of its group in the final schedule; members of one group were fused
+    origins: tuple[str, ...] = ()  # post-grad nodes, in graph order
+    origin_node: str | None = None
+    reads: tuple[BufferAccess, ...] = ()
+    writes: tuple[BufferAccess, ...] = ()
+    ranges: str | None = None  # iteration space, as printed
+    flops: int | None = None
+    device: str | None = None
+    stream: int | None = None
+
+
+class ScheduledGroup(Item, frozen=True, kw_only=True):
+    """One node of the final schedule, with the traffic that is left after its members were joined."""
+
+    members: tuple[str, ...]
+    type: str
+    reads: tuple[BufferAccess, ...] = ()
+    writes: tuple[BufferAccess, ...] = ()
+    flops: int | None = None
+
+
+class FusionAttempt(Item, frozen=True, kw_only=True):
+    """What the scheduler said of one pair of (fused) nodes; the last round counts."""
+
+    a: tuple[str, ...]  # scheduler nodes
+    b: tuple[str, ...]
+    fused: bool
+    how: How | None = None
+    raw_reason: str | None = None  # Inductor's own words
+    cause: str | None = None  # from decide_fusion_fail_reason: why "no shared data"
+    order: int = 0  # later attempts replace earlier ones
+
+
+class Schedule(Item, frozen=True, kw_only=True):
+    """The scheduler's view of one compiled graph: what it joined, what it was asked, and its limits."""
+
+    graph: str  # id of the post-grad graph
+    nodes: tuple[SchedulerNode, ...] = ()
+    groups: tuple[ScheduledGroup, ...] = ()
+    attempts: tuple[FusionAttempt, ...] = ()
+    kernels: tuple[tuple[str, tuple[str, ...]], ...] = ()  # in emission order: kernel, scheduler nodes it runs
+    renames: dict[str, str] = {}  # a mutated buffer's later name → the buffer it really is
+    outputs: tuple[str, ...] = ()  # buffers that the graph returns
+    limits: dict[str, Any] = {}  # Inductor's switches that bear on fusion, as they were
+    complete: bool = True  # False: rebuilt from files, which do not tell all
+
+
 class Decision(Item, frozen=True, kw_only=True):
     """What became of one pair that could have been fused, and what keeping it apart costs."""
 
@@ -337,6 +394,7 @@ class Decision(Item, frozen=True, kw_only=True):
     shared_buffers: tuple[str, ...] = ()
     saved_bytes: int | None = None
     saved_us: float | None = None  # a lower bound
+    saved_launches: int | None = None  # launches that one kernel instead of two would save
     evidence: Evidence | None = None
 
 
@@ -509,6 +567,7 @@ class Recording(Item, frozen=True, kw_only=True):
     links: tuple[Link, ...] = ()
     sources: tuple[SourceText, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    schedules: tuple[Schedule, ...] = ()  # what the scheduler did, from which decisions are drawn
     compiles: tuple[Compile, ...] = ()
     steps: tuple[Step, ...] = ()
     summary: Summary | None = None
