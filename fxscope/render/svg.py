@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import RenderError
 from fxscope.render import dot, theme
@@ -64,9 +64,8 @@ def _with_dot(source: str, format: str) -> str:
     return done.stdout.decode("utf-8", errors="replace")
 
 
-def _with_wasi(module, source: str, format: str) -> str:
-    result = module.render(source, format=format, engine="dot")
-    return result.decode("utf-8", errors="replace") if isinstance(result, bytes) else result
+def _with_wasi(module: Any, source: str, format: str) -> str:
+    return module.render(source, format=format, engine="dot").decode("utf-8", errors="replace")
 
 
 def finish(svg: str, recording: Recording) -> str:

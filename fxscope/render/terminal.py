@@ -1,4 +1,4 @@
-"""The recording in a terminal: dispatch tree, kernel calls, unfused neighbours, coverage, at any width from 60 columns."""
+"""The recording in a terminal: dispatch tree, kernel calls, unfused neighbours, coverage; from 60 columns up."""
 
 from __future__ import annotations
 
@@ -88,9 +88,8 @@ def header(recording: Recording) -> RenderableType:
         steps = len(recording.steps) or 1
         per_step = len(recording.launches) / steps
         device_us = sum(launch.duration_ns for launch in recording.launches) / 1e3 / steps
-        facts.append(
-            f"{labels.plural(steps, 'step')}; per step {per_step:g} launches, {theme.microseconds(device_us)} of device time"
-        )
+        time = theme.microseconds(device_us)
+        facts.append(f"{labels.plural(steps, 'step')}; per step {per_step:g} launches, {time} of device time")
     compiled = len({call.graph for call in recording.calls})
     if compiled:
         facts.append(

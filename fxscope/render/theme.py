@@ -31,7 +31,8 @@ KINDS: dict[Kind, Style] = {
         "kernel", "■", "launched work of its own", "#fce4c4", "#b45f06", "#4a3313", "#f2a65a", "solid", "bold yellow"
     ),
     "fused": Style(
-        "fused", "◆", "runs inside a kernel with others", "#d3e5fa", "#1b5fae", "#16314f", "#6fb1f5", "solid", "bold cyan"
+        "fused", "◆", "runs inside a kernel with others",
+        "#d3e5fa", "#1b5fae", "#16314f", "#6fb1f5", "solid", "bold cyan",
     ),
     "view": Style(
         "view", "·", "new metadata, same storage: launches nothing",
@@ -44,9 +45,12 @@ KINDS: dict[Kind, Style] = {
     "input": Style(
         "input", "▷", "graph input or parameter", "#e9ecf0", "#5b6675", "#2a3038", "#9aa6b5", "solid", "default"
     ),
-    "host": Style("host", "○", "work on the CPU, a sync, a copy", "#dcefd9", "#3d7a33", "#1f3a1b", "#84c779", "solid", "green"),
+    "host": Style(
+        "host", "○", "work on the CPU, a sync, a copy", "#dcefd9", "#3d7a33", "#1f3a1b", "#84c779", "solid", "green"
+    ),
     "eliminated": Style(
-        "eliminated", "∅", "gone before code generation", "#ffffff", "#9aa3ad", "#181b20", "#6c7683", "dotted", "dim strike"
+        "eliminated", "∅", "gone before code generation",
+        "#ffffff", "#9aa3ad", "#181b20", "#6c7683", "dotted", "dim strike",
     ),
     "unknown": Style(
         "unknown", "?", "not determined", "#ffffff", "#c0262c", "#181b20", "#f07178", "dotted", "red"
