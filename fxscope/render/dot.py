@@ -268,8 +268,8 @@ def tooltip(node: Node) -> str:
 
 
 def identifier(graph: Graph, name: str) -> str:
-    """Return a node id that is unique over graphs; a colon would be read as a port."""
-    return f"{graph.id}/{name}".replace(":", "|")
+    """Return a node id that is unique over graphs; a colon would be read as a port, a backslash as an escape."""
+    return f"{graph.id}/{name}".replace(":", "|").replace("\\", "⧵")
 
 
 def plain(text: str) -> str:

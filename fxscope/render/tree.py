@@ -35,7 +35,7 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
 def root_label(graph: Graph, children: dict[str | None, list[Node]]) -> str:
     """Say how many ops there are and how many of them do work."""
     ops = [node for group in children.values() for node in group]
-    working = sum(node.kind == "kernel" for node in ops)
+    working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
     return f"{labels.plural(len(ops), 'op')}, {working} of them {'reaches' if working == 1 else 'reach'} the device"
 
 

@@ -1,0 +1,48 @@
+"""The GeGLU MLP of the demo: the model of *Profiling in PyTorch (Part 2): From nn.Linear to a Fused MLP*."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class GeGLUMLP(nn.Module):
+    """down_proj(gelu(gate_proj(x)) * up_proj(x)), the feed-forward block of Gemma and others.
+
+    Args:
+        dim: size of the last dimension of input and output.
+        hidden: size between the projections.
+    """
+
+    def __init__(self, dim: int, hidden: int) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(dim, hidden, bias=False)
+        self.up_proj = nn.Linear(dim, hidden, bias=False)
+        self.down_proj = nn.Linear(hidden, dim, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map [..., dim] to [..., dim]."""
+        gate = self.gate_proj(x)
+        up = self.up_proj(x)
+        activated = functional.gelu(gate, approximate="tanh")
+        return self.down_proj(activated * up)
+
+
+def full() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    """Return the article's size: [64, 128, 768] in bfloat16, hidden 3072. On the GPU where there is one."""
+    return make(batch=64, sequence=128, dim=768, hidden=3072, dtype=torch.bfloat16)
+
+
+def small() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    """Return a size that a laptop's CPU computes in milliseconds: [4, 64, 256] in float32, hidden 1024."""
+    return make(batch=4, sequence=64, dim=256, hidden=1024, dtype=torch.float32)
+
+
+def make(
+    *, batch: int, sequence: int, dim: int, hidden: int, dtype: torch.dtype
+) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
+    """Return (module, inputs) of one size, in evaluation mode."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = GeGLUMLP(dim, hidden).to(device=device, dtype=dtype).eval().requires_grad_(False)
+    return model, (torch.randn(batch, sequence, dim, device=device, dtype=dtype),)

@@ -1,0 +1,150 @@
+"""`fxscope demo`: the GeGLU MLP, eager and compiled here, planned for an H200, and as a real H200 ran it."""
+
+from __future__ import annotations
+
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from fxscope.model import Recording
+
+BUNDLED = ("mlp_eager", "mlp_compiled", "mlp_liger")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `demo`."""
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="where pictures and recordings go")
+    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+    parser.add_argument("--no-target", action="store_true", help="leave out the plan for an H200 (about 15 s)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record, read, compare, and say where the pictures are."""
+    from fxscope.errors import FxscopeError, RenderError
+    from fxscope.render import show
+
+    folder = Path(arguments.output)
+    if folder.exists() and not folder.is_dir():
+        raise RenderError(f"{folder} is a file: give --output a folder.")
+    if folder.is_dir() and any(folder.iterdir()) and not arguments.force:
+        raise RenderError(f"{folder} is not empty. Use --force to overwrite what is in it, or another folder.")
+
+    recordings: dict[str, Recording] = {}
+    chapters: list[tuple[str, str, Callable[[], Recording]]] = [
+        ("here_eager", "The MLP as PyTorch runs it, op by op, on this machine", lambda: record_here(compiled=False)),
+        ("here_compiled", "The same under torch.compile, on this machine", lambda: record_here(compiled=True)),
+        *(
+            (f"h200_{name.removeprefix('mlp_')}", f"Recorded on a real H200: {name}", lambda name=name: bundled(name))
+            for name in BUNDLED
+        ),
+    ]
+    if not arguments.no_target:
+        chapters.insert(2, ("h200_planned", "What Inductor would write for an H200, without one", plan_for_h200))
+    for name, heading, make in chapters:
+        say(f"── {heading}")
+        try:
+            recordings[name] = make()
+        except FxscopeError as error:
+            if name != "h200_planned":
+                raise
+            say(f"   not here: {error}")
+            continue
+        print(f"\n=== {heading}\n", flush=True)
+        show(recordings[name])
+    written = write_all(recordings, folder)
+    print("\n=== Guess first, then look\n")
+    print(three_ways(recordings))
+    print(f"\nPictures, pages and recordings are in {folder}/:")
+    for path in written:
+        print(f"  {path}")
+    return 0
+
+
+def record_here(*, compiled: bool) -> Recording:
+    """Record the MLP on this machine; the article's size on a GPU, a small one on a CPU."""
+    from fxscope._torch import geglu
+    from fxscope.capture import record
+
+    import_torch_quietly()
+    model, inputs = geglu.full() if has_gpu() else geglu.small()
+    return record(model, *inputs, compile=compiled, title=f"GeGLU MLP {'compiled' if compiled else 'eager'}, here")
+
+
+def has_gpu() -> bool:
+    """Return whether this machine has a GPU that torch can use."""
+    from fxscope._torch import probe
+
+    return probe.has_gpu()
+
+
+def import_torch_quietly() -> None:
+    """Say that the seconds of torch's import are torch's import."""
+    if "torch" not in sys.modules:
+        say("   importing torch …")
+
+
+def plan_for_h200() -> Recording:
+    """Plan the MLP at the article's size for an H200 that need not be here."""
+    from fxscope._torch import child, geglu
+    from fxscope.model import replace
+
+    recording = child.record_for_target("h200", factory=f"{geglu.__file__}:full", progress=lambda line: say(f"   {line}"))
+    return replace(recording, title="GeGLU MLP planned for an H200")
+
+
+def bundled(name: str) -> Recording:
+    """Load one of the recordings that come with fxscope, made on a real H200."""
+    from fxscope.store import load
+
+    with resources.as_file(resources.files("fxscope") / "data" / "h200" / f"{name}.fxscope") as path:
+        return load(path)
+
+
+def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
+    """Write each recording, its picture, and one page that compares the real ones."""
+    from fxscope.errors import RenderError
+    from fxscope.passes import compare
+    from fxscope.render import save
+
+    written: list[Path] = []
+    for name, recording in recordings.items():
+        save(recording, folder / f"{name}.fxscope", force=True)
+        try:
+            written.append(save(recording, folder / f"{name}.svg", force=True))
+        except RenderError as error:
+            say(f"   no picture: {error}")
+            written.append(save(recording, folder / f"{name}.dot", force=True))
+    first, *others = (recordings[f"h200_{name.removeprefix('mlp_')}"] for name in BUNDLED)
+    comparison = tuple(compare.compare(first, other) for other in others)
+    written.append(save(first, folder / "report.html", force=True, others=tuple(others), comparison=comparison))
+    return written
+
+
+def three_ways(recordings: dict[str, Recording]) -> str:
+    """Return a table: what this machine does, what an H200 would do, what a real one did."""
+    columns = {"here_compiled": "here", "h200_planned": "H200, planned", "h200_compiled": "H200, real"}
+    present = {name: title for name, title in columns.items() if name in recordings}
+    rows = [[call.kernel for call in recordings[name].calls] for name in present]
+    width = max(len(kernel) for row in rows for kernel in row) + 2
+    lines = ["kernel calls of the compiled MLP, in order", ""]
+    lines.append("   ".join(title.ljust(width) for title in present.values()).rstrip())
+    for position in range(max(map(len, rows))):
+        cells = [row[position] if position < len(row) else "" for row in rows]
+        lines.append("   ".join(cell.ljust(width) for cell in cells).rstrip())
+    if {"h200_planned", "h200_compiled"} <= present.keys():
+        same = [call.kernel for call in recordings["h200_planned"].calls] == [
+            call.kernel for call in recordings["h200_compiled"].calls
+        ]
+        lines += ["", f"The plan's call list {'equals' if same else 'differs from'} the real one."]
+    return "\n".join(lines)
+
+
+def say(message: str) -> None:
+    """Print progress on stderr where somebody watches it."""
+    if sys.stderr.isatty():
+        print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,158 @@
+"""Terminal, Markdown and DOT against golden files; `pytest --accept` rewrites them, read the diff then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fxscope import store
+from fxscope.errors import RenderError
+from fxscope.model import Graph, Node, Recording, replace
+from fxscope.render import check_target, dot, format_of, labels, markdown, render, save, terminal, theme
+from tests.render import recordings
+
+HERE = Path(__file__).parent
+
+CASES = {
+    "compiled.txt": lambda: terminal.render(recordings.compiled()),
+    "compiled_120.txt": lambda: terminal.render(recordings.compiled(), width=120),
+    "eager.txt": lambda: terminal.render(recordings.eager()),
+    "compiled.md": lambda: markdown.render(recordings.compiled()),
+    "eager.md": lambda: markdown.render(recordings.eager()),
+    "compiled.dot": lambda: dot.render(recordings.compiled()),
+    "eager.dot": lambda: dot.render(recordings.eager()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str, request: pytest.FixtureRequest) -> None:
+    golden = HERE / "golden" / name
+    got = CASES[name]()
+    if request.config.getoption("--accept"):
+        golden.write_text(got)
+    assert got == golden.read_text()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_asked(width: int) -> None:
+    for recording in (recordings.compiled(), recordings.eager()):
+        assert max(map(len, terminal.render(recording, width=width).splitlines())) <= width
+
+
+def test_colour_only_when_asked_for() -> None:
+    assert "\x1b[" not in terminal.render(recordings.eager())
+    assert "\x1b[" in terminal.render(recordings.eager(), color=True)
+
+
+def test_a_long_chain_is_cut_and_says_so() -> None:
+    nodes = tuple(Node(name=f"n{i}", op="dispatch", target="aten::relu", kind="kernel") for i in range(400))
+    text = terminal.render(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)))
+    assert "the chain goes on" in text
+    assert text.count("aten::relu") == 150
+
+
+def test_dot_clusters_carry_kernel_time_and_members() -> None:
+    source = dot.render(recordings.compiled())
+    cluster = source[source.index("cluster_0/0|inference|post_grad/0/0|inference|3") :]
+    cluster = cluster[: cluster.index("\n\t}")]
+    assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in cluster
+    assert "56.2 µs" in cluster and "151.0 MB" in cluster and "63 % of the roof" in cluster
+    for name in ("view_1", "tanh", "mul_5", "view_3", "mul_6"):
+        assert f"post_grad/{name}" in cluster
+    assert "post_grad/mm" not in cluster
+
+
+def test_dot_draws_unfused_neighbours_in_red_with_cost_and_reason() -> None:
+    red = [line for line in dot.render(recordings.compiled()).splitlines() if "->" in line and theme.COST in line]
+    text = "\n".join(red)
+    assert "100.7 MB · ≥ 23.4 µs" in text and "opaque to the scheduler" in text
+    # mul_6 reaches mm_2 through a view: the whole way is red
+    assert any("mul_6" in line and "view_4" in line for line in red)
+    assert any("view_4" in line and "mm_2" in line for line in red)
+    assert not any("tanh" in line.split("[")[0] for line in red)
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\nb", "a\\", "<b>&", "a|{b}", "ünï©ode", "new\nline", "]->x[label=1"])
+def test_dot_survives_hostile_names(name: str) -> None:
+    graph = Graph(id="eager", stage="eager", nodes=(Node(name=name, op="dispatch", target=name, kind="kernel"),))
+    recording = Recording(title=name, graphs=(graph,))
+    source = dot.render(recording)
+    assert source.count("->") <= 1 + name.count("->") * 4  # nothing but what is inside a quoted label
+    svg = render(recording, "svg")
+    assert isinstance(svg, str) and svg.count("<svg ") == 1 and "<b>" not in svg
+
+
+def test_markdown_escapes_what_github_would_read_as_markup() -> None:
+    recording = replace(recordings.compiled(), title="<img onerror=1> | `x` [y](z)")
+    line = markdown.render(recording).splitlines()[0]
+    assert line == r"## &lt;img onerror=1&gt; \| \`x\` \[y\](z)"
+
+
+def test_json_is_the_contract_and_round_trips() -> None:
+    recording = recordings.compiled()
+    data = json.loads(render(recording, "json"))
+    assert data["schema"] == "fxscope/1"
+    assert data["graphs"][0]["nodes"][6]["outputs"][0]["shape"] == [8192, 3072]
+    assert data["calls"][2]["handle"] == "triton_poi_fused__unsafe_view_gelu_mul_0:3"
+    assert data["calls"][0]["flops"] is None  # unknown is null, not missing and not zero
+    assert store.loads(json.dumps(data)) == recording
+    assert store.loads(store.gzip.decompress(store.encode(recording))) == recording
+
+
+def test_every_kind_has_a_style_and_every_colour_six_digits() -> None:
+    from typing import get_args
+
+    from fxscope import model
+
+    assert set(theme.KINDS) == set(get_args(model.Kind))
+    assert set(theme.CALLS) == set(get_args(model.CallType))
+    for style in theme.KINDS.values():
+        for colour in (style.fill, style.stroke, style.dark_fill, style.dark_stroke):
+            assert len(colour) == 7 and colour.startswith("#")
+    assert len({style.glyph for style in theme.KINDS.values()}) == len(theme.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (0.74, "0.74 µs"), (56.03, "56.0 µs"), (1430.6, "1.43 ms"), (2.5e6, "2.50 s")]
+)
+def test_durations_read_well(value: float | None, text: str) -> None:
+    assert theme.microseconds(value) == text
+
+
+@pytest.mark.parametrize(
+    ("target", "short"),
+    [("aten.mul.Tensor", "mul"), ("aten::addmm", "addmm"), ("aten.gelu", "gelu"), ("torch.ops.mylib.foo.default", "foo"),
+     ("prims.convert_element_type.default", "convert_element_type"), ("<built-in function add>", "<built-in function add>")],
+)  # fmt: skip
+def test_targets_are_shortened_to_the_op(target: str, short: str) -> None:
+    assert labels.short_target(target) == short
+
+
+def test_a_format_is_named_by_suffix_or_by_format() -> None:
+    assert format_of("x.svg") == "svg" and format_of("x.html", "md") == "md" and format_of(None, "markdown") == "md"
+    with pytest.raises(RenderError, match=r"\.xyz.*names no format"):
+        format_of("a.xyz")
+    with pytest.raises(RenderError, match=r"no format 'pdf'. Choose one of"):
+        format_of(None, "pdf")
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
+    target = tmp_path / "a.json"
+    target.write_text("mine")
+    with pytest.raises(RenderError, match=r"exists\. Use --force"):
+        save(recordings.compiled(), target)
+    with pytest.raises(RenderError, match="is a folder"):
+        check_target(tmp_path / ".", format="json")
+    assert target.read_text() == "mine"
+    save(recordings.compiled(), target, force=True)
+    assert store.load(target) == recordings.compiled()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]  # no temporary left
+
+
+def test_an_unknown_stage_names_those_there_are() -> None:
+    with pytest.raises(RenderError, match=r"no stage 'joint'\. It has post_grad"):
+        dot.render(recordings.compiled(), stage="joint")
+    with pytest.raises(RenderError, match="no graph to draw"):
+        dot.render(Recording())
