@@ -1,0 +1,94 @@
+"""The JSON contract: the shipped schema is the one of the types, and recordings keep it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from fxscope import store
+from fxscope.errors import FxscopeError
+from fxscope.model import Link, Recording, weakest
+from tests.render import recordings
+
+ROOT = Path(__file__).parent.parent
+SCHEMA = json.loads((resources.files("fxscope") / "data" / "recording.schema.json").read_text())
+
+
+def test_the_shipped_schema_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("make_schema", ROOT / "tools" / "make_schema.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert json.loads(module.schema()) == SCHEMA, "run tools/make_schema.py"
+
+
+@pytest.mark.parametrize("recording", [recordings.compiled(), recordings.eager(), Recording()])
+def test_recordings_validate(recording: Recording) -> None:
+    jsonschema.validate(json.loads(recording.to_json()), SCHEMA)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "fxscope" / "data").rglob("*.fxscope")), ids=lambda path: path.stem)
+def test_bundled_recordings_validate(path: Path) -> None:
+    jsonschema.validate(json.loads(store.load(path).to_json()), SCHEMA)
+
+
+def test_a_broken_recording_does_not_validate() -> None:
+    data = json.loads(recordings.compiled().to_json())
+    data["graphs"][0]["nodes"][0]["kind"] = "nonsense"
+    with pytest.raises(jsonschema.ValidationError, match="nonsense"):
+        jsonschema.validate(data, SCHEMA)
+
+
+def test_the_contract_keys_are_there() -> None:
+    data = json.loads(recordings.compiled().to_json())
+    assert {"schema", "environment", "graphs", "calls", "launches", "ops", "links", "sources", "decisions", "coverage",
+            "assumptions", "problems", "history"} <= data.keys()  # fmt: skip
+    assert {"name", "op", "target", "inputs", "outputs", "parent", "source", "kind", "reason", "nature"} <= data[
+        "graphs"
+    ][0]["nodes"][0].keys()
+    assert {"id", "graph", "handle", "kernel", "type", "nodes", "named_only", "bytes_read", "bytes_written", "flops", "code",
+            "resources"} <= data["calls"][0].keys()  # fmt: skip
+    launch = json.loads(recordings.eager().to_json())["launches"][0]
+    assert {"id", "name", "category", "step", "invocation", "start_ns", "duration_ns", "stream", "device", "op", "chain",
+            "runtime", "call", "nodes", "evidence", "decoded"} <= launch.keys()  # fmt: skip
+    assert launch["evidence"] == {"op": "correlation", "call": None, "nodes": "correlation"}
+
+
+def test_a_link_is_spelled_from_and_to() -> None:
+    link = Link(
+        from_=("0/0:pre_grad", "h"), to=("0/0:inference:post_grad", "tanh"), relation="lowered_to", evidence="from_node"
+    )
+    data = json.loads(Recording(links=(link,)).to_json())["links"][0]
+    assert data["from"] == ["0/0:pre_grad", "h"] and data["to"] == ["0/0:inference:post_grad", "tanh"]
+
+
+def test_the_weakest_evidence_of_a_path_is_shown() -> None:
+    assert weakest("correlation", "order", "debug_handle") == "order"
+    assert weakest("correlation", None) is None
+    assert weakest() is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"not json", "is not a recording"),
+        (b'{"traceEvents": []}', "is not a recording"),
+        (b'{"schema": "fxscope/99"}', "has schema 'fxscope/99'"),
+        (b'{"schema": "fxscope/1", "graphs": 3}', "not a valid recording"),
+        (b"\x1f\x8b\x08\x00broken", "damaged or truncated gzip"),
+        (b"\xff\xfe{}", "is not a recording"),
+    ],
+)
+def test_what_is_no_recording_is_one_clear_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "x.fxscope"
+    path.write_bytes(content)
+    with pytest.raises(FxscopeError, match=message) as caught:
+        store.load(path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(FxscopeError, match="cannot read"):
+        store.load(tmp_path / "missing.fxscope")
