@@ -1,0 +1,188 @@
+"""Patches of other people's modules that always come off again.
+
+Every hook that fxscope puts into torch is a `Patch`: it is probed (a name that this torch does not have is a problem,
+not an error), an exception inside fxscope's part never reaches the user's program, and leaving the `Hooks` context
+restores what was there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from fxscope.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MISSING = object()
+_active: list[str] = []
+
+
+def active() -> tuple[str, ...]:
+    """Return the hooks and config patches of fxscope that are installed now."""
+    return tuple(_active)
+
+
+def resolve(path: str) -> tuple[Any, str, Any]:
+    """Return (owner, attribute name, value) of `"package.module:Class.method"`.
+
+    Raises:
+        ImportError: there is no such module.
+        AttributeError: it has no such name.
+    """
+    module, _, names = path.partition(":")
+    owner: Any = importlib.import_module(module)
+    *parents, name = names.split(".")
+    for parent in parents:
+        owner = getattr(owner, parent)
+    return owner, name, getattr(owner, name)
+
+
+def exists(path: str) -> bool:
+    """Return whether this torch has the name."""
+    try:
+        resolve(path)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+class Hooks:
+    """A set of patches with one life: put on in `__enter__` order, taken off in reverse order.
+
+    Attributes:
+        problems: what went wrong inside hooks; each place is reported once.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._undo: list[tuple[str, Callable[[], None]]] = []
+        self._failed: set[str] = set()
+
+    def problem(self, where: str, message: str, remedy: str | None = None) -> None:
+        """Note a problem, once for each place."""
+        if where not in self._failed:
+            self._failed.add(where)
+            self.problems.append(Problem(where=where, message=message, remedy=remedy))
+
+    def guard(self, where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call one of fxscope's own functions; an exception becomes a problem and the result is None."""
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            self.problem(
+                where,
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}",
+                "the program itself is not affected; `fxscope env` says what this torch offers",
+            )
+            return None
+
+    def wrap(
+        self,
+        path: str,
+        *,
+        before: Callable[..., Any] | None = None,
+        after: Callable[..., Any] | None = None,
+        around: Callable[..., Any] | None = None,
+    ) -> bool:
+        """Wrap a function of torch.
+
+        Args:
+            path: `"module:Class.method"`.
+            before: called with the arguments.
+            after: called with the result, then the arguments.
+            around: called with the original, then the arguments; its result is the result. It must call the original
+                exactly once and guard its own work.
+
+        Returns:
+            Whether this torch has the function.
+        """
+        try:
+            owner, name, original = resolve(path)
+        except (ImportError, AttributeError):
+            self.problem(f"hook {path}", "this torch does not have it", "see `fxscope env`; the rest is recorded")
+            return False
+        if isinstance(vars(owner).get(name), (classmethod, staticmethod)):
+            # Wrapping the bound value and putting it back would turn it into something else.
+            self.problem(f"hook {path}", "it is not a plain function in this torch")
+            return False
+        state = {"on": True}
+
+        @functools.wraps(original)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if not state["on"]:
+                return original(*args, **kwargs)
+            if before is not None:
+                self.guard(f"hook {path}", before, *args, **kwargs)
+            result = around(original, *args, **kwargs) if around is not None else original(*args, **kwargs)
+            if after is not None:
+                self.guard(f"hook {path}", after, result, *args, **kwargs)
+            return result
+
+        self._set(owner, name, wrapper, path, on_restore=lambda: state.update(on=False))
+        return True
+
+    def replace(self, path: str, value: Any) -> bool:
+        """Replace a value of torch by another. Returns whether this torch has it."""
+        try:
+            owner, name, _ = resolve(path)
+        except (ImportError, AttributeError):
+            self.problem(f"hook {path}", "this torch does not have it", "see `fxscope env`; the rest is recorded")
+            return False
+        self._set(owner, name, value, path)
+        return True
+
+    def _set(
+        self, owner: Any, name: str, value: Any, path: str, on_restore: Callable[[], object] | None = None
+    ) -> None:
+        own = vars(owner).get(name, _MISSING)  # an inherited attribute is restored by deleting ours
+        setattr(owner, name, value)
+        _active.append(path)
+
+        def undo() -> None:
+            if on_restore is not None:
+                on_restore()
+            # Someone may have wrapped our wrapper meanwhile: taking theirs off would be wrong. Ours is a pass-through now.
+            if vars(owner).get(name) is value:
+                if own is _MISSING:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, own)
+
+        self._undo.append((path, undo))
+
+    def enter(self, label: str, context: Any) -> Any:
+        """Enter a context manager for as long as the hooks are on."""
+        value = context.__enter__()
+        _active.append(label)
+        self._undo.append((label, lambda: context.__exit__(None, None, None)))
+        return value
+
+    def close(self) -> None:
+        """Take everything off again, in reverse order; one that fails does not keep the others on."""
+        while self._undo:
+            label, undo = self._undo.pop()
+            try:
+                undo()
+            except Exception as error:
+                self.problem(f"restoring {label}", f"{type(error).__name__}: {error}")
+            finally:
+                _active.remove(label)
+
+    def __enter__(self) -> Hooks:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def has_switch(config: Any, name: str) -> bool:
+    """Return whether a torch config module has a switch, such as `"cpp.enable_kernel_profile"`."""
+    owner = config
+    for part in name.split("."):
+        if not hasattr(owner, part):
+            return False
+        owner = getattr(owner, part)
+    return True

@@ -1,0 +1,490 @@
+"""What the compiler does, seen from inside: graphs, output code, kernel calls, guards, recompiles, graph breaks.
+
+    with InductorCapture() as capture:
+        torch.compile(model)(x)
+    facts = capture.facts()
+
+Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.14 where `fxscope env` says so):
+
+| where | what it tells |
+|---|---|
+| `OutputGraph.call_user_compiler` | the pre-grad graph, whatever the backend |
+| `OutputGraph.compile_subgraph` | why the graph ended there: return, or a graph break with the user's line |
+| `CheckFunctionManager.__init__` | guards, and which function was compiled |
+| `get_and_maybe_log_recompilation_reasons` | which guard failed |
+| `compile_fx._recursive_joint_graph_passes` | AOTAutograd's inference or joint graph, before Inductor changes it |
+| `compile_fx._compile_fx_inner` | the forward and backward graphs, CUDA graphs, the cache |
+| `GraphLowering.codegen` | the post-grad graph, the scheduler, the output code, the kernel → node map |
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxscope._torch import nodes as live
+from fxscope._torch.hooks import Hooks, has_switch
+from fxscope.model import (
+    Compile,
+    Graph,
+    Item,
+    KernelCall,
+    Link,
+    Node,
+    Problem,
+    Schedule,
+    Source,
+    SourceText,
+    replace,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fxscope.model import Direction
+
+CALL_USER_COMPILER = "torch._dynamo.output_graph:OutputGraph.call_user_compiler"
+COMPILE_SUBGRAPH = "torch._dynamo.output_graph:OutputGraph.compile_subgraph"
+CHECK_FUNCTION = "torch._dynamo.guards:CheckFunctionManager.__init__"
+RECOMPILE_REASONS = "torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons"
+JOINT_PASSES = "torch._inductor.compile_fx:_recursive_joint_graph_passes"
+INNER_COMPILE = "torch._inductor.compile_fx:_compile_fx_inner"
+CODEGEN = "torch._inductor.graph:GraphLowering.codegen"
+HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
+METRICS = "torch._dynamo.utils:get_compilation_metrics"
+
+# Ours, not the user's: left out of `Compile.config`.
+_OUR_CONFIG = (
+    "trace.provenance_tracking_level",
+    "cpp.enable_kernel_profile",
+    "fx_graph_cache",
+    "fx_graph_remote_cache",
+)
+_MAX_GUARDS = 2000
+
+
+class Facts(Item, frozen=True, kw_only=True):
+    """What one capture saw, ready to go into a `Recording`."""
+
+    graphs: tuple[Graph, ...] = ()
+    calls: tuple[KernelCall, ...] = ()
+    links: tuple[Link, ...] = ()
+    sources: tuple[SourceText, ...] = ()
+    schedules: tuple[Schedule, ...] = ()
+    compiles: tuple[Compile, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def config_patches(*, bypass_caches: bool = True) -> dict[str, dict[str, Any]]:
+    """Return the switches that a capture needs, for each config module.
+
+    Level 1 of provenance tracking writes a debug handle beside each call. C++ kernels appear in a trace only with
+    `enable_kernel_profile`. Both are part of the generated code, so they are on for the compile, not for the run.
+    """
+    patches: dict[str, dict[str, Any]] = {
+        "torch._inductor.config": {"trace.provenance_tracking_level": 1, "cpp.enable_kernel_profile": True}
+    }
+    if bypass_caches:
+        patches["torch._inductor.config"].update(fx_graph_cache=False, fx_graph_remote_cache=False)
+        patches["torch._functorch.config"] = {"enable_autograd_cache": False, "enable_remote_autograd_cache": False}
+    return patches
+
+
+def patched(module: str, values: dict[str, Any]) -> Any:
+    """Return a context in which switches of a torch config module are set; those it does not have are left out."""
+    config: Any = importlib.import_module(module)
+    return config.patch({name: value for name, value in values.items() if has_switch(config, name)})
+
+
+class InductorCapture:
+    """Collect every compile of this process while the context is open.
+
+    Args:
+        bypass_caches: lower every graph again although it is in Inductor's cache: a hit skips lowering and leaves no
+            evidence. With False, hits are reported as problems.
+    """
+
+    def __init__(self, *, bypass_caches: bool = True) -> None:
+        self.bypass_caches = bypass_caches
+        self.hooks = Hooks()
+        self._graphs: dict[str, Graph] = {}
+        self._calls: dict[str, tuple[KernelCall, ...]] = {}
+        self._links: dict[tuple[Any, ...], Link] = {}
+        self._sources: dict[str, SourceText] = {}
+        self._schedules: dict[str, Schedule] = {}
+        self._compiles: dict[str, Compile] = {}
+        self._fx_graphs: dict[int, tuple[str, Any]] = {}  # id(fx.Graph) → (our id, the graph kept alive)
+        self._reasons: dict[str, str] = {}
+        self._metrics_before: set[int] = set()
+        self._lock = threading.RLock()
+        self._depth = threading.local()
+        self._installed = False
+        self._watch: Any = None
+        self._autograd_hits = 0
+        self._num_lowered = 0
+        self.num_compiles = 0
+        self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
+
+    # ------------------------------------------------------------------ life
+
+    def __enter__(self) -> InductorCapture:
+        hooks = self.hooks
+        try:
+            hooks.wrap(CALL_USER_COMPILER, around=self._user_compiler)
+            hooks.wrap(COMPILE_SUBGRAPH, before=self._subgraph_ends)
+            hooks.wrap(CHECK_FUNCTION, after=self._guards)
+            hooks.wrap(RECOMPILE_REASONS, after=self._recompiles)
+            self._metrics_before = {id(metrics) for metrics in _metrics()}
+            self._autograd_hits = _autograd_cache_hits()
+            if "torch._inductor.compile_fx" in sys.modules:
+                self._install_inductor()
+        except BaseException:
+            hooks.close()
+            raise
+        return self
+
+    def _install_inductor(self) -> None:
+        """Put the hooks into Inductor, when it is there or about to be: a program without it should not import it."""
+        if self._installed:
+            return
+        self._installed = True
+        self.hooks.wrap(JOINT_PASSES, before=self._aot_graph)
+        self.hooks.wrap(INNER_COMPILE, around=self._inner_compile)
+        self.hooks.wrap(CODEGEN, around=self._codegen)
+
+        def listen() -> Any:
+            from fxscope._torch import scheduler
+
+            return self.hooks.enter("scheduler", scheduler.watch())
+
+        self._watch = self.hooks.guard("scheduler", listen)
+
+    def __exit__(self, *exception: object) -> None:
+        self.hooks.guard("compilation metrics", self._read_metrics)
+        self.hooks.close()
+
+    def facts(self) -> Facts:
+        """Return what was seen so far."""
+        with self._lock:
+            hits = _autograd_cache_hits() - self._autograd_hits
+            if hits > 0:
+                self.hooks.problem(
+                    "AOTAutograd's cache",
+                    f"{hits} graphs came out of the cache: nothing was lowered, so there is no evidence for them",
+                    "record with bypass_caches=True (the default)",
+                )
+            return Facts(
+                graphs=tuple(sorted(self._graphs.values(), key=_graph_order)),
+                calls=tuple(call for calls in self._calls.values() for call in calls),
+                links=tuple(self._links.values()),
+                sources=(*self._sources.values(), *_user_files(self._graphs.values())),
+                schedules=tuple(self._schedules.values()),
+                compiles=tuple(self._compiles.values()),
+                problems=(*self.hooks.problems, *(self._watch.problems if self._watch is not None else ())),
+            )
+
+    # ------------------------------------------------------------------ Dynamo
+
+    def _user_compiler(
+        self, original: Callable[..., Any], output_graph: Any, module: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        self.hooks.guard("pre-grad graph", self._pre_grad, module)
+        self.hooks.guard("hooks into Inductor", self._install_inductor)
+        with self._config_here():
+            return original(output_graph, module, *args, **kwargs)
+
+    def _pre_grad(self, module: Any) -> None:
+        compile_id = current_compile_id()
+        with self._lock:
+            self.num_compiles += 1
+            self._add_graph(f"{compile_id}:pre_grad", "pre_grad", compile_id, None, module.graph)
+            self._compile(compile_id)
+        if self.on_compile is not None:
+            self.on_compile(compile_id)
+
+    def _subgraph_ends(self, output_graph: Any, tx: Any, reason: Any = None, *_: Any, **__: Any) -> None:
+        if reason is None or not getattr(reason, "graph_break", False):
+            return
+        source = live.source_of_frames(getattr(reason, "user_stack", None) or ())
+        self._compile(current_compile_id(), break_reason=str(reason.reason).strip(), break_source=source)
+
+    def _guards(self, _: Any, manager: Any, code: Any = None, output_graph: Any = None, *__: Any, **___: Any) -> None:
+        guard_manager = manager.guard_manager
+        parts = getattr(guard_manager, "verbose_code_parts", None) or getattr(guard_manager, "code_parts", None) or ()
+        source = None
+        if code is not None:
+            source = Source(file=code.co_filename, line=code.co_firstlineno, function=code.co_name)
+        self._compile(
+            current_compile_id(),
+            guards=tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS]),
+            source=source,
+        )
+
+    def _recompiles(self, reasons: Any, *_: Any, **__: Any) -> None:
+        if reasons:
+            self._compile(current_compile_id(), recompile_reason="\n".join(str(reason).strip() for reason in reasons))
+
+    # ------------------------------------------------------------------ AOTAutograd and Inductor
+
+    def _aot_graph(self, module: Any, *_: Any, **__: Any) -> None:
+        compile_id = current_compile_id()
+        joint = any(node.op == "placeholder" and "tangents" in str(node.target) for node in module.graph.nodes)
+        kind = "joint" if joint else "inference"
+        with self._lock:
+            self._add_graph(
+                f"{compile_id}:{kind}", "joint" if joint else "forward", compile_id, None if joint else "inference",
+                module.graph,
+            )  # fmt: skip
+
+    def _inner_compile(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
+        direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
+        compile_id = current_compile_id()
+        self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
+        before, started = self._num_lowered, time.perf_counter_ns()
+        with self._config_here():
+            result = original(module, *args, **kwargs)
+        self.hooks.guard(
+            "inner compile", self._compiled, compile_id, direction, kwargs, result,
+            self._num_lowered > before, time.perf_counter_ns() - started,
+        )  # fmt: skip
+        return result
+
+    def _direction_graph(self, compile_id: str, direction: Direction, module: Any) -> None:
+        if direction == "inference" and f"{compile_id}:inference" in self._graphs:
+            return  # seen before the joint passes changed it
+        with self._lock:
+            stage = "backward" if direction == "backward" else "forward"
+            self._add_graph(f"{compile_id}:{direction}", stage, compile_id, direction, module.graph)
+
+    def _config_here(self) -> Any:
+        # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,
+        # and a CUDA backward is compiled on autograd's own thread.
+        stack = contextlib.ExitStack()
+        for module, values in config_patches(bypass_caches=self.bypass_caches).items():
+            context = self.hooks.guard(f"config {module}", patched, module, values)
+            if context is not None:
+                stack.enter_context(context)
+        return stack
+
+    def _compiled(
+        self, compile_id: str, direction: Direction, kwargs: dict[str, Any], result: Any, lowered: bool, duration: int
+    ) -> None:
+        cudagraphs = kwargs.get("cudagraphs")
+        code = getattr(result, "source_code", None)
+        with self._lock:
+            self._compile(
+                compile_id,
+                cudagraphs=bool(cudagraphs) if cudagraphs is not None else None,
+                config=_changed_config(),
+                cache=("bypassed" if self.bypass_caches else "miss") if lowered else ("hit" if code else None),
+            )
+            if not lowered and code:
+                graph_id = f"{compile_id}:{direction}:post_grad"
+                self.hooks.problem(
+                    graph_id,
+                    "came out of Inductor's cache: its code is known, but nothing was lowered, so there are no nodes",
+                    "record with bypass_caches=True (the default)",
+                )
+                self._add_code(compile_id, direction, graph_id, str(code), {}, ())
+
+    def _codegen(self, original: Callable[..., Any], lowering: Any, *args: Any, **kwargs: Any) -> Any:
+        # Autotuning lowers candidates by the same way, inside the real one.
+        if getattr(self._depth, "value", 0) or type(lowering).__name__ != "GraphLowering":
+            return original(lowering, *args, **kwargs)
+        self._depth.value = 1
+        try:
+            result = original(lowering, *args, **kwargs)
+        finally:
+            self._depth.value = 0
+        self.hooks.guard("post-grad graph", self._lowered, lowering, result)
+        return result
+
+    def _lowered(self, lowering: Any, result: Any) -> None:
+        compile_id = current_compile_id(default=f"graph_{lowering.graph_id}")
+        direction = _direction(lowering.is_inference, lowering.is_backward)
+        with self._lock:
+            self._num_lowered += 1
+            graph_id = self._free_id(f"{compile_id}:{direction}:post_grad")
+            self._add_graph(graph_id, "post_grad", compile_id, direction, lowering.module.graph)
+            text = getattr(result[0] if isinstance(result, tuple) else result, "value", None)
+            names = [node.name for node in self._graphs[graph_id].nodes]
+            if isinstance(text, str):
+                self.hooks.guard(
+                    "output code", self._add_code, compile_id, direction, graph_id, text, _handles(), names
+                )
+            if self._watch is not None:
+                schedule = self.hooks.guard("scheduler facts", self._watch.collect, lowering, graph=graph_id)
+                if schedule is not None:
+                    self._schedules[graph_id] = schedule
+
+    def _add_code(
+        self,
+        compile_id: str,
+        direction: Direction,
+        graph_id: str,
+        text: str,
+        handles: dict[str, tuple[str, ...]],
+        names: Iterable[str],
+    ) -> None:
+        """Keep the output code and make the kernel calls out of it."""
+        from fxscope import output_code
+
+        source_id = graph_id.replace(":post_grad", ":output_code")
+        self._sources[source_id] = SourceText(id=source_id, kind="output_code", text=text, graph=graph_id)
+        wrapper = output_code.parse(text)
+        order = {name: position for position, name in enumerate(names)}
+        prefix = graph_id.removesuffix(":post_grad")
+        calls: list[KernelCall] = []
+        for call in output_code.kernel_calls(wrapper, graph_id=graph_id, prefix=prefix):
+            ran = sorted((name for name in handles.get(call.handle, ()) if name in order), key=order.__getitem__)
+            calls.append(
+                replace(call, nodes=tuple(ran), nodes_evidence="debug_handle") if ran and not call.nodes else call
+            )
+        self._calls[graph_id] = tuple(calls)
+
+    # ------------------------------------------------------------------ pieces
+
+    def _add_graph(self, graph_id: str, stage: Any, compile_id: str, direction: Direction | None, graph: Any) -> None:
+        nodes = live.fx_nodes(graph)
+        self._graphs[graph_id] = Graph(
+            id=graph_id, stage=stage, compile_id=compile_id, direction=direction, nodes=nodes,
+            outputs=live.output_names(graph),
+        )  # fmt: skip
+        if stage != "pre_grad":
+            self._link_back(graph_id, compile_id, direction, graph, nodes)
+        self._fx_graphs[id(graph)] = (graph_id, graph)
+
+    def _link_back(
+        self, graph_id: str, compile_id: str, direction: Direction | None, graph: Any, nodes: tuple[Node, ...]
+    ) -> None:
+        """Tie each node to the nodes of the earlier graphs that it came from."""
+        earlier = {
+            candidate: {node.name for node in self._graphs[candidate].nodes}
+            for candidate in (f"{compile_id}:pre_grad", f"{compile_id}:joint", f"{compile_id}:{direction}")
+            if candidate in self._graphs and candidate != graph_id
+        }
+        for node in graph.nodes:
+            if node.op in ("placeholder", "output"):
+                continue
+            for name, identity in live.ancestry(node.meta):
+                known = self._fx_graphs.get(identity)[0] if identity in self._fx_graphs else None
+                for candidate, names in earlier.items():
+                    # A graph that was copied has another identity; then the name must do, in the graph it can be in.
+                    if name in names and (candidate == known or (known is None and not candidate.endswith("pre_grad"))):
+                        self._link(candidate, name, graph_id, node.name, "from_node")
+            # The partitioner and Inductor's passes keep a node that they do not replace, and its name with it.
+            for candidate, names in earlier.items():
+                if not candidate.endswith(":pre_grad") and node.name in names:
+                    self._link(candidate, node.name, graph_id, node.name, "name")
+
+    def _link(self, from_graph: str, from_name: str, to_graph: str, to_name: str, evidence: Any) -> None:
+        key = (from_graph, from_name, to_graph, to_name)
+        if key not in self._links:
+            self._links[key] = Link(
+                from_=(from_graph, from_name), to=(to_graph, to_name), relation="lowered_to", evidence=evidence
+            )
+
+    def _free_id(self, graph_id: str) -> str:
+        """Return an id that is not taken: a compile id can have several Inductor graphs (DDP's buckets)."""
+        number, free = 1, graph_id
+        while free in self._graphs:
+            number += 1
+            free = graph_id.replace(":post_grad", f"_{number}:post_grad")
+        return free
+
+    def _compile(self, compile_id: str, **fields: Any) -> None:
+        fields = {name: value for name, value in fields.items() if value is not None}
+        with self._lock:
+            known = self._compiles.get(compile_id) or Compile(compile_id=compile_id)
+            self._compiles[compile_id] = replace(known, **fields)
+
+    def _read_metrics(self) -> None:
+        """Add what only Dynamo's own record of a compile says: how long it took, and why it failed."""
+        for metrics in _metrics():
+            compile_id = getattr(metrics, "compile_id", None)
+            if id(metrics) in self._metrics_before or compile_id is None:
+                continue
+            if getattr(metrics, "is_forward", True) is False:
+                continue  # the backward's own line; its time is not the frame's
+            known = self._compiles.get(compile_id)
+            if known is not None:
+                duration = getattr(metrics, "duration_us", None)
+                self._compile(
+                    compile_id,
+                    duration_us=float(duration) if duration else None,
+                    recompile_reason=known.recompile_reason or getattr(metrics, "recompile_reason", None),
+                )
+            if getattr(metrics, "fail_reason", None):
+                where = f"compile {compile_id}"
+                self.hooks.problem(where, f"{metrics.fail_type}: {str(metrics.fail_reason).strip().splitlines()[0]}")
+
+
+def current_compile_id(default: str = "unknown") -> str:
+    """Return the id of the compile that is going on in this thread, such as `"0/0"`."""
+    found = torch._guards.CompileContext.current_compile_id()
+    return str(found) if found is not None else default
+
+
+def _direction(is_inference: Any, is_backward: Any) -> Direction:
+    return "backward" if is_backward else "inference" if is_inference else "forward"
+
+
+def _handles() -> dict[str, tuple[str, ...]]:
+    """Return debug handle → post-grad nodes of the graph that was just lowered."""
+    import torch._inductor.debug as debug
+
+    table = getattr(debug, HANDLES.partition(":")[2], None) or {}
+    return {handle: tuple(names) for handle, names in table.items()}
+
+
+def _metrics() -> list[Any]:
+    from torch._dynamo import utils
+
+    return list(getattr(utils, METRICS.partition(":")[2], list)())
+
+
+def _autograd_cache_hits() -> int:
+    from torch._dynamo.utils import counters
+
+    return int(counters["aot_autograd"]["autograd_cache_hit"]) if "aot_autograd" in counters else 0
+
+
+def _changed_config() -> dict[str, Any]:
+    """Return Inductor's switches that differ from their default, without those that fxscope sets."""
+    import torch._inductor.config as config
+
+    is_default = getattr(config, "_is_default", None)
+    if is_default is None:
+        return {}
+    changed: dict[str, Any] = {}
+    for name in config._config:
+        if name not in _OUR_CONFIG and not is_default(name):
+            value = getattr(config, name)
+            changed[name] = value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+    return changed
+
+
+_STAGES = ("pre_grad", "joint", "forward", "backward", "post_grad", "scheduler", "kernel_calls")
+
+
+def _graph_order(graph: Graph) -> tuple[Any, ...]:
+    number = [int(part) if part.isdigit() else 0 for part in (graph.compile_id or "").replace("!", "").split("/")]
+    direction = {"inference": 0, "forward": 0, "backward": 1}.get(graph.direction or "", 0)
+    return (number, _STAGES.index(graph.stage) if graph.stage in _STAGES else -1, direction, graph.id)
+
+
+def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
+    """Yield the user's files that nodes point into, as they were when the program ran."""
+    import linecache
+
+    files = {node.source.file for graph in graphs for node in graph.nodes if node.source and node.source.file}
+    for file in sorted(files):
+        lines = linecache.getlines(file) if live.is_user_file(file) else []
+        if lines:
+            yield SourceText(id=file, kind="user", file=file, text="".join(lines))

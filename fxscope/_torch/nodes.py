@@ -1,0 +1,212 @@
+"""Live FX nodes → `model.Node`: metadata, the user's line, the module path, where a node came from.
+
+Graphs are converted while the hook runs: the next pass of the compiler changes them in place.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxscope.model import Node, Source, TensorMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_TORCH = str(Path(torch.__file__).parent)
+_FXSCOPE = str(Path(__file__).parents[1])
+_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)$')
+_MAX_ARGUMENTS = 400
+
+
+def fx_nodes(graph: Any) -> tuple[Node, ...]:
+    """Convert every node of a `torch.fx.Graph`."""
+    return tuple(fx_node(node) for node in graph.nodes)
+
+
+def fx_node(node: Any) -> Node:
+    """Convert one `torch.fx.Node`."""
+    meta = node.meta
+    original = meta.get("original_aten")
+    number = meta.get("seq_nr")
+    return Node(
+        name=node.name,
+        op=node.op,
+        target=target_name(node),
+        inputs=tuple(dict.fromkeys(source.name for source in node.all_input_nodes)),
+        outputs=tensors(meta.get("val", meta.get("example_value"))),
+        arguments=_arguments(node),
+        source=source_of(meta),
+        from_node=tuple(dict.fromkeys(name for name, _ in ancestry(meta))),
+        original_aten=str(original) if original is not None else None,
+        sequence_number=number if isinstance(number, int) and number >= 0 else None,
+    )
+
+
+def output_names(graph: Any) -> tuple[str, ...]:
+    """Return the names of the nodes that a `torch.fx.Graph` returns."""
+    for node in reversed(graph.nodes):
+        if node.op == "output":
+            return tuple(dict.fromkeys(source.name for source in node.all_input_nodes))
+    return ()
+
+
+def target_name(node: Any) -> str:
+    """Return an op's name: `aten.mul.Tensor`, `torch.nn.functional.gelu`, or a placeholder's target."""
+    target = node.target
+    if isinstance(target, str):
+        return target
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return str(target)
+    if isinstance(target, torch._ops.OperatorBase):  # higher-order operators
+        return f"higher_order.{target.name()}"
+    module = getattr(target, "__module__", None) or ""
+    name = getattr(target, "__qualname__", None) or getattr(target, "__name__", None) or str(target)
+    if module.startswith("torch._C") or module == "torch.functional":
+        module = "torch.nn.functional" if hasattr(torch.nn.functional, name) else "torch"
+    return f"{module.removeprefix('_')}.{name}" if module else name
+
+
+def _arguments(node: Any) -> str | None:
+    try:
+        parts = [_argument(value) for value in node.args]
+        parts += [f"{name}={_argument(value)}" for name, value in node.kwargs.items()]
+    except Exception:  # arguments can be any object, with any __repr__
+        return None
+    text = ", ".join(parts)
+    return text if len(text) <= _MAX_ARGUMENTS else text[: _MAX_ARGUMENTS - 1] + "…"
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, torch.fx.Node):
+        return value.name
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(_argument(item) for item in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    if isinstance(value, torch.Tensor):
+        return f"tensor{tuple(value.shape)}"
+    return repr(value)
+
+
+def tensors(value: Any) -> tuple[TensorMeta, ...]:
+    """Return the metadata of every tensor in a value (a tensor, or a nest of lists and tuples)."""
+    return tuple(tensor_meta(tensor) for tensor in _leaves(value))
+
+
+def _leaves(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:  # type: ignore[reportUnknownVariableType]
+            yield from _leaves(item)
+
+
+def tensor_meta(tensor: torch.Tensor) -> TensorMeta:
+    """Return one tensor's metadata. What a kind of tensor does not have (sparse: strides) is None."""
+    strided = tensor.layout == torch.strided
+    try:
+        stride = tuple(dimension(size) for size in tensor.stride()) if strided else None
+        offset = dimension(tensor.storage_offset()) if strided else None
+    except (RuntimeError, NotImplementedError):  # nested and other wrapper tensors
+        stride = offset = None
+    return TensorMeta(
+        shape=tuple(dimension(size) for size in tensor.shape),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        stride=stride,
+        storage_offset=offset,
+        device=str(tensor.device),
+    )
+
+
+def dimension(size: Any) -> int | str:
+    """Return a size; a symbolic one becomes its expression (`"s0"`). Never adds a guard."""
+    if isinstance(size, torch.SymInt):
+        node = size.node
+        return int(node.constant) if getattr(node, "constant", None) is not None else str(node.expr)
+    return int(size)
+
+
+def ancestry(meta: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
+    """Yield (name, id of its fx.Graph) of the nodes that a node came from, nearest first (`meta["from_node"]`)."""
+    todo: list[Any] = list(meta.get("from_node") or ())
+    while todo:
+        item = todo.pop(0)
+        name = getattr(item, "name", None)
+        if isinstance(name, str) and name:
+            identity = getattr(item, "graph_id", None)
+            yield name, identity if isinstance(identity, int) else None
+        todo.extend(getattr(item, "from_node", None) or ())
+
+
+def source_of(meta: dict[str, Any]) -> Source | None:
+    """Return the user's line and the module path that torch recorded for a node."""
+    module, module_type = module_of(meta)
+    frame = source_in(meta.get("stack_trace"))
+    if frame is None and module is None:
+        return None
+    frame = frame or Source()
+    return Source(
+        file=frame.file, line=frame.line, code=frame.code, function=frame.function, module=module,
+        module_type=module_type,
+    )  # fmt: skip
+
+
+def source_in(stack_trace: str | None) -> Source | None:
+    """Return the innermost line of a printed stack trace that is the user's, else the innermost one."""
+    innermost: Source | None = None
+    lines = (stack_trace or "").splitlines()
+    for position in range(len(lines) - 1, -1, -1):
+        match = _FRAME.match(lines[position])
+        if match is None:
+            continue
+        code = lines[position + 1].strip() if position + 1 < len(lines) else ""
+        frame = Source(
+            file=match["file"],
+            line=int(match["line"]),
+            code=code or linecache.getline(match["file"], int(match["line"])).strip() or None,
+            function=match["function"].strip(),
+        )
+        if is_user_file(match["file"]):
+            return frame
+        innermost = innermost or frame
+    return innermost
+
+
+def source_of_frames(frames: Iterable[Any]) -> Source | None:
+    """Return the innermost user line of a sequence of `traceback.FrameSummary`, outermost first."""
+    chosen: Any = None
+    for frame in frames:
+        if chosen is None or is_user_file(frame.filename) or not is_user_file(chosen.filename):
+            chosen = frame
+    if chosen is None:
+        return None
+    return Source(file=chosen.filename, line=chosen.lineno, code=chosen.line or None, function=chosen.name)
+
+
+def is_user_file(file: str) -> bool:
+    """Return whether a file is the user's, neither torch's nor fxscope's nor made up by Dynamo."""
+    return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")))
+
+
+def module_of(meta: dict[str, Any]) -> tuple[str | None, str | None]:
+    """Return the innermost module's path (`"layers.0.mlp"`) and type of a node (`meta["nn_module_stack"]`)."""
+    stack = meta.get("nn_module_stack") or meta.get("fwd_nn_module_stack")
+    if not stack:
+        return None, None
+    path, kind = list(stack.values())[-1]
+    name = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    return module_path(str(path)), name.rsplit(".", 1)[-1]
+
+
+def module_path(path: str) -> str:
+    """Return a module's path as `named_modules()` has it: `L['self']._modules['layers'][0].mlp` → `layers.0.mlp`."""
+    path = re.sub(r"^L\['[^']*'\]\.?", "", path)
+    path = re.sub(r"^G\['([^']*)'\]", r"\1", path)
+    path = re.sub(r"\.?_modules\[['\"]([^'\"]*)['\"]\]", r".\1", path)
+    path = re.sub(r"getattr\((?:L\['[^']*'\])?\.?(.*?), ['\"]([^'\"]*)['\"]\)", r"\1.\2", path)
+    path = re.sub(r"\[['\"]?([^'\"\]]*)['\"]?\]", r".\1", path)
+    return path.strip(".")
