@@ -22,7 +22,9 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--format", metavar="NAME", help="format, whatever the suffix; without -o it goes to stdout")
     group.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
-    group.add_argument("--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad, kernel_calls…")
+    group.add_argument(
+        "--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad, kernel_calls…"
+    )
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:

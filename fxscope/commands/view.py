@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `view`."""
-    parser.add_argument("recordings", nargs="+", metavar="RECORDING", help="a .fxscope or .json file; several for one page")
+    parser.add_argument(
+        "recordings", nargs="+", metavar="RECORDING", help="a .fxscope or .json file; several for one page"
+    )
     output.add_output_options(parser)
 
 
