@@ -1,0 +1,140 @@
+"""How each op got into its kernel call: inlined at lowering, joined by the scheduler, or folded into an argument."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.model import Decision, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
+from fxscope.passes import schedules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+WORDS: dict[str, str] = {
+    "vertical": "the second reads what the first computes",
+    "horizontal": "they do not need each other's result, and share data",
+    "reduction": "a reduction and the work around it share one loop nest",
+    "epilogue": "computed on the first's result before it is stored",
+    "prologue": "computed while the second loads its input",
+    "template": "part of a kernel template",
+    "foreach": "lists of tensors handled by one launch",
+    "combo": "independent kernels put into one launch",
+    "mix_order": "reductions over different axes of the same data share one read of it",
+    "nested_reduction": "a reduction inside another's loop",
+}
+
+
+def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, nodes: Mapping[str, Node]) -> list[Decision]:
+    """Return how the ops of each call came together."""
+    result: list[Decision] = []
+    for call in calls:
+        result += folded(call)
+        members = members_of(call, schedule)
+        if schedule is None or not members:
+            result += untold(call)
+            continue
+        for member in members:
+            result += inlined(call, member, schedule, nodes)
+        if len(members) > 1:
+            result += joined(call, members, schedule)
+    return result
+
+
+def members_of(call: KernelCall, schedule: Schedule | None) -> list[SchedulerNode]:
+    """Return the call's scheduler nodes that compute something."""
+    if schedule is None:
+        return []
+    names = set(call.scheduler_nodes)
+    return [node for node in schedule.nodes if node.name in names and node.type not in schedules.TRANSPARENT]
+
+
+def folded(call: KernelCall) -> list[Decision]:
+    """An op that became strides or another argument of the call costs nothing."""
+    return [
+        Decision(
+            graph=call.graph, a=(name,), b=tuple(node for node in call.nodes if node != name), a_call=call.id,
+            b_call=call.id, verdict="fused", how="folded",
+            reason=f"became an argument (strides, shape) of {call.handle}", evidence=call.nodes_evidence,
+        )
+        for name in call.folded
+    ]  # fmt: skip
+
+
+def untold(call: KernelCall) -> list[Decision]:
+    """Without a schedule it is known that ops share a kernel, not how they came to."""
+    if len(call.nodes) < 2 or call.type in ("extern", "fallback"):
+        return []
+    return [
+        Decision(
+            graph=call.graph, a=call.nodes[:-1], b=call.nodes[-1:], a_call=call.id, b_call=call.id, verdict="fused",
+            reason=f"run inside {call.handle}; the files do not tell whether they were inlined or joined",
+            evidence=call.nodes_evidence,
+        )
+    ]  # fmt: skip
+
+
+def inlined(call: KernelCall, member: SchedulerNode, schedule: Schedule, nodes: Mapping[str, Node]) -> list[Decision]:
+    """One scheduler node of several ops: Inductor inlined them when it lowered the graph."""
+    if schedules.is_extern(member):
+        return []
+    known = set(call.nodes)
+    ran = [name for name in schedules.ran_nodes([member], schedule) if name in known]
+    if len(ran) < 2:
+        return []
+    last = member.origin_node if member.origin_node in ran else ran[-1]
+    others = tuple(name for name in ran if name != last)
+    text = f"inlined at lowering into one scheduler node ({member.name}, {len(ran)} ops)"
+    again = sorted({other for name in ran if name in nodes for other in nodes[name].calls if other != call.id})
+    if again:
+        text += f"; some are computed again in {', '.join(again)}"
+    return [
+        Decision(
+            graph=call.graph, a=others, b=(last,), a_call=call.id, b_call=call.id, verdict="fused", how="inlined",
+            reason=text, evidence="origin_node" if last == member.origin_node else "origins",
+        )
+    ]  # fmt: skip
+
+
+def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule) -> list[Decision]:
+    """Scheduler nodes that became one: each join in its order; lists and combos have no order."""
+    inside = {node.name: node for node in members}
+    result: list[Decision] = []
+    seen: set[str] = set()
+    for attempt in schedule.attempts:
+        if attempt.fused and {*attempt.a, *attempt.b} <= set(call.scheduler_nodes):
+            result.append(join(call, attempt, schedule))
+            seen |= {*attempt.a, *attempt.b}
+    by_group: dict[int, list[SchedulerNode]] = {}
+    for node in members:
+        by_group.setdefault(node.group, []).append(node)
+    for number, group in by_group.items():
+        apart = [node for node in group if node.name not in seen]
+        if len(group) > 1 and apart:
+            how: How | None = None
+            if schedule.groups[number].type == "foreach":
+                how = "combo" if schedule.limits.get("combo_kernels") else "foreach"
+            rest = tuple(name for name in inside if name not in {node.name for node in apart})
+            first = rest or (apart[0].name,)
+            second = tuple(node.name for node in apart if node.name not in first)
+            result.append(join(call, FusionAttempt(a=first, b=second, fused=True, how=how), schedule))
+    return result
+
+
+def join(call: KernelCall, attempt: FusionAttempt, schedule: Schedule) -> Decision:
+    """One join, in terms of the user's ops."""
+    by_name = {node.name: node for node in schedule.nodes}
+    known = set(call.nodes)
+    sides = [
+        tuple(
+            name
+            for name in schedules.ran_nodes([by_name[item] for item in side if item in by_name], schedule)
+            if name in known
+        )
+        for side in (attempt.a, attempt.b)
+    ]
+    words = WORDS.get(attempt.how or "", "the schedule does not tell how")
+    return Decision(
+        graph=call.graph, a=sides[0], b=sides[1], a_call=call.id, b_call=call.id, verdict="fused", how=attempt.how,
+        reason=f"{attempt.how or 'joined'}: {words} ({'+'.join(attempt.a)} with {'+'.join(attempt.b)})",
+        evidence="origins",
+    )  # fmt: skip

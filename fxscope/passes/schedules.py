@@ -1,0 +1,190 @@
+"""Brings the scheduler's view to the kernel calls: which scheduler nodes a call runs, what it reads and writes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from fxscope.model import (
+    BufferAccess,
+    Evidence,
+    KernelCall,
+    Recording,
+    Schedule,
+    ScheduledGroup,
+    SchedulerNode,
+    replace,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
+TRANSPARENT = frozenset({"nop", "multi_output"})
+
+
+def attach(recording: Recording) -> Recording:
+    """Recording → Recording whose calls know their scheduler nodes, accesses, bytes and flops."""
+    calls = {call.id: call for call in recording.calls}
+    for schedule in recording.schedules:
+        known = {node.name for graph in recording.graphs if graph.id == schedule.graph for node in graph.nodes}
+        mine = [call for call in recording.calls if call.graph == schedule.graph]
+        for call, members in match(mine, schedule):
+            calls[call.id] = with_members(call, members, schedule, known)
+    return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
+
+
+def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelCall, tuple[str, ...]]]:
+    """Pair the calls of one wrapper with the scheduler nodes that were written into them.
+
+    The scheduler writes code in the order in which the wrapper calls it, so the n-th call of a kernel is the n-th time
+    that kernel was written. A call that matches nothing is left out.
+    """
+    written: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for kernel, members in schedule.kernels:
+        written[base_name(kernel)].append(members)
+    result: list[tuple[KernelCall, tuple[str, ...]]] = []
+    missed: list[KernelCall] = []
+    for call in calls:
+        queue = written.get(base_name(call.kernel))
+        if queue:
+            result.append((call, queue.pop(0)))
+        else:
+            missed.append(call)
+    # An extern may be called under another name than its node has: match what is left by the buffers it writes.
+    left = [members for queue in written.values() for members in queue]
+    by_name = {node.name: node for node in schedule.nodes}
+    for call in missed:
+        buffers = {access.buffer for access in call.writes or ()}
+        for members in left:
+            outputs = {access.buffer for name in members if name in by_name for access in by_name[name].writes}
+            if buffers & outputs:
+                left.remove(members)
+                result.append((call, members))
+                break
+    return result
+
+
+def base_name(kernel: str) -> str:
+    """Return a kernel's name without the namespaces and the overload that writers spell differently."""
+    name = kernel.removeprefix("torch.ops.").removeprefix("extern_kernels.").removeprefix("aoti_torch_")
+    parts = name.split(".")
+    if len(parts) > 1 and parts[0] in ("aten", "prims", "mkldnn", "mkl", "torchvision", "quantized"):
+        parts = parts[1:]
+    return parts[0]
+
+
+def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule, known: set[str]) -> KernelCall:
+    """Return the call with what the scheduler knows of these scheduler nodes."""
+    by_name = {node.name: node for node in schedule.nodes}
+    nodes = [by_name[name] for name in members if name in by_name]
+    if not nodes:
+        return call
+    groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
+    reads, writes = accesses(nodes, groups)
+    read_bytes, written_bytes = total(reads), total(writes)
+    flops = [item.flops for item in nodes if item.flops]
+    call = replace(
+        call,
+        scheduler_nodes=tuple(node.name for node in nodes),
+        reads=rename(reads, schedule),
+        writes=rename(writes, schedule),
+        bytes_read=read_bytes if read_bytes is not None else call.bytes_read,
+        bytes_written=written_bytes if written_bytes is not None else call.bytes_written,
+        flops=call.flops if call.flops is not None else (sum(flops) if flops else None),
+        device=call.device or next((node.device for node in nodes if node.device), None),
+    )
+    if call.nodes:
+        return call
+    ran = ran_nodes(nodes, schedule)
+    evidence: Evidence = "origins"
+    return replace(call, nodes=tuple(name for name in ran if name in known), nodes_evidence=evidence)
+
+
+def accesses(
+    nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup]
+) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
+    """Return reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls."""
+    names = {node.name for node in nodes}
+    items: Iterable[SchedulerNode | ScheduledGroup] = groups
+    if any(not set(group.members) <= names for group in groups):
+        items = nodes
+    items = list(items)
+    return merge([item.reads for item in items]), merge([item.writes for item in items])
+
+
+def merge(lists: Sequence[tuple[BufferAccess, ...]]) -> tuple[BufferAccess, ...]:
+    """Return one access per buffer; the bytes of several loops over it add up."""
+    found: dict[str, BufferAccess] = {}
+    for access in (access for items in lists for access in items):
+        before = found.get(access.buffer)
+        if before is None:
+            found[access.buffer] = access
+        else:
+            known = before.bytes is not None and access.bytes is not None
+            indices = [index for index in (before.index, access.index) if index]
+            found[access.buffer] = replace(
+                before,
+                bytes=(before.bytes or 0) + (access.bytes or 0) if known else None,
+                index=" | ".join(dict.fromkeys(indices)) or None,
+            )
+    return tuple(found.values())
+
+
+def rename(items: tuple[BufferAccess, ...], schedule: Schedule) -> tuple[BufferAccess, ...]:
+    """Give a mutated buffer the name of the memory that it really is."""
+    return tuple(replace(item, buffer=schedule.renames.get(item.buffer, item.buffer)) for item in items)
+
+
+def total(items: Iterable[BufferAccess]) -> int | None:
+    """Return the sum of bytes, `None` where one is not known."""
+    sizes = [item.bytes for item in items]
+    return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
+
+
+def ran_nodes(nodes: Sequence[SchedulerNode], schedule: Schedule) -> tuple[str, ...]:
+    """Return the post-grad nodes that ran in these scheduler nodes.
+
+    Origins name everything on the way to a result, also what another scheduler node computed and stored: such a node
+    lends only its name. An extern call runs its own op and what nobody else runs (views that became its strides).
+    """
+    inside = {node.name for node in nodes}
+    stored = {node.origin_node for node in schedule.nodes if node.origin_node and node.name not in inside}
+    elsewhere = {
+        name
+        for node in schedule.nodes
+        if node.name not in inside and not is_extern(node) and node.type not in TRANSPARENT
+        for name in node.origins
+    }
+    ran: list[str] = []
+    for node in nodes:
+        own = {node.origin_node} if node.origin_node else set[str]()
+        apart = elsewhere if is_extern(node) else set[str]()
+        ran += [name for name in node.origins if name in own or (name not in stored and name not in apart)]
+    return tuple(dict.fromkeys(ran))
+
+
+def is_extern(node: SchedulerNode) -> bool:
+    """Return whether the node calls a kernel that Inductor does not write."""
+    return node.type in ("extern", "fallback", "user_triton", "multi_output")
+
+
+def aliases(schedule: Schedule) -> dict[str, str]:
+    """Map each buffer to one name for the memory it shares: renamed by mutation, parts of a concatenation, outputs of
+    one extern call.
+    """
+    root: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while root.setdefault(name, name) != name:
+            name = root[name]
+        return name
+
+    for new, old in schedule.renames.items():
+        root[find(new)] = find(old)
+    for node in schedule.nodes:
+        if node.type in TRANSPARENT:
+            for write in node.writes:
+                for read in node.reads:
+                    root[find(schedule.renames.get(read.buffer, read.buffer))] = find(write.buffer)
+    return {name: find(name) for name in list(root)}
