@@ -166,6 +166,7 @@ class Graph(Item, frozen=True, kw_only=True):
     nodes: tuple[Node, ...] = ()
     outputs: tuple[str, ...] = ()  # names of the nodes that the graph returns
     text: str | None = None  # the graph as torch printed it, where kept
+    cache_key: str | None = None  # post-grad: names its runs in a trace, `## Call CompiledFxGraph <key> ##`
 
 
 class BufferAccess(Item, frozen=True, kw_only=True):

@@ -144,7 +144,7 @@ class Hooks:
         def undo() -> None:
             if on_restore is not None:
                 on_restore()
-            # Someone may have wrapped our wrapper meanwhile: taking theirs off would be wrong. Ours is a pass-through now.
+            # Someone may have wrapped our wrapper meanwhile: theirs stays on, and ours inside it passes through.
             if vars(owner).get(name) is value:
                 if own is _MISSING:
                     delattr(owner, name)

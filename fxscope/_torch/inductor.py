@@ -284,6 +284,7 @@ class InductorCapture:
                 config=_changed_config(),
                 cache=("bypassed" if self.bypass_caches else "miss") if lowered else ("hit" if code else None),
             )
+            self._name_runs(f"{compile_id}:{direction}:post_grad", result)
             if not lowered and code:
                 graph_id = f"{compile_id}:{direction}:post_grad"
                 self.hooks.problem(
@@ -292,6 +293,15 @@ class InductorCapture:
                     "record with bypass_caches=True (the default)",
                 )
                 self._add_code(compile_id, direction, graph_id, str(code), {}, ())
+
+    def _name_runs(self, graph_id: str, result: Any) -> None:
+        """Tie a compiled graph to its runs in a trace, which carry its cache key, or None where caches are off."""
+        if not hasattr(result, "_fx_graph_cache_key"):
+            return
+        if result._fx_graph_cache_key is None and graph_id in self._graphs:
+            result._fx_graph_cache_key = graph_id.removesuffix(":post_grad")
+        if graph_id in self._graphs:
+            self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
 
     def _codegen(self, original: Callable[..., Any], lowering: Any, *args: Any, **kwargs: Any) -> Any:
         # Autotuning lowers candidates by the same way, inside the real one.
@@ -464,8 +474,11 @@ def _changed_config() -> dict[str, Any]:
         return {}
     changed: dict[str, Any] = {}
     for name in config._config:
-        if name not in _OUR_CONFIG and not is_default(name):
-            value = getattr(config, name)
+        if name in _OUR_CONFIG or is_default(name):
+            continue
+        value = getattr(config, name)
+        # Inductor itself sets some switches during a compile, mostly to what they are anyway.
+        if value != getattr(config._config[name], "default", None):
             changed[name] = value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
     return changed
 
