@@ -1,0 +1,183 @@
+"""What each GPU can do: one JSON file per GPU, each value with its source.
+
+    gpu = load("h200")
+    gpu.bandwidth().value            # bytes per second, measured where it was measured
+    occupancy(gpu, registers=32, shared_bytes=0, num_warps=8)
+
+A rate is a list of facts: what the datasheet says and what was measured. `bandwidth()` and `matrix_rate()` return the
+measured one where there is one, because no kernel reaches the datasheet's. Add a GPU: write `NAME.json`; on a machine
+that has it, `fxscope env --dump-gpu` and `benchmarks/measure_gpu.py` print one.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any, Literal
+
+import msgspec
+
+from fxscope.errors import FxscopeError
+
+__all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "load", "names", "occupancy"]
+
+
+class Fact(msgspec.Struct, frozen=True, array_like=True):
+    """A value and the key of its source in `Gpu.sources`."""
+
+    value: int | float | str
+    source: str
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """A rate per second (bytes, or floating point operations) and how it is known."""
+
+    value: float
+    kind: Literal["measured", "datasheet"]
+    source: str  # key in `Gpu.sources`
+
+
+class Gpu(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU. `properties` uses the names of `torch.cuda.get_device_properties`, and a few more of the CUDA guide."""
+
+    name: str  # "h200"
+    device_name: str  # as the driver reports it: "NVIDIA H200"
+    also: tuple[str, ...] = ()  # other names of the same silicon and memory
+    vendor: Literal["nvidia", "amd"]
+    target: bool  # whether `--target` can plan for it; False: a specification for rooflines only
+    properties: dict[str, Fact]
+    bandwidths: tuple[Rate, ...]  # device memory, bytes per second
+    matrix: dict[str, tuple[Rate, ...]]  # dtype → dense floating point operations per second
+    vector: dict[str, tuple[Rate, ...]] = {}
+    sources: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+    def limit(self, name: str) -> Any:
+        """Return a property's value, `None` where it is not known."""
+        fact = self.properties.get(name)
+        return None if fact is None else fact.value
+
+    @property
+    def capability(self) -> tuple[int, int] | None:
+        """Compute capability, such as (9, 0); `None` for a GPU that is not NVIDIA's."""
+        if self.vendor != "nvidia":
+            return None
+        return int(self.limit("major")), int(self.limit("minor"))
+
+    def bandwidth(self) -> Rate | None:
+        """Return the rate of the device's memory, in bytes per second: measured, else the datasheet's."""
+        return _best(self.bandwidths)
+
+    def matrix_rate(self, dtype: str) -> Rate | None:
+        """Return the dense matrix rate for operands of a dtype ("bfloat16", "tfloat32"), `None` where not known.
+
+        "float32" is the rate without TF32, as torch multiplies by default.
+        """
+        return _best(self.matrix.get(dtype, ()))
+
+    def vector_rate(self, dtype: str) -> Rate | None:
+        """Return the rate of ordinary arithmetic in a dtype, `None` where not known."""
+        return _best(self.vector.get(dtype, ()))
+
+    def basis(self, rate: Rate) -> str:
+        """Say in words where a rate comes from."""
+        return f"{rate.kind}, {self.sources.get(rate.source, rate.source)}"
+
+
+def _best(rates: tuple[Rate, ...]) -> Rate | None:
+    for kind in ("measured", "datasheet"):
+        for rate in rates:
+            if rate.kind == kind:
+                return rate
+    return None
+
+
+class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
+    """How many blocks of one kernel fit on a multiprocessor, and what stops one more."""
+
+    share: float  # resident warps over the most there can be, 0 to 1
+    blocks: int
+    warps: int
+    limit: Literal["warps", "blocks", "registers", "shared memory"]
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the GPUs that fxscope has a file for."""
+    files = resources.files("fxscope.gpus").iterdir()
+    return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
+
+
+def load(name: str) -> Gpu:
+    """Return a GPU by its name: `"h200"`, in any case.
+
+    Raises:
+        FxscopeError: there is no such file; the message lists those there are.
+    """
+    key = name.strip().lower()
+    if key not in names():
+        raise FxscopeError(
+            f"no GPU is called {name!r}: there are {', '.join(names())}. To add one, run `fxscope env --dump-gpu` on a "
+            "machine that has it."
+        )
+    return msgspec.json.decode(resources.files("fxscope.gpus").joinpath(f"{key}.json").read_bytes(), type=Gpu)
+
+
+def find(device_name: str | None) -> Gpu | None:
+    """Return the GPU that a driver calls `device_name` ("NVIDIA H200"), `None` where it is not known.
+
+    The whole name must agree: an "NVIDIA H100 PCIe" has other memory than an "NVIDIA H100 80GB HBM3".
+    """
+    wanted = (device_name or "").strip().casefold()
+    for name in names() if wanted else ():
+        gpu = load(name)
+        if wanted in {alias.casefold() for alias in (gpu.device_name, *gpu.also)}:
+            return gpu
+    return None
+
+
+def occupancy(gpu: Gpu, registers: int, shared_bytes: int, num_warps: int) -> Occupancy | None:
+    """Return the theoretical occupancy of a kernel, `None` where the GPU's limits are not known (AMD) or it cannot run.
+
+    The arithmetic is that of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are given to a warp in units
+    of 256 and come from the warp's quarter of the multiprocessor; each block also holds 1 KiB of shared memory for the
+    system from compute capability 8 on.
+
+    Args:
+        gpu: the device.
+        registers: per thread.
+        shared_bytes: per block, without the system's share.
+        num_warps: per block.
+    """
+    names_needed = (
+        "max_warps_per_multiprocessor", "max_blocks_per_multiprocessor", "regs_per_multiprocessor",
+        "shared_memory_per_multiprocessor", "shared_memory_per_block_optin", "reserved_shared_memory_per_block",
+    )  # fmt: skip
+    limits = [gpu.limit(name) for name in names_needed]
+    if gpu.vendor != "nvidia" or None in limits or num_warps < 1:
+        return None
+    max_warps, max_blocks, all_registers, all_shared, shared_per_block, reserved = (int(limit) for limit in limits)
+    if shared_bytes > shared_per_block or num_warps * 32 > 1024 or registers > 255:
+        return None
+    warp_registers = _round_up(registers * 32, _REGISTER_UNIT)
+    fitting: dict[Literal["warps", "blocks", "registers", "shared memory"], int] = {
+        "warps": max_warps // num_warps,
+        "blocks": max_blocks,
+        "registers": (all_registers // _QUARTERS // warp_registers * _QUARTERS) // num_warps
+        if registers
+        else max_blocks,
+        "shared memory": all_shared // _round_up(shared_bytes + reserved, _SHARED_UNIT),
+    }
+    limit = min(fitting, key=lambda name: fitting[name])
+    blocks = fitting[limit]
+    if blocks == 0:
+        return None
+    return Occupancy(share=blocks * num_warps / max_warps, blocks=blocks, warps=blocks * num_warps, limit=limit)
+
+
+# Allocation units of compute capability 8 to 10 (cuda_occupancy.h of CUDA 13).
+_REGISTER_UNIT = 256
+_SHARED_UNIT = 128
+_QUARTERS = 4
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
