@@ -1,0 +1,98 @@
+"""The command line's frame: verbs, exit codes, what goes to stdout, and that mistakes are one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope import cli, store
+from tests.render import recordings
+
+
+def fxscope(*arguments: str | Path, **options) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fxscope", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return store.write(tmp_path / "mlp.fxscope", store.encode(recordings.compiled()))
+
+
+def test_every_verb_has_a_module_with_the_two_functions() -> None:
+    for verb in cli.VERBS:
+        module = cli.module(verb)
+        assert callable(module.configure) and callable(module.run), verb
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main([verb, "--help"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: fxscope {verb}")
+
+
+def test_view_prints_the_recording_and_nothing_else_on_stdout(saved: Path) -> None:
+    done = fxscope("view", saved)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "triton_poi_fused__" in done.stdout and "\x1b[" not in done.stdout
+    assert done.stdout.startswith("mlp_compiled")
+
+
+def test_json_goes_to_stdout_alone(saved: Path) -> None:
+    for arguments in (("--json",), ("--format", "json")):
+        done = fxscope("view", saved, *arguments)
+        assert json.loads(done.stdout)["schema"] == "fxscope/1" and done.stderr == ""
+
+
+def test_output_files_by_suffix_several_at_once(saved: Path, tmp_path: Path) -> None:
+    done = fxscope("view", saved, "-o", tmp_path / "x.dot", "-o", tmp_path / "x.md", "-o", tmp_path / "x.json")
+    assert done.returncode == 0 and done.stdout == ""
+    assert (tmp_path / "x.dot").read_text().startswith("digraph")
+    assert "```mermaid" in (tmp_path / "x.md").read_text()
+    assert store.load(tmp_path / "x.json") == recordings.compiled()
+
+
+def test_an_existing_file_is_refused_before_anything_is_written(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.md").write_text("mine")
+    done = fxscope("view", saved, "-o", tmp_path / "x.dot", "-o", tmp_path / "x.md")
+    assert done.returncode == 2 and "exists. Use --force" in done.stderr and done.stderr.count("\n") == 1
+    assert (tmp_path / "x.md").read_text() == "mine" and not (tmp_path / "x.dot").exists()
+    assert fxscope("view", saved, "-o", tmp_path / "x.md", "--force").returncode == 0
+    assert (tmp_path / "x.md").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["view", "missing.fxscope"], "cannot read missing.fxscope"),
+        (["view", "{saved}", "-o", "x.pdf"], "names no format"),
+        (["view", "{saved}", "--format", "pdf"], "no format 'pdf'"),
+        (["view", "{saved}", "--stage", "joint", "--format", "dot"], "no stage 'joint'"),
+        (["view", "{text}"], "is not a recording"),
+        (["view", "{saved}", "{saved}", "--format", "svg"], "several recordings go into one .html page"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(saved: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("hello")
+    done = fxscope(*[part.format(saved=saved, text=text) for part in arguments], cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_an_unknown_verb_lists_those_there_are() -> None:
+    done = fxscope("paint")
+    assert done.returncode == 2 and "invalid choice: 'paint'" in done.stderr and "trace" in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
+    command = f"{sys.executable} -m fxscope view {saved} --format json | head -c 10"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout == '{\n "schema'[:10] and "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
