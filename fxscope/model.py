@@ -150,6 +150,10 @@ class Node(Item, frozen=True, kw_only=True):
     reason: str | None = None  # how `kind` is known, in words
     calls: tuple[str, ...] = ()  # ids of the kernel calls it ran in; several where it was recomputed
     timing: Timing | None = None  # device time of the launches attributed to it alone
+    bytes_read: int | None = None  # eager: of the op's kernels, from its tensors
+    bytes_written: int | None = None
+    flops: int | None = None
+    roof: Roof | None = None
 
 
 class Graph(Item, frozen=True, kw_only=True):

@@ -1,13 +1,166 @@
-"""Recording → Recording in which each kernel call is held against the device's limits."""
+"""Each kernel call and each eager op against the device's limits: bytes, FLOPs, and how near to the roof it ran.
+
+Limits come from `gpus/*.json` (measured, where the file says so) or from the user; on a device without limits every
+share is null. A floor is what no version of the same work can beat: the bytes at the measured bandwidth, or the FLOPs
+at the measured matrix rate, whichever takes longer.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope import gpus
+from fxscope.model import Bound, Decision, Graph, KernelCall, Node, Recording, Roof, Timing, replace
+from fxscope.passes import flops as counted
+from fxscope.passes.fusion import rank
 
 if TYPE_CHECKING:
-    from fxscope.model import Recording
+    from collections.abc import Mapping
+
+    from fxscope.gpus import Gpu
 
 
-def cost(recording: Recording) -> Recording:
-    """Recording → Recording in which each kernel call is held against the device's limits."""
-    return recording
+class Limits(NamedTuple):
+    """What a device can do, and where that is known from."""
+
+    gpu: Gpu | None
+    bytes_per_second: float | None
+    basis: str
+    launch_us: float | None = None  # what one launch takes of the CPU in this recording
+
+    def matrix_rate(self, dtype: str | None) -> float | None:
+        """Return the FLOP/s of matrix products in a dtype, `None` where it is not known."""
+        rate = self.gpu.matrix_rate(dtype) if self.gpu is not None and dtype else None
+        return rate.value if rate is not None else None
+
+
+def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
+    """Recording → Recording with a roof per call and eager op, a lower bound in µs per unfused pair, and estimates.
+
+    Args:
+        recording: after `fusion`.
+        bandwidth: the user's own measure of the device's memory bandwidth, in bytes per second.
+    """
+    limits = find_limits(recording, bandwidth)
+    graphs = {graph.id: graph for graph in recording.graphs}
+    calls = tuple(cost_of_call(call, graphs.get(call.graph), limits, recording) for call in recording.calls)
+    return replace(
+        recording,
+        calls=calls,
+        graphs=tuple(cost_of_graph(graph, limits) if graph.stage == "eager" else graph for graph in recording.graphs),
+        decisions=tuple(sorted((priced(item, limits) for item in recording.decisions), key=rank)),
+    )
+
+
+def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits | None:
+    """Return the limits of the recording's device, `None` where nothing is known of them.
+
+    The user's own measure is the argument, else `measured_bytes_per_second` of the recorded device properties.
+    """
+    environment = recording.environment
+    gpu = gpus.load(environment.target) if environment.target else gpus.find(environment.device)
+    own = bandwidth or (environment.device_properties or {}).get("measured_bytes_per_second")
+    launch_us = launch_time(recording)
+    if own:
+        return Limits(gpu, float(own), f"{float(own) / 1e12:.3g} TB/s, the user's own measure", launch_us)
+    rate = gpu.bandwidth() if gpu is not None else None
+    if gpu is None or rate is None:
+        return None
+    basis = f"{rate.value / 1e12:.3g} TB/s, {gpu.basis(rate)}"
+    return Limits(gpu, rate.value, basis, launch_us)
+
+
+def launch_time(recording: Recording) -> float | None:
+    """Return the median CPU time of the runtime calls that launched something here, in µs."""
+    launched = {launch.correlation for launch in recording.launches if launch.category == "kernel"} - {None}
+    times = [op.duration_ns for op in recording.ops if op.category == "runtime" and op.correlation in launched]
+    return median(times) / 1e3 if times else None
+
+
+def cost_of_call(call: KernelCall, graph: Graph | None, limits: Limits | None, recording: Recording) -> KernelCall:
+    """Return the call with FLOPs, its roof, and on a target an estimate of its time."""
+    flops = call.flops
+    if flops is None and graph is not None and call.type in ("extern", "triton_template"):
+        flops = counted.of_nodes(call.nodes, graph)
+    num_bytes = None
+    if call.bytes_read is not None or call.bytes_written is not None:
+        num_bytes = (call.bytes_read or 0) + (call.bytes_written or 0)
+    on_cpu = (call.device or "").startswith("cpu")
+    roof = roof_of(num_bytes, flops, dtype_of(call, graph), call.timing, None if on_cpu else limits)
+    estimated = None
+    if recording.environment.target and call.timing is None and roof is not None and call.type != "user_triton":
+        estimated = roof.floor_us
+    return replace(call, flops=flops, roof=roof, estimated_us=estimated)
+
+
+def dtype_of(call: KernelCall, graph: Graph | None) -> str | None:
+    """Return the dtype that the call computes its matrix products in."""
+    if graph is not None:
+        for node in graph.nodes:
+            if node.name in call.nodes and counted.is_product(node):
+                return next((output.dtype for output in node.outputs), None)
+    return next((access.dtype for access in (*(call.reads or ()), *(call.writes or ())) if access.dtype), None)
+
+
+def roof_of(
+    num_bytes: int | None, flops: int | None, dtype: str | None, timing: Timing | None, limits: Limits | None
+) -> Roof | None:
+    """Hold one piece of work against the limits; rates are known without limits, shares are not."""
+    if num_bytes is None and flops is None:
+        return None
+    seconds = timing.mean_us * 1e-6 if timing is not None and timing.mean_us > 0 else None
+    memory_us = compute_us = None
+    if limits is not None:
+        if num_bytes is not None and limits.bytes_per_second:
+            memory_us = num_bytes / limits.bytes_per_second * 1e6
+        peak = limits.matrix_rate(dtype)
+        if flops is not None and peak:
+            compute_us = flops / peak * 1e6
+    floors = [item for item in (memory_us, compute_us) if item is not None]
+    floor = max(floors) if floors else None
+    bound: Bound | None = None
+    if limits is not None and floor is not None:
+        # Over before the CPU could launch the next one: neither memory nor arithmetic is what one waits for.
+        if seconds and limits.launch_us is not None and seconds * 1e6 < limits.launch_us and floor < limits.launch_us:
+            bound = "launch"
+        elif flops is None or compute_us is not None:
+            bound = "compute" if (compute_us or 0.0) > (memory_us or 0.0) else "memory"
+    return Roof(
+        bound=bound,
+        bytes_per_second=num_bytes / seconds if seconds and num_bytes is not None else None,
+        flops_per_second=flops / seconds if seconds and flops is not None else None,
+        share=floor / (seconds * 1e6) if seconds and floor is not None else None,
+        floor_us=floor,
+        basis=limits.basis if limits is not None and floor is not None else None,
+    )
+
+
+def cost_of_graph(graph: Graph, limits: Limits | None) -> Graph:
+    """Return an eager graph whose ops that launched work have bytes, FLOPs and a roof."""
+    by_name = {node.name: node for node in graph.nodes}
+    return replace(graph, nodes=tuple(cost_of_node(node, by_name, limits) for node in graph.nodes))
+
+
+def cost_of_node(node: Node, by_name: Mapping[str, Node], limits: Limits | None) -> Node:
+    """Return an eager op with its cost; an op that launches nothing itself costs nothing and has none."""
+    if node.kind != "kernel":
+        return node
+    sources = [by_name[name] for name in node.inputs if name in by_name]
+    read = counted.tensor_bytes([output for source in sources for output in source.outputs[:1]])
+    written = counted.tensor_bytes(node.outputs)
+    flops = counted.of_node(node, by_name)
+    device = next((output.device for output in node.outputs if output.device), "")
+    num_bytes = read + written if read is not None and written is not None else None
+    roof = roof_of(
+        num_bytes, flops, next((output.dtype for output in node.outputs), None), node.timing,
+        None if (device or "").startswith("cpu") else limits,
+    )  # fmt: skip
+    return replace(node, bytes_read=read, bytes_written=written, flops=flops, roof=roof)
+
+
+def priced(decision: Decision, limits: Limits | None) -> Decision:
+    """Give the bytes of an unfused pair their lower bound in µs."""
+    if decision.verdict == "fused" or decision.saved_bytes is None or limits is None or not limits.bytes_per_second:
+        return replace(decision, saved_us=None)
+    return replace(decision, saved_us=decision.saved_bytes / limits.bytes_per_second * 1e6)

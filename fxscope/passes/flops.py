@@ -1,0 +1,87 @@
+"""FLOPs and bytes of ops from their shapes. Matrix products and convolutions have FLOPs here, nothing else."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fxscope.model import Graph, Node, TensorMeta
+
+ITEM_BYTES = {
+    "bool": 1, "uint8": 1, "int8": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "int16": 2, "uint16": 2, "float16": 2,
+    "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8, "complex64": 8,
+    "complex128": 16,
+}  # fmt: skip
+PRODUCTS = frozenset({"mm", "addmm", "bmm", "baddbmm", "_scaled_mm", "_int_mm"})
+
+
+def op_name(node: Node) -> str:
+    """Return an op's bare name: `mm` of `aten.mm.default` and of `aten::mm`."""
+    name = node.target.replace("::", ".").removeprefix("torch.ops.")
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "aten" else parts[0]
+
+
+def is_product(node: Node) -> bool:
+    """Return whether the op is a matrix product or a convolution."""
+    return op_name(node) in PRODUCTS or "convolution" in op_name(node)
+
+
+def of_nodes(names: Iterable[str], graph: Graph) -> int | None:
+    """Return the FLOPs of these nodes of a graph, `None` where none of them has any or a shape is not a number."""
+    by_name = {node.name: node for node in graph.nodes}
+    counts = [of_node(by_name[name], by_name) for name in names if name in by_name and is_product(by_name[name])]
+    if not counts or any(count is None for count in counts):
+        return None
+    return sum(count or 0 for count in counts)
+
+
+def of_node(node: Node, by_name: Mapping[str, Node]) -> int | None:
+    """Return an op's FLOPs: two per multiply-add, as torch.utils.flop_counter counts them."""
+    if not is_product(node) or not node.outputs:
+        return None
+    shapes = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
+    name, result = op_name(node), node.outputs[0].shape
+    if name in PRODUCTS:
+        return of_product([shape for shape in shapes if len(shape) >= 2], result)
+    weights = [shape for shape in shapes[1:] if len(shape) == len(result)]
+    if "backward" in name or not weights:
+        return None
+    return numbers(2, *result, *weights[0][1:])
+
+
+def of_product(shapes: Sequence[tuple[int | str, ...]], result: tuple[int | str, ...]) -> int | None:
+    """FLOPs of a product with this result. Its operands are found by their shapes: a bias among them does no harm."""
+    rows, columns = result[-2], result[-1]
+    for position, left in enumerate(shapes):
+        for right in shapes[position:]:
+            # `mm(x, x)` has its operand once in the list of inputs.
+            if left[-2] == rows and right[-1] == columns and left[-1] == right[-2]:
+                return numbers(2, *result, left[-1])
+    return None
+
+
+def numbers(*values: int | str) -> int | None:
+    """Return the product, `None` where a size is symbolic."""
+    known = [value for value in values if isinstance(value, int)]
+    return prod(known) if len(known) == len(values) else None
+
+
+def tensor_bytes(tensors: Iterable[TensorMeta]) -> int | None:
+    """Return the bytes that these tensors touch in memory: a broadcast dimension (stride 0) is stored once."""
+    total = 0
+    for tensor in tensors:
+        item = ITEM_BYTES.get(tensor.dtype or "")
+        sizes = [
+            size
+            for position, size in enumerate(tensor.shape)
+            if tensor.stride is None or position >= len(tensor.stride) or tensor.stride[position] != 0
+        ]
+        count = numbers(*sizes)
+        if item is None or count is None:
+            return None
+        total += item * count
+    return total
