@@ -18,7 +18,7 @@ from fxscope._torch import scheduler_facts
 from fxscope.model import Problem, Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 # Classes whose `define_kernel` returns the kernel's name and takes the scheduler nodes it runs as second argument.
 KERNEL_WRITERS = (
@@ -220,7 +220,7 @@ class Watch:
 
 
 @contextlib.contextmanager
-def watch() -> Iterator[Watch]:
+def watch() -> Generator[Watch]:
     """Listen to the scheduler for the duration of a `with` block; everything is put back afterwards."""
     listener = Watch()
     listener.install()

@@ -54,7 +54,9 @@ class Observed:
 
     def emitted(self, kernel: str, nodes: Any) -> None:
         """Keep that code was written for these nodes. Kernel and nodes come in the wrapper's order."""
-        self.kernels.append((kernel, flatten(nodes)))
+        names = flatten(node for node in nodes if type(getattr(node, "node", None)).__name__ != "MultiOutput")
+        if names:  # an item of an extern's result is a line of the wrapper, but no call
+            self.kernels.append((kernel, names))
 
 
 def members_of(node: Any) -> tuple[str, ...]:
@@ -100,7 +102,7 @@ def how_of_type(node: Any) -> How | None:
 
 def extern_kernel_name(node: Any) -> str:
     """Return the name under which the wrapper calls an extern node's kernel, as far as the node knows it."""
-    operation = node.node
+    operation: Any = node.node
     if operation is None:  # a user's Triton kernel with a fused epilogue
         operation = next((item.node for item in node.get_nodes() if item.is_extern()), None)
     if type(operation).__name__ == "UserDefinedTritonKernel":
@@ -246,7 +248,7 @@ def _accesses(
             problem = Problem(where="scheduler: bytes per access", message=f"{type(error).__name__}: {error}")
             if problem not in problems:
                 problems.append(problem)
-            sizes = {}
+            sizes: dict[str, int] = {}
         internal = _internal(node, graph) if len(node.get_nodes()) > 1 else frozenset[str]()
         by_buffer: dict[str, list[Any]] = {}
         for dependency in dependencies:
@@ -269,7 +271,7 @@ def _internal(node: Any, graph: Any) -> frozenset[str]:
 
 
 def _access(name: str, dependencies: Sequence[Any], size_bytes: int | None, graph: Any) -> BufferAccess:
-    buffer = graph.name_to_buffer.get(name) or graph.graph_inputs.get(name)
+    buffer: Any = graph.name_to_buffer.get(name) or graph.graph_inputs.get(name)
     indices = [
         str(item.index) for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"
     ]

@@ -59,7 +59,8 @@ def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits 
     The user's own measure is the argument, else `measured_bytes_per_second` of the recorded device properties.
     """
     environment = recording.environment
-    gpu = gpus.load(environment.target) if environment.target else gpus.find(environment.device)
+    target = (environment.target or "").lower()
+    gpu = gpus.load(target) if target in gpus.names() else gpus.find(environment.device)
     own = bandwidth or (environment.device_properties or {}).get("measured_bytes_per_second")
     launch_us = launch_time(recording)
     if own:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Recording, Schedule
+from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
+from fxscope.passes.flops import op_name
+from fxscope.passes.schedules import base_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,14 +44,10 @@ def between(
     forward: Graph, backward: Graph, saved: Sequence[str], calls: Mapping[str, Sequence[KernelCall]]
 ) -> list[Decision]:
     """Return one decision per forward call and backward call with a saved tensor between them."""
-    parents = {node.name: node.inputs for node in forward.nodes}
+    nodes = {node.name: node for node in forward.nodes}
     found: dict[tuple[str, str], tuple[KernelCall, KernelCall, dict[str, BufferAccess]]] = {}
     for name in saved:
-        source = next((call for call in calls.get(forward.id, ()) if name in call.nodes), None)
-        if source is None:  # a view of what a call made
-            source = next(
-                (call for call in calls.get(forward.id, ()) if set(parents.get(name, ())) & set(call.nodes)), None
-            )
+        source = producer(name, nodes, calls.get(forward.id, ()))
         if source is None:
             continue
         for call in calls.get(backward.id, ()):
@@ -73,6 +71,25 @@ def between(
             )
         )  # fmt: skip
     return result
+
+
+def producer(name: str, nodes: Mapping[str, Node], calls: Sequence[KernelCall]) -> KernelCall | None:
+    """Return the call that computes a saved node; `None` for a view of an input, which nobody computes."""
+    while name in nodes:
+        node = nodes[name]
+        found = next((call for call in calls if name in call.nodes), None)
+        # An extern call names the views that became its arguments; their data is somebody else's.
+        if found is not None and (found.type not in ("extern", "fallback") or stores(found, node)):
+            return found
+        if not node.inputs:
+            return None
+        name = node.inputs[0]
+    return None
+
+
+def stores(call: KernelCall, node: Node) -> bool:
+    """Return whether an extern call computes this node: the op has the kernel's name."""
+    return op_name(node) == base_name(call.kernel)
 
 
 def breaks(

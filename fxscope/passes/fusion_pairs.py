@@ -6,7 +6,16 @@ from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope.model import BufferAccess, Decision, FusionAttempt, KernelCall, Schedule, ScheduledGroup, SchedulerNode
+from fxscope.model import (
+    BufferAccess,
+    Decision,
+    FusionAttempt,
+    KernelCall,
+    Schedule,
+    ScheduledGroup,
+    SchedulerNode,
+    Verdict,
+)
 from fxscope.passes import schedules
 from fxscope.passes.fusion_reasons import Reason, opaque, translate
 
@@ -169,7 +178,7 @@ class Judge:
             evidence="debug_handle" if a.members and b.members else "order",
         )
 
-    def judge(self, pair: Pair) -> tuple[str | None, Reason, str | None]:  # verdict, reason, Inductor's words
+    def judge(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
         if a.call.device and b.call.device and a.call.device != b.call.device:
             return "never_considered", Reason(f"device boundary: {a.call.device} and {b.call.device}"), None
@@ -197,17 +206,55 @@ class Judge:
                 Reason("one of them is written outside the scheduler (a copy or a call that the wrapper adds)"),
                 None,
             )
-        window = self.limits.get("max_fusion_buffer_group_pairwise_attempts")
-        return (
-            "never_considered",
-            Reason(
+        return "never_considered", self.never_asked(a, b), None
+
+    def never_asked(self, a: Unit, b: Unit) -> Reason:
+        """Say why the scheduler never asked about two nodes that it writes both."""
+        common = self.common(a, b)
+        if not common:
+            return self.other_versions()
+        limit = self.limits.get("max_fusion_buffer_group_pairwise_attempts")
+        if isinstance(limit, int) and all(self.distance(name, a, b) > limit for name in common):
+            return Reason(
                 "outside the pairwise window: among the users of their common buffer they are further apart than "
-                f"max_fusion_buffer_group_pairwise_attempts{f' = {window}' if window else ''}",
+                f"max_fusion_buffer_group_pairwise_attempts = {limit}",
                 "raise max_fusion_buffer_group_pairwise_attempts",
                 "max_fusion_buffer_group_pairwise_attempts",
-            ),
-            None,
+            )
+        return Reason(
+            "no round of the scheduler brought the two together: they became neighbours only when others were joined "
+            "or moved"
         )
+
+    def other_versions(self) -> Reason:
+        """Say why two nodes that use the same memory have no buffer in common."""
+        if any(node.type == "nop" for node in self.nodes.values()):
+            return Reason("they write or read different parts of one buffer (a concatenation): no data in common")
+        return Reason(
+            "mutation: between the two their buffer is written again in place, so each uses another version of it"
+        )
+
+    def common(self, a: Unit, b: Unit) -> list[str]:
+        """Return the buffers that both use, as the scheduler tells them apart."""
+        names = self.names(b)
+        return [name for name in self.names(a) if name in names]
+
+    def names(self, unit: Unit) -> dict[str, None]:
+        """Return the buffers of a unit under the names that the scheduler tells apart (one per version)."""
+        members = [self.nodes[name] for name in unit.members if name in self.nodes]
+        return {access.buffer: None for node in members for access in (*node.reads, *node.writes)}
+
+    def distance(self, buffer: str, a: Unit, b: Unit) -> int:
+        """Return how far apart two units are among the scheduler's groups that use a buffer."""
+        users = list(
+            dict.fromkeys(
+                node.group
+                for node in self.nodes.values()
+                if any(access.buffer == buffer for access in (*node.reads, *node.writes))
+            )
+        )
+        places = [users.index(self.nodes[unit.members[0]].group) for unit in (a, b)]
+        return abs(places[0] - places[1])
 
     def attempt(self, a: Unit, b: Unit) -> FusionAttempt | None:
         """Return what the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
@@ -216,11 +263,13 @@ class Judge:
         told = [item for item in found if item.raw_reason != "node1 must go before node2"] or found
         return max(told, key=lambda item: (len(item.a) + len(item.b), item.order)) if told else None
 
-    def from_attempt(self, found: FusionAttempt, pair: Pair) -> tuple[str, Reason, str | None]:
+    def from_attempt(self, found: FusionAttempt, pair: Pair) -> tuple[Verdict, Reason, str | None]:
         """Translate what the scheduler said."""
         raw = found.raw_reason
         if raw is not None:
             fixed = self.fixed(pair) if "extern" in raw or "nop" in raw or "triton kernel" in raw else None
+            if fixed is None and raw.startswith("no shared data") and not self.common(pair.a, pair.b):
+                return "rejected", self.other_versions(), raw
             return "rejected", fixed or translate(raw, found.cause, self.limits), raw
         if found.cause == "could be fused":
             return (
@@ -313,8 +362,8 @@ def saved(pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | Non
             if alone and cost is not None and written is not None:
                 cost += written
         elif name in pair.a.reads and name in pair.b.reads:
-            both = (pair.a.reads[name], pair.b.reads[name])
-            cost = min(both) if None not in both else None  # type: ignore[type-var]
+            first, second = pair.a.reads[name], pair.b.reads[name]
+            cost = min(first, second) if first is not None and second is not None else None
         if cost is not None:
             total = (total or 0) + cost
     return total

@@ -249,7 +249,7 @@ CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
 def translate(raw: str, cause: str | None, limits: dict[str, Any]) -> Reason:
     """Return Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped."""
     if raw.startswith("no shared data"):
-        return no_shared_data(cause)
+        return no_shared_data(cause, limits)
     for pattern, text, hint, switch in RAW_REASONS:
         found = re.search(pattern, raw)
         if found:
@@ -257,13 +257,13 @@ def translate(raw: str, cause: str | None, limits: dict[str, Any]) -> Reason:
     return Reason(f"Inductor: {raw}")
 
 
-def no_shared_data(cause: str | None) -> Reason:
+def no_shared_data(cause: str | None, limits: dict[str, Any]) -> Reason:
     """Refine "no shared data" to what really keeps the pair apart."""
     for buffer, words in re.findall(r"'(\w+)': (?:'|\")(.*?)(?:'|\")(?=, '\w+':|\}$)", cause or ""):
         for pattern, text, hint, switch in CAUSES:
             found = re.search(pattern, words)
             if found:
-                return Reason(text.format(*found.groups(), buffer=buffer), hint, switch)
+                return with_value(Reason(text.format(*found.groups(), buffer=buffer), hint, switch), limits)
     return Reason(
         "they share no data: each reads and writes other buffers",
         "aggressive_fusion lets the scheduler join pointwise kernels that share nothing; combo_kernels puts them into "
@@ -278,7 +278,9 @@ def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
     if reason.config is None or value is None:
         return reason
     if value is True and reason.hint and ("lets" in reason.hint or reason.hint.startswith("set ")):
-        return reason if "false" in reason.hint else Reason(reason.text, None, reason.config)
+        if "false" in reason.hint:
+            return reason
+        return Reason(f"{reason.text} ({reason.config} is on, and found nothing that fits both)", None, reason.config)
     if isinstance(value, int) and not isinstance(value, bool):
         return Reason(f"{reason.text} ({reason.config} = {value})", reason.hint, reason.config)
     return reason
@@ -327,8 +329,11 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         text = f"extern kernel: {library} GEMM ({kernel}), opaque to the scheduler"
         if limits.get("max_autotune") or limits.get("max_autotune_gemm"):
             return Reason(f"{text}; max_autotune was on and its benchmark chose the library", None, "max_autotune")
-        template = "Triton" if on_gpu else "C++"
-        return Reason(text, f"max_autotune can try a {template} GEMM with this as its {side}", "max_autotune")
+        if on_gpu:
+            return Reason(text, f"max_autotune can try a Triton GEMM with this as its {side}", "max_autotune")
+        if not producer:  # Inductor's C++ GEMM takes no prologue
+            return Reason(text)
+        return Reason(text, "max_autotune can try a C++ GEMM with this as its epilogue", "max_autotune")
     if kind == "convolution":
         text = f"extern kernel: convolution ({kernel}), opaque to the scheduler"
         if not on_gpu or limits.get("max_autotune"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -149,7 +150,7 @@ def ran_nodes(nodes: Sequence[SchedulerNode], schedule: Schedule) -> tuple[str, 
     lends only its name. An extern call runs its own op and what nobody else runs (views that became its strides).
     """
     inside = {node.name for node in nodes}
-    stored = {node.origin_node for node in schedule.nodes if node.origin_node and node.name not in inside}
+    stored = {name for node in schedule.nodes if node.name not in inside for name in owned(node)}
     elsewhere = {
         name
         for node in schedule.nodes
@@ -158,10 +159,24 @@ def ran_nodes(nodes: Sequence[SchedulerNode], schedule: Schedule) -> tuple[str, 
     }
     ran: list[str] = []
     for node in nodes:
-        own = {node.origin_node} if node.origin_node else set[str]()
+        own = owned(node)
         apart = elsewhere if is_extern(node) else set[str]()
         ran += [name for name in node.origins if name in own or (name not in stored and name not in apart)]
     return tuple(dict.fromkeys(ran))
+
+
+def owned(node: SchedulerNode) -> set[str]:
+    """Return the post-grad nodes whose result this scheduler node stores.
+
+    An extern with several results has no origin node; among its origins the one with the kernel's name is its own (FX
+    names nodes after their op).
+    """
+    if node.origin_node:
+        return {node.origin_node}
+    if node.kernel is None:
+        return set()
+    name = re.compile(rf"{re.escape(base_name(node.kernel))}(_\d+)?")
+    return {origin for origin in node.origins if name.fullmatch(origin)}
 
 
 def is_extern(node: SchedulerNode) -> bool:
