@@ -1,0 +1,61 @@
+"""What is installed and what this machine has, for a recording's `environment` and for `fxscope env`."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fxscope import __version__
+from fxscope.model import Environment
+
+
+def environment() -> Environment:
+    """Return the environment of this process."""
+    device, properties = device_of()
+    return Environment(
+        fxscope=__version__,
+        torch=torch.__version__,
+        triton=triton_version(),
+        python=platform.python_version(),
+        platform=f"{sys.platform}-{platform.machine()}",
+        device=device,
+        device_properties=properties,
+        cuda=torch.version.cuda,
+    )
+
+
+def triton_version() -> str | None:
+    """Return Triton's version, None where it is not installed."""
+    try:
+        import triton
+    except ImportError:
+        return None
+    return str(getattr(triton, "__version__", None))
+
+
+def device_of() -> tuple[str | None, dict[str, Any] | None]:
+    """Return the name and properties of the device that programs here run on: the CUDA device, else the CPU."""
+    if torch.cuda.is_available():
+        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        found: dict[str, Any] = {}
+        for name in dir(properties):
+            value = getattr(properties, name, None)
+            if not name.startswith("_") and isinstance(value, (bool, int, float, str)):
+                found[name] = value
+        return properties.name, found
+    return cpu_name(), {"num_threads": torch.get_num_threads(), "capability": torch.backends.cpu.get_cpu_capability()}
+
+
+def cpu_name() -> str:
+    """Return the CPU's name as the system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

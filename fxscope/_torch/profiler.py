@@ -1,0 +1,288 @@
+"""Profiled runs: fxscope's own session, and living with the one that the user's program starts.
+
+Kineto runs one session at a time. `run_steps` profiles a callable. `Session` covers a whole program: it profiles until
+the program starts a session of its own, then steps aside and takes a copy of that trace after the user's handler.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxscope._torch.hooks import Hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PREPARE = "torch.autograd.profiler:profile._prepare_trace"
+FINISH = "torch.autograd.profiler:profile.__exit__"
+EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
+COMPILING = " (dynamo_timed)"  # how the names of Dynamo's own phases end
+MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
+
+
+def activities() -> list[Any]:
+    """Return what this machine can profile: the CPU, and CUDA where there is a device."""
+    kinds = [torch.profiler.ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        kinds.append(torch.profiler.ProfilerActivity.CUDA)
+    return kinds
+
+
+def is_profiling() -> bool:
+    """Return whether a profiler session is running in this thread."""
+    return bool(torch._C._autograd._profiler_enabled())
+
+
+def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Path, cpu_only: bool = False) -> None:
+    """Call a function `warmup + steps` times under the profiler and write the trace of the last `steps`.
+
+    Each active call is a `ProfilerStep#N`. The profiler's own warm-up phase is on during the warm-up calls.
+    """
+    kinds = [torch.profiler.ProfilerActivity.CPU] if cpu_only else activities()
+    done = False
+
+    def export(profile: Any) -> None:
+        nonlocal done
+        if not done:
+            profile.export_chrome_trace(str(path))
+            done = True
+
+    with (
+        quiet(),
+        torch.profiler.profile(
+            activities=kinds,
+            record_shapes=True,
+            schedule=torch.profiler.schedule(wait=0, warmup=warmup, active=steps, repeat=1),
+            on_trace_ready=export,
+        ) as profile,
+    ):
+        for _ in range(warmup + steps):
+            function()
+            if not cpu_only and torch.cuda.is_available():
+                # A step's device work ends in the step: otherwise the last step would look longer than the others.
+                torch.cuda.synchronize()
+            profile.step()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the profiler's remarks about its own schedule off the user's screen."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*[Pp]rofiler.*")
+        yield
+
+
+class Session:
+    """Profile everything from `start` to `stop`, except where the program profiles itself.
+
+    Attributes:
+        adopted: number of sessions of the user's that ran meanwhile.
+    """
+
+    def __init__(self, *, on_yield: Callable[[], None] | None = None, with_stack: bool = False) -> None:
+        self.adopted = 0
+        self.hooks = Hooks()
+        self._folder = tempfile.TemporaryDirectory(prefix="fxscope-")
+        self._own: Any = None
+        self._stopped: Path | None = None  # our own trace, once stopped
+        self._theirs: list[tuple[Any, Path | None]] = []  # sessions of the user's, with our copy where there is one
+        self._on_yield = on_yield  # called before the user's session begins
+        self._with_stack = with_stack
+        self._ours = False  # whether the calls seen are our own session's
+
+    def start(self) -> None:
+        """Start profiling. Where a session runs already, it is left alone and nothing is profiled."""
+        if is_profiling():
+            self.hooks.problem(
+                "profiler", "a profiler session was already running, and there can be one at a time",
+                "start fxscope before the profiler, or pass fxscope.on_trace_ready to it",
+            )  # fmt: skip
+            return
+        profile = torch.profiler.profile(activities=activities(), record_shapes=True, with_stack=self._with_stack)
+        self._as_ours(profile.start)
+        self._own = profile
+        self.hooks.wrap(PREPARE, before=self._theirs_begins)
+        self.hooks.wrap(FINISH, after=self._theirs_ended)
+        self.hooks.wrap(EXPORT, around=self._export)
+
+    def stop(self) -> Path | None:
+        """Stop profiling and return the trace: the last one of the user's sessions, else our own."""
+        self._stop_own()
+        for index, (profile, copy) in enumerate(self._theirs):
+            if copy is None:
+                self.hooks.guard("trace of the program's own session", self._take, index, profile)
+        self.hooks.close()
+        copies = [copy for _, copy in self._theirs if copy is not None]
+        if len(copies) > 1:
+            self.hooks.problem(
+                "profiler", f"the program made {len(copies)} traces; the last one is shown",
+                "pass fxscope.on_trace_ready to the profiler to get each",
+            )  # fmt: skip
+        return copies[-1] if copies else self._stopped
+
+    def cleanup(self) -> None:
+        """Remove the traces."""
+        self._folder.cleanup()
+
+    def _as_ours(self, function: Callable[[], Any]) -> None:
+        self._ours = True
+        try:
+            with quiet():
+                function()
+        finally:
+            self._ours = False
+
+    def _stop_own(self) -> None:
+        profile, self._own = self._own, None
+        if profile is None:
+            return
+        path = Path(self._folder.name, "own.json")
+
+        def stop() -> None:
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            profile.stop()
+            profile.export_chrome_trace(str(path))
+
+        self.hooks.guard("profiler", self._as_ours, stop)
+        if path.exists():
+            self._stopped = path
+
+    # ------------------------------------------------------------------ the user's session
+
+    def _theirs_begins(self, profile: Any, *_: Any, **__: Any) -> None:
+        if self._ours:
+            return
+        self._stop_own()
+        if self._on_yield is not None:
+            self._on_yield()
+
+    def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
+        if not self._ours and getattr(profile, "enabled", True):
+            self.adopted += 1
+            self._theirs.append((profile, None))
+
+    def _export(self, original: Callable[..., Any], profile: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+        # Kineto writes a trace once. The user's export is the one; ours is a copy of it.
+        result = original(profile, path, *args, **kwargs)
+        if not self._ours:
+            self.hooks.guard("copy of the program's own trace", self._copy, profile, Path(path))
+        return result
+
+    def _copy(self, profile: Any, path: Path) -> None:
+        for index, (known, copy) in enumerate(self._theirs):
+            if known is profile and copy is None:
+                target = Path(self._folder.name, f"theirs-{index}.json")
+                shutil.copyfile(path, target)
+                self._theirs[index] = (known, target)
+
+    def _take(self, index: int, profile: Any) -> None:
+        """Write the trace of a session that the user did not export, so that they still can."""
+        target = Path(self._folder.name, f"theirs-{index}.json")
+        self._as_ours(functools.partial(profile.export_chrome_trace, str(target)))
+        self._theirs[index] = (profile, target)
+        kept = target.read_bytes()
+
+        def export(path: Any, *_: Any, **__: Any) -> None:
+            Path(path).write_bytes(kept)
+
+        # Kineto refuses a second export: from here on, this one session's are copies.
+        profile.export_chrome_trace = export
+
+
+@contextlib.contextmanager
+def shared_export(profile: Any) -> Iterator[Callable[[Path], None]]:
+    """Let a handler of the user's and fxscope both have a trace that Kineto writes only once.
+
+    Yields:
+        A function that writes the trace to a path: a copy of the user's export, or the one export, of which later ones
+        of the user's are copies.
+    """
+    inner = profile.profiler
+    original = inner.export_chrome_trace
+    kept: list[bytes] = []
+
+    def export(path: Any, *args: Any, **kwargs: Any) -> None:
+        if kept:
+            Path(path).write_bytes(kept[0])
+        else:
+            original(str(path), *args, **kwargs)
+            kept.append(Path(path).read_bytes())
+
+    inner.export_chrome_trace = export
+    yield export
+
+
+def strip_observation(path: Path) -> list[int]:
+    """Take fxscope's own dispatch mode, and the compiler's inner work, out of a trace file.
+
+    An op that went through the mode appears as `X ⊃ PythonDispatchMode ⊃ X`: the outer X has the sequence number, the
+    inner one the real duration. The inner X stays, with the outer's arguments added. Ops inside `… (dynamo_timed)` ran
+    on the compiler's fake tensors: they are no part of the program.
+
+    Returns:
+        The external id of each op that went through the mode, in order.
+    """
+    import msgspec
+
+    data = path.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    trace: Any = msgspec.json.decode(data)
+    events: list[dict[str, Any]] = trace["traceEvents"]
+    spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
+    spans.sort(key=lambda event: (event["ts"], -event["dur"]))
+    stacks: dict[Any, list[Any]] = {}
+    parents: dict[int, Any] = {}
+    drop: set[int] = set()
+    markers: dict[int, int] = {}  # marker event → position in `seen`
+    compiling: set[int] = set()
+    seen: list[int] = []
+    for event in spans:
+        stack = stacks.setdefault(event["tid"], [])
+        while stack and stack[-1]["ts"] + stack[-1]["dur"] <= event["ts"]:
+            stack.pop()
+        parent = stack[-1] if stack else None
+        parents[id(event)] = parent
+        stack.append(event)
+        if event["name"].endswith(COMPILING) or (parent is not None and id(parent) in compiling):
+            compiling.add(id(event))
+            if event["cat"] == "cpu_op":
+                drop.add(id(event))
+            continue
+        if event["name"] == MARKER:
+            markers[id(event)] = len(seen)
+            seen.append(-1)
+            drop.add(id(event))
+        elif parent is not None and id(parent) in markers and seen[markers[id(parent)]] == -1:
+            outer = parents.get(id(parent))
+            if outer is not None and outer["name"] == event["name"]:
+                drop.add(id(outer))
+                event["args"] = {**outer.get("args", {}), **event.get("args", {})}
+            else:  # autograd's own `aten::detach ⊃ detach`
+                while outer is not None and outer["name"] != event["name"]:
+                    outer = parents.get(id(outer))
+                if outer is not None:
+                    drop.add(id(event))
+                    event = outer
+            seen[markers[id(parent)]] = event["args"].get("External id", -1)
+    trace["traceEvents"] = [event for event in events if id(event) not in drop]
+    path.write_bytes(msgspec.json.encode(trace))
+    return seen
+
+
+def peak_memory() -> tuple[int, int] | None:
+    """Return (peak, current) bytes of the current CUDA device; None without one."""
+    if not torch.cuda.is_available():
+        return None
+    return torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated()

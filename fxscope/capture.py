@@ -1,0 +1,380 @@
+"""Run a program and come back with a `Recording`.
+
+    recording = fxscope.record(model, x, compile=True)
+
+    with fxscope.record() as recorder:      # or @fxscope.record() on a function
+        train_one_epoch()
+    recorder.recording.show()
+
+Observing changes nothing: hooks and switches are put back whatever happens, a hook that fails becomes a `problem`, and
+`record(model, …)`, which calls the model several times, puts random state, gradients, buffers and inputs back as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxscope import eager
+from fxscope._torch import profiler, running
+from fxscope._torch.dispatch import OpRecorder
+from fxscope._torch.environment import environment
+from fxscope._torch.inductor import Facts, InductorCapture
+from fxscope.errors import CaptureError, NothingCapturedError
+from fxscope.model import Memory, Problem, Recording, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
+_current: list[str] = []
+
+
+def record(
+    model: Any = None,
+    *inputs: Any,
+    compile: bool | str | Mapping[str, Any] = False,
+    backward: bool = False,
+    target: str | None = None,
+    steps: int = 3,
+    warmup: int = WARMUP,
+    title: str | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    bypass_caches: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Any:
+    """Record a model or a function; without one, return a context manager and decorator that records what runs in it.
+
+    Args:
+        model: an `nn.Module` or any callable. A module without `backward` runs under `torch.no_grad()`.
+        inputs: its positional arguments.
+        compile: True, a mode such as `"max-autotune"`, or the keyword arguments of `torch.compile`.
+        backward: also run the backward pass of the sum of the outputs (of the output itself, where it is a scalar).
+        target: name of a GPU (`"h200"`): what Inductor would write for it, whether or not there is one here.
+        steps: profiled calls.
+        warmup: calls before them.
+        title: what to call the recording.
+        kwargs: keyword arguments of the model.
+        bypass_caches: lower every graph again although it is in Inductor's cache.
+        progress: told what is being done, for a terminal.
+
+    Returns:
+        The recording with all passes run; a `Recorder` where there is no `model`.
+
+    Raises:
+        CaptureError: the arguments make no sense, or another recording is running.
+        NothingCapturedError: the program ran, but there was no graph and no op.
+    """
+    if model is None:
+        if inputs or compile or backward or target:
+            raise CaptureError(
+                "record() without a model is a context manager: it takes no inputs, compile or backward."
+            )
+        return Recorder(title=title, bypass_caches=bypass_caches)
+    if not callable(model):
+        raise CaptureError(f"record() needs a module or a function first, not {type(model).__name__}.")
+    if steps < 1 or warmup < 0:
+        raise CaptureError(f"steps must be at least 1 and warmup at least 0, not {steps} and {warmup}.")
+    options = running.compile_options(compile)
+    if target is not None:
+        from fxscope._torch import child
+
+        return child.record(
+            model, *inputs, target=target, compile=options or {}, backward=backward, title=title,
+            kwargs=dict(kwargs or {}), progress=progress,
+        )  # fmt: skip
+    title = title or _title(model)
+    with _Only(title), running.preserved(model, inputs, kwargs or {}) as problems:
+        run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
+        job = _Job(run, model, inputs, kwargs or {}, steps, warmup, progress or (lambda _: None))
+        recording = job.eager() if options is None else job.compiled(bypass_caches=bypass_caches)
+    recording = replace(recording, title=title, problems=(*recording.problems, *problems))
+    return _finish(recording)
+
+
+class _Only:
+    """There is one Kineto session and one set of hooks: one recording at a time."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def __enter__(self) -> None:
+        if _current:
+            raise CaptureError(
+                f"a recording ({_current[0]}) is already running in this process: end it before starting another."
+            )
+        _current.append(self.title)
+
+    def __exit__(self, *_: object) -> None:
+        _current.clear()
+
+
+class _Job:
+    """One `record(model, …)`: the runs it takes and what each is for."""
+
+    def __init__(
+        self,
+        run: Callable[[], Any],
+        model: Any,
+        inputs: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        steps: int,
+        warmup: int,
+        say: Callable[[str], None],
+    ) -> None:
+        self.run, self.model, self.inputs, self.kwargs = run, model, inputs, kwargs
+        self.steps, self.warmup, self.say = steps, warmup, say
+
+    def eager(self) -> Recording:
+        """First the op tree, with the observer on; then the times, without it."""
+        self.say("running")
+        with InductorCapture() as capture:
+            self.run()
+            with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
+                path = Path(folder, "tree.json")
+                self.say("reading the op tree")
+                names, modules = running.names_of(self.model, self.inputs, self.kwargs)
+                recorder = OpRecorder(names=names, module_names=modules)
+
+                def observed() -> None:
+                    with recorder:
+                        self.run()
+
+                profiled = not profiler.is_profiling()
+                if profiled:
+                    profiler.run_steps(observed, steps=1, warmup=0, path=path, cpu_only=True)
+                    seen_ids = profiler.strip_observation(path)
+                    graph = eager.eager_graph(_read(path).ops, recorder.ops, seen_ids)
+                else:
+                    observed()
+                    graph = eager.eager_graph(eager.flat_ops(recorder.ops), recorder.ops, range(len(recorder.ops)))
+            recording = self.profiled()
+        facts = capture.facts()
+        if not any(node.op == "dispatch" for node in graph.nodes) and not facts.graphs:
+            raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
+        recording = replace(
+            recording,
+            ops=eager.tie(recording.ops, graph),
+            problems=(*recording.problems, *recorder.problems),
+        )
+        if facts.graphs:  # parts of the program compile themselves
+            recording = _with_facts(recording, facts)
+        elif running.is_compiled(self.model):
+            problem = Problem(
+                where="torch.compile",
+                message="the model was compiled before the recording began, so its graphs are not in it",
+                remedy="pass the module itself with compile=True, or record its first call",
+            )
+            recording = replace(recording, problems=(*recording.problems, problem))
+        return replace(recording, graphs=(graph, *recording.graphs))
+
+    def compiled(self, *, bypass_caches: bool) -> Recording:
+        """One call compiles; those after it are for the times."""
+        self.say("compiling")
+        with InductorCapture(bypass_caches=bypass_caches) as capture, running.fresh_dynamic_state(capture.hooks):
+            capture.on_compile = lambda compile_id: self.say(f"compiling {compile_id}")
+            self.run()
+            num_compiles = capture.num_compiles
+            recording = self.profiled()
+        facts = capture.facts()
+        if not facts.graphs:
+            reasons = "; ".join(problem.message for problem in facts.problems) or "Dynamo skipped every frame"
+            raise NothingCapturedError(
+                f"torch.compile captured no graph of {_title(self.model)}: {reasons}. "
+                "TORCH_LOGS=dynamo says what Dynamo met."
+            )
+        if capture.num_compiles > num_compiles:
+            problem = Problem(
+                where="torch.compile",
+                message=f"{capture.num_compiles - num_compiles} graphs were compiled after the first call: "
+                "the program recompiles with the same inputs",
+                remedy="see the recompile reasons of each compile",
+            )
+            recording = replace(recording, problems=(*recording.problems, problem))
+        return _with_facts(recording, facts)
+
+    def profiled(self) -> Recording:
+        """Warm up, then profile; where the user's own session is running, leave the times out."""
+        for _ in range(self.warmup):
+            self.run()
+        if profiler.is_profiling():
+            self.run()
+            problem = Problem(
+                where="profiler",
+                message="a profiler session of the program's was running, so fxscope measured no times",
+                remedy="call fxscope.record outside it, or pass fxscope.on_trace_ready to it",
+            )
+            return Recording(environment=environment(), problems=(problem,))
+        self.say(f"profiling {self.steps} steps")
+        memory = running.peak_memory_of(self.run)
+        with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
+            path = Path(folder, "trace.json")
+            profiler.run_steps(self.run, steps=self.steps, warmup=1, path=path)
+            recording = _read(path)
+        return replace(recording, environment=environment(), memory=memory)
+
+
+class Recorder:
+    """Records what runs while it is open: `with fxscope.record() as recorder: …`, or `@fxscope.record()`.
+
+    The program runs once, as it is. Its ops pass through an observer, which costs CPU time (not device time); where the
+    program profiles itself, fxscope steps aside and takes a copy of that trace.
+
+    Attributes:
+        recording: the result; None while the program runs and where it raised.
+    """
+
+    def __init__(
+        self, *, title: str | None = None, bypass_caches: bool = True, observe_ops: bool = True, read: bool = True
+    ) -> None:
+        self.recording: Recording | None = None
+        self._title = title or "recording"
+        self._bypass_caches = bypass_caches
+        self._observe_ops = observe_ops
+        self._read = read
+        self._open: list[Any] = []
+
+    def __enter__(self) -> Recorder:
+        self._only = _Only(self._title)
+        self._only.__enter__()
+        try:
+            self._capture = InductorCapture(bypass_caches=self._bypass_caches)
+            self._capture.__enter__()
+            self._open.append(self._capture)
+            self._mode = running.Observer(OpRecorder()) if self._observe_ops else None
+            self._session = profiler.Session(on_yield=self._mode.stop if self._mode is not None else None)
+            self._session.start()
+            if self._mode is not None:
+                self._mode.start()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def _close(self) -> None:
+        while self._open:
+            self._open.pop().__exit__(None, None, None)
+        self._only.__exit__()
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        try:
+            if self._mode is not None:
+                self._mode.stop()
+            path = self._session.stop()
+        finally:
+            self._close()
+        try:
+            if kind is None:
+                self.recording = self._build(path)
+        finally:
+            self._session.cleanup()
+
+    def _build(self, path: Path | None) -> Recording:
+        facts = self._capture.facts()
+        problems = [*self._session.hooks.problems]
+        recording = Recording(environment=environment())
+        if path is not None:
+            seen_ids = profiler.strip_observation(path) if not self._session.adopted else []
+            recording = _read(path)
+            graph = None
+            if self._mode is not None:
+                problems += self._mode.recorder.problems
+                graph = eager.program_graph(recording.ops, self._mode.recorder.ops, seen_ids)
+            if graph is not None and graph.nodes:
+                recording = replace(recording, graphs=(graph,), ops=eager.tie(recording.ops, graph))
+        recording = replace(
+            recording, title=self._title, environment=environment(), problems=(*recording.problems, *problems)
+        )
+        recording = _with_facts(recording, facts)
+        if not recording.graphs and not recording.launches:
+            raise NothingCapturedError(
+                "the program ran, but no graph and no op was captured: does it call PyTorch in this process?"
+            )
+        return _finish(recording)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Record each call of a function; the last recording is the wrapper's `recording`."""
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            recorder = Recorder(
+                title=self._title if self._title != "recording" else getattr(function, "__qualname__", "recording"),
+                bypass_caches=self._bypass_caches,
+                observe_ops=self._observe_ops,
+            )
+            with recorder:
+                result = function(*args, **kwargs)
+            wrapper.recording = self.recording = recorder.recording  # type: ignore[attr-defined]
+            return result
+
+        wrapper.recording = None  # type: ignore[attr-defined]
+        return wrapper
+
+
+def on_trace_ready(
+    path: str | Path | None = None, *, then: Callable[[Any], Any] | None = None, force: bool = False
+) -> Callable[[Any], None]:
+    """Return a handler for the user's own profiler: `torch.profiler.profile(on_trace_ready=fxscope.on_trace_ready())`.
+
+    Args:
+        path: where to save each recording, by its suffix; `{n}` in it becomes the number of the trace. The last
+            recording is the handler's `recording` in any case.
+        then: the handler that would have been there; it is called first.
+        force: overwrite files.
+    """
+    count = 0
+
+    def handler(profile: Any) -> None:
+        nonlocal count
+        with profiler.shared_export(profile) as export:
+            if then is not None:
+                then(profile)
+            with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
+                trace_path = Path(folder, "trace.json")
+                export(trace_path)
+                recording = _finish(replace(_read(trace_path), environment=environment(), title=f"trace {count}"))
+        handler.recording = recording  # type: ignore[attr-defined]
+        if path is not None:
+            recording.save(str(path).replace("{n}", str(count)), force=force)
+        count += 1
+
+    handler.recording = None  # type: ignore[attr-defined]
+    return handler
+
+
+def _read(path: Path) -> Recording:
+    from fxscope import trace
+
+    return trace.recording(path)
+
+
+def _with_facts(recording: Recording, facts: Facts) -> Recording:
+    return replace(
+        recording,
+        graphs=(*recording.graphs, *facts.graphs),
+        calls=(*recording.calls, *facts.calls),
+        links=(*recording.links, *facts.links),
+        sources=(*recording.sources, *facts.sources),
+        schedules=(*recording.schedules, *facts.schedules),
+        compiles=(*recording.compiles, *facts.compiles),
+        problems=(*recording.problems, *facts.problems),
+    )
+
+
+def _finish(recording: Recording) -> Recording:
+    from fxscope import passes
+
+    return passes.run(recording)
+
+
+def _title(model: Any) -> str:
+    if isinstance(model, torch.nn.Module):
+        return type(model).__name__
+    return getattr(model, "__qualname__", None) or type(model).__name__
+
+
+__all__ = ["Memory", "Recorder", "on_trace_ready", "record"]
