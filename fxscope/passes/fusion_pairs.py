@@ -234,15 +234,23 @@ class Judge:
             "mutation: between the two their buffer is written again in place, so each uses another version of it"
         )
 
+    def other_elements(self, pair: Pair) -> Reason:
+        """Say what two nodes with a common buffer do with it, where Inductor does not."""
+        buffer = self.common(pair.a, pair.b)[0]
+        indices = [self.names(unit)[buffer] for unit in (pair.a, pair.b)]
+        if None in indices:
+            return Reason(f"one of them uses {buffer} as a whole (in place, or by a scatter), not element by element")
+        return Reason(f"they index {buffer} differently: {indices[0]} and {indices[1]}")
+
     def common(self, a: Unit, b: Unit) -> list[str]:
         """Return the buffers that both use, as the scheduler tells them apart."""
         names = self.names(b)
         return [name for name in self.names(a) if name in names]
 
-    def names(self, unit: Unit) -> dict[str, None]:
-        """Return the buffers of a unit under the names that the scheduler tells apart (one per version)."""
+    def names(self, unit: Unit) -> dict[str, str | None]:
+        """Return buffer → index of a unit, under the names that the scheduler tells apart (one per version)."""
         members = [self.nodes[name] for name in unit.members if name in self.nodes]
-        return {access.buffer: None for node in members for access in (*node.reads, *node.writes)}
+        return {access.buffer: access.index for node in members for access in (*node.reads, *node.writes)}
 
     def distance(self, buffer: str, a: Unit, b: Unit) -> int:
         """Return how far apart two units are among the scheduler's groups that use a buffer."""
@@ -270,6 +278,8 @@ class Judge:
             fixed = self.fixed(pair) if "extern" in raw or "nop" in raw or "triton kernel" in raw else None
             if fixed is None and raw.startswith("no shared data") and not self.common(pair.a, pair.b):
                 return "rejected", self.other_versions(), raw
+            if fixed is None and raw.startswith("no shared data") and found.cause is None:
+                return "rejected", self.other_elements(pair), raw
             return "rejected", fixed or translate(raw, found.cause, self.limits), raw
         if found.cause == "could be fused":
             return (

@@ -77,7 +77,7 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     (
         r"numel/rnumel mismatch \(non-reduce\)\s*\(?(.*?)\)?$",
         "their iteration spaces differ: {0}",
-        "combo_kernels puts kernels that do not depend on each other into one launch",
+        "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)",
         "combo_kernels",
     ),
     (
@@ -231,7 +231,7 @@ CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
     (
         r"different offset: (.*?) v\.s\. (.*?)(?:['\"]|$)",
         "they touch different parts of {buffer}: from element {0} and from element {1}",
-        "combo_kernels puts kernels that do not depend on each other into one launch",
+        "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)",
         "combo_kernels",
     ),
     (
@@ -267,7 +267,7 @@ def no_shared_data(cause: str | None, limits: dict[str, Any]) -> Reason:
     return Reason(
         "they share no data: each reads and writes other buffers",
         "aggressive_fusion lets the scheduler join pointwise kernels that share nothing; combo_kernels puts them into "
-        "one launch",
+        "one launch (CUDA)",
         "aggressive_fusion",
     )
 

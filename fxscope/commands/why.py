@@ -1,0 +1,206 @@
+"""`fxscope why RECORDING [A [B]]`: why two ops were fused, or were not, and what that costs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from fxscope.commands import lookup
+from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from fxscope.commands.lookup import Place
+    from fxscope.model import Decision, Recording
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `why`."""
+    parser.add_argument("recording", metavar="RECORDING", help="a .fxscope or .json file")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME",
+        help="none: all unfused neighbours, dearest first; one: its kernel and its neighbours; two: that pair. A "
+        "variable, op, FX node, buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
+    )  # fmt: skip
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N decisions (default 10); 0 for all")
+    parser.add_argument(
+        "--bandwidth", type=float, metavar="BYTES_PER_SECOND", help="your own measure of the device's memory bandwidth"
+    )
+    parser.add_argument("--json", action="store_true", help="the decisions as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer the question."""
+    from fxscope.passes.cost import cost
+    from fxscope.store import load
+
+    if len(arguments.names) > 2:
+        raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
+    if arguments.bandwidth is not None and not arguments.bandwidth > 0:
+        raise FxscopeError("--bandwidth takes bytes per second, such as 4.3e12.")
+    recording = load(arguments.recording)
+    if arguments.bandwidth is not None:
+        recording = cost(recording, bandwidth=arguments.bandwidth)
+    if not arguments.names:
+        decisions, notes = unfused(recording), []
+    elif len(arguments.names) == 1:
+        decisions, notes = about(recording, arguments.names[0], width=width())
+    else:
+        decisions, notes = between(recording, *arguments.names)
+    limit = len(decisions) if arguments.limit <= 0 else arguments.limit
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode(decisions).decode())
+        return 0
+    show(recording, decisions, notes, limit)
+    return 0
+
+
+def width() -> int:
+    """Return the terminal's width, 80 where there is none."""
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+
+
+def show(recording: Recording, decisions: list[Decision], notes: list[str], limit: int) -> None:
+    """Print notes and decisions."""
+    from fxscope.render import decisions as text
+
+    parts = list(notes)
+    if decisions:
+        parts.append(text.render(recording, decisions[:limit], width=width()).rstrip())
+    elif not notes:
+        parts.append(nothing(recording))
+    if len(decisions) > limit:
+        parts.append(f"… {len(decisions) - limit} more: --limit 0 shows all")
+    print("\n\n".join(parts))
+
+
+def nothing(recording: Recording) -> str:
+    """Say why there is no decision to show."""
+    if not recording.decisions:
+        return "no decisions: nothing was compiled, and no two eager ops pass a tensor to each other."
+    return "no unfused neighbours: every two kernels that share memory were fused, or there is only one."
+
+
+def unfused(recording: Recording) -> list[Decision]:
+    """Return all unfused neighbours, dearest first."""
+    return [item for item in recording.decisions if item.verdict != "fused"]
+
+
+def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Decision], list[str]]:
+    """Return the story of one thing and the decisions about it."""
+    from fxscope.render import decisions as text
+
+    found = lookup.find(recording, name)
+    place = lookup.one_place(recording, found)
+    calls = {call.id: call for call in recording.calls}
+    notes: list[str] = []
+    if place.call in calls:
+        notes.append(text.call_story(recording, calls[place.call], width=width))
+    else:
+        notes += apart_notes(recording, place)
+    inside = [item for item in recording.decisions if touches(item, place)]
+    return sorted(inside, key=lambda item: item.verdict != "fused"), notes
+
+
+def touches(decision: Decision, place: Place) -> bool:
+    """Return whether a decision is about this place: its call, and inside the call its nodes."""
+    if place.call is None:
+        ends = ((decision.graph, decision.a), (decision.other_graph or decision.graph, decision.b))
+        return any(graph == place.graph and set(nodes) & set(place.nodes) for graph, nodes in ends)
+    if place.call not in (decision.a_call, decision.b_call):
+        return False
+    if decision.a_call != decision.b_call:
+        return True
+    return bool({*decision.a, *decision.b} & set(place.nodes)) or not place.nodes
+
+
+def apart_notes(recording: Recording, place: Place) -> list[str]:
+    """Say what became of nodes that ran in no call."""
+    graph = recording.graph(place.graph)
+    notes: list[str] = []
+    for node in graph.nodes:
+        if node.name in place.nodes:
+            notes.append(f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else ""))
+    return notes
+
+
+def between(recording: Recording, first: str, second: str) -> tuple[list[Decision], list[str]]:
+    """Return the decision about two things, or say why there can be none."""
+    a_found, b_found = lookup.find(recording, first), lookup.find(recording, second)
+    pairs = [(a, b) for a in a_found.places for b in b_found.places if a != b]
+    decided = {item: found for item in pairs if (found := decide(recording, *item))}
+    if len(pairs) > 1 and len(decided) == 1:
+        # One of several readings is a pair of neighbours: that is the one meant.
+        (found,) = decided.values()
+        return found, []
+    a, b = lookup.one_place(recording, a_found), lookup.one_place(recording, b_found)
+    found = decided.get((a, b))
+    if found:
+        return found, []
+    return [], [not_neighbours(recording, a, b, first, second)]
+
+
+def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
+    """Return the decision about two places."""
+    if a.call is not None and a.call == b.call:
+        inside = [item for item in recording.decisions if item.a_call == a.call and item.b_call == a.call]
+        ones, others = set(a.nodes), set(b.nodes)
+        across = [
+            item
+            for item in inside
+            if (ones & set(item.a) and others & set(item.b)) or (others & set(item.a) and ones & set(item.b))
+        ]
+        together = [item for item in inside if ones & {*item.a, *item.b} and others & {*item.a, *item.b}]
+        # The join that brought exactly these two together is the one with the fewest ops.
+        best = sorted(across or together or inside, key=lambda item: len(item.a) + len(item.b))
+        return best[:1]
+    if a.call is not None and b.call is not None:
+        return [item for item in recording.decisions if {item.a_call, item.b_call} == {a.call, b.call}]
+    found: list[Decision] = []
+    for item in recording.decisions:
+        ends = [(item.graph, set(item.a)), (item.other_graph or item.graph, set(item.b))]
+        for one, other in ((ends[0], ends[1]), (ends[1], ends[0])):
+            if one[0] == a.graph and other[0] == b.graph and one[1] & set(a.nodes) and other[1] & set(b.nodes):
+                found.append(item)
+                break
+    return found
+
+
+def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second: str) -> str:
+    """Say why there is no decision about two things: they are not neighbours, or one of them ran nowhere."""
+    for place in (a, b):
+        if place.call is None and recording.calls:
+            return "\n".join(apart_notes(recording, place))
+    if a.graph != b.graph:
+        return (
+            f"{first} and {second}: never considered. They are in different graphs ({a.graph} and {b.graph}) and pass "
+            "no tensor to each other."
+        )
+    way = path(recording, a, b)
+    text = f"{first} and {second}: never considered, no shared buffer."
+    if way:
+        handles = {call.id: call.handle for call in recording.calls}
+        text += " Between them: " + ", then ".join(handles[call] for call in way) + "."
+    return text
+
+
+def path(recording: Recording, a: Place, b: Place) -> list[str]:
+    """Return the calls on the shortest way of neighbours between two calls, both left out."""
+    neighbours: dict[str, set[str]] = {}
+    for item in recording.decisions:
+        if item.a_call and item.b_call and item.a_call != item.b_call and item.other_graph is None:
+            neighbours.setdefault(item.a_call, set()).add(item.b_call)
+            neighbours.setdefault(item.b_call, set()).add(item.a_call)
+    ways: dict[str, list[str]] = {a.call or "": []}
+    queue = [a.call or ""]
+    for here in queue:
+        for after in sorted(neighbours.get(here, ())):
+            if after not in ways:
+                ways[after] = [*ways[here], here]
+                queue.append(after)
+    return ways.get(b.call or "", [])[1:]

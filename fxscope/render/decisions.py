@@ -1,0 +1,160 @@
+"""Fusion decisions as text: what became of a pair, why, what would change it, what staying apart costs."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from fxscope.render import labels, theme
+
+if TYPE_CHECKING:
+    from fxscope.model import Decision, KernelCall, Node, Recording, Source
+
+MAX_OPS = 6
+VERDICT_WORDS = {
+    "fused": "fused", "rejected": "not fused: rejected", "never_considered": "not fused: never considered",
+    None: "cannot be told",
+}  # fmt: skip
+
+
+def render(recording: Recording, decisions: list[Decision], *, width: int = 80) -> str:
+    """Return decisions as text of at most `width` columns."""
+    return "\n\n".join(block(recording, decision, width=width) for decision in decisions) + "\n"
+
+
+def block(recording: Recording, decision: Decision, *, width: int = 80) -> str:
+    """Return one decision: a headline, the reason, hint and cost, where its two ends are in the source."""
+    glyph, _ = theme.VERDICTS[decision.verdict]
+    words = VERDICT_WORDS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
+    lines = [f"{glyph} {ends(recording, decision)}", f"  {words}"]
+    lines += wrap(decision.reason, width)
+    if decision.raw_reason and decision.raw_reason not in decision.reason:
+        lines += wrap(f"Inductor: {first_line(decision.raw_reason)!r}", width)
+    if decision.hint:
+        switch = f" (torch._inductor.config.{decision.config})" if decision.config else ""
+        lines += wrap(f"hint: {decision.hint}{switch}", width)
+    price = cost(decision, recording)
+    if price:
+        lines += wrap(price, width)
+    lines += places(recording, decision, width)
+    return "\n".join(lines)
+
+
+def cost(decision: Decision, recording: Recording) -> str | None:
+    """Return what staying apart costs, in words."""
+    if decision.verdict == "fused" or decision.saved_bytes is None:
+        return None
+    text = f"costs {theme.num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
+    if decision.saved_us is not None:
+        basis = next((call.roof.basis for call in recording.calls if call.roof and call.roof.basis), None)
+        text += f", ≥ {theme.microseconds(decision.saved_us)}" + (f" at {basis}" if basis else "")
+    if decision.saved_launches:
+        text += f", and {labels.plural(decision.saved_launches, 'launch').replace('launchs', 'launches')}"
+    return text
+
+
+def ends(recording: Recording, decision: Decision) -> str:
+    """Return "gelu·mul → mm", in the user's ops."""
+    nodes = labels.nodes_by_graph(recording)
+    calls = {call.id: call for call in recording.calls}
+    a = end(decision.a, nodes.get(decision.graph, {}), calls.get(decision.a_call or ""))
+    b = end(decision.b, nodes.get(decision.other_graph or decision.graph, {}), calls.get(decision.b_call or ""))
+    return f"{a} → {b}"
+
+
+def end(names: tuple[str, ...], nodes: dict[str, Node], call: KernelCall | None) -> str:
+    """Name one end by its ops; a call that runs none (a copy for a layout) by its kernel."""
+    found = [nodes[name] for name in names if name in nodes]
+    working = [node for node in found if node.nature != "view"] or found
+    ops = list(dict.fromkeys(labels.op_of(node) for node in working)) or list(names)
+    if not ops:
+        return call.kernel if call is not None else "?"
+    return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "")
+
+
+def places(recording: Recording, decision: Decision, width: int) -> list[str]:
+    """Return the kernel call and the user's line of each end."""
+    nodes = labels.nodes_by_graph(recording)
+    calls = {call.id: call for call in recording.calls}
+    lines: list[str] = []
+    sides = (
+        (decision.a, decision.graph, decision.a_call),
+        (decision.b, decision.other_graph or decision.graph, decision.b_call),
+    )
+    if decision.a_call == decision.b_call and decision.a_call is not None:
+        sides = (((*decision.a, *decision.b), decision.graph, decision.a_call),)
+    for names, graph, call_id in sides:
+        call = calls.get(call_id or "")
+        handle = call.handle if call is not None else None
+        source = user_line([nodes[graph][name] for name in names if name in nodes.get(graph, {})])
+        head = handle or ", ".join(names[:3]) or "?"
+        lines.append("  in " + labels.shorten(head, width - 5))
+        if source:
+            lines.append("     " + labels.shorten(source, width - 5))
+    return list(dict.fromkeys(lines))
+
+
+def user_line(nodes: list[Node]) -> str | None:
+    """Return the user's line that most of these nodes come from."""
+    sources = [node.source for node in nodes if node.source is not None and node.source.file]
+    if not sources:
+        return None
+    keys = [(source.file, source.line) for source in sources]
+    best: Source = sources[keys.index(max(keys, key=keys.count))]
+    name = (best.file or "").rsplit("/", 1)[-1]
+    return f"{name}:{best.line}" + (f"  {best.code.strip()}" if best.code else "")
+
+
+def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
+    """Return what ran in a call, in order, what was folded into it, and what only lent it a name."""
+    nodes = labels.nodes_by_graph(recording).get(call.graph, {})
+    lines = [labels.shorten(call.handle, width)]
+    for name in call.nodes:
+        node = nodes.get(name)
+        if node is None:
+            continue
+        elsewhere = [other for other in node.calls if other != call.id]
+        again = f"  (also computed in {', '.join(elsewhere)})" if elsewhere else ""
+        lines.append(labels.shorten(f"  {name} = {labels.short_target(node.target)}{again}", width))
+    if call.folded:
+        lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
+    if call.named_only:
+        lines += wrap(f"only named, run elsewhere: {', '.join(call.named_only)}", width)
+    if call.bytes_read is not None or call.bytes_written is not None:
+        text = f"reads {theme.num_bytes(call.bytes_read)}, writes {theme.num_bytes(call.bytes_written)}"
+        lines += wrap(text + (f", {call.flops / 1e9:.3g} GFLOP" if call.flops else ""), width)
+    if call.roof is not None:
+        lines += wrap(roof(call), width)
+    return "\n".join(lines)
+
+
+def roof(call: KernelCall) -> str:
+    """Return how near to the device's limits a call runs, with the numbers."""
+    assert call.roof is not None
+    item, parts = call.roof, []
+    if call.timing is not None:
+        parts.append(f"{theme.microseconds(call.timing.mean_us)} mean of {call.timing.count}")
+    if item.bytes_per_second is not None:
+        parts.append(theme.rate(item.bytes_per_second))
+    if item.flops_per_second is not None:
+        parts.append(theme.rate(item.flops_per_second, "FLOP/s"))
+    if item.bound is not None:
+        parts.append(f"{item.bound}-bound")
+    if item.share is not None:
+        parts.append(f"{theme.percent(item.share)} of the roof")
+    if item.floor_us is not None:
+        parts.append(f"floor {theme.microseconds(item.floor_us)}")
+    return ", ".join(parts) + (f" ({item.basis})" if item.basis else "")
+
+
+def first_line(text: str) -> str:
+    """Return the first line that says something."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Wrap under a headline."""
+    return textwrap.wrap(
+        text, width=max(width, 40), initial_indent="    ", subsequent_indent="      ", break_long_words=True,
+        break_on_hyphens=False,
+    )  # fmt: skip
