@@ -1,0 +1,190 @@
+"""What is found by looking at more than one recording, or by holding one against expectations.
+
+Like `model.py` these are plain frozen values: passes make them, renderers show them, and `to_json` writes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from fxscope.model import Item
+
+COMPARISON_SCHEMA = "fxscope-comparison/1"
+REPORT_SCHEMA = "fxscope-check/1"
+SWEEP_SCHEMA = "fxscope-sweep/1"
+
+MatchKind = Literal["same", "replaced", "collapsed", "split", "new", "gone"]
+AlignedBy = Literal["name", "source", "module", "op", "order"]
+TimeVerdict = Literal["faster", "slower", "no difference shown", "not measured"]
+Status = Literal["met", "not_met", "cannot_tell"]
+
+
+class TimeComparison(Item, frozen=True, kw_only=True):
+    """Two sets of repeats of one thing, and what may be said of them."""
+
+    a_us: float | None  # mean
+    b_us: float | None
+    num_a: int  # repeats
+    num_b: int
+    ratio: float | None = None  # b over a
+    ratio_low: float | None = None  # 95 % interval of the ratio
+    ratio_high: float | None = None
+    verdict: TimeVerdict
+    reason: str  # the verdict in words, with its numbers
+
+
+class KernelUse(Item, frozen=True, kw_only=True):
+    """One kernel at its place in a step."""
+
+    position: int  # from 0, in the order of the step
+    kernel: str
+    category: str
+    call: str | None = None
+    ops: tuple[str, ...] = ()  # the user's ops that ran in it, views left out where there is other work
+    modules: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # "model.py:17"
+    mean_us: float | None = None
+    num_samples: int = 0
+    bytes: int | None = None  # read and written
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+    occupancy: float | None = None
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
+    num_warps: int | None = None
+    num_stages: int | None = None
+    config: str | None = None  # "XBLOCK=1024"
+    chosen_by: str | None = None
+    share_of_roof: float | None = None
+
+
+class KernelMatch(Item, frozen=True, kw_only=True):
+    """Which kernels of A became which kernels of B."""
+
+    kind: MatchKind
+    a: tuple[KernelUse, ...]
+    b: tuple[KernelUse, ...]
+    aligned_by: AlignedBy | None = None
+    time: TimeComparison | None = None
+    saved_bytes: int | None = None  # traffic of A minus traffic of B, where both are known
+
+
+class Change(Item, frozen=True, kw_only=True):
+    """One number of both recordings; `None` where a recording does not hold it."""
+
+    subject: str
+    a: float | None
+    b: float | None
+    unit: Literal["count", "us", "bytes", "share"] = "count"
+    verdict: str | None = None  # for times
+
+
+class OpChange(Item, frozen=True, kw_only=True):
+    """A CPU op that occurs in only one of the two, or a different number of times (per step)."""
+
+    name: str
+    a: int
+    b: int
+    before_first_launch: bool = False  # B runs it before the step's first launch: a pre-op
+    cpu_us: float | None = None  # self time per step, of the side that has it
+
+
+class DecisionChange(Item, frozen=True, kw_only=True):
+    """A pair of ops on which the two compilers (or settings) decided differently, or for other reasons."""
+
+    pair: tuple[str, str]
+    a_verdict: str | None
+    b_verdict: str | None
+    a_reason: str | None
+    b_reason: str | None
+
+
+class Comparison(Item, frozen=True, kw_only=True):
+    """What changed from recording A to recording B."""
+
+    schema: str = COMPARISON_SCHEMA
+    a_title: str
+    b_title: str
+    kernels: tuple[KernelMatch, ...] = ()
+    totals: tuple[Change, ...] = ()
+    step_time: TimeComparison | None = None  # device time of a step
+    wall_time: TimeComparison | None = None  # wall time of a step, as the profiler saw it
+    ops_gone: tuple[OpChange, ...] = ()
+    ops_added: tuple[OpChange, ...] = ()
+    decisions: tuple[DecisionChange, ...] = ()
+    notes: tuple[str, ...] = ()  # what could not be compared, and why
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return msgspec.json.encode(self).decode()
+
+
+class Outcome(Item, frozen=True, kw_only=True):
+    """One expectation, held against a recording."""
+
+    claim: str  # the user's words, else the expectation itself
+    kind: str
+    subject: str  # which recordings
+    status: Status
+    expected: str
+    found: str  # the fact
+    reason: str | None = None  # why it is so, for fusion from the decisions
+    note: str | None = None  # what the file says about it
+
+
+class Report(Item, frozen=True, kw_only=True):
+    """Every expectation of a file, in its order."""
+
+    schema: str = REPORT_SCHEMA
+    title: str | None = None
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every expectation is met."""
+        return all(outcome.status == "met" for outcome in self.outcomes)
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return msgspec.json.encode(self).decode()
+
+
+class SweepPoint(msgspec.Struct, kw_only=True):
+    """One setup at one value of what is varied."""
+
+    vary: dict[str, int | float | str]
+    setup: str
+    problem: str | None = None
+    wall_us: tuple[float, ...] | None = None  # one sample per repeat, µs per call
+    device_us: tuple[float, ...] | None = None  # one per profiled step
+    launch_cpu_us: tuple[float, ...] | None = None
+    num_kernels: float | None = None  # per step
+    num_launches: float | None = None
+    share_of_roof: float | None = None  # time-weighted over the kernel calls that have a roof
+    peak_bytes: int | None = None
+    start_bytes: int | None = None
+    max_error: float | None = None  # against float32
+    relative_rms_error: float | None = None
+    first_call_s: float | None = None
+    kernels: dict[str, Any] = {}
+
+
+class Sweep(msgspec.Struct, kw_only=True):
+    """Setups over a varied input."""
+
+    schema: str = SWEEP_SCHEMA
+    title: str | None = None
+    vary: str
+    environment: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
+    notes: list[str] = []
+    points: list[SweepPoint] = []
+    experiments: dict[str, Any] = {}
+    triton_configs: list[dict[str, Any]] = []
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode() + "\n"
