@@ -1,0 +1,28 @@
+class GraphModule(torch.nn.Module):
+    def forward(self, primals_1: "f32[8192, 256]", primals_2: "i64[8, 256]", primals_3: "f32[8192, 256]", primals_4: "i64[8, 256]"):
+        # File: /work/main/tests/gpu/plan_models.py:203 in forward, code: return functional.cross_entropy(self.head(self.embedding(tokens)).float().flatten(0, 1), targets.flatten())
+        embedding: "f32[8, 256, 256]" = torch.ops.aten.embedding.default(primals_1, primals_2);  primals_1 = None
+        permute: "f32[256, 8192]" = torch.ops.aten.permute.default(primals_3, [1, 0])
+        view: "f32[2048, 256]" = torch.ops.aten.view.default(embedding, [2048, 256]);  embedding = None
+        mm: "f32[2048, 8192]" = torch.ops.aten.mm.default(view, permute);  permute = None
+        view_3: "i64[2048]" = torch.ops.aten.view.default(primals_4, [2048])
+        amax: "f32[2048, 1]" = torch.ops.aten.amax.default(mm, [1], True)
+        sub: "f32[2048, 8192]" = torch.ops.aten.sub.Tensor(mm, amax)
+        exp: "f32[2048, 8192]" = torch.ops.aten.exp.default(sub)
+        sum_1: "f32[2048, 1]" = torch.ops.aten.sum.dim_IntList(exp, [1], True);  exp = None
+        log: "f32[2048, 1]" = torch.ops.aten.log.default(sum_1);  sum_1 = None
+        sub_1: "f32[2048, 8192]" = torch.ops.aten.sub.Tensor(sub, log);  sub = None
+        ne: "b8[2048]" = torch.ops.aten.ne.Scalar(view_3, -100)
+        full_default: "i64[]" = torch.ops.aten.full.default([], 0, dtype = torch.int64, layout = torch.strided, device = device(type='cuda', index=0), pin_memory = False)
+        where: "i64[2048]" = torch.ops.aten.where.self(ne, view_3, full_default);  view_3 = full_default = None
+        unsqueeze: "i64[2048, 1]" = torch.ops.aten.unsqueeze.default(where, 1);  where = None
+        gather: "f32[2048, 1]" = torch.ops.aten.gather.default(sub_1, 1, unsqueeze);  sub_1 = unsqueeze = None
+        squeeze: "f32[2048]" = torch.ops.aten.squeeze.dim(gather, 1);  gather = None
+        neg: "f32[2048]" = torch.ops.aten.neg.default(squeeze);  squeeze = None
+        full_default_1: "f32[]" = torch.ops.aten.full.default([], 0.0, dtype = torch.float32, layout = torch.strided, device = device(type='cuda', index=0), pin_memory = False)
+        where_1: "f32[2048]" = torch.ops.aten.where.self(ne, neg, full_default_1);  neg = full_default_1 = None
+        sum_2: "i64[]" = torch.ops.aten.sum.default(ne);  ne = None
+        convert_element_type: "f32[]" = torch.ops.prims.convert_element_type.default(sum_2, torch.float32);  sum_2 = None
+        sum_3: "f32[]" = torch.ops.aten.sum.default(where_1);  where_1 = None
+        div: "f32[]" = torch.ops.aten.div.Tensor(sum_3, convert_element_type);  sum_3 = None
+        return (div, primals_2, primals_3, primals_4, view, mm, amax, log, convert_element_type)

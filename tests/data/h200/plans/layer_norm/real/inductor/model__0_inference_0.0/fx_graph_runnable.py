@@ -1,0 +1,112 @@
+
+import os
+os.environ['TORCH_CUDA_ARCH_LIST'] = '9.0a'
+os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/tmp/layer_norm-ab_91mb1/cache/tmpuqflghfm'
+os.environ['TRITON_CACHE_DIR'] = '/tmp/layer_norm-ab_91mb1/cache/tmpuqflghfm/triton'
+os.environ['TORCHINDUCTOR_FORCE_DISABLE_CACHES'] = '1'
+os.environ['TORCHINDUCTOR_COMPILE_THREADS'] = '1'
+os.environ['TORCH_TRACE'] = '/tmp/layer_norm-ab_91mb1/trace'
+os.environ['TORCH_COMPILE_DEBUG'] = '1'
+os.environ['TORCH_COMPILE_DEBUG_DIR'] = '/tmp/layer_norm-ab_91mb1/debug'
+
+import torch
+from torch import tensor, device
+import torch.fx as fx
+from torch._dynamo.testing import rand_strided
+from math import inf
+import torch._inductor.inductor_prims
+
+
+
+import torch._dynamo.config
+import torch._inductor.config
+import torch._functorch.config
+import torch.fx.experimental._config
+
+torch._inductor.config.trace.enabled = False
+torch._inductor.config.trace.save_real_tensors = False
+torch._functorch.config.functionalize_rng_ops = False
+torch._functorch.config.debug_partitioner = True
+torch._functorch.config.fake_tensor_allow_unsafe_data_ptr_access = True
+torch._functorch.config.unlift_effect_tokens = True
+torch._functorch.config.selective_decompose = False
+
+
+
+isolate_fails_code_str = None
+
+
+
+
+
+if "__compile_source__" in globals():
+    import inspect as __after_aot_inspect
+    import linecache as __after_aot_linecache
+    __after_aot_filename = __after_aot_inspect.currentframe().f_code.co_filename
+    __after_aot_linecache.cache[__after_aot_filename] = (
+        len(__compile_source__),
+        None,
+        __compile_source__.splitlines(True),
+        __after_aot_filename,
+    )
+# torch version: 2.11.0+cu130
+# torch cuda version: 13.0
+# torch git version: 70d99e998b4955e0049d13a98d77ae1b14db1f45
+
+
+# CUDA Info: 
+# nvcc: NVIDIA (R) Cuda compiler driver 
+# Copyright (c) 2005-2025 NVIDIA Corporation 
+# Built on Wed_Aug_20_01:58:59_PM_PDT_2025 
+# Cuda compilation tools, release 13.0, V13.0.88 
+# Build cuda_13.0.r13.0/compiler.36424714_0 
+
+# GPU Hardware Info: 
+# NVIDIA H200 : 1 
+
+torch._higher_order_ops.triton_kernel_wrap.kernel_side_table.reset_table()
+
+from torch.nn import *
+class Repro(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+
+
+
+    def forward(self, arg0_1, arg1_1, arg2_1):
+        convert_element_type = torch.ops.prims.convert_element_type.default(arg2_1, torch.float32)
+        var_mean = torch.ops.aten.var_mean.correction(convert_element_type, [2], correction = 0, keepdim = True)
+        getitem = var_mean[0]
+        getitem_1 = var_mean[1];  var_mean = None
+        add = torch.ops.aten.add.Tensor(getitem, 1e-05);  getitem = None
+        rsqrt = torch.ops.aten.rsqrt.default(add);  add = None
+        sub = torch.ops.aten.sub.Tensor(convert_element_type, getitem_1);  convert_element_type = getitem_1 = None
+        mul = torch.ops.aten.mul.Tensor(sub, rsqrt);  sub = rsqrt = None
+        mul_1 = torch.ops.aten.mul.Tensor(mul, arg0_1);  mul = arg0_1 = None
+        add_1 = torch.ops.aten.add.Tensor(mul_1, arg1_1);  mul_1 = arg1_1 = None
+        convert_element_type_default = torch.ops.prims.convert_element_type.default(add_1, torch.float32);  add_1 = None
+        mul_2 = torch.ops.aten.mul.Tensor(convert_element_type_default, 0.5)
+        mul_3 = torch.ops.aten.mul.Tensor(convert_element_type_default, 0.7071067811865476);  convert_element_type_default = None
+        erf = torch.ops.aten.erf.default(mul_3);  mul_3 = None
+        add_2 = torch.ops.aten.add.Tensor(erf, 1);  erf = None
+        mul_4 = torch.ops.aten.mul.Tensor(mul_2, add_2);  mul_2 = add_2 = None
+        convert_element_type_3 = torch.ops.prims.convert_element_type.default(mul_4, torch.bfloat16);  mul_4 = None
+        add_3 = torch.ops.aten.add.Tensor(convert_element_type_3, arg2_1);  convert_element_type_3 = arg2_1 = None
+        return (add_3,)
+
+def load_args(reader):
+    buf0 = reader.storage(None, 1536, device=device(type='cuda', index=0), dtype_hint=torch.bfloat16)
+    reader.tensor(buf0, (768,), dtype=torch.bfloat16, is_leaf=True)  # arg0_1
+    buf1 = reader.storage(None, 1536, device=device(type='cuda', index=0), dtype_hint=torch.bfloat16)
+    reader.tensor(buf1, (768,), dtype=torch.bfloat16, is_leaf=True)  # arg1_1
+    buf2 = reader.storage(None, 12582912, device=device(type='cuda', index=0), dtype_hint=torch.bfloat16)
+    reader.tensor(buf2, (64, 128, 768), dtype=torch.bfloat16, is_leaf=True)  # arg2_1
+load_args._version = 0
+mod = Repro()
+if __name__ == '__main__':
+    from torch._dynamo.repro.after_aot import run_repro
+    with torch.no_grad():
+        run_repro(mod, load_args, accuracy=False, command='run', save_dir=None, tracing_mode='real', check_str=None)
+        # To run it separately, do 
+        # mod, args = run_repro(mod, load_args, accuracy=False, command='get_args', save_dir=None, tracing_mode='real', check_str=None)
+        # mod(*args)
