@@ -2,9 +2,62 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from typing import Any
+
 import pytest
+
+# Kineto announces every profiler session on stderr; the variable is read when torch is loaded.
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--accept`: rewrite golden files instead of comparing with them."""
     parser.addoption("--accept", action="store_true", help="rewrite golden files; read the diff before you commit it")
+
+
+def torch_state() -> dict[str, Any]:
+    """Return what fxscope hooks or switches in torch, as it is now; empty while torch is not loaded."""
+    if "torch" not in sys.modules or "fxscope._torch.hooks" not in sys.modules:
+        return {}
+    import torch
+    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+    from fxscope._torch import hooks
+
+    state: dict[str, Any] = {
+        "active": hooks.active(),
+        "dispatch modes": len(_get_current_dispatch_mode_stack()),
+        "profiling": torch.autograd._profiler_enabled(),
+        "grad": torch.is_grad_enabled(),
+    }
+    if "fxscope._torch.probe" in sys.modules:
+        from fxscope._torch import probe
+
+        for path in probe.HOOKS:
+            # A value such as a table is read, not hooked, and changes with every compile.
+            if hooks.exists(path) and callable(value := hooks.resolve(path)[2]):
+                state[path] = getattr(value, "__func__", value)
+    for module, switches in {
+        "torch._inductor.config": ("trace.provenance_tracking_level", "cpp.enable_kernel_profile", "fx_graph_cache"),
+        "torch._functorch.config": ("enable_autograd_cache",),
+    }.items():
+        if module in sys.modules:
+            for switch in switches:
+                state[f"{module}.{switch}"] = hooks.switch_value(sys.modules[module], switch)
+    return state
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_behind():
+    """Hold every test to leave torch as it found it: no hook, no patched function, no switch, no mode, no session."""
+    before = torch_state()
+    yield
+    after = torch_state()
+    changed = {name: (before[name], after[name]) for name in before if before[name] != after.get(name)}
+    assert not changed, f"left behind in torch: {changed}"
+    if after:
+        assert after["active"] == ()
+        assert after["dispatch modes"] == 0
+        assert after["profiling"] is False

@@ -180,9 +180,16 @@ class Hooks:
 
 def has_switch(config: Any, name: str) -> bool:
     """Return whether a torch config module has a switch, such as `"cpp.enable_kernel_profile"`."""
-    owner = config
-    for part in name.split("."):
-        if not hasattr(owner, part):
-            return False
-        owner = getattr(owner, part)
+    try:
+        switch_value(config, name)
+    except AttributeError:
+        return False
     return True
+
+
+def switch_value(config: Any, name: str) -> Any:
+    """Return a switch of a torch config module. Raises AttributeError where it has none of that name."""
+    value = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value

@@ -94,15 +94,16 @@ def _argument(value: Any) -> str:
 
 def tensors(value: Any) -> tuple[TensorMeta, ...]:
     """Return the metadata of every tensor in a value (a tensor, or a nest of lists and tuples)."""
-    return tuple(tensor_meta(tensor) for tensor in _leaves(value))
+    return tuple(tensor_meta(tensor) for tensor in leaves(value))
 
 
-def _leaves(value: Any) -> Iterator[torch.Tensor]:
+def leaves(value: Any) -> Iterator[torch.Tensor]:
+    """Yield every tensor of a value: a tensor, or a nest of lists and tuples."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:  # type: ignore[reportUnknownVariableType]
-            yield from _leaves(item)
+            yield from leaves(item)
 
 
 def tensor_meta(tensor: torch.Tensor) -> TensorMeta:
@@ -185,6 +186,11 @@ def source_of_frames(frames: Iterable[Any]) -> Source | None:
     if chosen is None:
         return None
     return Source(file=chosen.filename, line=chosen.lineno, code=chosen.line or None, function=chosen.name)
+
+
+def code_line(file: str, line: int) -> str | None:
+    """Return a line of a file, stripped."""
+    return linecache.getline(file, line).strip() or None
 
 
 def is_user_file(file: str) -> bool:

@@ -5,7 +5,9 @@
 
 A script runs unchanged, as `python SCRIPT.py …` would: what comes after its name is its own. At the very end, `-o`,
 `--format`, `--json`, `--force` and `--stage` are fxscope's, unless the script itself has an option of that name or its
-arguments begin with `--` (`fxscope run SCRIPT.py -- …`). A factory is a function of no arguments that returns `(module, inputs)`.
+arguments begin with `--` (`fxscope run SCRIPT.py -- …`).
+
+A factory is a function of no arguments that returns `(module, inputs)`.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Record the program and write or show the recording."""
     # Kineto announces every session on stderr; the variable is read when torch is loaded.
-    os.environ.setdefault("KINETO_LOG_LEVEL", "5")
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     factory = _FACTORY.match(arguments.program)
     if factory is not None and not Path(arguments.program).exists():
         arguments = _options_after(arguments)
