@@ -36,7 +36,10 @@ def describe(properties: Any, *, vendor: str = "nvidia", torch_version: str = to
     }
     slug = re.sub(r"[^a-z0-9]+", "_", properties.name.lower().removeprefix("nvidia ")).strip("_")
     return Gpu(
-        name=slug, device_name=properties.name, vendor="amd" if vendor == "amd" else "nvidia", target=vendor == "nvidia",
+        name=slug,
+        device_name=properties.name,
+        vendor="amd" if vendor == "amd" else "nvidia",
+        target=vendor == "nvidia",
         properties=facts, bandwidths=(), matrix={},
         sources={"card": f"torch.cuda.get_device_properties, torch {torch_version}"},
         notes=("Rates are not measured yet: run benchmarks/measure_gpu.py on this machine.",),
