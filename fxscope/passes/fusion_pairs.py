@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -234,13 +235,20 @@ class Judge:
             "mutation: between the two their buffer is written again in place, so each uses another version of it"
         )
 
-    def other_elements(self, pair: Pair) -> Reason:
-        """Say what two nodes with a common buffer do with it, where Inductor does not."""
-        buffer = self.common(pair.a, pair.b)[0]
-        indices = [self.names(unit)[buffer] for unit in (pair.a, pair.b)]
-        if None in indices:
+    def no_shared_data(self, pair: Pair) -> Reason:
+        """Say what two nodes that "share no data" do with their common buffer, where Inductor does not."""
+        common = self.common(pair.a, pair.b)
+        if not common:
+            return self.other_versions()
+        buffer = common[0]
+        one, other = (self.names(unit)[buffer] for unit in (pair.a, pair.b))
+        if one is not None and other is not None and one != other:
+            return Reason(f"they index {buffer} differently: {one} and {other}")
+        if is_opaque(pair.a) or is_opaque(pair.b):
+            return Reason(f"their loops over {buffer} do not match")
+        if one is None or other is None:
             return Reason(f"one of them uses {buffer} as a whole (in place, or by a scatter), not element by element")
-        return Reason(f"they index {buffer} differently: {indices[0]} and {indices[1]}")
+        return Reason(f"their loops over {buffer} do not match; what was recorded does not tell where they differ")
 
     def common(self, a: Unit, b: Unit) -> list[str]:
         """Return the buffers that both use, as the scheduler tells them apart."""
@@ -275,12 +283,7 @@ class Judge:
         """Translate what the scheduler said."""
         raw = found.raw_reason
         if raw is not None:
-            fixed = self.fixed(pair) if "extern" in raw or "nop" in raw or "triton kernel" in raw else None
-            if fixed is None and raw.startswith("no shared data") and not self.common(pair.a, pair.b):
-                return "rejected", self.other_versions(), raw
-            if fixed is None and raw.startswith("no shared data") and found.cause is None:
-                return "rejected", self.other_elements(pair), raw
-            return "rejected", fixed or translate(raw, found.cause, self.limits), raw
+            return "rejected", self.in_words(raw, found.cause, pair), raw
         if found.cause == "could be fused":
             return (
                 "rejected",
@@ -291,6 +294,22 @@ class Judge:
                 None,
             )
         return "rejected", self.without_words(pair), None
+
+    def in_words(self, raw: str, cause: str | None, pair: Pair) -> Reason:
+        """Translate Inductor's reason, refined by what is known of the pair."""
+        fixed = self.fixed(pair)
+        if fixed is not None and re.search(r"extern|nop|triton kernel", raw):
+            return fixed
+        if raw.startswith("no shared data") and cause is None:
+            reason = self.no_shared_data(pair)
+        else:
+            reason = translate(raw, cause, self.limits)
+        if fixed is None:
+            return reason
+        # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
+        return reason._replace(
+            text=f"tried as a template: {reason.text}. Then the benchmark chose the library's kernel"
+        )
 
     def without_words(self, pair: Pair) -> Reason:
         """Say what the backend checks where it declines without a reason (C++: codegen/cpp.py, can_fuse_*)."""

@@ -52,8 +52,15 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
             result.append((call, queue.pop(0)))
         else:
             missed.append(call)
-    # An extern may be called under another name than its node has: match what is left by the buffers it writes.
     left = [members for queue in written.values() for members in queue]
+    # Printed IR does not name the kernels that Inductor writes; it does tell their order.
+    unnamed = [members for kernel, members in schedule.kernels if not kernel]
+    generated = [call for call in missed if call.type not in ("extern", "fallback", "user_triton")]
+    if unnamed and len(unnamed) == len(generated):
+        result += zip(generated, unnamed, strict=True)
+        missed = [call for call in missed if call not in generated]
+        left = [members for members in left if members not in unnamed]
+    # An extern may be called under another name than its node has: match what is left by the buffers it writes.
     by_name = {node.name: node for node in schedule.nodes}
     for call in missed:
         buffers = {access.buffer for access in call.writes or ()}
