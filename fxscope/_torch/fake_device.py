@@ -1,0 +1,292 @@
+"""Answers torch's and Triton's questions about a CUDA device that is not there.
+
+Each patch answers one question that Inductor asks while it compiles. Where a real device would measure something, an
+assumption is noted instead. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fxscope._torch.fake_gpu import Plan, Target
+
+_CUDA, _META = 1, 14  # c10::DeviceType
+
+
+class NeedsDeviceError(RuntimeError):
+    """Something tried to launch or to measure."""
+
+
+class _Nothing(contextlib.nullcontext[None]):
+    """`torch.cuda.device(…)`: there is only one device to be on."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+
+
+@contextlib.contextmanager
+def device(target: Target, plan: Plan) -> Iterator[None]:
+    """Make torch and Triton believe that `target` is device 0."""
+    import torch._dynamo.device_interface as device_interface
+
+    _borrow_device_guard()
+    properties = device_properties(target)
+    with contextlib.ExitStack() as stack:
+        for name, value in _cuda_functions(target, properties).items():
+            if hasattr(torch.cuda, name):
+                stack.enter_context(mock.patch.object(torch.cuda, name, value))
+        # Fake CUDA tensors must not touch the device when they are made, although `is_available` now says yes.
+        stack.enter_context(mock.patch.object(FakeTensorMode, "avoid_device_init", property(lambda _: True)))
+        device_interface.get_interface_for_device("cpu")  # fills the table that is patched next
+        interface = _interface(target, properties)
+        stack.enter_context(
+            mock.patch.dict(device_interface.device_interfaces, {"cuda": interface, "cuda:0": interface})
+        )
+        stack.enter_context(_triton_driver(target))
+        stack.enter_context(_no_padding_benchmark(plan))
+        stack.enter_context(_first_of_choices(plan))
+        stack.enter_context(_constants_on_cpu())
+        stack.enter_context(_fresh_caches())
+        yield
+
+
+def device_properties(target: Target) -> types.SimpleNamespace:
+    """Return what `torch.cuda.get_device_properties` would."""
+    values = {"gcnArchName": "", "name": target.device_name, **target.properties}
+    if values.get("memory_clock_rate") is None and values.get("memory_bus_width"):
+        # kHz; the datasheet's bandwidth is two transfers per clock over the width of the bus.
+        values["memory_clock_rate"] = round(target.bandwidth * 8 / 2 / values["memory_bus_width"] / 1e3)
+    return types.SimpleNamespace(**values)
+
+
+def _borrow_device_guard() -> None:
+    """Give CUDA the guard of the meta device, which does nothing.
+
+    A CPU build registers none, and a CUDA build one that asks the driver. Without a guard, writes into fake CUDA
+    tensors raise, and autograd aborts the process. The registry is an array of pointers in libc10, one for each device
+    type.
+    """
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
+    start = ctypes.addressof(ctypes.c_void_p.in_dll(library, "_ZN3c104impl26device_guard_impl_registryE"))
+    registry = (ctypes.c_void_p * (_META + 1)).from_address(start)
+    if registry[_META]:
+        registry[_CUDA] = registry[_META]
+
+
+def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[str, Any]:
+    capability = target.capability
+    memory = properties.total_memory
+    return {
+        "is_available": lambda: True,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "set_device": lambda device: None,
+        "get_device_properties": lambda device=None: properties,
+        "get_device_capability": lambda device=None: capability,
+        "get_device_name": lambda device=None: properties.name,
+        "is_bf16_supported": lambda including_emulation=True: capability[0] >= 8,
+        "is_tf32_supported": lambda: capability[0] >= 8,
+        "mem_get_info": lambda device=None: (memory, memory),
+        "synchronize": lambda device=None: None,
+        "device": _Nothing,
+        "_lazy_init": lambda: None,
+        "get_rng_state": lambda device=None: torch.zeros(16, dtype=torch.uint8, device="cpu"),
+        "set_rng_state": lambda state, device=None: None,
+        "get_arch_list": lambda: [f"sm_{capability[0]}{capability[1]}"],
+    }
+
+
+def _interface(target: Target, properties: types.SimpleNamespace) -> Any:
+    """Return Dynamo's and Inductor's view of the device, as a class like `CudaInterface`."""
+    from torch._dynamo.device_interface import CudaInterface
+
+    capability = target.capability
+
+    class Worker:
+        set_device = staticmethod(lambda device: None)
+        current_device = staticmethod(lambda: 0)
+        get_device_properties = staticmethod(lambda device=None: properties)
+
+    answers: dict[str, Any] = {
+        "current_device": lambda: 0,
+        "set_device": lambda device: None,
+        "device_count": lambda: 1,
+        "is_available": lambda: True,
+        "get_raw_stream": lambda device: 0,
+        "synchronize": lambda device=None: None,
+        "get_device_properties": lambda device=None: properties,
+        "get_compute_capability": lambda device=None: capability[0] * 10 + capability[1],
+        "exchange_device": lambda device: 0,
+        "maybe_exchange_device": lambda device: 0,
+        "is_bf16_supported": lambda including_emulation=False: capability[0] >= 8,
+        "is_triton_capable": lambda device=None: True,
+        "raise_if_triton_unavailable": lambda device=None: None,
+    }
+    members: dict[str, Any] = {name: staticmethod(answer) for name, answer in answers.items()}
+    return type("PretendedCuda", (CudaInterface,), {**members, "device": _Nothing, "Worker": Worker})
+
+
+@contextlib.contextmanager
+def _triton_driver(target: Target) -> Iterator[None]:
+    """Give Triton a driver that knows its target and refuses everything else."""
+    import torch._inductor.runtime.triton_helpers as helpers
+    import triton
+    from triton.backends.compiler import GPUTarget
+
+    capability = target.capability
+    values = device_properties(target)
+
+    class Utils:
+        get_device_properties = staticmethod(
+            lambda device: {
+                "max_shared_mem": values.shared_memory_per_block_optin,
+                "max_num_regs": values.regs_per_multiprocessor,
+                "multiprocessor_count": values.multi_processor_count,
+                "warpSize": values.warp_size,
+                "sm_clock_rate": values.clock_rate,
+                "mem_clock_rate": values.memory_clock_rate,
+                "mem_bus_width": values.memory_bus_width,
+            }
+        )
+
+    class Driver:
+        utils = Utils
+
+        def get_current_target(self) -> Any:
+            return GPUTarget("cuda", capability[0] * 10 + capability[1], 32)
+
+        def get_current_device(self) -> int:
+            return 0
+
+        def get_current_stream(self, device: int = 0) -> int:
+            return 0
+
+        def get_active_torch_device(self) -> torch.device:
+            return torch.device("cuda", 0)
+
+        def get_device_interface(self) -> Any:
+            return torch.cuda
+
+        def __getattr__(self, name: str) -> Any:
+            raise NeedsDeviceError(f"triton's driver.{name} needs a real GPU")
+
+    driver: Any = triton.runtime.driver
+    before = driver._active
+    driver.set_active(Driver())
+    try:
+        with mock.patch.object(helpers, "set_driver_to_gpu", lambda: None):
+            yield
+    finally:
+        driver._active = before
+
+
+@contextlib.contextmanager
+def _no_padding_benchmark(plan: Plan) -> Iterator[None]:
+    """Where Inductor would time a padded against an unpadded GEMM, take the unpadded one and say so."""
+    import torch._inductor.fx_passes.pad_mm as pad_mm
+
+    original: Any = pad_mm._should_pad
+
+    class WouldMeasureError(Exception):
+        pass
+
+    def cached(key: Any) -> Any:
+        raise WouldMeasureError
+
+    def should_pad(match: Any, mat1: Any, mat2: Any, op: Any, input: Any = None) -> bool:
+        try:
+            # Its cheap rules (memory-bound: no) come before its look into the cache of earlier timings.
+            with mock.patch.object(pad_mm, "get_cached_should_pad", cached):
+                return original(match, mat1, mat2, op, input)
+        except WouldMeasureError:
+            shapes = f"{tuple(mat1.shape)} × {tuple(mat2.shape)}"
+            plan.assume(
+                "pad_mm", f"{op} of {shapes} is not padded",
+                "its sizes are not aligned; on the device Inductor times both and takes the faster",
+            )  # fmt: skip
+            return False
+
+    with mock.patch.object(pad_mm, "_should_pad", should_pad):
+        yield
+
+
+@contextlib.contextmanager
+def _first_of_choices(plan: Plan) -> Iterator[None]:
+    """Where several kernels could do one op, take the first and say so: only a benchmark could tell."""
+    import torch._inductor.select_algorithm as select
+
+    original: Any = select.AlgorithmSelectorCache.__call__
+
+    def choose(cache: Any, name: str, choices: list[Any], *args: Any, **kwargs: Any) -> Any:
+        if len(choices) > 1:
+            first = next((choice for choice in choices if "extern" in type(choice).__name__.lower()), choices[0])
+            plan.assume(
+                "algorithm", f"{name}: {getattr(first, 'name', first)}",
+                f"{len(choices)} kernels could do it; on the device a benchmark chooses",
+            )  # fmt: skip
+            choices = [first]
+        return original(cache, name, choices, *args, **kwargs)
+
+    with mock.patch.object(select.AlgorithmSelectorCache, "__call__", choose):
+        yield
+
+
+class _OnCpu(TorchDispatchMode):
+    """Runs ops that name the CUDA device on the CPU instead."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def convert(value: Any) -> Any:
+            return torch.device("cpu") if isinstance(value, torch.device) and value.type == "cuda" else value
+
+        args, kwargs = torch.utils._pytree.tree_map(convert, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _constants_on_cpu() -> Iterator[None]:
+    """Fold constants on the CPU: Inductor really runs one-element ops (`aten.full`) on the graph's device."""
+    import torch._inductor.fx_passes.joint_graph as joint_graph
+
+    folder: Any = joint_graph.UniformValueConstantFolder
+    original = folder._deduce_value
+
+    def deduce(self: Any, node: Any) -> Any:
+        with _OnCpu():
+            return original(self, node)
+
+    with mock.patch.object(folder, "_deduce_value", deduce):
+        yield
+
+
+@contextlib.contextmanager
+def _fresh_caches() -> Iterator[None]:
+    """Forget what torch remembered about devices, before and after."""
+    import torch._inductor.utils as inductor_utils
+    import torch.utils._triton as triton_utils
+    from torch._inductor.runtime.hints import DeviceProperties
+
+    def clear() -> None:
+        for module in (triton_utils, inductor_utils):
+            for value in list(vars(module).values()):
+                forget = getattr(value, "cache_clear", None)
+                if callable(forget):
+                    forget()
+        getattr(DeviceProperties.create, "cache_clear", lambda: None)()
+
+    clear()
+    try:
+        yield
+    finally:
+        clear()
