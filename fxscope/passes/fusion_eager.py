@@ -15,16 +15,17 @@ from fxscope.passes import flops
 from fxscope.passes.fusion_reasons import GEMMS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
-ELEMENTWISE = frozenset(
-    """add sub mul div pow neg abs exp log sqrt rsqrt reciprocal sin cos tanh sigmoid relu gelu silu hardswish elu
-    leaky_relu softplus mish clamp clamp_min clamp_max where eq ne lt le gt ge maximum minimum erf logical_not logical_and
-    logical_or bitwise_and bitwise_or bitwise_not threshold_backward gelu_backward silu_backward tanh_backward
-    sigmoid_backward addcmul addcdiv lerp floor ceil round trunc sign fill masked_fill native_dropout copy to _to_copy
-    _softmax _log_softmax cumsum softmax""".split()
-)  # _softmax and the like are not elementwise, but their result has their input's shape: that is what is used here
+# Ops whose result has the shape of their largest input; not all are elementwise (softmax is not).
+KEEP_SHAPE = frozenset({
+    "add", "sub", "mul", "div", "pow", "neg", "abs", "exp", "log", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tanh",
+    "sigmoid", "relu", "gelu", "silu", "hardswish", "elu", "leaky_relu", "softplus", "mish", "clamp", "clamp_min",
+    "clamp_max", "where", "maximum", "minimum", "erf", "threshold_backward", "gelu_backward", "silu_backward",
+    "tanh_backward", "sigmoid_backward", "addcmul", "addcdiv", "lerp", "floor", "ceil", "round", "masked_fill",
+    "_softmax", "_log_softmax", "cumsum",
+})  # fmt: skip
 PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2)}
 DTYPES = {
     "c10::BFloat16": "bfloat16", "c10::Half": "float16", "float": "float32", "double": "float64", "long int": "int64",
@@ -147,8 +148,8 @@ def of_trace(recording: Recording) -> list[Decision]:
             Decision(
                 graph=graph.id if graph is not None else "eager", a=(a.node or a.name,), b=(b.node or b.name,),
                 verdict="never_considered",
-                reason=f"{REASON}; by order and shape, a tensor of {amount(size)} passes between them (a trace does not "
-                "record which tensor)",
+                reason=f"{REASON}; by order and shape, a tensor of {amount(size)} passes between them (a trace does "
+                "not record which tensor)",
                 hint=hint(a, b), saved_bytes=None if size is None else 2 * size, saved_launches=1, evidence="order",
             )
         )  # fmt: skip
@@ -167,7 +168,7 @@ def result_of(op: Op) -> TensorMeta | None:
         if len(given) > right and len(given[left]) >= 2 and len(given[right]) >= 2:
             return TensorMeta(shape=(*given[left][:-1], given[right][-1]), dtype=dtypes[0])
         return None
-    if name in ELEMENTWISE:
+    if name in KEEP_SHAPE:
         largest = max(shapes, key=lambda shape: (len(shape), flops.numbers(*shape) or 0))
         return TensorMeta(shape=largest, dtype=dtypes[shapes.index(largest)])
     return None
@@ -186,10 +187,9 @@ def tensors(op: Op) -> tuple[list[tuple[int, ...]], list[str]]:
     """Return shapes and dtypes of an op's tensor inputs; the profiler writes scalars and lists between them."""
     shapes: list[tuple[int, ...]] = []
     dtypes: list[str] = []
-    given: Sequence[object] = op.shapes or ()
-    for shape, dtype in zip(given, op.dtypes or (), strict=False):
+    for shape, dtype in zip(op.shapes or (), op.dtypes or (), strict=False):
         name = DTYPES.get(dtype, dtype)
-        if name in flops.ITEM_BYTES and isinstance(shape, (list, tuple)) and all(isinstance(n, int) for n in shape):
-            shapes.append(tuple(n for n in shape if isinstance(n, int)))
+        if name in flops.ITEM_BYTES and isinstance(shape, (list, tuple)):
+            shapes.append(tuple(shape))  # pyright: ignore[reportUnknownArgumentType]
             dtypes.append(name)
     return shapes, dtypes
