@@ -180,7 +180,8 @@ def compile_for_target(
             module.train(train or module.training)
         call_inputs, call_kwargs = _fake_values((tuple(inputs), dict(kwargs or {})), mode, device, train=train)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(inductor_config.patch(patches))
+        known = {name: value for name, value in patches.items() if name in switches or _has(inductor_config, name)}
+        stack.enter_context(inductor_config.patch(known))
         backend = stack.enter_context(fake_training.backend(plan)) if train else _backend
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(train))
@@ -223,6 +224,14 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
             "graphs are captured on the device when the model first runs",
         )  # fmt: skip
     return switches
+
+
+def _has(config: Any, name: str) -> bool:
+    for part in name.split("."):
+        if not hasattr(config, part):
+            return False
+        config = getattr(config, part)
+    return True
 
 
 def _switch(config: Any, name: str) -> Any:

@@ -223,6 +223,8 @@ def plan(model: Any, name: str, out: Path) -> None:
     target = fake_gpu.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
     started = time.monotonic()
     module, inputs = model.make("cpu")
+    if model.train:
+        inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
     codes: list[str] = []
     kernels: dict[str, Any] = {}
     with fake_gpu.planning(target) as planned:
