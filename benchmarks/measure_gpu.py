@@ -1,4 +1,4 @@
-"""Describe this machine's GPU and measure its memory bandwidth and matrix rates, in the form of `fxscope/gpus/NAME.json`.
+"""Describe this machine's GPU and measure its bandwidth and matrix rates, in the form of `fxscope/gpus/NAME.json`.
 
     python3 benchmarks/measure_gpu.py OUT.json        # needs torch alone; about 30 s
 
@@ -53,17 +53,7 @@ def measure(description: dict[str, Any], arguments: argparse.Namespace) -> None:
     where = f"on an {description['device_name']}, torch {torch.__version__}"
     sources = description["sources"]
 
-    source = torch.empty(arguments.bytes, dtype=torch.uint8, device="cuda").fill_(1)
-    target = torch.empty_like(source)
-    seconds = timed(lambda: target.copy_(source), arguments.repeats)
-    add(description["bandwidths"], sources, "measured_copy", 2 * arguments.bytes, seconds,
-        f"device-to-device copy of {arguments.bytes / 2**30:g} GiB, bytes read plus bytes written, {where}")  # fmt: skip
-    source16, target16 = source.view(torch.bfloat16), target.view(torch.bfloat16)
-    seconds = timed(lambda: torch.add(source16, 1, out=target16), arguments.repeats)
-    add(description["bandwidths"], sources, "measured_add", 2 * arguments.bytes, seconds,
-        f"bfloat16 tensor plus a number, {arguments.bytes / 2**30:g} GiB read and written, {where}")  # fmt: skip
-    del source, target, source16, target16
-
+    measure_bandwidth(description["bandwidths"], sources, arguments, where)
     size = arguments.size
     work = 2 * size**3
     for name, run in products(size).items():
@@ -74,6 +64,22 @@ def measure(description: dict[str, Any], arguments: argparse.Namespace) -> None:
             continue
         rates = description["matrix"].setdefault(name, [])
         add(rates, sources, f"measured_{name}", work, seconds, f"{size} × {size} × {size} matrix product, {where}")
+
+
+def measure_bandwidth(
+    rates: list[dict[str, Any]], sources: dict[str, str], arguments: argparse.Namespace, where: str
+) -> None:
+    """Add the rates of a copy and of the simplest arithmetic on a tensor much larger than the caches."""
+    source = torch.empty(arguments.bytes, dtype=torch.uint8, device="cuda").fill_(1)
+    target = torch.empty_like(source)
+    work, size = 2 * arguments.bytes, f"{arguments.bytes / 2**30:g} GiB"
+    seconds = timed(lambda: target.copy_(source), arguments.repeats)
+    what = f"device-to-device copy of {size}, bytes read plus bytes written, {where}"
+    add(rates, sources, "measured_copy", work, seconds, what)
+    source16, target16 = source.view(torch.bfloat16), target.view(torch.bfloat16)
+    seconds = timed(lambda: torch.add(source16, 1, out=target16), arguments.repeats)
+    what = f"bfloat16 tensor of {size} plus a number, bytes read plus bytes written, {where}"
+    add(rates, sources, "measured_add", work, seconds, what)
 
 
 def products(size: int) -> dict[str, Callable[[], Any]]:
