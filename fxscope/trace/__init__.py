@@ -1,0 +1,5 @@
+"""Kineto traces: files → numpy columns (`read`) → the ops and launches of the wanted steps (`recording`)."""
+
+from fxscope.trace.columns import Trace as Trace
+from fxscope.trace.columns import read as read
+from fxscope.trace.items import recording as recording

@@ -1,0 +1,271 @@
+"""A Kineto file as typed events, read in bounded chunks; what is damaged is counted, the rest is recovered.
+
+Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are one JSON object with `traceEvents`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from decimal import Decimal
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from fxscope.errors import TraceError
+from fxscope.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+CHUNK_BYTES = 16 << 20
+MAX_BYTES = 16 << 30
+# An int64 of nanoseconds as float microseconds is exact below this; absolute time stamps of some files are above it.
+EXACT_BELOW_US = 4e12
+
+
+class Args(msgspec.Struct, rename={
+    "external_id": "External id", "shapes": "Input Dims", "strides": "Input Strides", "dtypes": "Input type",
+    "concrete": "Concrete Inputs", "sequence_number": "Sequence number", "registers": "registers per thread",
+    "shared_bytes": "shared memory", "occupancy": "est. achieved occupancy %", "python_id": "Python id",
+    "python_parent": "Python parent id", "python_module": "Python module id", "old_external_id": "external id",
+    "forward_thread": "Fwd thread id",
+}):  # fmt: skip
+    """The arguments of an event that fxscope reads; everything is optional and nothing is trusted to have its type."""
+
+    external_id: Any = None
+    old_external_id: Any = None
+    correlation: Any = None
+    stream: Any = None
+    device: Any = None
+    shapes: Any = None
+    strides: Any = None
+    dtypes: Any = None
+    concrete: Any = None
+    sequence_number: Any = None
+    registers: Any = None
+    shared_bytes: Any = None
+    occupancy: Any = None
+    grid: Any = None
+    block: Any = None
+    bytes: Any = None
+    python_id: Any = None
+    python_parent: Any = None
+    python_module: Any = None
+    forward_thread: Any = None
+    kernel_backend: Any = None
+    kernel_file: Any = None
+    kernel_kwargs: Any = None
+    kernel_hash: Any = None
+    num_warps: Any = None
+    num_stages: Any = None
+    name: Any = None
+
+
+class Event(msgspec.Struct):
+    """One event; times in microseconds, as written."""
+
+    ph: Any = None
+    cat: Any = None
+    name: Any = None
+    pid: Any = None
+    tid: Any = None
+    ts: float | None = None
+    dur: float | None = None
+    id: Any = None
+    args: Args | None = None
+
+
+class ExactEvent(msgspec.Struct):
+    """The same with decimal times, for files whose time stamps a float cannot hold to the nanosecond."""
+
+    ph: Any = None
+    cat: Any = None
+    name: Any = None
+    pid: Any = None
+    tid: Any = None
+    ts: Decimal | None = None
+    dur: Decimal | None = None
+    id: Any = None
+    args: Args | None = None
+
+
+_HEAD = re.compile(rb'"traceEvents"\s*:\s*\[')
+# An event starts with one of these keys. A boundary inside a string would have escaped quotes and does not match.
+_BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|ts|pid|tid|id)"\s*:)')
+
+
+class Reader:
+    """Iterates over lists of events; afterwards `header`, `problems` and `lost` say what else was there."""
+
+    def __init__(
+        self, path: Path, *, strict: bool, max_bytes: int, progress: Callable[[int], None] | None = None
+    ) -> None:
+        self.path = path
+        self.strict = strict
+        self.max_bytes = max_bytes
+        self.progress = progress
+        self.header: dict[str, Any] = {}
+        self.problems: list[Problem] = []
+        self.lost = 0
+        self._read = 0
+        self._decoder: msgspec.json.Decoder[Any] | None = None
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """Yield the events of one chunk after another.
+
+        Raises:
+            TraceError: no such file, not a trace, larger than `max_bytes`; with `strict`, any damage.
+        """
+        with _open(self.path) as file:
+            buffer = self._more(file)
+            head = _HEAD.search(buffer)
+            while head is None:
+                data = self._more(file)
+                if not data or len(buffer) > 4 * CHUNK_BYTES:
+                    raise TraceError(_not_a_trace(self.path, buffer))
+                buffer += data
+                head = _HEAD.search(buffer)
+            self._read_header(buffer[: head.start()])
+            buffer = buffer[head.end() :]
+            while True:
+                data = self._more(file)
+                if not data:
+                    break
+                buffer += data
+                cut = None
+                for cut in _BOUNDARY.finditer(buffer, max(0, len(buffer) - (1 << 20))):
+                    pass
+                if cut is None:
+                    if len(buffer) > 8 * CHUNK_BYTES:
+                        yield self._recover(buffer)
+                        buffer = b""
+                    continue
+                yield self._decode(buffer[: cut.start() + 1])
+                buffer = buffer[cut.end() :]
+            yield self._last(buffer)
+
+    def _more(self, file: IO[bytes]) -> bytes:
+        try:
+            data = file.read(CHUNK_BYTES)
+        except (OSError, EOFError, zlib.error) as error:
+            self._damage(f"the gzip stream ends early or is damaged ({error}); events up to there were read")
+            return b""
+        self._read += len(data)
+        if self._read > self.max_bytes:
+            raise TraceError(
+                f"{self.path} unpacks to more than {self.max_bytes / 1e9:.3g} GB. Raise --max-size if you trust it, "
+                "or profile fewer steps."
+            )
+        if self.progress is not None:
+            self.progress(self._read)
+        return data
+
+    def _read_header(self, text: bytes) -> None:
+        try:
+            self.header = msgspec.json.decode(text.rstrip().rstrip(b",") + b"}")
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            base = re.search(rb'"baseTimeNanoseconds"\s*:\s*(\d+)', text)
+            self.header = {"baseTimeNanoseconds": int(base[1])} if base else {}
+
+    def _decode(self, data: bytes) -> list[Any]:
+        if not data.strip():
+            return []
+        if self._decoder is None:
+            stamps = [float(found[1]) for found in re.finditer(rb'"ts"\s*:\s*(-?\d+(?:\.\d+)?)', data[: 1 << 16])]
+            exact = any(abs(stamp) >= EXACT_BELOW_US for stamp in stamps)
+            self._decoder = msgspec.json.Decoder(list[ExactEvent if exact else Event])
+        try:
+            return self._decoder.decode(b"[" + data + b"]")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._recover(data)
+
+    def _last(self, buffer: bytes) -> list[Any]:
+        """Decode what is left; the array ends before the last keys of the file's object, or not at all."""
+        match = re.search(rb"\]\s*(?:,\s*(\"(?:[^\"\\]|\\.)*\"\s*:.*))?\}\s*$", buffer[-(1 << 16) :], re.DOTALL)
+        for end in _array_ends(buffer):
+            tail = buffer[end + 1 :]
+            try:
+                rest = msgspec.json.decode(b"{" + tail.strip().lstrip(b",").rstrip().removesuffix(b"}") + b"}")
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            if isinstance(rest, dict) and tail.strip().endswith(b"}"):
+                self.header |= rest
+                return self._decode(buffer[:end])
+        del match
+        self._damage("the file is cut off: its list of events has no end")
+        return self._recover(buffer)
+
+    def _recover(self, data: bytes) -> list[Any]:
+        """Decode event by event, counting those that cannot be read."""
+        kind = self._decoder.type.__args__[0] if self._decoder else Event  # type: ignore[union-attr]
+        decoder = msgspec.json.Decoder(kind)
+        events: list[Any] = []
+        lost = 0
+        for piece in _BOUNDARY.split(data):
+            text = piece.strip().strip(b",").strip()
+            if not text:
+                continue
+            if not text.endswith(b"}") or text.count(b"{") > text.count(b"}"):
+                text += b"}"  # the boundary took it
+            for attempt in (text, _without_bad_utf8(text)):
+                try:
+                    events.append(decoder.decode(attempt))
+                    break
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    continue
+            else:
+                lost += 1
+        if lost:
+            self.lost += lost
+            self._damage(f"{lost} events could not be read; every whole event around them was")
+        return events
+
+    def _damage(self, message: str) -> None:
+        if self.strict:
+            raise TraceError(f"{self.path}: {message}. Leave --strict out to read what is whole.")
+        self.problems.append(Problem(where=self.path.name, message=message, remedy="Export the trace again."))
+
+
+def _array_ends(buffer: bytes) -> Iterator[int]:
+    """Yield the positions of `]` near the end that could close the list of events, the last first."""
+    position = len(buffer)
+    for _ in range(64):
+        position = buffer.rfind(b"]", max(0, len(buffer) - (1 << 20)), position)
+        if position < 0:
+            return
+        yield position
+
+
+def _without_bad_utf8(text: bytes) -> bytes:
+    return text.decode("utf-8", errors="replace").encode()
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(2)
+        if magic != b"\x1f\x8b":
+            return path.open("rb")
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror}.") from None
+    try:
+        from isal import igzip  # pyright: ignore[reportMissingImports]
+
+        return igzip.open(path, "rb")
+    except ImportError:
+        return gzip.open(path, "rb")
+
+
+def _not_a_trace(path: Path, head: bytes) -> str:
+    if not head.strip():
+        return f"{path} is empty. Export the profile again (`profiler.export_chrome_trace`)."
+    if head.lstrip()[:1] not in (b"{", b"["):
+        return (
+            f"{path} is not JSON. `fxscope trace` reads what `profiler.export_chrome_trace` writes (.json or .json.gz)."
+        )
+    if b'"fxscope/' in head[:4096]:
+        return f"{path} is a recording, not a trace: use `fxscope view {path}`."
+    return f"{path} has no traceEvents: it is not a profiler trace."
