@@ -1,0 +1,110 @@
+"""`fxscope check RECORDING… EXPECT.toml`: hold recordings against a file of expectations."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxscope.commands.diff import chosen_format, write
+
+if TYPE_CHECKING:
+    import argparse
+
+EPILOG = """A file of expectations:
+
+  kernels = 4                       # kinds at the top are held against every recording
+  [[expect]]
+  claim = "the activation is fused"   # your words
+  in = "compiled"                     # which recording (its file's name, or NAME=FILE on the command line)
+  fused = ["gelu", "mul"]
+
+Numbers: 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (2 % either way), ">= 50 MB". Places: "compiled:aten::mm#1" is the
+first aten::mm of a step of that recording. `fxscope check --kinds` lists what can be expected."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `check`."""
+    import argparse
+
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE",
+        help="recordings, traces, folders with a trace, sweeps (NAME=FILE gives one a name), and last the .toml file",
+    )  # fmt: skip
+    parser.add_argument("--learn", action="store_true", help="write expectations that the recording meets, as TOML")
+    parser.add_argument("--kinds", action="store_true", help="list what can be expected")
+    parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write FILE instead: .txt, .md, .json (.toml with --learn)"
+    )
+    parser.add_argument("--format", choices=("terminal", "md", "json"), help="format, whatever the suffix")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, and return 1 where an expectation is not met."""
+    from fxscope import store
+    from fxscope.commands import sources
+    from fxscope.errors import FxscopeError, RenderError
+    from fxscope.passes import check
+    from fxscope.render import findings
+
+    if arguments.kinds:
+        print(check.help_of_kinds())
+        return 0
+    if arguments.learn:
+        return learn(arguments)
+    expectations = [name for name in arguments.files if name.endswith(".toml")]
+    others = [name for name in arguments.files if not name.endswith(".toml")]
+    if len(expectations) != 1 or not others:
+        raise FxscopeError("give recordings and one .toml file of expectations: fxscope check RECORDING… EXPECT.toml.")
+    format = chosen_format(arguments)
+    if arguments.junit and Path(arguments.junit).exists() and not arguments.force:
+        raise RenderError(f"{arguments.junit} exists. Use --force to overwrite it, or another name.")
+    data = check.parse(read_text(expectations[0]), expectations[0])
+    check.entries(data, expectations[0])  # a typo is told before the recordings are read
+    recordings, sweeps = sources.named(others)
+    report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
+    show = {
+        "terminal": findings.check_text, "md": findings.check_markdown, "json": lambda item: item.to_json() + "\n"
+    }  # fmt: skip
+    write(show[format](report), arguments)
+    if arguments.junit:
+        store.write(arguments.junit, findings.check_junit(report), force=arguments.force)
+        print(f"wrote {arguments.junit}", file=sys.stderr)
+    return 0 if report.passed else 1
+
+
+def learn(arguments: argparse.Namespace) -> int:
+    """Write what one recording does as expectations."""
+    from fxscope import store
+    from fxscope.commands import sources
+    from fxscope.errors import FxscopeError
+    from fxscope.passes.learn import learn as expectations_of
+
+    if len(arguments.files) != 1:
+        raise FxscopeError("--learn takes one recording.")
+    recordings, _ = sources.named(arguments.files)
+    if not recordings:
+        raise FxscopeError(f"{arguments.files[0]} is a sweep: --learn takes a recording.")
+    text = expectations_of(next(iter(recordings.values())))
+    if arguments.output:
+        print(f"wrote {store.write(arguments.output, text, force=arguments.force)}", file=sys.stderr)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def read_text(name: str) -> str:
+    """Read a text file. Raises FxscopeError."""
+    from fxscope.errors import FxscopeError
+
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FxscopeError(f"cannot read {name}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise FxscopeError(f"{name} is not text in UTF-8.") from None

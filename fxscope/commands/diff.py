@@ -1,0 +1,60 @@
+"""`fxscope diff A B`: what changed between two recordings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+FORMATS = ("terminal", "md", "json")
+SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `diff`."""
+    parser.add_argument("a", metavar="A", help="a recording, a trace, or a folder with a trace and its compile's files")
+    parser.add_argument("b", metavar="B", help="the other one")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write FILE instead: .txt, .md or .json")
+    parser.add_argument("--format", choices=FORMATS, help="format, whatever the suffix")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read both, compare, and show."""
+    from fxscope.commands import sources
+    from fxscope.passes.compare import compare
+    from fxscope.render.findings import comparison_markdown, comparison_text
+
+    format = chosen_format(arguments)
+    comparison = compare(sources.read(arguments.a), sources.read(arguments.b))
+    show = {"terminal": comparison_text, "md": comparison_markdown, "json": lambda item: item.to_json() + "\n"}
+    write(show[format](comparison), arguments)
+    return 0
+
+
+def chosen_format(arguments: argparse.Namespace) -> str:
+    """Return the format that the options name. Raises RenderError before the long work."""
+    from fxscope.errors import RenderError
+
+    if arguments.output:
+        path = Path(arguments.output)
+        if path.exists() and not arguments.force:
+            raise RenderError(f"{path} exists. Use --force to overwrite it, or another name.")
+        if not arguments.format and path.suffix not in SUFFIXES:
+            raise RenderError(f"{path}: the suffix names no format. Use one of {' '.join(SUFFIXES)}, or --format.")
+        return arguments.format or SUFFIXES[path.suffix]
+    return arguments.format or "terminal"
+
+
+def write(text: str, arguments: argparse.Namespace) -> None:
+    """Write where the options say."""
+    from fxscope import store
+
+    if arguments.output:
+        print(f"wrote {store.write(arguments.output, text, force=arguments.force)}", file=sys.stderr)
+    else:
+        sys.stdout.write(text)

@@ -1,0 +1,68 @@
+"""The pytest plugin: a fixture `fxscope` that records and asserts. Importing it imports pytest and nothing slow.
+
+    def test_mlp(fxscope):
+        r = fxscope.record(mlp, x, compile=True)
+        r.assert_fused("gelu", "mul")
+        r.assert_kernels(4)
+        r.assert_plan()  # the kernels and what runs in each, compared with the text that was reviewed
+
+With `target="h200"` nothing runs on a GPU and none is needed: the plan is what Inductor would write for that device.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from fxscope.assertions import Recorded
+    from fxscope.model import Recording
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--fxscope-update`."""
+    group = parser.getgroup("fxscope")
+    group.addoption(
+        "--fxscope-update",
+        action="store_true",
+        help="rewrite the reviewed fusion plans; read the diff before you commit it",
+    )
+
+
+class Fixture:
+    """What the fixture `fxscope` gives a test."""
+
+    def __init__(self, snapshot_path: Path, *, update: bool) -> None:
+        self._snapshot_path = snapshot_path
+        self._update = update
+
+    def record(self, model_or_callable: Any, *inputs: Any, **options: Any) -> Recorded:
+        """Record a program, as `fxscope.record` does, and return it with assertions."""
+        from fxscope.capture import record
+
+        return self.wrap(record(model_or_callable, *inputs, **options))
+
+    def load(self, path: str | Path) -> Recorded:
+        """Load a recording, and return it with assertions."""
+        from fxscope.store import load
+
+        return self.wrap(load(path))
+
+    def wrap(self, recording: Recording) -> Recorded:
+        """Give a recording assertions."""
+        from fxscope.assertions import Recorded
+
+        return Recorded(recording, snapshot_path=self._snapshot_path, update=self._update)
+
+
+@pytest.fixture
+def fxscope(request: pytest.FixtureRequest) -> Fixture:
+    """Record programs and assert what became of them; see `fxscope.assertions.Recorded`."""
+    path = Path(str(request.node.path))
+    # Class and test name both: two classes may each have a test of one name.
+    parts = [part for part in request.node.nodeid.split("::")[1:] if part]
+    name = "".join(char if char.isalnum() or char in "-_." else "_" for char in ".".join(parts))
+    folder = path.parent / "__fxscope__" / path.stem
+    return Fixture(folder / name, update=request.config.getoption("--fxscope-update"))

@@ -1,0 +1,226 @@
+"""Comparisons, check reports and sweeps as text, Markdown, JSON and JUnit XML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from fxscope.render import labels, theme
+from fxscope.render.markdown import code, text
+
+if TYPE_CHECKING:
+    from fxscope.findings import Change, Comparison, KernelMatch, KernelUse, Outcome, Report, Status
+
+MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
+VERBS = {
+    "same": "kept", "replaced": "replaced", "collapsed": "collapsed", "split": "split", "new": "new", "gone": "gone",
+}  # fmt: skip
+MAX_OPS = 16
+
+
+def check_text(report: Report, *, width: int = 100) -> str:
+    """Return one line per expectation, with the fact, and the reason where it is not met."""
+    lines = [report.title, ""] if report.title else []
+    several = len({outcome.subject for outcome in report.outcomes}) > 1
+    for outcome in report.outcomes:
+        subject = f"[{outcome.subject}] " if several and outcome.subject else ""
+        lines.append(f"{MARKS[outcome.status]} {subject}{outcome.claim}")
+        if outcome.status == "met":
+            lines += wrapped(outcome.found, width)
+            continue
+        lines += wrapped(f"expected {outcome.expected}; found {outcome.found}", width)
+        for label, line in (("because", outcome.reason), ("note", outcome.note)):
+            if line:
+                lines += wrapped(f"{label}: {line}", width)
+    return "\n".join([*lines, "", summary(report)]) + "\n"
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Return a line folded and indented by four."""
+    import textwrap
+
+    return textwrap.wrap(line, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def summary(report: Report) -> str:
+    """Return the last line: how many hold."""
+    counts = {status: sum(o.status == status for o in report.outcomes) for status in MARKS}
+    parts = [f"{counts['met']} of {len(report.outcomes)} hold"]
+    if counts["not_met"]:
+        parts.append(f"{counts['not_met']} do not")
+    if counts["cannot_tell"]:
+        parts.append(f"{counts['cannot_tell']} cannot be told")
+    return ", ".join(parts)
+
+
+def check_markdown(report: Report) -> str:
+    """Return a table for a pull request."""
+    lines = [f"### {text(report.title or 'Expectations')}", "", f"**{summary(report)}**", ""]
+    lines += ["| | claim | where | fact |", "|---|---|---|---|"]
+    for outcome in report.outcomes:
+        fact = text(outcome.found)
+        if outcome.status != "met":
+            more = [f"expected {outcome.expected}", outcome.reason, outcome.note]
+            fact += "<br>" + "<br>".join(text(line) for line in more if line)
+        lines.append(f"| {MARKS[outcome.status]} | {text(outcome.claim)} | {text(outcome.subject)} | {fact} |")
+    return "\n".join(lines) + "\n"
+
+
+def check_junit(report: Report) -> str:
+    """Return JUnit XML: what is not met is a failure; what cannot be told is one too, because nobody checked it."""
+    failed = [outcome for outcome in report.outcomes if outcome.status != "met"]
+    suite = ElementTree.Element(
+        "testsuite", name=printable(report.title or "fxscope check"), tests=str(len(report.outcomes)),
+        failures=str(len(failed)), errors="0", skipped="0",
+    )  # fmt: skip
+    for outcome in report.outcomes:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=printable(f"fxscope.{outcome.subject or 'recording'}.{outcome.kind}"),
+            name=printable(outcome.claim),
+        )  # fmt: skip
+        if outcome.status != "met":
+            failure = ElementTree.SubElement(
+                case, "failure", type=outcome.status,
+                message=printable(f"expected {outcome.expected}; found {outcome.found}"),
+            )  # fmt: skip
+            failure.text = printable("\n".join(part for part in (outcome.reason, outcome.note) if part))
+        else:
+            ElementTree.SubElement(case, "system-out").text = printable(outcome.found)
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def printable(value: str) -> str:
+    """Drop what XML 1.0 cannot hold."""
+    return "".join(
+        c for c in value if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff"
+    )
+
+
+def number(value: float | None, unit: str) -> str:
+    """Return a number with its unit, "–" where it is not known."""
+    if value is None:
+        return "–"
+    if unit == "us":
+        return theme.microseconds(value)
+    if unit == "bytes":
+        return theme.num_bytes(value)
+    return f"{value:g}"
+
+
+def kernel_words(use: KernelUse, width: int) -> str:
+    """Return a kernel with its time and registers."""
+    parts = [labels.kernel_name(use.kernel, width)]
+    details = [theme.microseconds(use.mean_us)] if use.mean_us is not None else []
+    details += [f"{use.registers} registers"] if use.registers else []
+    return f"{parts[0]} ({', '.join(details)})" if details else parts[0]
+
+
+def match_line(match: KernelMatch) -> str:
+    """Return what happened, in words."""
+    how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
+    gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
+    saved = (
+        f"; {theme.num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
+    )
+    return f"{VERBS[match.kind]}{how}{gain}{saved}"
+
+
+def change_words(change: Change) -> str:
+    """Return "7 → 4"."""
+    line = f"{number(change.a, change.unit)} → {number(change.b, change.unit)}"
+    if change.a and change.b is not None and change.unit != "count" and change.a != change.b:
+        line += f" (×{change.b / change.a:.2f})"
+    return line
+
+
+def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
+    """Return the comparison for a terminal."""
+    lines = [f"A  {comparison.a_title}", f"B  {comparison.b_title}", ""]
+    lines += [f"{change.subject:42} {change_words(change)}" for change in comparison.totals]
+    for name, time in (("device time", comparison.step_time), ("wall time", comparison.wall_time)):
+        if time is not None:
+            lines.append(f"{name + ' of a step':42} {time.verdict}: {time.reason}")
+    lines += ["", "Kernels, in the order of a step"]
+    for match in comparison.kernels:
+        lines.append("")
+        lines += wrapped(match_line(match), width)
+        if match.kind == "same":
+            for a, b in zip(match.a, match.b, strict=False):
+                times = f"{theme.microseconds(a.mean_us)} → {theme.microseconds(b.mean_us)}"
+                registers = (
+                    "" if a.registers == b.registers else f", registers {a.registers or '–'} → {b.registers or '–'}"
+                )
+                lines.append(f"    =  {labels.kernel_name(b.kernel, width - 40)}  {times}{registers}")
+            continue
+        lines += [f"    −  {kernel_words(use, width - 40)}" for use in match.a]
+        lines += [f"    +  {kernel_words(use, width - 40)}" for use in match.b]
+    for heading, changes in (
+        ("CPU ops that vanished or became fewer", comparison.ops_gone),
+        ("CPU ops added", comparison.ops_added),
+    ):
+        if changes:
+            lines += ["", f"{heading}, per step"]
+            for item in changes[:MAX_OPS]:
+                before = "   before the first launch" if item.before_first_launch else ""
+                cost = f"   {theme.microseconds(item.cpu_us)} of CPU" if item.cpu_us is not None else ""
+                lines.append(f"    {item.name:44} {item.a} → {item.b}{cost}{before}")
+            if len(changes) > MAX_OPS:
+                lines.append(f"    … {len(changes) - MAX_OPS} more")
+    if comparison.decisions:
+        lines += ["", "Decisions that changed"]
+        for item in comparison.decisions:
+            lines += wrapped(
+                f"{' + '.join(item.pair)}: {item.a_verdict} ({item.a_reason}) → {item.b_verdict} ({item.b_reason})",
+                width,
+            )
+    lines += ["", *comparison.notes] if comparison.notes else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Return the comparison for a pull request."""
+    a, b = text(comparison.a_title), text(comparison.b_title)
+    lines = [f"### {a} → {b}", "", f"| per step | {a} | {b} |", "|---|--:|--:|"]
+    for change in comparison.totals:
+        left, right = (number(value, change.unit) for value in (change.a, change.b))
+        lines.append(f"| {text(change.subject)} | {left} | {right} |")
+    for name, time in (("Device time", comparison.step_time), ("Wall time", comparison.wall_time)):
+        if time is not None:
+            lines += ["", f"**{name}:** {text(time.verdict)}: {text(time.reason)}"]
+    lines += ["", f"| | {a} | {b} | time |", "|---|---|---|---|"]
+    for match in comparison.kernels:
+        cells = [
+            "<br>".join(code(labels.kernel_name(use.kernel, 60)) for use in side) or "–" for side in (match.a, match.b)
+        ]
+        how = f" by {match.aligned_by}" if match.aligned_by and match.aligned_by != "name" else ""
+        time = "–"
+        if match.time is not None and match.time.ratio is not None:
+            time = (
+                f"{theme.microseconds(match.time.a_us)} → {theme.microseconds(match.time.b_us)}, {match.time.verdict}"
+            )
+        lines.append(f"| {VERBS[match.kind]}{how} | {cells[0]} | {cells[1]} | {time} |")
+    for heading, changes in (
+        ("CPU ops that vanished or became fewer", comparison.ops_gone),
+        ("CPU ops added", comparison.ops_added),
+    ):
+        if changes:
+            items = [
+                f"{code(c.name)} {c.a} → {c.b}{' (before the first launch)' if c.before_first_launch else ''}"
+                for c in changes
+            ]
+            lines += ["", f"**{heading}:** {', '.join(items[:MAX_OPS])}{' …' if len(items) > MAX_OPS else ''}"]
+    if comparison.decisions:
+        lines += ["", "**Decisions that changed:**", ""]
+        lines += [
+            f"- {text(' + '.join(d.pair))}: {text(str(d.a_verdict))} ({text(d.a_reason or '–')}) → "
+            f"{text(str(d.b_verdict))} ({text(d.b_reason or '–')})"
+            for d in comparison.decisions
+        ]  # fmt: skip
+    lines += ["", *(f"> {text(note)}" for note in comparison.notes)] if comparison.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def outcome_lines(outcome: Outcome) -> list[str]:
+    """Return one outcome as short lines, for failure messages."""
+    return [f"{MARKS[outcome.status]} {outcome.claim}", f"  expected {outcome.expected}", f"  found {outcome.found}"]
