@@ -278,13 +278,17 @@ class Recorder:
         problems = [*self._session.hooks.problems]
         recording = Recording(environment=environment())
         if path is not None:
-            seen_ids = profiler.strip_observation(path) if not self._session.adopted else []
-            recording = _read(path)
-            graph = None
+            seen = self._mode.recorder.ops if self._mode is not None else []
+            if self._session.adopted:
+                recording = _read(path)
+                graph = eager.adopted_graph(recording.ops, seen)
+            else:
+                seen_ids = profiler.strip_observation(path)
+                recording = _read(path)
+                graph = eager.program_graph(recording.ops, seen, seen_ids)
             if self._mode is not None:
                 problems += self._mode.recorder.problems
-                graph = eager.program_graph(recording.ops, self._mode.recorder.ops, seen_ids)
-            if graph is not None and graph.nodes:
+            if graph.nodes:
                 recording = replace(recording, graphs=(graph,), ops=eager.tie(recording.ops, graph))
         recording = replace(
             recording, title=self._title, environment=environment(), problems=(*recording.problems, *problems)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 GRAPH_ID = "eager"
 # What a compiled region is called in a trace: nothing inside is an eager op.
 COMPILED_REGIONS = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction")
+# What Dynamo and the profiler write besides ops.
+_NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
@@ -83,6 +85,55 @@ def program_graph(ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int
             keep.add(parent)
             parent = by_id[parent].parent
     return eager_graph([op for op in tree if op.id in keep], seen, seen_ids)
+
+
+def adopted_graph(ops: Sequence[Op], seen: Sequence[Any]) -> Graph:
+    """Return the graph of the first step of a trace in which nothing was observed.
+
+    The same ops may have been observed before it, in the program's warm-up: then storages and lines are known from
+    there. They are the same ops if a whole stretch of what was seen agrees with the step, op for op.
+    """
+    first = min((op.step for op in ops), default=0)
+    tree = [op for op in op_tree(op for op in ops if op.step == first) if not op.name.startswith("ProfilerStep")]
+    compiled: set[int] = set()
+    for op in tree:
+        if op.name.startswith(COMPILED_REGIONS) or op.parent in compiled:
+            compiled.add(op.id)
+    tree = [op for op in tree if op.id not in compiled and not op.name.startswith(_NOT_OPS)]
+    ids, stretch = _same_stretch(tree, seen)
+    with_ids = [replace(op, external_id=op.id) for op in tree]
+    return eager_graph(with_ids, [_elsewhere(fact) for fact in stretch], ids)
+
+
+def _elsewhere(fact: Any) -> Any:
+    """Leave out a line that belongs to the warm-up: only in a module's `forward` is it the same line again."""
+    source = fact.source
+    if source is None or source.function == "forward":
+        return fact
+    return replace(fact, source=replace(source, file=None, line=None, code=None, function=None))
+
+
+def _same_stretch(tree: Sequence[Op], seen: Sequence[Any]) -> tuple[list[int], Sequence[Any]]:
+    """Return (op ids, what was seen of each), from the last stretch that agrees; nothing where none does."""
+    names = [fact.name for fact in seen]
+    parents = {op.parent for op in tree}
+    for start in range(len(names) - 1, -1, -1):
+        position = start
+        ids: list[int] = []
+        matched: set[int] = set()  # ops that were seen, or below one
+        for op in tree:
+            if op.parent in matched:
+                matched.add(op.id)
+            elif position < len(names) and op.name == names[position]:
+                position += 1
+                ids.append(op.id)
+                matched.add(op.id)
+            elif op.id not in parents and op.name.startswith("aten::"):
+                break  # every op without children was seen, or is below one that was
+        else:
+            if ids:
+                return ids, seen[start:position]
+    return [], ()
 
 
 def flat_ops(seen: Sequence[Any]) -> list[Op]:

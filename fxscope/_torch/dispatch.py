@@ -32,7 +32,7 @@ class SeenTensor(Item, frozen=True, kw_only=True):
     meta: TensorMeta
     storage: int  # the same number, the same memory
     producer: int | None = None  # position of the op whose output this is; None where it came from outside
-    name: str | None = None  # of a parameter, a buffer or an input
+    name: str | None = None  # of a parameter, a buffer or an input, where it is one
 
 
 class SeenOp(Item, frozen=True, kw_only=True):
@@ -92,15 +92,16 @@ class OpRecorder(TorchDispatchMode):
         self.num_passed += 1
         if len(self.ops) >= self._max_ops:
             return func(*args, **kwargs)
-        before = None
+        before = source = None
         try:
+            source = self._here()  # first: a module that is new brings the names of its parameters
             before = self._before(func, args, kwargs)
         except Exception as error:  # observing must not break the observed
             self._problem(func, error)
         result = func(*args, **kwargs)
         if before is not None:
             try:
-                self._after(func, before, args, kwargs, result)
+                self._after(func, before, args, kwargs, result, source)
             except Exception as error:
                 self._problem(func, error)
         return result
@@ -124,13 +125,19 @@ class OpRecorder(TorchDispatchMode):
         return seen
 
     def _after(
-        self, func: Any, before: list[tuple[torch.Tensor, SeenTensor, bool]], args: Any, kwargs: Any, result: Any
+        self,
+        func: Any,
+        before: list[tuple[torch.Tensor, SeenTensor, bool]],
+        args: Any,
+        kwargs: Any,
+        result: Any,
+        here: Source | None,
     ) -> None:
         outputs = list(live.leaves(result))
         if any(type(tensor).__name__ == "FakeTensor" for tensor in outputs):
             return
         backward, sequence = _sequence(any(tensor.requires_grad for tensor, _, _ in before))
-        source = self._source(backward, sequence)
+        source = self._source(backward, sequence, here)
         with self._lock:
             position = len(self.ops)
             made = [self._produced(tensor, position) for tensor in outputs]
@@ -180,7 +187,7 @@ class OpRecorder(TorchDispatchMode):
     def _seen(self, tensor: torch.Tensor) -> SeenTensor:
         storage = self._number(tensor)
         producer = self._views.get(self._view_key(tensor, storage), self._writers.get(storage))
-        name = self._names.get(id(tensor)) if producer is None else None
+        name = self._names.get(id(tensor))
         return SeenTensor(meta=live.tensor_meta(tensor), storage=storage, producer=producer, name=name)
 
     def _produced(self, tensor: torch.Tensor, position: int) -> SeenTensor:
@@ -191,14 +198,13 @@ class OpRecorder(TorchDispatchMode):
 
     # ------------------------------------------------------------------ where in the program
 
-    def _source(self, backward: bool, sequence: int | None) -> Source | None:
+    def _source(self, backward: bool, sequence: int | None, here: Source | None) -> Source | None:
         if backward:
             # The backward runs from the `backward()` line; what it belongs to is the forward op with its number.
             return self._sources.get(sequence) if sequence is not None else None
-        source = self._here()
-        if source is not None and sequence is not None:
-            self._sources.setdefault(sequence, source)
-        return source
+        if here is not None and sequence is not None:
+            self._sources.setdefault(sequence, here)
+        return here
 
     def _here(self) -> Source | None:
         """Return the user's innermost line and the innermost module whose `forward` is running."""
@@ -235,6 +241,8 @@ class OpRecorder(TorchDispatchMode):
             self._roots[id(root)] = root  # kept alive, so that no other module gets its id
             for name, module in root.named_modules():
                 self._module_names.setdefault(id(module), name)
+            for name, tensor in [*root.named_parameters(), *root.named_buffers()]:
+                self._names.setdefault(id(tensor), name)
         return self._module_names.get(id(inner))
 
 

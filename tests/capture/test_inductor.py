@@ -1,0 +1,203 @@
+"""Graphs, provenance, guards, recompiles and graph breaks, from live compiles."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from fxscope._torch import hooks
+from fxscope._torch.inductor import InductorCapture
+from tests.capture.programs import Block, Breaks, GeGLU
+
+
+def compile_once(model, *inputs, backward: bool = False, **options):
+    """Compile under a capture, away from other tests' cache entries, and return the facts."""
+    torch._dynamo.reset()
+    with InductorCapture() as capture:
+        compiled = torch.compile(model, **options)
+        for arguments in inputs:
+            if backward:
+                compiled(*arguments).sum().backward()
+            else:
+                with torch.no_grad():
+                    compiled(*arguments)
+    return capture.facts()
+
+
+@pytest.fixture(scope="module")
+def geglu():
+    torch.manual_seed(0)
+    return compile_once(GeGLU(), (torch.randn(4, 8),))
+
+
+def test_every_stage_of_an_inference_compile(geglu) -> None:
+    stages = [(graph.id.split(":", 1)[1], graph.stage, graph.direction) for graph in geglu.graphs]
+    assert stages == [
+        ("pre_grad", "pre_grad", None),
+        ("inference", "forward", "inference"),
+        ("inference:post_grad", "post_grad", "inference"),
+    ]
+    pre_grad, _, post_grad = geglu.graphs
+    assert [node.target for node in pre_grad.nodes if node.op == "call_function"] == [
+        "torch.nn.functional.linear", "torch.nn.functional.gelu", "torch.nn.functional.linear", "operator.mul",
+        "torch.nn.functional.linear",
+    ]  # fmt: skip
+    assert [node.target for node in post_grad.nodes].count("aten.mm.default") == 3
+    assert geglu.problems == ()
+
+
+def test_nodes_know_shape_line_and_module(geglu) -> None:
+    post_grad = geglu.graphs[-1]
+    tanh = next(node for node in post_grad.nodes if node.target == "aten.tanh.default")
+    assert tanh.outputs[0].shape == (4, 16) and tanh.outputs[0].stride == (16, 1)
+    assert (tanh.outputs[0].dtype, tanh.outputs[0].device, tanh.outputs[0].storage_offset) == ("float32", "cpu", 0)
+    assert tanh.source.code == 'gate = functional.gelu(self.gate_proj(x), approximate="tanh")'
+    assert tanh.source.file.endswith("programs.py") and tanh.source.function == "forward"
+    modules = [node.source.module for node in post_grad.nodes if node.target == "aten.mm.default"]
+    assert modules == ["gate_proj", "up_proj", "down_proj"]
+    assert {node.source.module_type for node in post_grad.nodes if node.target == "aten.mm.default"} == {"Linear"}
+
+
+def test_provenance_goes_back_to_the_users_graph(geglu) -> None:
+    pre, inference, post = (graph.id for graph in geglu.graphs)
+    links = {(link.from_, link.to): link for link in geglu.links}
+    assert links[(pre, "gate"), (post, "tanh")].evidence == "from_node"
+    assert links[(inference, "tanh"), (post, "tanh")].relation == "lowered_to"
+    known = {graph.id: {node.name for node in graph.nodes} for graph in geglu.graphs}
+    for link in geglu.links:
+        assert link.from_[1] in known[link.from_[0]] and link.to[1] in known[link.to[0]]
+    tied = {link.to[1] for link in geglu.links if link.to[0] == post and link.from_[0] == pre}
+    assert tied == {node.name for node in geglu.graphs[2].nodes if node.op == "call_function"}
+
+
+def test_guards_and_time_of_a_compile(geglu) -> None:
+    (compiled,) = geglu.compiles
+    assert any("check_tensor(L['x']" in guard and "size=[4, 8]" in guard for guard in compiled.guards)
+    assert compiled.source.function == "forward" and compiled.source.file.endswith("programs.py")
+    assert compiled.duration_us > 0
+    assert compiled.cache == "bypassed" and compiled.cudagraphs is False
+    assert compiled.config == {}
+
+
+def test_module_paths_through_lists() -> None:
+    facts = compile_once(Block(), (torch.randn(4, 8),))
+    matmuls = ("aten.mm.default", "aten.addmm.default")  # Inductor makes an addmm of a product and a sum
+    modules = {node.source.module for node in facts.graphs[-1].nodes if node.target in matmuls}
+    assert modules == {f"layers.{index}.{name}_proj" for index in (0, 1) for name in ("gate", "up", "down")}
+
+
+def test_training_has_joint_forward_and_backward() -> None:
+    facts = compile_once(GeGLU(), (torch.randn(4, 8),), backward=True)
+    by_kind = {graph.id.split(":", 1)[1]: graph for graph in facts.graphs}
+    assert list(by_kind) == [
+        "pre_grad", "joint", "forward", "backward", "forward:post_grad", "backward:post_grad",
+    ]  # fmt: skip
+    assert by_kind["backward"].direction == "backward" and by_kind["joint"].direction is None
+    backward = by_kind["backward:post_grad"]
+    mms = [node for node in backward.nodes if node.target == "aten.mm.default"]
+    assert len(mms) == 5 or len(mms) == 4  # the input needs no gradient: two of six may be left out
+    assert all(node.source.file.endswith("programs.py") for node in mms)
+    forward_numbers = {node.sequence_number for node in by_kind["forward"].nodes if node.sequence_number is not None}
+    assert {node.sequence_number for node in mms} <= forward_numbers
+    (compiled,) = facts.compiles
+    assert compiled.compile_id == by_kind["backward"].compile_id
+
+
+def test_graph_break_says_why_and_where() -> None:
+    facts = compile_once(Breaks(), (torch.randn(2, 8),))
+    first, second = facts.compiles
+    assert "graph_break()" in first.break_reason
+    assert first.break_source.code == "torch._dynamo.graph_break()"
+    assert first.break_source.file.endswith("programs.py")
+    assert second.break_reason is None
+    assert [graph.stage for graph in facts.graphs if graph.compile_id == second.compile_id] == [
+        "pre_grad", "forward", "post_grad",
+    ]  # fmt: skip
+
+
+def test_recompile_says_which_guard_failed_and_sizes_become_symbols() -> None:
+    facts = compile_once(torch.nn.Linear(8, 4), (torch.randn(2, 8),), (torch.randn(3, 8),))
+    first, second = facts.compiles
+    assert first.recompile_reason is None
+    assert "size mismatch at index 0. expected 2, actual 3" in second.recompile_reason
+    dynamic = next(g for g in facts.graphs if g.compile_id == second.compile_id and g.stage == "post_grad")
+    shapes = [node.outputs[0].shape for node in dynamic.nodes if node.target == "aten.addmm.default"]
+    assert len(shapes) == 1 and isinstance(shapes[0][0], str) and shapes[0][1] == 4
+
+
+def test_other_backends_still_give_the_pre_grad_graph() -> None:
+    facts = compile_once(GeGLU(), (torch.randn(2, 8),), backend="eager")
+    assert [graph.stage for graph in facts.graphs] == ["pre_grad"]
+
+
+def test_a_cache_hit_is_reported(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    model, x = GeGLU(), torch.randn(4, 8)
+    import torch._functorch.config as functorch_config
+
+    facts = []
+    with functorch_config.patch(enable_autograd_cache=False):
+        for _ in range(2):
+            torch._dynamo.reset()
+            with InductorCapture(bypass_caches=False) as capture, torch.no_grad():
+                torch.compile(model)(x)
+            facts.append(capture.facts())
+    assert [facts[0].compiles[0].cache, facts[1].compiles[0].cache] == ["miss", "hit"]
+    assert any("came out of Inductor's cache" in problem.message for problem in facts[1].problems)
+    assert facts[0].problems == ()
+
+
+def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> None:
+    from fxscope._torch import nodes
+
+    def broken(graph):
+        raise RuntimeError("the hook's own mistake")
+
+    monkeypatch.setattr(nodes, "fx_nodes", broken)
+    torch._dynamo.reset()
+    model, x = GeGLU(), torch.randn(4, 8)
+    with InductorCapture() as capture, torch.no_grad():
+        result = torch.compile(model)(x)
+    torch.testing.assert_close(result, model(x))
+    messages = [problem.message for problem in capture.facts().problems]
+    assert messages and all("the hook's own mistake" in message for message in messages)
+
+
+def test_a_missing_hook_is_a_problem(monkeypatch) -> None:
+    from fxscope._torch import inductor
+
+    monkeypatch.setattr(inductor, "COMPILE_SUBGRAPH", "torch._dynamo.output_graph:OutputGraph.no_such_method")
+    facts = compile_once(GeGLU(), (torch.randn(4, 8),))
+    assert len(facts.graphs) == 3
+    assert [problem.where for problem in facts.problems] == [
+        "hook torch._dynamo.output_graph:OutputGraph.no_such_method"
+    ]
+
+
+def test_hooks_come_off_when_the_program_raises() -> None:
+    with pytest.raises(KeyboardInterrupt), InductorCapture():
+        assert hooks.active()
+        raise KeyboardInterrupt
+    assert hooks.active() == ()
+
+
+def test_someone_elses_later_patch_survives() -> None:
+    from torch._dynamo.output_graph import OutputGraph
+
+    original = OutputGraph.compile_subgraph
+    calls = []
+    with InductorCapture():
+        ours = OutputGraph.compile_subgraph
+
+        def theirs(*arguments, **keywords):
+            calls.append(1)
+            return ours(*arguments, **keywords)
+
+        OutputGraph.compile_subgraph = theirs
+    try:
+        assert OutputGraph.compile_subgraph is theirs
+        torch._dynamo.reset()
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+        assert calls
+    finally:
+        OutputGraph.compile_subgraph = original
