@@ -131,7 +131,8 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
 def roof(call: KernelCall) -> str:
     """Return how near to the device's limits a call runs, with the numbers."""
     assert call.roof is not None
-    item, parts = call.roof, []
+    item = call.roof
+    parts: list[str] = []
     if call.timing is not None:
         parts.append(f"{theme.microseconds(call.timing.mean_us)} mean of {call.timing.count}")
     if item.bytes_per_second is not None:

@@ -1,0 +1,73 @@
+"""`fxscope code RECORDING [NAME]`: the output code, each call and each kernel line tied to nodes and source lines."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from fxscope.commands import lookup
+from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from fxscope.model import Recording, SourceText
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `code`."""
+    parser.add_argument("recording", metavar="RECORDING", help="a .fxscope or .json file")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="only the call of this kernel, op, variable or node")
+    parser.add_argument("--full", action="store_true", help="the whole file, also lines that belong to no call")
+    parser.add_argument("--graph", metavar="ID", help="only this graph's code, such as 0/0:inference")
+    parser.add_argument("--json", action="store_true", help="every line as JSON: number, text, call, node, source")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the code."""
+    from fxscope.render import code
+    from fxscope.store import load
+
+    recording = load(arguments.recording)
+    sources = chosen(recording, arguments.graph)
+    call = None
+    if arguments.name is not None:
+        place = lookup.one_place(recording, lookup.find(recording, arguments.name))
+        if place.call is None:
+            raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
+        call = place.call
+        sources = [source for source in sources if source.graph == place.graph]
+    if arguments.json:
+        import msgspec
+
+        lines = [
+            {"source": source.id, **line._asdict()} for source in sources for line in code.annotate(recording, source)
+        ]
+        print(msgspec.json.encode(lines).decode())
+        return 0
+    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    for source in sources:
+        print(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
+        print(code.render(recording, source, width=width, call=call, full=arguments.full))
+    return 0
+
+
+def chosen(recording: Recording, graph: str | None) -> list[SourceText]:
+    """Return the output codes to show.
+
+    Raises:
+        FxscopeError: there is none.
+    """
+    sources = [source for source in recording.sources if source.kind == "output_code"]
+    if not sources:
+        raise FxscopeError(
+            "the recording has no output code: nothing was compiled, or the trace was read without --debug-dir and "
+            "--compile-log."
+        )
+    if graph is None:
+        return sources
+    found = [source for source in sources if source.id.startswith(graph) or (source.graph or "").startswith(graph)]
+    if not found:
+        raise FxscopeError(f"there is no code of {graph!r}. There is {', '.join(source.id for source in sources)}.")
+    return found

@@ -1,0 +1,120 @@
+"""The output code with each call and each kernel line tied to its nodes and to the user's lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope import kernel_lines
+from fxscope.render import labels
+
+if TYPE_CHECKING:
+    from fxscope.model import KernelCall, Node, Recording, SourceText
+
+GUTTER = 18
+
+
+class Line(NamedTuple):
+    """One line of output code and what it belongs to."""
+
+    number: int  # from 1
+    text: str
+    call: str | None  # id of the call: the line calls it, or belongs to its kernel
+    handle: str | None
+    node: str | None  # what the line computes, where that is known
+    source: str | None  # the user's line, "model.py:17"
+
+
+def annotate(recording: Recording, source: SourceText) -> list[Line]:
+    """Return every line of one output code with what it belongs to."""
+    texts = source.text.splitlines()
+    calls = [call for call in recording.calls if call.graph == source.graph]
+    nodes = labels.nodes_by_graph(recording).get(source.graph or "", {})
+    schedule = next((item for item in recording.schedules if item.graph == source.graph), None)
+    origin = {item.name: item.origin_node for item in schedule.nodes if item.origin_node} if schedule else {}
+    owner: dict[int, KernelCall] = {}
+    computed: dict[int, str] = {}
+    for call in calls:
+        if call.code.call is not None:
+            owner.update(dict.fromkeys(span(call.code.call), call))
+        if call.code.kernel is None:
+            continue
+        first = call.code.kernel[0]
+        for number in span(call.code.kernel):
+            owner.setdefault(number, call)  # a kernel that is called twice is shown under its first call
+        also = [origin[name] for name in call.scheduler_nodes if name in origin]
+        tied = kernel_lines.tie(texts[first - 1 : call.code.kernel[1]], call, nodes, also)
+        for offset, name in tied.items():
+            computed.setdefault(first + offset, name)
+    lines: list[Line] = []
+    for number, text in enumerate(texts, 1):
+        call, name = owner.get(number), computed.get(number)
+        place = place_of(nodes[name]) if name in nodes else None
+        lines.append(Line(number, text, call.id if call else None, call.handle if call else None, name, place))
+    return lines
+
+
+def span(lines: tuple[int, int]) -> range:
+    """Return the numbers of a line range."""
+    return range(lines[0], lines[1] + 1)
+
+
+def place_of(node: Node) -> str | None:
+    """Return "model.py:17"."""
+    if node.source is None or node.source.file is None:
+        return None
+    return f"{node.source.file.rsplit('/', 1)[-1]}:{node.source.line}"
+
+
+def render(
+    recording: Recording, source: SourceText, *, width: int = 80, call: str | None = None, full: bool = False
+) -> str:
+    """Return the calls with their kernels, or with `full` the whole file, as text.
+
+    Args:
+        recording: where the source is from.
+        source: one output code.
+        width: columns; code is not cut, only headlines are.
+        call: id of the only call to show.
+        full: every line, also those that belong to no call.
+    """
+    lines = annotate(recording, source)
+    if full:
+        return "\n".join(numbered(line) for line in lines) + "\n"
+    parts: list[str] = []
+    nodes = labels.nodes_by_graph(recording).get(source.graph or "", {})
+    shown: set[int] = set()
+    for item in recording.calls:
+        if item.graph != source.graph or (call is not None and item.id != call):
+            continue
+        parts.append("\n".join(headline(item, nodes, width)))
+        body = [line for line in lines if item.code.kernel and line.number in span(item.code.kernel)]
+        if body and body[0].number in shown and call is None:
+            parts[-1] += f"\n{'':>5}   {'':{GUTTER}} (the kernel is above)"
+            body = []
+        shown |= {line.number for line in body}
+        body += [line for line in lines if item.code.call and line.number in span(item.code.call)]
+        parts[-1] += "".join("\n" + numbered(line) for line in body)
+    return "\n\n".join(parts) + "\n"
+
+
+def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
+    """Return what a call is: handle, ops, and the user's lines behind it."""
+    ops = "·".join(labels.ops_of(call, nodes))
+    lines = [labels.shorten(f"── {call.handle}  {ops}", width)]
+    places: dict[str, str] = {}
+    for name in call.nodes:
+        if name in nodes:
+            place = place_of(nodes[name])
+            source = nodes[name].source
+            if place is not None and source is not None:
+                places.setdefault(place, (source.code or "").strip())
+    lines += [labels.shorten(f"   {place}  {code}", width) for place, code in places.items()]
+    return lines
+
+
+def numbered(line: Line) -> str:
+    """Return one line with its number, and before it the node that it computes."""
+    tag = line.node or ""
+    if line.node and line.source:
+        tag = f"{line.node} :{line.source.rsplit(':', 1)[-1]}"
+    return f"{line.number:>5} │ {labels.shorten(tag, GUTTER):{GUTTER}}│ {line.text}".rstrip()
