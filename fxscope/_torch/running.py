@@ -275,3 +275,10 @@ class Observer:
             self.recorder.__exit__(None, None, None)
         else:
             self.recorder.mute()
+
+
+def inductor_switches() -> dict[str, Any]:
+    """Return every switch of `torch._inductor.config` with its value here."""
+    import torch._inductor.config as config
+
+    return dict(config.get_config_copy() if hasattr(config, "get_config_copy") else config.shallow_copy_dict())

@@ -1,0 +1,176 @@
+"""`fxscope what-if FILE.py:FACTORY --set NAME=VALUE`: record twice, with an Inductor switch changed, and compare."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from fxscope.errors import CaptureError, FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from fxscope.findings import Comparison
+    from fxscope.model import Recording
+
+# Switches whose effect is decided by running candidates: without the GPU there is nothing to run them on.
+NEED_BENCHMARKS = (
+    "max_autotune", "coordinate_descent_tuning", "benchmark_", "shape_padding", "triton.multi_kernel", "autotune",
+    "combo_kernels_autotune", "combo_kernel_autotune", "triton.autotune", "cutedsl_enable_autotuning", "pad_mm",
+    "distributed_max_autotune", "pipeline_max_autotune",
+)  # fmt: skip
+BENCHMARKING_MODES = ("max-autotune", "max-autotune-no-cudagraphs")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `what-if`."""
+    parser.add_argument("program", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], dest="settings",
+        help="an Inductor switch to change; repeatable: all are changed at once",
+    )  # fmt: skip
+    parser.add_argument("--mode", metavar="MODE", help="a mode of torch.compile to change to, instead of switches")
+    parser.add_argument(
+        "--base", metavar="NAME=VALUE", action="append", default=[], help="a switch that is set before and after"
+    )
+    parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
+    parser.add_argument("--dynamic", action="store_true", help="compile with dynamic shapes")
+    parser.add_argument("--target", metavar="GPU", help="plan for this GPU; switches that need benchmarks are refused")
+    parser.add_argument("--steps", type=int, default=10, metavar="N", help="profiled calls of each (default 10)")
+    parser.add_argument("--save", nargs=2, metavar=("BEFORE", "AFTER"), help="also write the two recordings")
+    parser.add_argument("--json", action="store_true", help="the comparison as JSON")
+    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record before and after, and say what changed."""
+    from fxscope import store
+    from fxscope.commands.run import load_factory, parse_setting
+    from fxscope.passes.compare import compare
+    from fxscope.render import check_target
+    from fxscope.render.findings import comparison_text
+
+    changed = dict(parse_setting(text) for text in arguments.settings)
+    base = dict(parse_setting(text) for text in arguments.base)
+    check(arguments, changed)
+    for name in arguments.save or ():
+        check_target(name, format="fxscope", force=arguments.force)
+    known = switches()
+    for name in (*changed, *base):
+        check_switch(name, known)
+    same = [name for name, value in changed.items() if base.get(name, known[name]) == value]
+    model, inputs, kwargs = load_factory(arguments.program)
+    before = recorded(arguments, model, inputs, kwargs, options(base, None, arguments), "before")
+    after = recorded(
+        arguments, model, inputs, kwargs, options({**base, **changed}, arguments.mode, arguments), title(arguments)
+    )
+    comparison = compare(before, after)
+    for name, recording in zip(arguments.save or (), (before, after), strict=False):
+        store.write(name, store.encode(recording), force=arguments.force)
+    if arguments.json:
+        print(comparison.to_json())
+        return 0
+    for name in same:
+        print(f"note: {name} is {changed[name]!r} already: nothing is changed by it", file=sys.stderr)
+    print(verdict(comparison, title(arguments), before, after))
+    print()
+    sys.stdout.write(comparison_text(comparison))
+    return 0
+
+
+def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
+    """Raise FxscopeError for a question that makes no sense, or that only a real GPU can answer."""
+    if not changed and not arguments.mode:
+        raise FxscopeError("say what to change: --set NAME=VALUE (such as --set max_autotune=true), or --mode MODE.")
+    if arguments.steps < 2:
+        raise FxscopeError("--steps must be at least 2: one repeat has no interval.")
+    if arguments.target is None:
+        return
+    refused = [name for name in changed if name.replace("-", "_").startswith(NEED_BENCHMARKS)]
+    if arguments.mode in BENCHMARKING_MODES:
+        refused.append(f"mode {arguments.mode}")
+    if refused:
+        raise FxscopeError(
+            f"{refused[0]} lets Inductor decide by benchmarks, and with --target {arguments.target} there is no GPU to "
+            "run them on. Record on the GPU itself, or change a switch that is decided by rules."
+        )
+
+
+def switches() -> dict[str, Any]:
+    """Return every switch of torch._inductor.config with its value here."""
+    from fxscope._torch.running import inductor_switches
+
+    return inductor_switches()
+
+
+def check_switch(name: str, known: dict[str, Any]) -> None:
+    """Raise CaptureError with the nearest names for a switch that Inductor does not have."""
+    if name in known:
+        return
+    near = difflib.get_close_matches(name, known, n=3) or [key for key in known if name in key][:3]
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise CaptureError(f"torch._inductor.config has no switch {name!r}.{hint}")
+
+
+def options(settings: dict[str, Any], mode: str | None, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the keyword arguments of torch.compile."""
+    found: dict[str, Any] = {}
+    if settings:
+        found["options"] = settings
+    if mode:
+        found["mode"] = mode
+    if arguments.dynamic:
+        found["dynamic"] = True
+    return found
+
+
+def title(arguments: argparse.Namespace) -> str:
+    """Return what was changed, in words."""
+    return ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
+
+
+def recorded(
+    arguments: argparse.Namespace, model: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any],
+    compile_options: dict[str, Any], name: str,
+) -> Recording:  # fmt: skip
+    """Record once."""
+    from fxscope.capture import record
+
+    if sys.stderr.isatty():
+        print(f"recording: {name}", file=sys.stderr)
+    try:
+        return record(
+            model, *inputs, kwargs=kwargs, compile=compile_options or True, backward=arguments.backward,
+            target=arguments.target, steps=arguments.steps, title=name,
+        )  # fmt: skip
+    except FxscopeError:
+        raise
+    except Exception as error:
+        first = next(iter(str(error).strip().splitlines()), "")
+        raise CaptureError(f"{arguments.program} with {name} raised {type(error).__name__}: {first}") from None
+
+
+def verdict(comparison: Comparison, what: str, before: Recording, after: Recording) -> str:
+    """Return the answer in one paragraph: kernels, bytes and time before and after, and whether it won or lost."""
+    lines = [f"what if {what}?"]
+    kinds = [match.kind for match in comparison.kernels]
+    moved = sum(kind != "same" for kind in kinds)
+    lines.append(
+        f"  kernels: {len(before.calls)} calls before, {len(after.calls)} after; "
+        + ("no kernel changed its name" if not moved else f"{moved} of {len(kinds)} places changed")
+    )
+    for change in comparison.totals:
+        if change.unit == "bytes" and change.subject.startswith("bytes") and change.a and change.b:
+            lines.append(f"  bytes: {change.a / 1e6:.4g} MB before, {change.b / 1e6:.4g} MB after")
+    time = comparison.step_time
+    if time is None:
+        lines.append("  time: not measured (nothing was run)")
+    else:
+        means = (
+            f"{time.a_us:.4g} µs before, {time.b_us:.4g} µs after" if time.a_us and time.b_us else "one not measured"
+        )
+        lines.append(f"  device time per step: {means}: {time.reason}")
+        word = {"slower": "the change loses", "faster": "the change wins"}.get(time.verdict, time.verdict)
+        lines.append(f"  → {word}")
+    return "\n".join(lines)
