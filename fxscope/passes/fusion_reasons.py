@@ -51,7 +51,7 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
         "max_fusion_unique_io_buffers",
     ),
     (
-        r"fusing the two would make a cycle",
+        r"fusing the two would make a cycle|will create cycle",
         "another kernel must run between them: joining them would make a cycle",
         None,
         None,
@@ -69,19 +69,19 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
         None,
     ),
     (
-        r"numel/rnumel mismatch \(reduce\)\s*\(?(.*?)\)?$",
+        r"numel/rnumel mismatch \(reduce\) ?(.*)$",
         "both reduce, but over different iteration spaces: {0}",
         "triton.mix_order_reduction and triton.nested_reduction join some such pairs on CUDA",
         "triton.nested_reduction",
     ),
     (
-        r"numel/rnumel mismatch \(non-reduce\)\s*\(?(.*?)\)?$",
+        r"numel/rnumel mismatch \(non-reduce\) ?(.*)$",
         "their iteration spaces differ: {0}",
         "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)",
         "combo_kernels",
     ),
     (
-        r"numel/rnumel mismatch prologue mismatch\s*\(?(.*?)\)?$",
+        r"numel/rnumel mismatch prologue mismatch ?(.*)$",
         "as a prologue its iteration space differs from the template's input: {0}",
         None,
         None,
@@ -99,7 +99,7 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
         None,
     ),
     (
-        r"tiling mismatch\s*\(?(.*?)\)?$",
+        r"tiling mismatch ?(.*)$",
         "they want different tilings: {0}",
         "set triton.tiling_prevents_pointwise_fusion to false",
         "triton.tiling_prevents_pointwise_fusion",
@@ -123,6 +123,7 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
         None,
         None,
     ),
+    (r"node1 must go before node2", "the one needs the other's result, so they cannot run in this order", None, None),
     (r"fusion for buffer explicit disabled", "fusion of this buffer is switched off by torch itself", None, None),
     (r"grouped node must not be fused", "the node belongs to a group that must stay as it is", None, None),
     (r"node1 is nop|node2 is extern or nop", "one of them launches nothing or calls a kernel as it is", None, None),

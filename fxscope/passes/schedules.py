@@ -178,7 +178,7 @@ def owned(node: SchedulerNode) -> set[str]:
     An extern with several results has no origin node; among its origins the one with the kernel's name is its own (FX
     names nodes after their op).
     """
-    if node.origin_node:
+    if node.origin_node in node.origins:  # a buffer that is mutated later bears the later node's name
         return {node.origin_node}
     if node.kernel is None:
         return set()

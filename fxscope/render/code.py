@@ -30,7 +30,9 @@ def annotate(recording: Recording, source: SourceText) -> list[Line]:
     calls = [call for call in recording.calls if call.graph == source.graph]
     nodes = labels.nodes_by_graph(recording).get(source.graph or "", {})
     schedule = next((item for item in recording.schedules if item.graph == source.graph), None)
-    origin = {item.name: item.origin_node for item in schedule.nodes if item.origin_node} if schedule else {}
+    origin = (
+        {item.name: item.origin_node for item in schedule.nodes if item.origin_node in item.origins} if schedule else {}
+    )
     owner: dict[int, KernelCall] = {}
     computed: dict[int, str] = {}
     for call in calls:

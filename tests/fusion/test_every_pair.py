@@ -1,0 +1,125 @@
+"""For every two kernel calls that share a buffer there is exactly one decision with a verdict and a reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import pytest
+
+NAMES = (
+    "linear", "geglu", "geglu_train", "norm_gelu_residual", "attention", "conv_norm", "graph_break", "two_chains",
+    "transpose_reduce", "experts",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pair_that_shares_a_buffer_has_one_verdict(recording_of, name):
+    recording = recording_of(name)
+    assert recording.calls
+    decided = Counter(
+        frozenset((item.a_call, item.b_call))
+        for item in recording.decisions
+        if item.a_call != item.b_call and item.other_graph is None
+    )
+    buffers = {
+        call.id: {access.buffer for access in (*(call.reads or ()), *(call.writes or ()))} for call in recording.calls
+    }
+    assert all(buffers.values()), "a call reads and writes nothing"
+    for a, b in combinations(recording.calls, 2):
+        if a.graph == b.graph and buffers[a.id] & buffers[b.id]:
+            assert decided[frozenset((a.id, b.id))] == 1, f"{a.handle} and {b.handle}"
+    for item in recording.decisions:
+        assert item.verdict in ("fused", "rejected", "never_considered")
+        assert item.reason
+        assert "unknown" not in item.reason.lower()
+    assert max(decided.values(), default=1) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_op_of_a_call_is_told_how_it_got_in(recording_of, name):
+    recording = recording_of(name)
+    for call in recording.calls:
+        if call.type != "cpp" or len(call.scheduler_nodes) < 1 or len(call.nodes) < 2:
+            continue
+        inside = [item for item in recording.decisions if item.a_call == item.b_call == call.id]
+        named = {node for item in inside for node in (*item.a, *item.b)}
+        computed = {node for node in call.nodes if node in named}
+        assert computed == set(call.nodes), f"{call.handle}: nothing is said of {set(call.nodes) - computed}"
+
+
+def test_bytes_come_from_the_schedulers_own_sets(recording_of):
+    recording = recording_of("geglu")
+    call = next(call for call in recording.calls if call.type == "cpp")
+    # Two inputs and one output of 4 × 8 × 32 floats.
+    assert (call.bytes_read, call.bytes_written) == (2 * 4096, 4096)
+    product = next(call for call in recording.calls if call.kernel == "extern_kernels.mm")
+    assert product.flops == 2 * 32 * 16 * 32
+
+
+def test_geglu_was_inlined_and_the_scheduler_was_never_asked(recording_of):
+    recording = recording_of("geglu")
+    (fused,) = [item for item in recording.decisions if item.verdict == "fused" and item.how == "inlined"]
+    assert "one scheduler node" in fused.reason
+    assert {"tanh", "mul_6"} <= {*fused.a, *fused.b}
+    assert not recording.schedules[0].attempts, "gelu and mul met before there was a scheduler"
+
+
+def test_a_gemm_is_never_considered_and_costs_its_result_twice(recording_of):
+    recording = recording_of("geglu")
+    mm = next(item for item in recording.decisions if item.a_call == "0/0:inference:1" and "mul_6" in item.b)
+    assert mm.verdict == "never_considered"
+    assert "GEMM" in mm.reason
+    assert "opaque" in mm.reason
+    assert mm.saved_bytes == 2 * 4096
+    assert mm.config == "max_autotune"
+
+
+def test_joins_of_the_backward(recording_of):
+    recording = recording_of("geglu_train")
+    how = {
+        item.how for item in recording.decisions if item.verdict == "fused" and item.a_call.startswith("0/0:backward")
+    }
+    assert {"vertical", "horizontal", "inlined"} <= how
+
+
+def test_reductions_name_themselves(recording_of):
+    recording = recording_of("norm_gelu_residual")
+    assert len(recording.calls) == 1
+    assert "reduction" in {item.how for item in recording.decisions}
+
+
+def test_forward_and_backward_are_two_graphs(recording_of):
+    recording = recording_of("geglu_train")
+    across = [item for item in recording.decisions if item.other_graph]
+    assert across
+    for item in across:
+        assert item.reason.startswith("other direction: the forward saves")
+        assert item.graph.startswith("0/0:forward")
+        assert item.other_graph.startswith("0/0:backward")
+    # The saved product is the fused kernel's, although the view of it belongs to the last GEMM's arguments.
+    producers = {item.a_call for item in across if "view_4" in item.shared_buffers}
+    assert producers == {"0/0:forward:3"}
+
+
+def test_a_graph_break_says_where_and_why(recording_of):
+    recording = recording_of("graph_break")
+    (item,) = [item for item in recording.decisions if item.other_graph]
+    assert item.verdict == "never_considered"
+    assert "graph break at" in item.reason
+    assert "programs.py" in item.reason
+    assert "torch._dynamo.graph_break()" in item.reason
+
+
+def test_different_loop_orders_are_the_cause_of_no_shared_data(recording_of):
+    recording = recording_of("transpose_reduce")
+    refused = [item for item in recording.decisions if item.raw_reason == "no shared data"]
+    assert refused
+    assert all("loop order" in item.reason or "differently" in item.reason for item in refused)
+    assert all(item.verdict == "rejected" for item in refused)
+
+
+def test_a_scatter_is_told_from_an_elementwise_use(recording_of):
+    reasons = " ".join(item.reason for item in recording_of("experts").decisions)
+    assert "mutation" in reasons or "as a whole" in reasons
+    assert "topk" in reasons

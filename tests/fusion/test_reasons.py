@@ -1,0 +1,123 @@
+"""Inductor's reasons in the user's terms: all that this torch can say, and only switches that it has."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+import pytest
+import torch
+
+from fxscope.passes import fusion_reasons
+from fxscope.passes.fusion_reasons import translate
+
+INDUCTOR = Path(torch.__file__).parent / "_inductor"
+
+
+def switches():
+    """Every switch that a reason or a hint names."""
+    tables = (*fusion_reasons.RAW_REASONS, *fusion_reasons.CAUSES)
+    named = {switch for _, _, _, switch in tables if switch}
+    return sorted(named | {"max_autotune", "aggressive_fusion", "max_fusion_buffer_group_pairwise_attempts",
+                           "cpp.max_horizontal_fusion_size", "b2b_gemm_pass",
+                           "epilogue_fusion_user_defined_triton_kernel"})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", switches())
+def test_the_installed_torch_has_the_switch(name):
+    from torch._inductor import config
+
+    functools.reduce(getattr, name.split("."), config)
+
+
+def test_every_switch_in_the_passes_is_in_the_list_above():
+    found = set()
+    for path in Path(fusion_reasons.__file__).parent.glob("fusion*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Reason" and len(node.args) == 3:
+                value = getattr(node.args[2], "value", None)
+                found.add(value if isinstance(value, str) else None)
+    assert found - {None} <= set(switches())
+
+
+def said_by_inductor():
+    """Every constant reason that `WhyNoFuse` objects are called with in the installed torch."""
+    reasons = set()
+    for name in ("scheduler.py", "choices.py", "codegen/simd.py"):
+        for node in ast.walk(ast.parse((INDUCTOR / name).read_text())):
+            if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+                continue
+            function = node.func
+            direct = isinstance(function, ast.Name) and function.id == "why"
+            made = isinstance(function, ast.Call) and getattr(function.func, "id", "") == "WhyNoFuse"
+            if (direct or made) and isinstance(node.args[0].value, str):
+                reasons.add(node.args[0].value)
+    return sorted(reasons)
+
+
+def test_there_are_reasons_to_translate():
+    assert len(said_by_inductor()) > 30
+
+
+@pytest.mark.parametrize("reason", said_by_inductor())
+def test_every_reason_of_the_installed_torch_is_translated(reason):
+    words = reason.replace("%s", "7")
+    assert not translate(words, None, {}).text.startswith("Inductor:"), "a new reason: add it to RAW_REASONS"
+
+
+def test_unknown_words_are_quoted_not_dropped():
+    assert translate("the moon is full", None, {}).text == "Inductor: the moon is full"
+
+
+def test_numbers_stay_in_the_reason():
+    found = translate("numel/rnumel mismatch (reduce) (2048, 4), (256, 512)", None, {})
+    assert "(2048, 4), (256, 512)" in found.text
+
+
+def test_a_limit_says_its_value():
+    assert "max_fusion_size = 64" in translate("exceeds max fusion", None, {"max_fusion_size": 64}).text
+
+
+def test_a_switch_that_is_on_is_no_hint():
+    off = translate("memory deps did not match", None, {"loop_ordering_after_fusion": False})
+    on = translate("memory deps did not match", None, {"loop_ordering_after_fusion": True})
+    assert off.hint
+    assert on.hint is None
+    assert "is on" in on.text
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ("{'buf0': 'different offset: 0 v.s. 512'}", "different parts of buf0: from element 0 and from element 512"),
+        ("{'buf1': \"Mismatch loop orders: MemoryDep('buf1', c0, {c0: 8}) v.s. x\"}", "buf1 in different loop orders"),
+        ("{'buf2': 'broadcast'}", "reads buf2 broadcast"),
+        ("{'arg0_1': 'different numel: 8 v.s. 64'}", "different numbers of elements of arg0_1: 8 and 64"),
+        ("{'buf3': \"not MemoryDep: <class 'A'> v.s. <class 'B'>\"}", "uses buf3 as a whole"),
+    ],
+)
+def test_no_shared_data_is_refined_to_its_cause(cause, words):
+    assert words in translate("no shared data", cause, {}).text
+
+
+@pytest.mark.parametrize(
+    ("kernel", "type", "device", "words"),
+    [
+        ("extern_kernels.mm", "extern", "cuda:0", "cuBLAS GEMM"),
+        ("extern_kernels.addmm", "extern", "cpu", "BLAS GEMM"),
+        ("extern_kernels.convolution", "extern", "cuda:0", "convolution"),
+        ("torch.ops.aten._scaled_dot_product_flash_attention.default", "fallback", "cuda:0", "attention"),
+        ("torch.ops.aten.topk.default", "fallback", "cuda:0", "no Inductor kernel"),
+        ("add_kernel_0", "user_triton", "cuda:0", "user-written Triton kernel"),
+    ],
+)
+def test_opaque_kernels_say_what_they_are(kernel, type, device, words):
+    assert words in fusion_reasons.opaque(kernel, type, producer=True, device=device, limits={}).text
+
+
+def test_a_gemm_that_autotuning_kept_gives_no_hint_to_autotune():
+    found = fusion_reasons.opaque("extern_kernels.mm", "extern", producer=True, device="cuda:0",
+                                  limits={"max_autotune": True})  # fmt: skip
+    assert found.hint is None
+    assert "benchmark chose the library" in found.text

@@ -1,0 +1,117 @@
+"""Schedules rebuilt from what torch printed on an H200: groups, traffic, joins and reasons."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from fxscope import schedule_text
+from fxscope.model import Graph, KernelCall, Node, Recording, TensorMeta
+from fxscope.passes.fusion import fusion
+
+DATA = Path(__file__).parent.parent / "data" / "fusion"
+PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
+
+
+def text(name, file):
+    return gzip.decompress((DATA / name / file).read_bytes()).decode()
+
+
+def schedule(name, folder="model__0_inference_0.0", section=0, **options):
+    log = schedule_text.log_sections(text(name, "fusion.log.gz"))
+    found = schedule_text.schedule(
+        text(name, f"{folder}.ir_post_fusion.txt.gz"), log[section], graph_id="0/0:inference:post_grad", **options
+    )
+    assert found is not None
+    return found
+
+
+def test_attention_groups_reasons_and_bytes():
+    found = schedule("attn_compiled")
+    assert [group.members for group in found.groups if len(group.members) > 1] == [("op3", "op4", "op6")]
+    assert [(item.a, item.b, item.how) for item in found.attempts if item.fused] == [
+        (("op3",), ("op4",), "reduction"),
+        (("op3", "op4"), ("op6",), "reduction"),
+    ]
+    (refused,) = [item for item in found.attempts if not item.fused]
+    assert (refused.a, refused.b) == (("op8",), ("op9",))
+    assert refused.raw_reason == "numel/rnumel mismatch (reduce) (2048, 4), (256, 512)"
+    softmax = next(group for group in found.groups if "op3" in group.members)
+    # The maximum and the sum of each row stay inside: bf16 scores in, bf16 weights out.
+    assert [(item.buffer, item.bytes) for item in softmax.reads] == [("buf2", 4 * 512 * 512 * 2)]
+    assert [(item.buffer, item.bytes) for item in softmax.writes] == [("buf6", 4 * 512 * 512 * 2)]
+    assert found.complete
+
+
+def test_each_graph_has_its_section_of_the_log():
+    backward = schedule("mlp_train_compiled", "model__0_backward_3.1", section=1)
+    assert [(item.a, item.b, item.how) for item in backward.attempts] == [(("op2",), ("op4",), "horizontal")]
+    assert "tanh" in next(node for node in backward.nodes if node.name == "op4").origins
+    assert len(schedule_text.log_sections(text("mlp_train_compiled", "fusion.log.gz"))) == 2
+
+
+def test_decisions_from_files_know_what_files_know():
+    found = schedule("mlp_max_autotune")
+    calls = tuple(
+        KernelCall(
+            id=f"0/0:inference:{number}", graph=found.graph, handle=f"{kernel}:{number}", kernel=kernel,
+            type="extern" if kernel.startswith("extern") else "triton_pointwise", device="cuda:0",
+        )
+        for number, kernel in enumerate(
+            ("extern_kernels.mm", "extern_kernels.mm", "triton_poi_fused__unsafe_view_gelu_mul_0", "extern_kernels.mm")
+        )
+    )  # fmt: skip
+    result = fusion(Recording(calls=calls, schedules=(found,)))
+    pointwise = result.calls[2]
+    assert (pointwise.bytes_read, pointwise.bytes_written) == (2 * 50331648, 50331648)
+    by_pair = {(item.a_call, item.b_call): item for item in result.decisions if item.a_call != item.b_call}
+    epilogue = by_pair["0/0:inference:0", "0/0:inference:2"]
+    assert epilogue.verdict == "rejected"
+    assert epilogue.raw_reason == "no shared data"
+    assert epilogue.reason.startswith("tried as a template")
+    prologue = by_pair["0/0:inference:2", "0/0:inference:3"]
+    assert prologue.raw_reason == "prologue fusion will not increase amount of bytes read in kernel"
+    assert "read more bytes" in prologue.reason
+    assert prologue.saved_bytes == 2 * 50331648
+
+
+def test_without_a_log_the_verdict_is_null_and_says_why():
+    ir = text("attn_compiled", "model__0_inference_0.0.ir_post_fusion.txt.gz")
+    found = schedule_text.schedule(ir, None, graph_id="g")
+    assert found is not None
+    assert not found.complete
+    calls = tuple(
+        KernelCall(id=str(number), graph="g", handle=name, kernel=name, type="triton_reduction")
+        for number, name in enumerate(("triton_a", "triton_b", "triton_c"))
+    )
+    result = fusion(Recording(calls=calls, schedules=(found,)))
+    pair = next(item for item in result.decisions if {item.a_call, item.b_call} == {"1", "2"})
+    assert pair.verdict is None
+    assert "TORCH_LOGS=fusion" in pair.reason
+
+
+def test_the_graphs_inputs_give_their_sizes():
+    weight = Node(name="arg0_1", op="placeholder", target="arg0_1",
+                  outputs=(TensorMeta(shape=(3072, 768), dtype="bfloat16"),))  # fmt: skip
+    found = schedule("mlp_max_autotune", graph=Graph(id="g", stage="post_grad", nodes=(weight,)))
+    first = found.nodes[0]
+    assert {item.buffer: item.bytes for item in first.reads}["arg0_1"] == 3072 * 768 * 2
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PLANS.glob("*/real/inductor/*/ir_post_fusion.txt")), ids=lambda p: str(p.parts[-5])
+)
+def test_every_recorded_plan_is_read(path):
+    found = schedule_text.schedule(path.read_text(), None, graph_id="g")
+    assert found is not None
+    heads = [line for line in path.read_text().splitlines() if schedule_text.HEAD.match(line)]
+    fused = [line for line in heads if ": FusedSchedulerNode(" in line]
+    assert len(found.nodes) == len(heads) - len(fused)
+    assert len(found.groups) == len(found.nodes) - sum(line.count("SchedulerNode") - 2 for line in fused)
+    assert all(node.writes or node.type == "nop" for node in found.nodes)
+
+
+def test_an_empty_text_is_no_schedule():
+    assert schedule_text.schedule("", None, graph_id="g") is None

@@ -1,0 +1,90 @@
+"""Listening to the scheduler changes nothing: not the result, not torch, not even where a hook fails."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+import torch
+
+from fxscope._torch import scheduler, scheduler_facts
+
+
+def program(x):
+    return (x.sin() * 2).sum(-1) + x.t().contiguous().cos().sum(-1)
+
+
+def compile_and_run():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    from torch._inductor import config
+
+    with config.patch(fx_graph_cache=False):
+        return torch.compile(program)(torch.randn(16, 16))
+
+
+def methods():
+    from torch._inductor import scheduler as module
+
+    found = {name: getattr(module.Scheduler, name) for name in ("can_fuse", "fuse_two_nodes", "codegen_extern_call")}
+    found["why"] = module.WhyNoFuse.__call__
+    for name, owner in scheduler.KERNEL_WRITERS:
+        try:
+            found[name] = getattr(importlib.import_module(name), owner).define_kernel
+        except ImportError:
+            continue
+    return found
+
+
+def test_everything_is_put_back():
+    before = methods()
+    with scheduler.watch():
+        assert methods() != before
+    assert methods() == before
+
+
+def test_everything_is_put_back_after_an_error():
+    before = methods()
+    with pytest.raises(RuntimeError), scheduler.watch():
+        raise RuntimeError
+    assert methods() == before
+
+
+def test_the_result_is_the_same():
+    expected = compile_and_run()
+    with scheduler.watch() as listener:
+        assert torch.equal(compile_and_run(), expected)
+    assert listener.problems == []
+
+
+@pytest.mark.parametrize("name", ["how_joined", "members_of", "flatten"])
+def test_a_hook_that_fails_is_a_problem_and_not_an_error(monkeypatch, name):
+    expected = compile_and_run()
+
+    def fail(*_):
+        raise KeyError("no such thing in this torch")
+
+    monkeypatch.setattr(scheduler_facts, name, fail)
+    with scheduler.watch() as listener:
+        assert torch.equal(compile_and_run(), expected)
+    if name != "members_of" or listener.problems:  # a program without joins asks for no members
+        assert any("no such thing" in problem.message for problem in listener.problems)
+
+
+def test_a_missing_hook_is_a_problem(monkeypatch):
+    from torch._inductor import scheduler as module
+
+    monkeypatch.delattr(module.Scheduler, "will_fusion_create_cycle")
+    with scheduler.watch() as listener:
+        pass
+    (problem,) = listener.problems
+    assert "will_fusion_create_cycle" in problem.where
+    assert problem.remedy
+
+
+def test_a_graph_without_a_scheduler_has_no_schedule():
+    class Lowering:
+        scheduler = None
+
+    with scheduler.watch() as listener:
+        assert listener.collect(Lowering(), graph="x") is None
