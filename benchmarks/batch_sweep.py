@@ -193,6 +193,14 @@ def error_against(reference: torch.Tensor, result: torch.Tensor) -> dict:
     }
 
 
+def kernel_name(item) -> str:
+    """Return a Triton kernel's name; a function that was already let go has none."""
+    try:
+        return item.fn.__name__
+    except Exception:
+        return "unnamed"
+
+
 def triton_resources() -> list[dict]:
     """Return registers, spills, shared memory and configuration of every Triton kernel Inductor holds."""
     found = []
@@ -205,9 +213,11 @@ def triton_resources() -> list[dict]:
         if issubclass(type(item), CachingAutotuner):
             for launcher in getattr(item, "launchers", ()):
                 config = launcher.config
+                if config is None:
+                    continue
                 found.append(
                     {
-                        "kernel": getattr(item.fn, "__name__", str(item.fn)), "kwargs": dict(config.kwargs),
+                        "kernel": kernel_name(item), "kwargs": dict(config.kwargs),
                         "num_warps": config.num_warps, "num_stages": config.num_stages,
                         "registers": getattr(launcher, "n_regs", None), "spills": getattr(launcher, "n_spills", None),
                         "shared_bytes": getattr(launcher, "shared", None),

@@ -1,0 +1,93 @@
+"""Wall time of a call without a profiler, and how far its result is from float32."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxscope._torch import running
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+BLOCK_S = 0.02  # one sample is the mean over calls that take about this long together
+MAX_CALLS = 200
+
+
+def synchronize() -> None:
+    """Wait for the GPU, where there is one."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def wall_samples(
+    model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], *, compile: Any, repeats: int, backward: bool = False
+) -> tuple[tuple[float, ...], float]:
+    """Return (µs per call, one sample per repeat; seconds of the first call).
+
+    A sample is a block of calls between two synchronisations: what a program that does not wait for each call sees.
+    """
+    run = running.runner(
+        model, inputs, kwargs, backward=backward, compile_options=running.compile_options(compile)
+    )  # fmt: skip
+    start = time.perf_counter()
+    run()
+    synchronize()
+    first = time.perf_counter() - start
+    for _ in range(3):
+        run()
+    synchronize()
+    start = time.perf_counter()
+    run()
+    synchronize()
+    calls = max(1, min(MAX_CALLS, int(BLOCK_S / max(1e-7, time.perf_counter() - start))))
+    samples = []
+    for _ in range(repeats):
+        synchronize()
+        start = time.perf_counter()
+        for _ in range(calls):
+            run()
+        synchronize()
+        samples.append((time.perf_counter() - start) / calls * 1e6)
+    return tuple(samples), first
+
+
+def error_against_float32(
+    model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], *, compile: Any
+) -> tuple[float | None, float | None]:
+    """Return (largest, relative root-mean-square) difference of the result from the same weights in float32.
+
+    Both `None` where the model is no module, has no single tensor as its result, or cannot run in float32.
+    """
+    if not isinstance(model, torch.nn.Module):
+        return None, None
+    run = running.runner(model, inputs, kwargs, backward=False, compile_options=running.compile_options(compile))
+    try:
+        result = run()
+        exact_model = copy.deepcopy(model).float()
+        exact = running.runner(
+            exact_model, [as_float32(item) for item in inputs], {k: as_float32(v) for k, v in kwargs.items()},
+            backward=False, compile_options=None,
+        )()  # fmt: skip
+    except Exception:
+        # A model that insists on its dtype, or is too large twice: then the error is not known, and that is said.
+        return None, None
+    if not isinstance(result, torch.Tensor) or not isinstance(exact, torch.Tensor) or not exact.is_floating_point():
+        return None, None
+    difference = result.float() - exact
+    scale = exact.pow(2).mean().sqrt().item()
+    error = difference.pow(2).mean().sqrt().item()
+    return difference.abs().max().item(), error / scale if scale else None
+
+
+def as_float32(value: Any) -> Any:
+    """Return floating-point tensors in float32, anything else as it is."""
+    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def reset() -> None:
+    """Forget what was compiled: each point of a sweep compiles for its own shape."""
+    torch.compiler.reset()

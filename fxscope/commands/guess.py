@@ -1,0 +1,156 @@
+"""`fxscope guess FILE.py:FACTORY`: say what you expect, then see what happens."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from fxscope.findings import Outcome
+    from fxscope.model import Recording
+
+
+class Question(NamedTuple):
+    """One question, the kind of expectation its answer is, and which recording it is about."""
+
+    text: str
+    kind: str
+    about: str  # "eager" or "compiled"
+    read: Callable[[str], Any]
+
+
+def number(answer: str) -> str:
+    """Check that an answer is a number (or "<= 5"). Raises FxscopeError."""
+    from fxscope.passes.quantity import parse
+
+    parse(answer)
+    return answer
+
+
+def names_of(answer: str) -> list[str]:
+    """Return a list of names separated by commas or "+"."""
+    return [part.strip() for part in answer.replace("+", ",").split(",") if part.strip()]
+
+
+def at_least_two(answer: str) -> list[str]:
+    """Return two or more names. Raises FxscopeError."""
+    found = names_of(answer)
+    if len(found) < 2:
+        raise FxscopeError(f"{answer!r} is one op: say at least two, separated by commas, or nothing.")
+    return found
+
+
+QUESTIONS = (
+    Question("How many kernels does a call run in eager mode?", "kernels", "eager", number),
+    Question("Which ops launch nothing (such as aten::t, aten::view)?", "launches_none", "eager", names_of),
+    Question("How many kernels when compiled?", "kernels", "compiled", number),
+    Question("How many of those are matrix multiplications?", "gemms", "compiled", number),
+    Question("Which ops end up in one kernel together (such as gelu, mul)?", "fused", "compiled", at_least_two),
+    Question("How many graph breaks?", "graph_breaks", "compiled", number),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `guess`."""
+    parser.add_argument("factory", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
+    parser.add_argument(
+        "--target", metavar="GPU", help="guess what Inductor writes for this GPU (h200, …); no eager part"
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Load the factory, ask, record, confront. A wrong guess is no error: that is what it is for."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+    from fxscope.commands.run import load_factory
+    from fxscope.findings import Report
+    from fxscope.render.findings import check_text
+
+    model, inputs, kwargs = load_factory(arguments.factory)
+    questions = [q for q in QUESTIONS if q.about == "compiled" or not arguments.target]
+    guesses = ask(questions)
+    if not guesses:
+        raise FxscopeError("no guess was made. Answer at least one question; an empty line leaves one out.")
+    recordings = record_both(model, inputs, kwargs, arguments, {question.about for question, _ in guesses})
+    outcomes = [confront(question, answer, recordings) for question, answer in guesses]
+    report = Report(title=f"Your guess about {arguments.factory}", outcomes=tuple(outcomes))
+    sys.stdout.write(report.to_json() + "\n" if arguments.json else check_text(report))
+    if not arguments.json:
+        sys.stdout.write(shown(recordings))
+    return 0
+
+
+def ask(questions: list[Question]) -> list[tuple[Question, Any]]:
+    """Ask on stderr and read stdin, a line each; an empty line is no guess. Raises FxscopeError for a bad line in a pipe."""
+    found: list[tuple[Question, Any]] = []
+    interactive = sys.stdin.isatty()
+    for question in questions:
+        while True:
+            print(f"{question.text} ", end="" if interactive else "\n", file=sys.stderr, flush=True)
+            line = sys.stdin.readline()
+            if not line or not line.strip():
+                break
+            try:
+                found.append((question, question.read(line.strip())))
+                break
+            except FxscopeError as error:
+                if not interactive:
+                    raise
+                print(f"  {error}", file=sys.stderr)
+        if not line:
+            break
+    return found
+
+
+def record_both(
+    model: Any, inputs: Any, kwargs: Any, arguments: argparse.Namespace, wanted: set[str]
+) -> dict[str, Recording]:
+    """Record what the guesses are about."""
+    from fxscope.capture import record
+
+    found = {}
+    if "eager" in wanted:
+        found["eager"] = record(model, *inputs, kwargs=kwargs, title="eager")
+    if "compiled" in wanted:
+        found["compiled"] = record(
+            model, *inputs, kwargs=kwargs, compile=True, target=arguments.target, title="compiled"
+        )  # fmt: skip
+    return found
+
+
+def confront(question: Question, answer: Any, recordings: dict[str, Recording]) -> Outcome:
+    """Hold one guess against its recording; an op that does not occur is a wrong guess, and the nearest is named."""
+    from fxscope.errors import PassError
+    from fxscope.findings import Outcome
+    from fxscope.model import replace
+    from fxscope.passes.check import check
+
+    item = {"claim": question.text, "in": question.about, question.kind: answer}
+    try:
+        outcome = check(recordings, {"expect": [item]}).outcomes[0]
+    except PassError as error:
+        text = ", ".join(answer) if isinstance(answer, list) else str(answer)
+        message = str(error).rsplit(": ", 1)[-1] if "does not occur" not in str(error) else str(error)
+        return Outcome(
+            claim=question.text, kind=question.kind, subject=question.about, status="not_met", expected=text,
+            found=message.split(f"{question.kind}: ", 1)[-1],
+        )  # fmt: skip
+    if outcome.status == "met":
+        return replace(outcome, found=f"right: {outcome.found}")
+    return outcome
+
+
+def shown(recordings: dict[str, Recording]) -> str:
+    """Return what ran, kernel by kernel."""
+    from fxscope.assertions import plan
+
+    parts = []
+    for name, recording in recordings.items():
+        parts.append(f"\n{name}:\n" + "".join(f"  {line}\n" for line in plan(recording).splitlines()))
+    return "".join(parts)

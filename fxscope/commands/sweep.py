@@ -1,0 +1,230 @@
+"""`fxscope sweep FILE.py:FACTORY --vary NAME=V1,V2,…`: setups over a varied input, and where one overtakes another."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxscope.errors import CaptureError, RenderError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from fxscope.findings import Sweep, SweepPoint
+    from fxscope.model import Recording
+
+SUFFIXES = (".json", ".svg", ".png", ".html", ".md", ".txt")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sweep`."""
+    parser.add_argument(
+        "factory", nargs="?", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)"
+    )
+    parser.add_argument(
+        "--vary", metavar="NAME=V1,V2,…", help="a parameter of the factory and its values: batch=1,8,64"
+    )
+    parser.add_argument(
+        "--setup", metavar="NAME", action="append",
+        help="eager, compiled, a mode of torch.compile (max-autotune, …), or NAME=FILE.py:FACTORY; repeatable "
+        "(default: eager and compiled)",
+    )  # fmt: skip
+    parser.add_argument("--repeats", type=int, default=10, metavar="N", help="samples of each wall time (default 10)")
+    parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
+    parser.add_argument("--from", dest="source", metavar="FILE", help="show a sweep that was measured before (.json)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", action="append", help=f"write FILE: {' '.join(SUFFIXES)}; repeatable"
+    )
+    parser.add_argument("--json", action="store_true", help="print the sweep as JSON")
+    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure or read, and show."""
+    from fxscope.commands import sources
+
+    for name in arguments.output or ():
+        path = Path(name)
+        if path.suffix not in SUFFIXES:
+            raise RenderError(f"{path}: a sweep is written as {' '.join(SUFFIXES)}.")
+        if path.exists() and not arguments.force:
+            raise RenderError(f"{path} exists. Use --force to overwrite it, or another name.")
+    if arguments.source:
+        sweep = sources.read_sweep(Path(arguments.source))
+    else:
+        if not arguments.factory or not arguments.vary:
+            raise CaptureError(
+                "give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep that was measured before."
+            )
+        sweep = measure(arguments)
+    for name in arguments.output or ():
+        write(sweep, Path(name), force=arguments.force)
+        print(f"wrote {name}", file=sys.stderr)
+    if arguments.json:
+        sys.stdout.write(sweep.to_json())
+    elif not arguments.output:
+        from fxscope.render.sweeps import text
+
+        sys.stdout.write(text(sweep, sentences_of(sweep)))
+    return 0 if any(point.problem is None for point in sweep.points) else 3
+
+
+def sentences_of(sweep: Sweep) -> list[str]:
+    """Return where the crossovers lie."""
+    from fxscope.passes.crossover import sentences
+
+    return sentences(sweep)
+
+
+def write(sweep: Sweep, path: Path, *, force: bool) -> None:
+    """Write one file in the format of its suffix."""
+    from fxscope import store
+    from fxscope.render import chart, sweeps
+
+    make: dict[str, Callable[[], str | bytes]] = {
+        ".json": sweep.to_json,
+        ".svg": lambda: chart.svg(sweep),
+        ".png": lambda: chart.png(chart.svg(sweep)),
+        ".html": lambda: sweeps.html(sweep, sentences_of(sweep)),
+        ".md": lambda: sweeps.markdown(sweep, sentences_of(sweep)),
+        ".txt": lambda: sweeps.text(sweep, sentences_of(sweep)),
+    }
+    store.write(path, make[path.suffix](), force=force)
+
+
+def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
+    """Return (name, values) of "batch=1,8,64". Raises CaptureError."""
+    name, equals, rest = text.partition("=")
+    values = [value_of(item.strip()) for item in rest.split(",") if item.strip()]
+    if not equals or not name.strip().isidentifier() or not values:
+        raise CaptureError(f"--vary {text}: write NAME=V1,V2,…, such as --vary batch=1,8,64.")
+    if len(set(values)) != len(values):
+        raise CaptureError(f"--vary {text}: a value occurs twice.")
+    return name.strip(), values
+
+
+def value_of(text: str) -> int | float | str:
+    """Return a number where the text is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def measure(arguments: argparse.Namespace) -> Sweep:
+    """Run every setup at every value. What fails becomes a point with a problem."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+    from fxscope.findings import Sweep, SweepPoint
+
+    name, values = parse_vary(arguments.vary)
+    if arguments.repeats < 2:
+        raise CaptureError("--repeats: it takes at least two to say that two times differ.")
+    setups = [setup_of(text, arguments.factory) for text in arguments.setup or ["eager", "compiled"]]
+    names = [label for label, _, _ in setups]
+    if len(set(names)) != len(names):
+        raise CaptureError(f"--setup: two setups are called {next(n for n in names if names.count(n) > 1)!r}.")
+    sweep = Sweep(title=f"{arguments.factory} over {name}", vary=name, points=[])
+    for value in values:
+        for label, factory, options in setups:
+            say(f"{label} at {name}={value}")
+            point = SweepPoint(vary={name: value}, setup=label)
+            try:
+                environment = fill(point, factory, name, value, options, arguments)
+                sweep.environment = sweep.environment or environment
+            except CaptureError as error:
+                if not sweep.points:
+                    raise  # the first point fails for the same reason as all others would: a wrong name, say
+                point.problem = str(error)
+            sweep.points.append(point)
+    return sweep
+
+
+def setup_of(text: str, factory: str) -> tuple[str, str, Any]:
+    """Return (name, factory, what to pass as `compile`) of a --setup."""
+    label, equals, other = text.partition("=")
+    if equals:
+        return label, other, False
+    if text == "eager":
+        return text, factory, False
+    return text, factory, True if text == "compiled" else {"mode": text}
+
+
+def fill(
+    point: SweepPoint, program: str, name: str, value: Any, compile: Any, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Measure one point; return the environment. Raises CaptureError."""
+    from fxscope._torch import stopwatch
+    from fxscope.capture import record
+    from fxscope.errors import FxscopeError
+    from fxscope.passes.compare import step_times
+    from fxscope.passes.compare_rest import device_us, per_step
+
+    stopwatch.reset()
+    model, inputs, kwargs = build(program, name, value)
+    try:
+        recording: Recording = record(
+            model, *inputs, kwargs=kwargs, compile=compile, backward=arguments.backward, title=point.setup
+        )
+        point.wall_us, point.first_call_s = stopwatch.wall_samples(
+            model, inputs, kwargs, compile=compile, repeats=arguments.repeats, backward=arguments.backward
+        )
+        point.max_error, point.relative_rms_error = stopwatch.error_against_float32(
+            model, inputs, kwargs, compile=compile
+        )
+    except FxscopeError as error:
+        raise CaptureError(f"{program} at {name}={value}: {error}") from None
+    except Exception as error:
+        first = (str(error).splitlines() or ["no message"])[0]
+        raise CaptureError(f"{program} at {name}={value} raised {type(error).__name__}: {first}") from None
+    if device_us(recording) is not None:
+        point.device_us = tuple(step_times(recording))
+    point.num_kernels = per_step(recording, "kernel", "cpu_kernel")
+    point.num_launches = per_step(recording)
+    if recording.memory is not None:
+        point.peak_bytes, point.start_bytes = recording.memory.peak_bytes, recording.memory.start_bytes
+    point.share_of_roof = weighted_share(recording)
+    where = recording.environment
+    return {"torch": where.torch, "triton": where.triton, "device": where.device}
+
+
+def weighted_share(recording: Recording) -> float | None:
+    """Return the mean share of the roof over the calls that have one, weighted by their time."""
+    rows = [
+        (call.roof.share, call.timing.total_us) for call in recording.calls
+        if call.roof and call.roof.share is not None and call.timing
+    ]  # fmt: skip
+    total = sum(time for _, time in rows)
+    return sum(share * time for share, time in rows) / total if total else None
+
+
+def build(program: str, name: str, value: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return (model, inputs, keyword inputs) of the factory at one value. Raises CaptureError."""
+    import functools
+    import inspect
+
+    from fxscope.commands import run as run_command
+
+    match = run_command._FACTORY.match(program)
+    if match is None:
+        raise CaptureError(f"{program}: write FILE.py:FACTORY, where FACTORY({name}=…) returns (module, inputs).")
+    factory = run_command._load(match["module"], match["name"])
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        parameters = {}
+    if name not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        from fxscope.passes.names import nearest
+
+        raise CaptureError(f"{program} has no parameter {name!r} to vary. {nearest(name, parameters)}")
+    return run_command._call(functools.partial(factory, **{name: value}), program)
+
+
+def say(message: str) -> None:
+    """Print progress on stderr where somebody watches it."""
+    if sys.stderr.isatty():
+        print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,219 @@
+"""Sweeps as line charts in SVG, drawn here: one panel per metric, one line per setup, whiskers from least to most."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import shutil
+import subprocess
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope.errors import RenderError
+from fxscope.render import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fxscope.findings import Sweep, SweepPoint
+
+# Told apart without colour too: each setup has its own dash and marker.
+COLOURS = ("#1b5fae", "#b45f06", "#3d7a33", "#7646ad", "#c0262c", "#5b6675")
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
+MARKERS = ("circle", "square", "diamond", "triangle", "circle", "square")
+WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 860, 230, 84, 170, 56, 62
+
+
+class Metric(NamedTuple):
+    """One panel."""
+
+    title: str
+    samples: Callable[[SweepPoint], Sequence[float]]
+    words: Callable[[float], str]
+    logarithmic: bool
+
+
+def several(field: str) -> Callable[[SweepPoint], Sequence[float]]:
+    """Return the samples of a field, one of a single number, none where it was not measured."""
+
+    def read(point: SweepPoint) -> Sequence[float]:
+        found = getattr(point, field)
+        if found is None:
+            return ()
+        return found if isinstance(found, (tuple, list)) else (float(found),)
+
+    return read
+
+
+METRICS = (
+    Metric("wall time per call", several("wall_us"), theme.microseconds, True),
+    Metric("device time per call", several("device_us"), theme.microseconds, True),
+    Metric("kernels per call", several("num_kernels"), lambda value: f"{value:g}", False),
+    Metric("share of the roof, weighted by time", several("share_of_roof"), theme.percent, False),
+    Metric("peak memory", several("peak_bytes"), theme.num_bytes, True),
+    Metric("error against float32 (relative, RMS)", several("relative_rms_error"), lambda value: f"{value:.1e}", False),
+)
+
+
+def svg(sweep: Sweep) -> str:
+    """Return the chart. Raises RenderError where nothing was measured."""
+    panels = [metric for metric in METRICS if any(metric.samples(point) for point in sweep.points)]
+    if not panels:
+        raise RenderError("the sweep holds no measurement to draw.")
+    values = ordered(sweep)
+    setups = sorted(dict.fromkeys(point.setup for point in sweep.points), key=lambda name: name != "eager")
+    height = TOP + len(panels) * (PANEL + GAP) + 8
+    device = str(sweep.environment.get("device") or "")
+    title = sweep.title or f"sweep over {sweep.vary}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'font-family="{theme.FONT}" font-size="12" role="img" aria-label="{escape(title)}">',
+        f'<rect width="{WIDTH}" height="{height}" fill="{theme.PAPER}"/>',
+        f'<text x="{LEFT}" y="24" font-size="16" font-weight="bold" fill="{theme.TEXT}">{escape(title)}</text>',
+        f'<text x="{LEFT}" y="42" fill="{theme.MUTED}">{escape(device)}</text>',
+    ]
+    for number, metric in enumerate(panels):
+        parts.append(panel(sweep, metric, values, setups, TOP + number * (PANEL + GAP) + 22))
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def ordered(sweep: Sweep) -> list:
+    """Return the varied values in order."""
+    found = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
+    return sorted(found, key=lambda value: (isinstance(value, str), value))
+
+
+def panel(sweep: Sweep, metric: Metric, values: list, setups: list[str], top: float) -> str:
+    """Return one panel."""
+    measured = {
+        (point.setup, point.vary.get(sweep.vary)): metric.samples(point)
+        for point in sweep.points
+        if metric.samples(point)
+    }
+    every = [sample for samples in measured.values() for sample in samples]
+    logarithmic = metric.logarithmic and min(every) > 0
+    x = x_axis(values)
+    y, ticks = y_axis(every, logarithmic, top)
+    parts = [f'<text x="{LEFT}" y="{top - 8:.1f}" font-weight="bold" fill="{theme.TEXT}">{escape(metric.title)}</text>']
+    for tick in ticks:
+        parts.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#e3e6ea"/>'
+            f'<text x="{LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end" fill="{theme.MUTED}">'
+            f"{escape(metric.words(tick))}</text>"
+        )
+    for value in values:
+        parts.append(
+            f'<text x="{x(value):.1f}" y="{top + PANEL + 16:.1f}" text-anchor="middle" fill="{theme.MUTED}">'
+            f"{escape(str(value))}</text>"
+        )
+    parts.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{top + PANEL + 32:.1f}" text-anchor="middle" fill="{theme.MUTED}">'
+        f"{escape(sweep.vary)}</text>"
+    )
+    ends: list[tuple[float, int, str]] = []
+    for index, setup in enumerate(setups):
+        points = [(x(value), measured[setup, value]) for value in values if (setup, value) in measured]
+        if not points:
+            continue
+        colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+        line = " ".join(f"{px:.1f},{y(middle(samples)):.1f}" for px, samples in points)
+        parts.append(
+            f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        )
+        for px, samples in points:
+            if max(samples) > min(samples):
+                parts.append(
+                    f'<line x1="{px:.1f}" x2="{px:.1f}" y1="{y(min(samples)):.1f}" y2="{y(max(samples)):.1f}" '
+                    f'stroke="{colour}"/>'
+                )
+            tip = f"{setup}: {metric.words(middle(samples))}"
+            parts.append(marker(MARKERS[index % len(MARKERS)], px, y(middle(samples)), colour, tip))
+        ends.append((y(middle(points[-1][1])), index, setup))
+    parts += end_labels(ends)
+    return "\n".join(parts)
+
+
+def end_labels(ends: list[tuple[float, int, str]]) -> list[str]:
+    """Return each line's name at its end, moved apart where lines end close to each other."""
+    found, previous = [], -math.inf
+    for y, index, setup in sorted(ends):
+        y = max(y, previous + 15)
+        previous = y
+        colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+        left = WIDTH - RIGHT + 12
+        found.append(
+            f'<line x1="{left}" x2="{left + 22}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" stroke-width="2" '
+            f'stroke-dasharray="{dash}"/>'
+            + marker(MARKERS[index % len(MARKERS)], left + 11, y, colour, setup)
+            + f'<text x="{left + 28}" y="{y + 4:.1f}" fill="{theme.TEXT}">{escape(setup)}</text>'
+        )
+    return found
+
+
+def marker(kind: str, x: float, y: float, colour: str, tip: str) -> str:
+    """Return one marker with its tooltip."""
+    shapes = {
+        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"',
+        "square": f'<rect x="{x - 3.2:.1f}" y="{y - 3.2:.1f}" width="6.4" height="6.4"',
+        "diamond": f'<path d="M{x:.1f} {y - 4.6:.1f}l4.6 4.6l-4.6 4.6l-4.6 -4.6z"',
+        "triangle": f'<path d="M{x:.1f} {y - 4.4:.1f}l4.4 7.6h-8.8z"',
+    }
+    tag = shapes[kind].split()[0][1:]
+    return f'{shapes[kind]} fill="{colour}"><title>{escape(tip)}</title></{tag}>'
+
+
+def middle(samples: Sequence[float]) -> float:
+    """Return the mean."""
+    return sum(samples) / len(samples)
+
+
+def x_axis(values: list) -> Callable[[object], float]:
+    """Return value → x: evenly spaced, as sizes usually double; the labels say what they are."""
+    step = (WIDTH - LEFT - RIGHT - 40) / max(1, len(values) - 1)
+    places = {value: LEFT + 20 + number * step for number, value in enumerate(values)}
+    return lambda value: places[value]
+
+
+def y_axis(samples: list[float], logarithmic: bool, top: float) -> tuple[Callable[[float], float], list[float]]:
+    """Return (value → y, ticks)."""
+    low, high = min(samples), max(samples)
+    if logarithmic:
+        start, end = math.floor(math.log10(low) * 3) / 3, math.ceil(math.log10(high) * 3) / 3
+        if end <= start:
+            end = start + 1 / 3
+        ticks = [
+            tick
+            for exponent in range(math.floor(start) - 1, math.ceil(end) + 1)
+            for tick in (10**exponent, 2 * 10**exponent, 5 * 10**exponent)
+        ]
+        ticks = [tick for tick in ticks if 10**start * 0.999 <= tick <= 10**end * 1.001]
+        while len(ticks) > 8:
+            ticks = [tick for tick in ticks if math.log10(tick).is_integer()] or ticks[::2]
+        return lambda value: top + PANEL * (1 - (math.log10(value) - start) / (end - start)), ticks
+    step = nice(high / 4 or 1.0)
+    end = max(step, math.ceil(high / step - 1e-9) * step)
+    ticks = [step * number for number in range(int(end / step + 1.5))]
+    return lambda value: top + PANEL * (1 - value / end), ticks
+
+
+def nice(value: float) -> float:
+    """Return the next 1, 2 or 5 times a power of ten."""
+    base = 10 ** math.floor(math.log10(value))
+    return next(base * factor for factor in (1, 2, 5, 10) if base * factor >= value * 0.999)
+
+
+def png(text: str) -> bytes:
+    """Convert an SVG with whatever this machine has. Raises RenderError where it has nothing."""
+    if importlib.util.find_spec("cairosvg"):
+        return importlib.import_module("cairosvg").svg2png(bytestring=text.encode(), scale=2)
+    for command in (["rsvg-convert", "--zoom", "2"], ["magick", "-density", "192", "svg:-", "png:-"],
+                    ["inkscape", "--pipe", "--export-type=png", "--export-filename=-"]):  # fmt: skip
+        if shutil.which(command[0]):
+            done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+            if done.returncode == 0 and done.stdout.startswith(b"\x89PNG"):
+                return done.stdout
+    raise RenderError(
+        "a .png needs one of: the Python package cairosvg, or rsvg-convert, ImageMagick or Inkscape on PATH. "
+        "Write .svg or .html instead: they need nothing."
+    )

@@ -1,0 +1,85 @@
+"""Sweeps as text, Markdown and a page with the chart in it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from fxscope.render import chart, theme
+from fxscope.render import markdown as md
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.findings import Sweep, SweepPoint
+
+HEADINGS = ("setup", "wall", "device", "kernels", "of the roof", "peak memory", "error vs float32")
+
+
+def cells(point: SweepPoint) -> list[str]:
+    """Return one row."""
+    if point.problem:
+        return [point.setup, f"failed: {point.problem}"[:70], *[""] * (len(HEADINGS) - 2)]
+    return [
+        point.setup, spread(point.wall_us), spread(point.device_us),
+        "–" if point.num_kernels is None else f"{point.num_kernels:g}", theme.percent(point.share_of_roof),
+        theme.num_bytes(point.peak_bytes),
+        "–" if point.relative_rms_error is None else f"{point.relative_rms_error:.1e}",
+    ]  # fmt: skip
+
+
+def spread(samples: Sequence[float] | None) -> str:
+    """Return mean and range."""
+    if not samples:
+        return "–"
+    mean = sum(samples) / len(samples)
+    half = (max(samples) - min(samples)) / 2
+    return f"{theme.microseconds(mean)} ±{theme.microseconds(half)}"
+
+
+def rows(sweep: Sweep) -> list[list[str]]:
+    """Return all rows, in the order of the varied value."""
+    return [[str(point.vary.get(sweep.vary)), *cells(point)] for point in in_order(sweep)]
+
+
+def in_order(sweep: Sweep) -> list[SweepPoint]:
+    """Return points by value, then as measured."""
+    values = chart.ordered(sweep)
+    return sorted(sweep.points, key=lambda point: values.index(point.vary.get(sweep.vary)))
+
+
+def text(sweep: Sweep, sentences: Sequence[str]) -> str:
+    """Return an aligned table and where the crossovers lie."""
+    table = [[sweep.vary, *HEADINGS], *rows(sweep)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    lines = [sweep.title or "", f"{sweep.environment.get('device') or ''}", ""]
+    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    return "\n".join([*lines, "", *sentences]) + "\n"
+
+
+def markdown(sweep: Sweep, sentences: Sequence[str]) -> str:
+    """Return a Markdown table and where the crossovers lie."""
+    lines = [f"### {md.text(sweep.title or 'sweep')}", "", md.text(str(sweep.environment.get("device") or "")), ""]
+    lines += [f"| {sweep.vary} | {' | '.join(HEADINGS)} |", f"|--:|---|{'--:|' * (len(HEADINGS) - 1)}"]
+    lines += [f"| {' | '.join(md.text(cell) for cell in row)} |" for row in rows(sweep)]
+    return "\n".join([*lines, "", *(f"- {md.text(line)}" for line in sentences)]) + "\n"
+
+
+def html(sweep: Sweep, sentences: Sequence[str]) -> str:
+    """Return one offline page: the chart, the sentences and the table."""
+    title = escape(sweep.title or "sweep")
+    head = "".join(f"<th>{escape(name)}</th>" for name in (sweep.vary, *HEADINGS))
+    body = "\n".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows(sweep)
+    )  # fmt: skip
+    said = "".join(f"<li>{escape(line)}</li>" for line in sentences)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>body{{font:14px {theme.FONT};color:{theme.TEXT};max-width:60rem;margin:2rem auto;padding:0 1rem}}
+table{{border-collapse:collapse}}td,th{{padding:.25rem .6rem;text-align:right;border-bottom:1px solid #e3e6ea}}
+td:nth-child(2),th:nth-child(2){{text-align:left}}svg{{max-width:100%;height:auto}}</style></head>
+<body>{chart.svg(sweep)}<ul>{said}</ul><table><thead><tr>{head}</tr></thead><tbody>
+{body}
+</tbody></table></body></html>
+"""
