@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def ask(questions: list[Question]) -> list[tuple[Question, Any]]:
-    """Ask on stderr and read stdin, a line each; an empty line is no guess. Raises FxscopeError for a bad line in a pipe."""
+    """Ask on stderr, read stdin, a line each; an empty line is no guess. A bad line in a pipe is an FxscopeError."""
     found: list[tuple[Question, Any]] = []
     interactive = sys.stdin.isatty()
     for question in questions:

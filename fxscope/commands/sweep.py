@@ -24,9 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "factory", nargs="?", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)"
     )
-    parser.add_argument(
-        "--vary", metavar="NAME=V1,V2,…", help="a parameter of the factory and its values: batch=1,8,64"
-    )
+    parser.add_argument("--vary", metavar="NAME=V1,V2,…", help="a parameter of the factory and its values")
     parser.add_argument(
         "--setup", metavar="NAME", action="append",
         help="eager, compiled, a mode of torch.compile (max-autotune, …), or NAME=FILE.py:FACTORY; repeatable "
@@ -56,9 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         sweep = sources.read_sweep(Path(arguments.source))
     else:
         if not arguments.factory or not arguments.vary:
-            raise CaptureError(
-                "give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep that was measured before."
-            )
+            raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
         sweep = measure(arguments)
     for name in arguments.output or ():
         write(sweep, Path(name), force=arguments.force)

@@ -1,0 +1,192 @@
+"""Hold recordings against a file of expectations. A typo is an error that names the nearest known, never a pass."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from fxscope.errors import PassError
+from fxscope.findings import Outcome, Report
+from fxscope.passes import check_counts, check_fusion, check_kernels, check_times, names
+from fxscope.passes.check_context import Context, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fxscope.findings import Sweep
+    from fxscope.model import Recording
+
+# What can be expected. The docstring of each is its help; `fxscope check --kinds` prints them.
+KINDS: dict[str, Callable[[Context, object], Verdict]] = {
+    "kernels": check_counts.kernels,
+    "memsets": check_counts.by_category("gpu_memset", "memsets"),
+    "copies": check_counts.by_category("gpu_memcpy", "copies"),
+    "device_events": check_counts.device_events,
+    "gemms": check_counts.gemms,
+    "kernel_calls": check_counts.kernel_calls,
+    "kernel_counts": check_counts.kernel_counts,
+    "has_kernels": check_counts.has_kernels,
+    "no_kernels": check_counts.no_kernels,
+    "ops": check_counts.ops,
+    "has_ops": check_counts.has_ops,
+    "no_ops": check_counts.no_ops,
+    "launches": check_counts.launches,
+    "launches_none": check_counts.launches_none,
+    "graphs": check_counts.compiled("graphs"),
+    "graph_breaks": check_counts.compiled("graph_breaks"),
+    "recompiles": check_counts.compiled("recompiles"),
+    "fused": check_fusion.fused,
+    "not_fused": check_fusion.not_fused,
+    "between": check_fusion.between,
+    "same_kernel": check_kernels.same_kernel,
+    "different_kernel": check_kernels.different_kernel,
+    "same_launch": check_kernels.same_launch,
+    "decoded": check_kernels.decoded,
+    "runtime": check_kernels.runtime,
+    "config": check_kernels.config,
+    "registers": check_kernels.per_kernel("registers", "registers", "registers per thread"),
+    "spill_bytes": check_kernels.per_kernel("spill_bytes", "spill_bytes", "spilled bytes per thread"),
+    "shared_bytes": check_kernels.per_kernel("shared_bytes", "shared_bytes", "bytes of shared memory"),
+    "num_warps": check_kernels.per_kernel("num_warps", "num_warps", "warps"),
+    "num_stages": check_kernels.per_kernel("num_stages", "num_stages", "stages"),
+    "occupancy": check_kernels.per_kernel("occupancy", "occupancy", "occupancy"),
+    "shapes": check_kernels.tensors("shapes", "shapes"),
+    "strides": check_kernels.tensors("strides", "strides"),
+    "flops": check_kernels.flops,
+    "shares_storage": check_kernels.shares_storage,
+    "time_us": check_times.time_us,
+    "device_us": check_times.device_us,
+    "faster": check_times.faster,
+    "no_slower": check_times.no_slower,
+    "ratio": check_times.ratio,
+    "share_of_roof": check_times.share_of_roof,
+    "max_bytes": check_times.max_bytes,
+    "peak_memory": check_times.peak_memory,
+    "sweep": check_times.sweep,
+    "measured": check_times.measured,
+}
+# Kinds that name their own recordings or sweeps, so that they are held once and not against each recording.
+ACROSS = frozenset(
+    {"same_kernel", "different_kernel", "same_launch", "faster", "no_slower", "ratio", "sweep", "measured"}
+)
+_SAID = ("claim", "in", "note")
+_TOP = ("title", "expect")
+
+
+def parse(text: str, where: str) -> dict[str, Any]:
+    """Parse a file of expectations. Raises PassError with the line of a syntax error."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PassError(f"{where} is not valid TOML: {error}.") from None
+
+
+def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    """Return the expectations of a parsed file: `[[expect]]` tables, and kinds that stand by themselves at the top.
+
+    Raises:
+        PassError: an unknown key, or nothing is expected.
+    """
+    found: list[dict[str, Any]] = []
+    expect = data.get("expect", [])
+    if not isinstance(expect, list) or not all(isinstance(item, dict) for item in expect):
+        raise PassError(f"{where}: write [[expect]] with two brackets for each expectation.")
+    top = {key: value for key, value in data.items() if key not in _TOP}
+    for number, item in enumerate([top, *expect] if top else expect):
+        label = "at the top" if top and number == 0 else f"in expectation {number if top else number + 1}"
+        for key in item:
+            if key not in KINDS and key not in _SAID:
+                choices = (*KINDS, *_SAID, *(_TOP if label == "at the top" else ()))
+                raise PassError(f"{where}: unknown key {key!r} {label}. {names.nearest(key, choices)}")
+        for key in ("claim", "note"):
+            if not isinstance(item.get(key, ""), str):
+                raise PassError(f"{where}: {key} {label} is not a text.")
+        if not any(key in KINDS for key in item):
+            raise PassError(f"{where}: nothing is expected {label}{claim_of(item)}. Add a kind such as kernels = 4.")
+        found.append(dict(item))
+    if not found:
+        raise PassError(f"{where}: the file expects nothing. Add kernels = 4, or [[expect]] tables.")
+    return found
+
+
+def claim_of(item: Mapping[str, Any]) -> str:
+    """Return the claim in parentheses, for messages."""
+    return f' ("{item["claim"]}")' if item.get("claim") else ""
+
+
+def check(
+    recordings: Mapping[str, Recording], data: Mapping[str, Any], *, where: str = "the expectations",
+    sweeps: Mapping[str, Sweep] | None = None,
+) -> Report:  # fmt: skip
+    """Hold every expectation against its recordings, in the file's order.
+
+    Raises:
+        PassError: an unknown key, name or value, each with the nearest known one.
+    """
+    outcomes: list[Outcome] = []
+    for number, item in enumerate(entries(data, where), start=1):
+        chosen = chosen_recordings(item, recordings, where)
+        for kind, value in item.items():
+            if kind not in KINDS:
+                continue
+            for name in chosen[:1] if kind in ACROSS else chosen:
+                context = Context(recordings, sweeps or {}, name)
+                try:
+                    verdict = KINDS[kind](context, value)
+                except PassError as error:
+                    raise PassError(f"{where}: expectation {number}{claim_of(item)}, {kind}: {error}") from None
+                subject = name if kind not in ACROSS or "in" in item else "all"
+                outcomes.append(
+                    Outcome(
+                        claim=item.get("claim") or f"{kind} {verdict.expected}", kind=kind, subject=subject,
+                        status=verdict.status, expected=verdict.expected, found=verdict.found,
+                        reason=verdict.reason if verdict.status != "met" else None, note=item.get("note"),
+                    )
+                )  # fmt: skip
+    return Report(title=data.get("title"), outcomes=tuple(outcomes))
+
+
+def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording], where: str) -> list[str]:
+    """Return the recordings that one expectation is about: those it names, else all."""
+    wanted = item.get("in")
+    if wanted is None:
+        return list(recordings) or [""]
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
+        raise PassError(f"{where}: in{claim_of(item)} takes the name of a recording, or a list of names.")
+    for name in wanted:
+        if name not in recordings:
+            raise PassError(
+                f"{where}: there is no recording {name!r}{claim_of(item)}. {names.nearest(name, recordings)}"
+            )
+    return list(wanted)
+
+
+def help_of_kinds() -> str:
+    """Return every kind with its first line of help."""
+    lines = []
+    for name, function in KINDS.items():
+        text = (function.__doc__ or _HELP.get(name) or "").strip().splitlines()
+        lines.append(f"{name:17} {text[0] if text else _HELP[name]}")
+    return "\n".join(lines)
+
+
+_HELP = {
+    "memsets": "Memsets per step.",
+    "copies": "Copies per step.",
+    "graphs": "Graphs that Dynamo compiled.",
+    "graph_breaks": "Graphs that ended in a break.",
+    "recompiles": "Frames compiled again, with the guard that failed.",
+    "shapes": 'Shapes of an op\'s inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`.',
+    "strides": "Strides of an op's inputs, in the same form.",
+    "registers": 'Registers per thread: a number for every kernel, or `{ "nvjet*" = 168 }`.',
+    "spill_bytes": "Bytes spilled per thread.",
+    "shared_bytes": "Bytes of shared memory per block.",
+    "num_warps": "Warps per block.",
+    "num_stages": "Pipeline stages.",
+    "occupancy": "Theoretical occupancy, 0 to 1.",
+}
