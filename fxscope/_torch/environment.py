@@ -18,7 +18,7 @@ def environment() -> Environment:
     device, properties = device_of()
     return Environment(
         fxscope=__version__,
-        torch=torch.__version__,
+        torch=str(torch.__version__),
         triton=triton_version(),
         python=platform.python_version(),
         platform=f"{sys.platform}-{platform.machine()}",

@@ -47,7 +47,7 @@ from fxscope.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from fxscope.model import Direction
+    from fxscope.model import Direction, Evidence
 
 CALL_USER_COMPILER = "torch._dynamo.output_graph:OutputGraph.call_user_compiler"
 COMPILE_SUBGRAPH = "torch._dynamo.output_graph:OutputGraph.compile_subgraph"
@@ -347,16 +347,19 @@ class InductorCapture:
 
         source_id = graph_id.replace(":post_grad", ":output_code")
         self._sources[source_id] = SourceText(id=source_id, kind="output_code", text=text, graph=graph_id)
-        wrapper = output_code.parse(text)
+        parsed = output_code.parse(text)
         order = {name: position for position, name in enumerate(names)}
-        prefix = graph_id.removesuffix(":post_grad")
         calls: list[KernelCall] = []
-        for call in output_code.kernel_calls(wrapper, graph_id=graph_id, prefix=prefix):
-            ran = sorted((name for name in handles.get(call.handle, ()) if name in order), key=order.__getitem__)
-            calls.append(
-                replace(call, nodes=tuple(ran), nodes_evidence="debug_handle") if ran and not call.nodes else call
-            )
+        for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
+            ran: Iterable[str] = handles.get(call.handle, ())
+            evidence: Evidence = "debug_handle"
+            if not ran and call.kernel in parsed.kernels:
+                ran, evidence = parsed.kernels[call.kernel].origins, "origins"
+            known = sorted({name for name in ran if name in order}, key=order.__getitem__)
+            calls.append(replace(call, nodes=tuple(known), nodes_evidence=evidence if known else None))
         self._calls[graph_id] = tuple(calls)
+        if direction != "backward":
+            self._compile(compile_id, assertions=parsed.assertions)
 
     # ------------------------------------------------------------------ pieces
 

@@ -94,14 +94,17 @@ def _version(name: str) -> str | None:
 
 
 def _dump_gpu(arguments: argparse.Namespace) -> int:
+    import json
+
     from fxscope._torch import gpu_dump
 
-    if not gpu_dump.available():
-        raise CaptureError("there is no CUDA device here to describe. Run this on the machine that has the GPU.")
-    text = gpu_dump.dump_json()
+    try:
+        text = json.dumps(gpu_dump.dump(), indent=2) + "\n"
+    except RuntimeError as error:
+        raise CaptureError(str(error)) from None
     if arguments.dump_gpu == "-":
-        print(text)
+        print(text, end="")
         return 0
-    path = store.write(Path(arguments.dump_gpu), text if text.endswith("\n") else text + "\n", force=arguments.force)
+    path = store.write(Path(arguments.dump_gpu), text, force=arguments.force)
     print(f"wrote {path}", file=sys.stderr)
     return 0

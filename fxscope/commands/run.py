@@ -88,10 +88,17 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _run_factory(arguments: argparse.Namespace, module_name: str, name: str) -> int:
-    factory = _load(module_name, name)
-    with _stdout_for_the_result(arguments):
-        model, inputs, kwargs = _call(factory, f"{module_name}:{name}")
-        with _progress() as say:
+    with _stdout_for_the_result(arguments), _progress() as say:
+        if arguments.target:
+            # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
+            from fxscope._torch import child
+
+            recording = child.record_for_target(
+                arguments.target, factory=f"{module_name}:{name}", compile=_compile_options(arguments) or {},
+                backward=arguments.backward, title=arguments.title or name, progress=say,
+            )  # fmt: skip
+        else:
+            model, inputs, kwargs = _call(_load(module_name, name), f"{module_name}:{name}")
             recording = _record(arguments, model, inputs, kwargs, say, title=arguments.title or name)
     emit(recording, arguments)
     return 0
@@ -104,20 +111,11 @@ def _record(
     from fxscope.capture import record
     from fxscope.errors import FxscopeError
 
-    compile_options: dict[str, Any] | bool = False
-    if arguments.compile or arguments.mode or arguments.dynamic or arguments.set or arguments.target:
-        compile_options = {}
-        if arguments.mode:
-            compile_options["mode"] = arguments.mode
-        if arguments.dynamic:
-            compile_options["dynamic"] = True
-        if arguments.set:
-            compile_options["options"] = dict(parse_setting(text) for text in arguments.set)
+    options = _compile_options(arguments)
     try:
         return record(
-            model, *inputs, kwargs=kwargs, compile=compile_options, backward=arguments.backward,
-            target=arguments.target, steps=arguments.steps, title=title, bypass_caches=not arguments.keep_caches,
-            progress=say,
+            model, *inputs, kwargs=kwargs, compile=False if options is None else options, backward=arguments.backward,
+            steps=arguments.steps, title=title, bypass_caches=not arguments.keep_caches, progress=say,
         )  # fmt: skip
     except FxscopeError:
         raise
@@ -125,6 +123,20 @@ def _record(
         raise CaptureError(
             f"{title} raised {_described(error)}. Run it without fxscope to see the whole traceback."
         ) from None
+
+
+def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the keyword arguments of `torch.compile` that the options ask for; None where they ask for none."""
+    if not (arguments.compile or arguments.mode or arguments.dynamic or arguments.set):
+        return None
+    options: dict[str, Any] = {}
+    if arguments.mode:
+        options["mode"] = arguments.mode
+    if arguments.dynamic:
+        options["dynamic"] = True
+    if arguments.set:
+        options["options"] = dict(parse_setting(text) for text in arguments.set)
+    return options
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

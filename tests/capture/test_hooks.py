@@ -1,0 +1,97 @@
+"""Hooks come off whatever happens, and never let fxscope's own mistakes out."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from fxscope._torch import hooks
+from fxscope._torch.hooks import Hooks
+
+
+@pytest.fixture
+def owner(monkeypatch):
+    import sys
+
+    module = types.ModuleType("fxscope_test_owner")
+
+    class Thing:
+        def method(self, x: int) -> int:
+            return x + 1
+
+    class Child(Thing):
+        pass
+
+    module.Thing, module.Child = Thing, Child
+    monkeypatch.setitem(sys.modules, "fxscope_test_owner", module)
+    return module
+
+
+def test_before_and_after_see_the_call_and_the_result_is_the_same(owner) -> None:
+    seen = []
+    with Hooks() as installed:
+        installed.wrap(
+            "fxscope_test_owner:Thing.method",
+            before=lambda self, x: seen.append(("before", x)),
+            after=lambda result, self, x: seen.append(("after", result)),
+        )
+        assert owner.Thing().method(1) == 2
+        assert hooks.active() == ("fxscope_test_owner:Thing.method",)
+    assert seen == [("before", 1), ("after", 2)]
+    assert owner.Thing().method(1) == 2 and len(seen) == 2
+    assert hooks.active() == ()
+
+
+def test_an_inherited_method_is_restored_by_inheriting_it_again(owner) -> None:
+    with Hooks() as installed:
+        installed.wrap("fxscope_test_owner:Child.method", before=lambda *_: None)
+        assert "method" in vars(owner.Child)
+    assert "method" not in vars(owner.Child)
+
+
+def test_a_mistake_in_a_hook_is_one_problem(owner) -> None:
+    def broken(*_):
+        raise ValueError("ours\nmore")
+
+    with Hooks() as installed:
+        installed.wrap("fxscope_test_owner:Thing.method", before=broken)
+        assert [owner.Thing().method(x) for x in (1, 2)] == [2, 3]
+    assert [(problem.where, problem.message) for problem in installed.problems] == [
+        ("hook fxscope_test_owner:Thing.method", "ValueError: ours")
+    ]
+
+
+def test_the_programs_own_error_passes_through(owner) -> None:
+    def fails(self, x):
+        raise KeyError("theirs")
+
+    owner.Thing.method = fails
+    with pytest.raises(KeyError, match="theirs"), Hooks() as installed:
+        installed.wrap("fxscope_test_owner:Thing.method", before=lambda *_: None)
+        owner.Thing().method(1)
+    assert owner.Thing.method is fails
+
+
+def test_a_name_that_is_not_there_is_a_problem(owner) -> None:
+    with Hooks() as installed:
+        assert not installed.wrap("fxscope_test_owner:Thing.nothing", before=lambda *_: None)
+        assert not installed.wrap("no_such_module_at_all:x", before=lambda *_: None)
+    assert len(installed.problems) == 2
+
+
+def test_one_that_fails_to_come_off_does_not_keep_the_others(owner) -> None:
+    class Bad:
+        def __enter__(self):
+            return None
+
+        def __exit__(self, *_):
+            raise RuntimeError("stuck")
+
+    installed = Hooks()
+    installed.wrap("fxscope_test_owner:Thing.method", before=lambda *_: None)
+    installed.enter("bad", Bad())
+    installed.close()
+    assert hooks.active() == ()
+    assert owner.Thing().method(1) == 2
+    assert [problem.where for problem in installed.problems] == ["restoring bad"]
