@@ -240,6 +240,8 @@ class KernelCall(Item, frozen=True, kw_only=True):
     folded: tuple[str, ...] = ()  # became an argument (strides) of this call
     named_only: tuple[str, ...] = ()  # in the kernel's name or origins, but run elsewhere
     nodes_evidence: Evidence | None = None
+    original_aten: tuple[str, ...] = ()  # the ATen ops that torch's comment above the call names
+    source_names: tuple[str, ...] = ()  # the pre-grad nodes that it names
     scheduler_nodes: tuple[str, ...] = ()
     reads: tuple[BufferAccess, ...] | None = None
     writes: tuple[BufferAccess, ...] | None = None

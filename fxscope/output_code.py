@@ -105,7 +105,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
         found.append(
             KernelCall(
                 id=f"{prefix}:{number}", graph=graph_id, handle=call.handle or f"{call.kernel}:{number}", kernel=call.kernel,
-                type=call.type, reads=call.reads, writes=call.writes, device=call.device,
+                original_aten=call.original_aten, source_names=call.source_nodes, type=call.type, reads=call.reads, writes=call.writes, device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
             )
         )  # fmt: skip

@@ -205,7 +205,7 @@ def _launch(trace: Trace, row: int, step: int, runtime_of: dict[int, list[int]])
         id=row, name=trace.name_of(row), category=_DEVICE_CATEGORY[int(trace.category[row])], step=step,
         start_ns=int(trace.start_ns[row]), duration_ns=int(trace.duration_ns[row]), stream=whole(stream), device=whole(device),
         correlation=positive(int(trace.correlation[row])), external_id=positive(int(trace.external_id[row])),
-        op=trace.name_of(op) if op >= 0 else None, op_id=op if op >= 0 else None, chain=_chain(trace, op if op >= 0 else launcher),
+        op=trace.name_of(op) if op >= 0 else None, op_id=op if op >= 0 else None, chain=_chain(trace, launcher if launcher >= 0 else op),
         runtime=runtime, launched_ns=int(trace.start_ns[launcher]) if launcher >= 0 else None,
         grid=_ints(args and args.grid), block=_ints(args and args.block), registers=whole(args and args.registers),
         shared_bytes=whole(args and args.shared_bytes), bytes=whole(args and args.bytes),

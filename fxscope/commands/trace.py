@@ -1,0 +1,87 @@
+"""`fxscope trace TRACE`: read a profiler trace that was recorded elsewhere, with or without the compile's files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fxscope.commands import output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `trace`."""
+    parser.add_argument("trace", help="a Kineto trace, .json or .json.gz, as profiler.export_chrome_trace writes it")
+    parser.add_argument("--debug-dir", metavar="FOLDER", help="the compile's folder, from TORCH_COMPILE_DEBUG=1")
+    parser.add_argument(
+        "--compile-log", metavar="LOG", help="the compile's log or folder of logs, from TORCH_TRACE=FOLDER"
+    )
+    steps = parser.add_mutually_exclusive_group()
+    steps.add_argument("--step", type=step_number, metavar="N", help="keep active step N, counted from 0")
+    steps.add_argument("--steps", type=step_range, metavar="A:B", help="keep active steps A up to, not including, B")
+    steps.add_argument("--all-steps", action="store_true", help="keep every active step (the default)")
+    parser.add_argument("--strict", action="store_true", help="a damaged trace is an error, not a problem to report")
+    parser.add_argument("--max-size", type=size, default=16 << 30, metavar="SIZE", help="largest size unpacked (16G)")
+    output.add_output_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, join, and show."""
+    from fxscope.reading import read_trace
+
+    output.check_outputs(arguments)
+    recording = read_trace(
+        arguments.trace, debug_dir=arguments.debug_dir, compile_log=arguments.compile_log, steps=wanted_steps(arguments),
+        strict=arguments.strict, max_bytes=arguments.max_size, progress=progress(arguments.trace),
+    )  # fmt: skip
+    output.emit(recording, arguments)
+    return 0
+
+
+def wanted_steps(arguments: argparse.Namespace) -> list[int] | None:
+    """Return the chosen step indices, `None` for all."""
+    if arguments.step is not None:
+        return [arguments.step]
+    return arguments.steps
+
+
+def step_number(text: str) -> int:
+    """Parse N ≥ 0."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no step: steps count from 0")
+    return int(text)
+
+
+def step_range(text: str) -> list[int]:
+    """Parse "2:5" as steps 2, 3 and 4."""
+    first, colon, last = text.partition(":")
+    if not colon or not first.isdigit() or not last.isdigit() or int(first) >= int(last):
+        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write A:B with A < B, such as 2:5")
+    return list(range(int(first), int(last)))
+
+
+def size(text: str) -> int:
+    """Parse "16G", "500M" or a number of bytes."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    number, unit = (text[:-1], units[text[-1].upper()]) if text[-1:].upper() in units else (text, 1)
+    try:
+        value = int(float(number) * unit)
+    except (ValueError, OverflowError):
+        value = 0
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write a number, or one with K, M, G or T")
+    return value
+
+
+def progress(name: str) -> Callable[[int], None] | None:
+    """Return a function that shows how much was read, on stderr where that is a terminal."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(num_bytes: int) -> None:
+        print(f"\rreading {name}: {num_bytes / 1e6:,.0f} MB", end="", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,254 @@
+"""Decides what became of every node, by what ran and by storage identity; the op's name is only the expectation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.aten_ops import base_name, expected_nature
+from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPAQUE = frozenset({"extern", "fallback"})
+# Values known when code is generated: they become constants of the kernels that use them.
+_CONSTANTS = frozenset(
+    "full scalar_tensor iota arange ones zeros empty full_like lift_fresh_copy _tensor_constant".split()
+)
+
+
+def classify(recording: Recording) -> Recording:
+    """Recording → Recording whose nodes all have expected, nature, kind and reason; disagreements are problems."""
+    problems: list[Problem] = []
+    done: dict[str, Graph] = {}
+    for graph in recording.graphs:
+        if graph.stage == "eager":
+            done[graph.id] = eager(graph, recording, problems)
+        elif graph.stage in ("post_grad", "scheduler", "kernel_calls"):
+            done[graph.id] = compiled(graph, [call for call in recording.calls if call.graph == graph.id])
+    for graph in recording.graphs:
+        if graph.id not in done:
+            done[graph.id] = earlier(graph, recording, done)
+    known = set(recording.problems)
+    fresh = tuple(problem for problem in problems if problem not in known)
+    return replace(
+        recording, graphs=tuple(done[graph.id] for graph in recording.graphs), problems=(*recording.problems, *fresh)
+    )
+
+
+# ---------------------------------------------------------------------- compiled graphs
+
+
+def compiled(graph: Graph, calls: list[KernelCall]) -> Graph:
+    """Classify the nodes of a graph that Inductor generated code for."""
+    homes: dict[str, list[KernelCall]] = {}
+    folded: dict[str, list[KernelCall]] = {}
+    for call in calls:
+        for name in call.nodes:
+            homes.setdefault(name, []).append(call)
+        for name in call.folded:
+            folded.setdefault(name, []).append(call)
+    used: set[str] = set(graph.outputs)
+    for node in graph.nodes:
+        used.update(node.inputs)
+    by_name = {node.name: node for node in graph.nodes}
+    nodes = tuple(_compiled_node(node, homes, folded, used, by_name, bool(homes)) for node in graph.nodes)
+    return replace(graph, nodes=nodes)
+
+
+def _compiled_node(
+    node: Node, homes: Mapping[str, list[KernelCall]], folded: Mapping[str, list[KernelCall]], used: set[str],
+    by_name: Mapping[str, Node], known: bool,
+) -> Node:  # fmt: skip
+    expected = node.expected or expected_nature(node.target)
+    if node.op in ("placeholder", "get_attr"):
+        what = "graph input" if node.op == "placeholder" else "attribute of the module"
+        return replace(node, kind="input", nature=None, expected=None, reason=what)
+    nature = nature_of(node, by_name, expected)
+    calls = homes.get(node.name, [])
+    if calls:
+        kind, reason = _in_calls(node, calls, nature, by_name)
+    elif node.name in folded:
+        call = folded[node.name][0]
+        kind, reason = "folded", f"became {_strides(node)} of {call.handle}"
+    elif nature == "view":
+        kind, reason = "view", "new metadata over the same storage: no call ran it"
+    elif nature == "host":
+        kind, reason = "host", "computed on the CPU when the wrapper runs"
+    elif node.name not in used:
+        kind, reason = "eliminated", "nothing uses its result, and no call ran it"
+    elif base_name(node.target) in _CONSTANTS:
+        kind, reason = "folded", "its value is known at compile time: a constant in the kernels that use it"
+    elif known and expected != "kernel" and node.aliases is None:
+        kind, reason = "view", "no call ran it, so it launched nothing"
+    else:
+        kind, reason = "unknown", "no call names it" if known else "the files do not say which node ran in which call"
+    return replace(node, kind=kind, reason=reason, nature=nature, expected=expected)
+
+
+def _in_calls(
+    node: Node, calls: list[KernelCall], nature: Nature, by_name: Mapping[str, Node]
+) -> tuple[Kind, str]:  # fmt: skip
+    first = calls[0]
+    again = f"; recomputed in {', '.join(call.handle for call in calls[1:])}" if len(calls) > 1 else ""
+    if first.type in _OPAQUE or first.type == "user_triton":
+        if nature == "view":
+            return "view", f"an argument of {first.handle}{again}"
+        return "kernel", f"is {first.handle}{again}"
+    company = [name for name in first.nodes if name != node.name and name in by_name]
+    if not company:
+        return "kernel", f"runs alone in {first.handle}{again}"
+    return "fused", f"runs inside {first.handle}{again}"
+
+
+def _strides(node: Node) -> str:
+    stride = node.outputs[0].stride if node.outputs else None
+    return f"strides ({', '.join(map(str, stride))})" if stride is not None else "an argument"
+
+
+def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Nature:
+    """Return what an op is: storage identity where it was recorded, else layout, else what the name lets one expect."""
+    if node.aliases is not None and expected in ("view", "unknown"):
+        # Storage identity was compared: an output that shares its input's storage moved nothing.
+        return "view" if node.aliases else "kernel"
+    if expected != "unknown":
+        return expected
+    if base_name(node.target) == "getitem":
+        return "view"
+    return "view" if _same_memory(node, by_name) else expected
+
+
+def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:
+    """Return whether a may-copy op need not copy: same number of elements and dtype, and dense in the same order."""
+    if not node.inputs or not node.outputs or node.inputs[0] not in by_name:
+        return False
+    source = by_name[node.inputs[0]]
+    if not source.outputs or source.outputs[0].dtype != node.outputs[0].dtype:
+        return False
+    before, after = source.outputs[0], node.outputs[0]
+    if before.device != after.device:
+        return False
+    if before.stride is None or after.stride is None:
+        # Printed graphs may leave strides out; Inductor only keeps `reshape` where a view is possible or copies by a call.
+        return base_name(node.target) in ("reshape", "flatten", "ravel", "reshape_as")
+    return _dense(before.shape, before.stride) and _dense(after.shape, after.stride) and len(node.inputs) == 1
+
+
+def _dense(shape: tuple[int | str, ...], stride: tuple[int | str, ...]) -> bool:
+    """Return whether a tensor is contiguous; symbolic sizes are taken as consistent with their strides' order."""
+    expected: int | None = 1
+    for size, step in zip(reversed(shape), reversed(stride), strict=False):
+        if size == 1:
+            continue
+        if isinstance(step, int) and expected is not None and step != expected:
+            return False
+        expected = expected * size if isinstance(size, int) and expected is not None else None
+    return True
+
+
+# ---------------------------------------------------------------------- the graphs before
+
+
+def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Graph:
+    """Classify a pre-grad, joint, forward or backward graph by what its nodes were lowered to."""
+    later = {(graph_id, node.name): node for graph_id, item in done.items() for node in item.nodes}
+    targets: dict[str, list[Node]] = {}
+    for link in recording.links:
+        if link.relation == "lowered_to" and link.from_[0] == graph.id and link.to in later:
+            targets.setdefault(link.from_[1], []).append(later[link.to])
+    used: set[str] = set(graph.outputs)
+    for node in graph.nodes:
+        used.update(node.inputs)
+    nodes = tuple(_earlier_node(node, targets.get(node.name, []), used, bool(targets)) for node in graph.nodes)
+    return replace(graph, nodes=nodes)
+
+
+_STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "unknown", "eliminated", "input")
+
+
+def _earlier_node(node: Node, targets: list[Node], used: set[str], linked: bool) -> Node:
+    expected = node.expected or expected_nature(node.target)
+    if node.op in ("placeholder", "get_attr"):
+        return replace(node, kind="input", nature=None, expected=None, reason="graph input")
+    working = [target for target in targets if target.kind != "input"]
+    if working:
+        kind = min((target.kind for target in working), key=_STRONGEST.index)
+        names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
+        homes = list(dict.fromkeys(call for target in working for call in target.calls))
+        natures = {target.nature for target in working}
+        nature: Nature = "view" if natures == {"view"} else expected if len(working) == 1 else "composite"
+        return replace(node, kind=kind, nature=nature, expected=expected, reason=f"became {names}", calls=tuple(homes))
+    if not linked:
+        return replace(
+            node, kind="unknown", nature=expected, expected=expected, reason="nothing ties it to later graphs"
+        )
+    if node.name not in used:
+        return replace(node, kind="eliminated", nature=expected, expected=expected, reason="nothing uses its result")
+    if expected in ("view", "host"):
+        kind = "view" if expected == "view" else "host"
+        return replace(node, kind=kind, nature=expected, expected=expected, reason="no later node came from it")
+    return replace(node, kind="eliminated", nature=expected, expected=expected, reason="no later node came from it")
+
+
+# ---------------------------------------------------------------------- eager chains
+
+
+def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
+    """Classify an eager chain: what launched work is a kernel; storage identity tells a view from a host op."""
+    launched: dict[str, list[str]] = {}
+    for launch in recording.launches:
+        if launch.graph == graph.id:
+            for name in launch.nodes:
+                names = launched.setdefault(name, [])
+                if launch.name not in names:
+                    names.append(launch.name)
+    children: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        if node.parent is not None:
+            children.setdefault(node.parent, []).append(node)
+    below: dict[str, bool] = {}
+    for node in reversed(graph.nodes):
+        # children come after their parent in the order of execution
+        below[node.name] = any(
+            child.name in launched or below.get(child.name, False) for child in children.get(node.name, ())
+        )
+    ran = bool(recording.launches)
+    nodes = tuple(
+        _eager_node(node, launched.get(node.name, []), below[node.name], bool(children.get(node.name)), ran, problems)
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
+
+
+def _eager_node(
+    node: Node, launched: list[str], below: bool, has_children: bool, ran: bool, problems: list[Problem]
+) -> Node:  # fmt: skip
+    expected = node.expected or expected_nature(node.target)
+    if node.op != "dispatch":
+        return replace(node, kind="input", nature=None, expected=None, reason="a tensor from outside")
+    if launched:
+        nature: Nature = "kernel"
+        kind: Kind = "kernel"
+        reason = f"launched {', '.join(launched[:3])}{' …' if len(launched) > 3 else ''}"
+        if expected == "view" or node.aliases:
+            problems.append(
+                Problem(where=node.name, message=f"{node.target} should only be a view, but the trace shows that it launched "
+                        f"{launched[0]}", remedy="The recording keeps both: `expected` and `nature`.")
+            )  # fmt: skip
+    elif below:
+        kind, nature, reason = "kernel", "composite", "the ops it calls launch work"
+    elif node.aliases:
+        kind, nature, reason = "view", "view", f"its result shares the storage of {', '.join(node.aliases)}"
+    elif expected == "view" or (expected == "unknown" and node.aliases is None):
+        kind, nature, reason = "view", "view", "launched nothing" if ran else "expected to be a view"
+    elif expected == "host":
+        kind, nature, reason = "host", "host", "allocates or asks; launches nothing"
+    elif has_children:
+        kind, nature, reason = "host", "composite", "neither it nor what it calls launched anything"
+    elif not ran:
+        kind, nature, reason = "unknown", expected, "nothing was profiled"
+    elif expected == "unknown":
+        kind, nature, reason = "view" if node.aliases == () else "unknown", "unknown", "launched nothing"
+    else:
+        kind, nature, reason = "host", expected, "launched nothing in this run"
+    return replace(node, kind=kind, nature=nature, expected=expected, reason=reason)

@@ -1,0 +1,186 @@
+"""Ties the levels of the program together: source lines down to calls, folded arguments, names that did not run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.aten_ops import base_name, expected_nature
+from fxscope.model import Link, Recording, replace
+from fxscope.passes import schedules
+
+if TYPE_CHECKING:
+    from fxscope.model import Graph, KernelCall, Node, Source
+
+# Views that only rename sizes: they stay views where a transposed operand is folded into the strides of a GEMM.
+_RESIZES = frozenset("view reshape _unsafe_view alias detach squeeze unsqueeze getitem flatten unflatten".split())
+_OPAQUE = frozenset({"extern", "fallback"})
+_MAX_HOPS = 8  # views between an operand and the extern call that reads it
+
+
+def provenance(recording: Recording) -> Recording:
+    """Recording → Recording whose calls know their nodes, folded and only named ones; nodes their calls and sources."""
+    recording = schedules.attach(recording)
+    calls = {call.id: call for call in recording.calls}
+    graphs: list[Graph] = []
+    for graph in recording.graphs:
+        mine = [calls[call.id] for call in recording.calls if call.graph == graph.id]
+        if mine:
+            mine = with_named_only(with_folded(mine, graph), graph)
+            calls |= {call.id: call for call in mine}
+        graphs.append(graph)
+    recording = replace(recording, graphs=tuple(graphs), calls=tuple(calls[call.id] for call in recording.calls))
+    recording = with_sources(recording)
+    return with_calls(recording)
+
+
+def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
+    """Return the calls with the views that became strides of their arguments (a permute in front of an extern mm)."""
+    by_name = {node.name: node for node in graph.nodes}
+    ran = {name for call in calls for name in call.nodes}
+    result: list[KernelCall] = []
+    for call in calls:
+        folded: list[str] = list(call.folded)
+        if call.type in _OPAQUE:
+            stack = [(name, 0) for node in call.nodes if node in by_name for name in by_name[node].inputs]
+            while stack:
+                name, hops = stack.pop()
+                node = by_name.get(name)
+                if node is None or name in ran or name in folded or node.op in ("placeholder", "get_attr"):
+                    continue
+                if expected_nature(node.target) not in ("view", "unknown") or hops > _MAX_HOPS:
+                    continue
+                if base_name(node.target) not in _RESIZES:
+                    folded.append(name)
+                stack += [(source, hops + 1) for source in node.inputs]
+        order = {node.name: position for position, node in enumerate(graph.nodes)}
+        result.append(replace(call, folded=tuple(sorted(folded, key=order.__getitem__))))
+    return result
+
+
+def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
+    """Return the calls with the nodes whose op is in the kernel's name although none of that op ran in it.
+
+    Inductor names a kernel after the origins of its scheduler nodes; an origin may have run elsewhere.
+    """
+    home: dict[str, list[KernelCall]] = {}
+    for call in calls:
+        for name in call.nodes:
+            home.setdefault(name, []).append(call)
+    by_name = {node.name: node for node in graph.nodes}
+    result: list[KernelCall] = []
+    for call in calls:
+        if not call.kernel.startswith("triton_") or not call.nodes:
+            result.append(call)
+            continue
+        words = set(call.kernel.split("_fused_", 1)[-1].rsplit("_", 1)[0].split("_"))
+        inside = {
+            base_name(by_name[name].original_aten or by_name[name].target) for name in call.nodes if name in by_name
+        }
+        around = {source for name in call.nodes if name in by_name for source in by_name[name].inputs}
+        named = [
+            name
+            for name in around
+            if name in home and call not in home[name] and name not in call.nodes
+            and (op := base_name(by_name[name].target)) in words and op not in inside
+        ]  # fmt: skip
+        order = {node.name: position for position, node in enumerate(graph.nodes)}
+        result.append(replace(call, named_only=tuple(sorted({*call.named_only, *named}, key=order.__getitem__))))
+    return result
+
+
+def with_sources(recording: Recording) -> Recording:
+    """Give nodes without a source line that of the node they were lowered from; and calls those of their nodes."""
+    nodes = {(graph.id, node.name): node for graph in recording.graphs for node in graph.nodes}
+    earlier: dict[tuple[str, str], list[Link]] = {}
+    for link in recording.links:
+        if link.relation == "lowered_to":
+            earlier.setdefault(link.to, []).append(link)
+
+    def source_of(key: tuple[str, str], depth: int = 0) -> Source | None:
+        node = nodes.get(key)
+        if node is not None and node.source is not None and node.source.file:
+            return node.source
+        if depth < 4:
+            for link in earlier.get(key, ()):
+                found = source_of(link.from_, depth + 1)
+                if found is not None:
+                    return found
+        return node.source if node is not None else None
+
+    def filled(graph: Graph, node: Node) -> Node:
+        key = (graph.id, node.name)
+        found = node.source if node.source is not None and node.source.file else source_of(key)
+        before = [
+            nodes[link.from_] for link in earlier.get(key, ()) if link.from_ in nodes and ":pre_grad" in link.from_[0]
+        ]
+        if found is not None and found.module is None:
+            module = next((item.source for item in before if item.source and item.source.module), None)
+            if module is not None:
+                found = replace(found, module=module.module, module_type=module.module_type)
+        names = tuple(dict.fromkeys(item.name for item in before)) or node.from_node
+        return replace(node, source=found, from_node=names)
+
+    graphs = tuple(
+        replace(graph, nodes=tuple(filled(graph, node) for node in graph.nodes)) for graph in recording.graphs
+    )
+    by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in graphs}
+    calls: list[KernelCall] = []
+    for call in recording.calls:
+        members = by_graph.get(call.graph, {})
+        found = dict.fromkeys(members[name].source for name in call.nodes if name in members)
+        calls.append(replace(call, sources=tuple(item for item in found if item is not None)))
+    return replace(recording, graphs=graphs, calls=tuple(calls))
+
+
+def with_calls(recording: Recording) -> Recording:
+    """Write into each node the calls it ran in, and the links that say how that is known."""
+    homes: dict[tuple[str, str], list[KernelCall]] = {}
+    for call in recording.calls:
+        for name in call.nodes:
+            homes.setdefault((call.graph, name), []).append(call)
+    originals = _originals(recording)
+    graphs = tuple(
+        replace(graph, nodes=tuple(
+            replace(node, calls=tuple(call.id for call in homes.get((graph.id, node.name), ())),
+                    original_aten=node.original_aten or originals.get((graph.id, node.name)))
+            for node in graph.nodes
+        ))
+        for graph in recording.graphs
+    )  # fmt: skip
+    known = {(link.from_, link.to) for link in recording.links}
+    links = [
+        Link(from_=key, to=("calls", call.id), relation="ran_in", evidence=call.nodes_evidence or "origins")
+        for key, calls in homes.items()
+        for call in calls
+        if (key, ("calls", call.id)) not in known
+    ]
+    return replace(recording, graphs=graphs, links=(*recording.links, *links))
+
+
+def _originals(recording: Recording) -> dict[tuple[str, str], str]:
+    """Return the ATen op that a decomposed node came from, as far as torch's comments above the calls decide it.
+
+    A pre-grad node `h = gelu(g)` becomes eleven post-grad nodes; the comment above their call names `aten.gelu`. The op
+    that both the pre-grad node and the comment name is the one; where they do not agree, nothing is said.
+    """
+    nodes = {(graph.id, node.name): node for graph in recording.graphs for node in graph.nodes}
+    sources: dict[tuple[str, str], list[Node]] = {}
+    for link in recording.links:
+        if link.relation == "lowered_to" and link.from_ in nodes and link.from_[0].endswith(":pre_grad"):
+            sources.setdefault(link.to, []).append(nodes[link.from_])
+    found: dict[tuple[str, str], str] = {}
+    for call in recording.calls:
+        named = {base_name(op): op for op in call.original_aten}
+        for name in call.nodes:
+            key = (call.graph, name)
+            node = nodes.get(key)
+            if node is None:
+                continue
+            own = base_name(node.target)
+            for source in sources.get(key, ()):
+                op = base_name(source.target.split("(")[0])
+                if op in named and own != op:
+                    found[key] = named[op]
+            if key not in found and own in named:
+                found[key] = named[own]
+    return found

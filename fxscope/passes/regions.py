@@ -1,0 +1,227 @@
+"""Regions of a trace in which one compiled graph ran, and the alignment of what they launched with the wrapper's calls."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fxscope.aten_ops import base_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.model import Graph, KernelCall, Launch, Op, Recording
+
+_REGION = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
+_COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
+# An extern's name in the wrapper → the ops under which it shows in a trace, where they differ.
+_SHOWN_AS = {
+    "bias_addmm": ("addmm",), "_mm_plus_mm": ("mm", "addmm"), "convolution": ("convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution"),
+    "_linear_pointwise": ("_linear_pointwise",), "copy_": ("copy_",), "randint": ("randint", "random_", "low_out"),
+    "sort": ("sort",), "_int_mm": ("_int_mm",), "_scaled_mm": ("_scaled_mm",),
+}  # fmt: skip
+
+
+@dataclass(kw_only=True)
+class Group:
+    """What one op directly inside a region launched."""
+
+    name: str
+    start_ns: int
+    launches: list[Launch] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Region:
+    """One run of one compiled graph."""
+
+    op: Op
+    key: str | None
+    compile_id: str | None
+    backward: bool
+    step: int
+    groups: list[Group] = field(default_factory=list)
+    replayed: list[Launch] = field(default_factory=list)  # kernels of a CUDA graph's replay, in order of start
+
+
+def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
+    """Return the regions in order of time, with what they launched."""
+    ops = {op.id: op for op in recording.ops}
+    regions: dict[int, Region] = {}
+    for op in recording.ops:
+        found = _REGION.match(op.name)
+        if found and op.category in ("user_annotation", "cpu_op"):
+            regions[op.id] = _region(op, found["key"], ops)
+    if not regions:
+        return []
+    runtime = {op.correlation: op for op in recording.ops if op.category == "runtime" and op.correlation is not None}
+    groups: dict[tuple[int, int], Group] = {}
+    for launch in launches.values():
+        issuer = ops.get(launch.op_id) if launch.op_id is not None else None
+        call = runtime.get(launch.correlation) if launch.correlation is not None else None
+        region_id, child = _region_around(call or issuer, regions, ops)
+        if region_id is None:
+            continue
+        region = regions[region_id]
+        if child is None or child.category == "runtime":
+            # Launched by the region itself, under no op: a CUDA graph's replay
+            region.replayed.append(launch)
+            continue
+        group = groups.get((region_id, child.id))
+        if group is None:
+            group = groups[region_id, child.id] = Group(name=child.name, start_ns=child.start_ns)
+            region.groups.append(group)
+        group.launches.append(launch)
+    for region in regions.values():
+        region.groups.sort(key=lambda group: group.start_ns)
+        region.replayed.sort(key=lambda launch: launch.start_ns)
+    return sorted(regions.values(), key=lambda region: region.op.start_ns)
+
+
+def _region(op: Op, key: str, ops: dict[int, Op]) -> Region:
+    compile_id, backward = None, False
+    around = ops.get(op.parent) if op.parent is not None else None
+    while around is not None:
+        found = _COMPILED.match(around.name)
+        if found and compile_id is None:
+            compile_id = found["id"]
+        backward = backward or "CompiledFunctionBackward" in around.name
+        around = ops.get(around.parent) if around.parent is not None else None
+    return Region(
+        op=op, key=None if key in ("None", "") else key, compile_id=compile_id, backward=backward, step=op.step
+    )
+
+
+def _region_around(op: Op | None, regions: dict[int, Region], ops: dict[int, Op]) -> tuple[int | None, Op | None]:
+    """Return (innermost region, its direct child on the way to the op); annotations below a region are looked through."""
+    child: Op | None = None
+    while op is not None:
+        if op.id in regions:
+            return op.id, child
+        if op.category != "user_annotation":
+            child = op
+        op = ops.get(op.parent) if op.parent is not None else None
+    return None, None
+
+
+def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[str, Graph]) -> str | None:
+    """Return the post-grad graph that ran in a region: by its key, else by compile id, direction and what it launched."""
+    if region.key is not None:
+        for graph_id, graph in graphs.items():
+            if graph.cache_key is not None and graph.cache_key == region.key and graph_id in calls:
+                return graph_id
+    scored: list[tuple[float, int, str]] = []
+    for position, graph_id in enumerate(calls):
+        graph = graphs.get(graph_id)
+        backward = graph is not None and graph.direction == "backward"
+        share = agreement(region, calls[graph_id])
+        if share <= 0:
+            continue
+        same_id = graph is not None and graph.compile_id == region.compile_id
+        scored.append(
+            (share + (0.25 if same_id else 0) + (0.25 if backward == region.backward else 0), -position, graph_id)
+        )
+    return max(scored)[2] if scored else None
+
+
+def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
+    """Return which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
+    if region.replayed and not region.groups:
+        fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
+    elif region.replayed:
+        fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
+    else:
+        fitting, num = len(match_sequence([g.name for g in region.groups], calls)), max(len(region.groups), len(calls))
+    if num == 0:
+        return 0.0
+    share = fitting / num
+    return share if share >= 0.5 else 0.0
+
+
+def fits(op: str, call: KernelCall) -> bool:
+    """Return whether an op of a trace can be this call."""
+    if call.type in ("extern", "fallback"):
+        wanted = base_name(call.kernel.removeprefix("extern_kernels."))
+        shown = base_name(op)
+        return shown == wanted or shown in _SHOWN_AS.get(wanted, ()) or shown.lstrip("_") == wanted.lstrip("_")
+    return (
+        op == call.kernel
+        or op.removesuffix("_kernel") == call.kernel
+        or _without_number(op) == _without_number(call.kernel) == op
+    )
+
+
+def _without_number(name: str) -> str:
+    return re.sub(r"_\d+$", "", name)
+
+
+def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tuple[int, KernelCall]]:
+    """Align the ops that launched something, in order, with the wrapper's calls: the longest common subsequence.
+
+    Calls that launched nothing and ops that are no call (a copy into a graph's inputs) are left out.
+    """
+    if len(names) == len(calls) and all(fits(name, call) for name, call in zip(names, calls, strict=True)):
+        return list(enumerate(calls))
+    rows, columns = len(names), len(calls)
+    best = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            best[i][j] = best[i + 1][j + 1] + 1 if fits(names[i], calls[j]) else max(best[i + 1][j], best[i][j + 1])
+    pairs: list[tuple[int, KernelCall]] = []
+    i = j = 0
+    while i < rows and j < columns:
+        if fits(names[i], calls[j]):
+            pairs.append((i, calls[j]))
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tuple[Launch, KernelCall]]:
+    """Align a replay's device events with the calls: generated kernels by name, what lies between them by order.
+
+    Between two generated kernels the extern calls share the events there: a memset belongs to the kernel after it, a
+    split-K reduction to the one before it. Where their number still differs, those events have no call.
+    """
+    pairs: list[tuple[Launch, KernelCall]] = []
+    position = 0
+    pending: list[KernelCall] = []
+
+    def take(until: int) -> None:
+        pairs.extend(_share(launches[position:until], pending))
+
+    for call in calls:
+        if call.type in ("extern", "fallback"):
+            pending.append(call)
+            continue
+        found = next((i for i in range(position, len(launches)) if launches[i].name == call.kernel), None)
+        if found is None:
+            continue
+        take(found)
+        pairs.append((launches[found], call))
+        position, pending = found + 1, []
+    take(len(launches))
+    return pairs
+
+
+def _share(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tuple[Launch, KernelCall]]:
+    groups: list[list[Launch]] = []
+    waiting: list[Launch] = []
+    for launch in launches:
+        if launch.category != "kernel":
+            waiting.append(launch)
+        elif groups and re.search(r"splitK|splitk|reduce", launch.name) and "reduce_kernel<" not in launch.name:
+            groups[-1] += [*waiting, launch]
+            waiting = []
+        else:
+            groups.append([*waiting, launch])
+            waiting = []
+    if waiting and groups:
+        groups[-1] += waiting
+    if len(groups) == len(calls):
+        return [(launch, call) for group, call in zip(groups, calls, strict=True) for launch in group]
+    return []
