@@ -89,7 +89,8 @@ def tie(
         for name in inner if not best else ():
             found = {}
             Walk(program, nodes, set(call.nodes)).match(variable, position, name, found)
-            if len(found) > max(1, len(best)):  # one agreeing line may be chance
+            # One agreeing line may be chance, unless it is a function of its own such as exp.
+            if len(found) > len(best) and (len(found) > 1 or op_of(nodes[name]) in FUNCTIONS):
                 best = found
         for line, name in best.items():
             tied.setdefault(line, name)
@@ -196,7 +197,9 @@ class Walk:
             return bool(node.inputs) and self.match(variable, before, node.inputs[0], found)
         if expression.kind == "load":
             return True  # memory: what came before belongs to somebody else, or to an input
-        if name not in self.inside or (expression.kind == "op" and not comparable(expression.op, op)):
+        if name not in self.inside:
+            return False  # somebody else's result is loaded, not computed
+        if expression.kind == "op" and not comparable(expression.op, op):
             return True  # one op of several lines, or one line of several ops: nothing is said of what lies below
         if expression.kind != "op" or not agrees(expression.op, op):
             return False

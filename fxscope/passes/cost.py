@@ -133,8 +133,18 @@ def roof_of(
         flops_per_second=flops / seconds if seconds and flops is not None else None,
         share=floor / (seconds * 1e6) if seconds and floor is not None else None,
         floor_us=floor,
-        basis=limits.basis if limits is not None and floor is not None else None,
+        basis=basis_of(limits, dtype, compute=bool(compute_us and compute_us >= (memory_us or 0.0))) if floor else None,
     )
+
+
+def basis_of(limits: Limits | None, dtype: str | None, *, compute: bool) -> str | None:
+    """Say which limit a floor stands on, and where that limit is known from."""
+    if limits is None:
+        return None
+    rate = limits.gpu.matrix_rate(dtype) if compute and limits.gpu is not None and dtype else None
+    if rate is None or limits.gpu is None:
+        return limits.basis
+    return f"{rate.value / 1e12:.3g} TFLOP/s in {dtype}, {limits.gpu.basis(rate)}"
 
 
 def cost_of_graph(graph: Graph, limits: Limits | None) -> Graph:

@@ -1,0 +1,169 @@
+"""Against the roof: the numbers of the H200 captures, and null where nothing is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from fxscope import gpus
+from fxscope.model import (
+    BufferAccess,
+    Decision,
+    Environment,
+    Graph,
+    KernelCall,
+    Launch,
+    Node,
+    Op,
+    Recording,
+    TensorMeta,
+    Timing,
+)
+from fxscope.passes import flops
+from fxscope.passes.cost import cost
+
+MEGABYTES_50 = 8192 * 3072 * 2
+
+
+def timing(mean_us):
+    return Timing(count=3, total_us=3 * mean_us, mean_us=mean_us, min_us=mean_us, max_us=mean_us)
+
+
+def pointwise(mean_us=None):
+    """gelu·mul of the MLP: two inputs and one output of 50 MB."""
+    return KernelCall(
+        id="0/0:inference:3", graph="g", handle="triton_poi_fused_gelu_mul_0:3", kernel="triton_poi_fused_gelu_mul_0",
+        type="triton_pointwise", bytes_read=2 * MEGABYTES_50, bytes_written=MEGABYTES_50, device="cuda:0",
+        timing=timing(mean_us) if mean_us else None,
+    )  # fmt: skip
+
+
+def on_h200(*calls, **fields):
+    return cost(Recording(environment=Environment(device="NVIDIA H200"), calls=calls, **fields))
+
+
+@pytest.mark.parametrize(("mean_us", "terabytes", "share"), [(56.0, 2.70, 0.63), (38.4, 3.93, 0.915)])
+def test_gelu_mul_against_the_measured_bandwidth(mean_us, terabytes, share):
+    roof = on_h200(pointwise(mean_us)).calls[0].roof
+    assert roof.bytes_per_second == pytest.approx(terabytes * 1e12, rel=0.01)
+    assert roof.share == pytest.approx(share, abs=0.01)
+    assert roof.floor_us == pytest.approx(35.1, abs=0.1)
+    assert roof.bound == "memory"
+    assert "measured" in roof.basis
+
+
+def matrix(name, *shape):
+    return Node(name=name, op="placeholder", target=name, outputs=(TensorMeta(shape=shape, dtype="bfloat16"),))
+
+
+def product_graph():
+    mm = Node(name="mm", op="call_function", target="aten.mm.default", inputs=("x", "w"),
+              outputs=(TensorMeta(shape=(8192, 3072), dtype="bfloat16"),))  # fmt: skip
+    return Graph(id="g", stage="post_grad", nodes=(matrix("x", 8192, 768), matrix("w", 768, 3072), mm))
+
+
+def test_a_gemm_is_held_against_the_matrix_rate():
+    call = KernelCall(id="1", graph="g", handle="mm:1", kernel="extern_kernels.mm", type="extern", nodes=("mm",),
+                      bytes_read=17_301_504, bytes_written=MEGABYTES_50, timing=timing(70.0))  # fmt: skip
+    found = on_h200(call, graphs=(product_graph(),)).calls[0]
+    assert found.flops == 2 * 8192 * 768 * 3072
+    assert found.roof.flops_per_second == pytest.approx(552e12, rel=0.01)
+    peak = gpus.load("h200").matrix_rate("bfloat16").value
+    assert found.roof.floor_us == pytest.approx(found.flops / peak * 1e6)
+    assert found.roof.bound == "compute"
+    assert "798 TFLOP/s in bfloat16" in found.roof.basis
+
+
+def test_a_device_that_nobody_measured_has_rates_and_no_share():
+    roof = cost(Recording(environment=Environment(device="NVIDIA X9000"), calls=(pointwise(50.0),))).calls[0].roof
+    assert roof.bytes_per_second == pytest.approx(3.02e12, rel=0.01)
+    assert (roof.share, roof.floor_us, roof.bound, roof.basis) == (None, None, None, None)
+
+
+def test_a_call_of_the_cpu_is_not_held_against_the_gpu():
+    from fxscope.model import replace
+
+    assert on_h200(replace(pointwise(50.0), device="cpu")).calls[0].roof.share is None
+
+
+def test_unknown_bytes_stay_unknown():
+    call = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_pointwise", timing=timing(3.0))
+    assert on_h200(call).calls[0].roof is None
+
+
+def test_the_users_own_bandwidth_is_taken_and_named():
+    decision = Decision(graph="g", a=("a",), b=("b",), verdict="never_considered", reason="x", saved_bytes=10**9)
+    recording = cost(Recording(calls=(pointwise(50.0),), decisions=(decision,)), bandwidth=1e12)
+    assert recording.decisions[0].saved_us == pytest.approx(1000)
+    assert "user's own" in recording.calls[0].roof.basis
+
+
+def test_what_one_kernel_would_save_on_an_h200():
+    decision = Decision(graph="g", a=("a",), b=("b",), verdict="never_considered", reason="x",
+                        saved_bytes=2 * MEGABYTES_50)  # fmt: skip
+    assert on_h200(decisions=(decision,)).decisions[0].saved_us == pytest.approx(23.4, abs=0.05)
+
+
+def test_fused_pairs_cost_nothing():
+    decision = Decision(graph="g", a=("a",), b=("b",), verdict="fused", reason="x", saved_us=1.0)
+    assert on_h200(decisions=(decision,)).decisions[0].saved_us is None
+
+
+def test_a_plan_without_launches_has_estimates():
+    found = cost(Recording(environment=Environment(target="h200"), calls=(pointwise(),)))
+    assert found.calls[0].estimated_us == pytest.approx(35.1, abs=0.1)
+    assert found.calls[0].roof.share is None
+
+
+def test_a_kernel_that_ends_before_the_next_can_be_launched_is_launch_bound():
+    small = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_pointwise", bytes_read=4096,
+                       bytes_written=4096, device="cuda:0", timing=timing(1.5))  # fmt: skip
+    launches = tuple(
+        Launch(id=number, name="k", category="kernel", start_ns=0, duration_ns=1500, correlation=number)
+        for number in (1, 2, 3)
+    )
+    ops = tuple(
+        Op(id=number, name="cudaLaunchKernel", category="runtime", start_ns=0, duration_ns=4000, correlation=number)
+        for number in (1, 2, 3)
+    )
+    found = on_h200(small, launches=launches, ops=ops).calls[0]
+    assert found.roof.bound == "launch"
+
+
+def test_doing_it_twice_changes_nothing():
+    once = on_h200(pointwise(56.0), graphs=(product_graph(),))
+    assert cost(once) == once
+
+
+def test_eager_ops_have_bytes_and_a_roof():
+    tensor = TensorMeta(shape=(8192, 3072), stride=(3072, 1), dtype="bfloat16", device="cuda:0")
+    source = Node(name="g", op="placeholder", target="g", outputs=(tensor,), kind="input")
+    gelu = Node(name="gelu", op="dispatch", target="aten::gelu", inputs=("g",), outputs=(tensor,), kind="kernel",
+                timing=timing(30.0))  # fmt: skip
+    recording = on_h200(graphs=(Graph(id="eager", stage="eager", nodes=(source, gelu)),))
+    node = recording.graphs[0].nodes[1]
+    assert (node.bytes_read, node.bytes_written) == (MEGABYTES_50, MEGABYTES_50)
+    assert node.roof.share == pytest.approx(2 * MEGABYTES_50 / 4.3e12 / 30e-6)
+
+
+@pytest.mark.parametrize(
+    ("target", "inputs", "result", "expected"),
+    [
+        ("aten.addmm.default", ((64,), (16, 32), (32, 64)), (16, 64), 2 * 16 * 32 * 64),
+        ("aten::bmm", ((4, 8, 16), (4, 16, 8)), (4, 8, 8), 2 * 4 * 8 * 8 * 16),
+        ("aten.convolution.default", ((2, 3, 8, 8), (8, 3, 3, 3), (8,)), (2, 8, 6, 6), 2 * 2 * 8 * 36 * 27),
+        ("aten.mul.Tensor", ((4, 4), (4, 4)), (4, 4), None),
+        ("aten.mm.default", (("s0", 8), (8, 4)), ("s0", 4), None),
+    ],
+)
+def test_flops_of_ops(target, inputs, result, expected):
+    nodes = [matrix(f"i{number}", *shape) for number, shape in enumerate(inputs)]
+    node = Node(name="n", op="call_function", target=target, inputs=tuple(item.name for item in nodes),
+                outputs=(TensorMeta(shape=result),))  # fmt: skip
+    assert flops.of_node(node, {item.name: item for item in (*nodes, node)}) == expected
+
+
+def test_a_broadcast_dimension_is_stored_once():
+    tensor = TensorMeta(shape=(128, 64), stride=(0, 1), dtype="float32")
+    assert flops.tensor_bytes([tensor]) == 64 * 4
+    assert flops.tensor_bytes([TensorMeta(shape=("s0",), dtype="float32")]) is None
+    assert BufferAccess(buffer="b").bytes is None

@@ -1,0 +1,93 @@
+"""Eager neighbours, ranked by what fusing them would save."""
+
+from __future__ import annotations
+
+from fxscope.model import Environment, Graph, Launch, Node, Op, Recording, TensorMeta
+from fxscope.passes import cost, fusion
+
+SIZE = 64 * 128 * 3072 * 2
+
+
+def meta(*shape):
+    return TensorMeta(shape=shape, dtype="bfloat16", device="cuda:0")
+
+
+def op(name, *inputs, shape=(64, 128, 3072), kind="kernel", aliases=None):
+    return Node(name=name, op="dispatch", target=f"aten::{name.split('_')[0]}", inputs=inputs, outputs=(meta(*shape),),
+                kind=kind, aliases=aliases)  # fmt: skip
+
+
+def mlp():
+    x = Node(name="x", op="placeholder", target="x", outputs=(meta(8192, 768),), kind="input")
+    flat = (8192, 3072)
+    nodes = (
+        x,
+        op("mm", "x", shape=flat), op("view", "mm", kind="view", aliases=("mm",)), op("gelu", "view"),
+        op("mm_1", "x", shape=flat), op("view_1", "mm_1", kind="view", aliases=("mm_1",)),
+        op("mul", "gelu", "view_1"), op("view_2", "mul", shape=flat, kind="view", aliases=("mul",)),
+        op("mm_2", "view_2", shape=(8192, 768)),
+    )  # fmt: skip
+    return Recording(
+        environment=Environment(device="NVIDIA H200"), graphs=(Graph(id="eager", stage="eager", nodes=nodes),)
+    )
+
+
+def test_gelu_and_mul_pass_50_mb_written_once_and_read_once():
+    found = cost.cost(fusion.fusion(mlp()))
+    pairs = {(item.a[0], item.b[0]): item for item in found.decisions}
+    between = pairs["gelu", "mul"]
+    assert between.saved_bytes == 2 * SIZE
+    assert "written once and read once" in between.reason
+    assert "50.3 MB" in between.reason
+    assert 23 < between.saved_us < 24
+    assert between.hint == "torch.compile joins such neighbours"
+    # Through the views between them.
+    assert pairs["mm", "gelu"].saved_bytes == 2 * SIZE
+    assert pairs["mul", "mm_2"].saved_bytes == 2 * SIZE
+    assert "max-autotune" in pairs["mul", "mm_2"].hint
+    assert pairs["mm", "mm_1"].saved_bytes == 8192 * 768 * 2  # both read x
+    assert [item.saved_bytes for item in found.decisions] == sorted(
+        (item.saved_bytes for item in found.decisions), reverse=True
+    )
+
+
+def test_what_others_read_too_must_be_written():
+    recording = mlp()
+    (graph,) = recording.graphs
+    backward = op("gelu_backward", "view")
+    changed = Recording(graphs=(Graph(id="eager", stage="eager", nodes=(*graph.nodes, backward)),))
+    pairs = {(item.a[0], item.b[0]): item for item in fusion.fusion(changed).decisions}
+    assert pairs["mm", "gelu"].saved_bytes == SIZE
+    assert "others read too" in pairs["mm", "gelu"].reason
+
+
+def launch(number, op_id, **fields):
+    return Launch(id=number, name=f"k{number}", category="kernel", start_ns=number * 100, duration_ns=50, op_id=op_id,
+                  stream=7, **fields)  # fmt: skip
+
+
+def traced(second_shapes=([64, 128, 3072], [64, 128, 3072]), **fields):
+    ops = (
+        Op(id=1, name="aten::gelu", category="cpu_op", start_ns=0, duration_ns=1, shapes=([64, 128, 3072], []),
+           dtypes=("c10::BFloat16", "")),
+        Op(id=2, name="aten::mul", category="cpu_op", start_ns=2, duration_ns=1, shapes=second_shapes,
+           dtypes=("c10::BFloat16", "c10::BFloat16")),
+    )  # fmt: skip
+    return Recording(ops=ops, launches=(launch(0, 1), launch(1, 2, **fields)))
+
+
+def test_a_trace_alone_pairs_by_order_and_shape_and_says_so():
+    (item,) = fusion.fusion(traced()).decisions
+    assert (item.a, item.b) == (("aten::gelu",), ("aten::mul",))
+    assert item.evidence == "order"
+    assert "a trace does not record which tensor" in item.reason
+    assert item.saved_bytes == 2 * SIZE
+
+
+def test_other_shapes_are_no_neighbours():
+    assert fusion.fusion(traced(second_shapes=([8, 8], [8, 8]))).decisions == ()
+
+
+def test_two_runs_of_the_pass_give_the_same():
+    once = fusion.fusion(mlp())
+    assert fusion.fusion(once) == once

@@ -1,0 +1,114 @@
+"""Kernel lines are tied to nodes where the expressions agree from the store down, and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fxscope import kernel_lines
+from fxscope.model import KernelCall, Node
+
+PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
+
+TRITON = """
+    tmp0 = tl.load(in_out_ptr0 + (x0), None).to(tl.float32)
+    tmp9 = tl.load(in_ptr0 + (x0), None).to(tl.float32)
+    tmp1 = tmp0.to(tl.float32)
+    tmp2 = tl.full([1], 0.5, tl.float32)
+    tmp3 = tmp1 * tmp2
+    tmp4 = libdevice.tanh(tmp1)
+    tmp5 = tl.full([1], 1.0, tl.float32)
+    tmp6 = tmp4 + tmp5
+    tmp7 = tmp3 * tmp6
+    tmp8 = tmp7.to(tl.float32)
+    tmp10 = tmp8 * tmp9
+    tl.store(in_out_ptr0 + (x0), tmp10, None)
+""".splitlines()
+
+
+def node(name, op, *inputs):
+    return Node(name=name, op="call_function", target=f"aten.{op}.default", inputs=inputs)
+
+
+def graph(*nodes):
+    return {item.name: item for item in nodes}
+
+
+def half_gelu():
+    return graph(
+        Node(name="g", op="placeholder", target="g"), Node(name="u", op="placeholder", target="u"),
+        node("up", "convert_element_type", "g"), node("half", "mul", "up"), node("tanh", "tanh", "up"),
+        node("one", "add", "tanh"), node("both", "mul", "half", "one"), node("down", "convert_element_type", "both"),
+        node("out", "mul", "down", "u"),
+    )  # fmt: skip
+
+
+def call(nodes, *left_out):
+    names = tuple(name for name, item in nodes.items() if item.op != "placeholder" and name not in left_out)
+    return KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_pointwise", nodes=names)
+
+
+def by_variable(lines, tied):
+    return {lines[number].split(" = ")[0].strip(): name for number, name in tied.items() if " = " in lines[number]}
+
+
+def test_each_line_of_a_triton_kernel():
+    nodes = half_gelu()
+    tied = kernel_lines.tie(TRITON, call(nodes), nodes)
+    assert by_variable(TRITON, tied) == {
+        "tmp1": "up", "tmp3": "half", "tmp4": "tanh", "tmp6": "one", "tmp7": "both", "tmp8": "down", "tmp10": "out",
+    }  # fmt: skip
+    assert tied[len(TRITON) - 1] == "out"
+
+
+def test_operands_may_stand_in_either_order():
+    nodes = half_gelu()
+    nodes["both"] = node("both", "mul", "one", "half")
+    assert len(kernel_lines.tie(TRITON, call(nodes), nodes)) == 8
+
+
+def test_a_graph_that_computes_something_else_is_not_tied():
+    nodes = half_gelu()
+    nodes["one"] = node("one", "sub", "tanh")
+    assert kernel_lines.tie(TRITON, call(nodes), nodes) == {}
+
+
+def test_the_loops_of_a_cpp_function_use_the_same_names():
+    lines = """
+        auto tmp0 = in_ptr0[static_cast<int64_t>(x0)];
+        auto tmp1 = tmp0 + tmp0;
+        out_ptr0[static_cast<int64_t>(x0)] = tmp1;
+        auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr1 + x0, static_cast<int64_t>(16));
+        auto tmp1 = tmp0.exp();
+        tmp1.store(out_ptr1 + static_cast<int64_t>(x0));
+    """.splitlines()
+    nodes = graph(
+        Node(name="a", op="placeholder", target="a"), Node(name="b", op="placeholder", target="b"),
+        node("add", "add", "a"), node("exp", "exp", "b"),
+    )  # fmt: skip
+    assert kernel_lines.tie(lines, call(nodes), nodes) == {2: "add", 3: "add", 5: "exp", 6: "exp"}
+
+
+def test_what_is_one_op_of_several_lines_stays_untied():
+    lines = """
+        tmp0 = tl.load(in_ptr0 + (x0), None)
+        tmp1 = tmp0 * tmp0
+        tmp2 = libdevice.exp(tmp1)
+        tl.store(out_ptr0 + (x0), tmp2, None)
+    """.splitlines()
+    nodes = graph(Node(name="a", op="placeholder", target="a"), node("pow", "pow", "a"), node("exp", "exp", "pow"))
+    assert kernel_lines.tie(lines, call(nodes), nodes) == {3: "exp", 4: "exp"}
+
+
+def test_a_text_without_stores_ties_nothing():
+    nodes = half_gelu()
+    assert kernel_lines.tie(["x = 1", ""], call(nodes), nodes) == {}
+
+
+def test_every_recorded_kernel_is_read_without_an_error():
+    count = 0
+    for path in sorted(PLANS.glob("*/real/inductor/*/output_code.py")):
+        lines = path.read_text().splitlines()
+        program = kernel_lines.read(lines)
+        count += sum(len(items) for items in program.values())
+        assert all(variable.startswith("tmp") for _, variable in kernel_lines.stores(lines))
+    assert count > 500
