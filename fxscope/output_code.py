@@ -273,8 +273,12 @@ class _Walk:
         self.layout[results[0]] = BufferAccess(buffer=results[0], shape=shape, stride=stride, dtype=dtype)
 
     def assertion(self, call: ast.Call) -> None:
-        """Keep what is asserted of inputs; the asserts after an extern call are torch's own checks."""
-        if self.calls or len(call.args) < 3 or not isinstance(call.args[0], ast.Name):
+        """Keep what is asserted of inputs; the asserts after an extern call are torch's own checks.
+
+        Since torch 2.13 an input is asserted just before its first use, with `'input'` as the fourth argument.
+        """
+        of_input = len(call.args) > 3 and isinstance(call.args[3], ast.Constant) and call.args[3].value == "input"
+        if (self.calls and not of_input) or len(call.args) < 3 or not isinstance(call.args[0], ast.Name):
             return
         shape, stride = _sizes(call.args[1]), _sizes(call.args[2])
         if shape is not None and stride is not None:
