@@ -329,7 +329,9 @@ def _text(path: Path) -> str:
 
 
 def _folder_order(folder: Path) -> tuple[Any, ...]:
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", folder.name)), str(folder)
+    """Order graph folders as they were compiled: model__0_forward_1.0 before model__0_backward_3.1."""
+    number = re.search(r"_(\d+)\.(\d+)$", folder.name)
+    return str(folder.parent), (int(number[1]), int(number[2])) if number else (0, 0), folder.name
 
 
 def _direction_of_folder(name: str) -> Direction:

@@ -19,7 +19,7 @@ GRAPH_ID = "eager"
 # What a compiled region is called in a trace: nothing inside is an eager op.
 COMPILED_REGIONS = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
-_NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
+NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
@@ -99,7 +99,7 @@ def adopted_graph(ops: Sequence[Op], seen: Sequence[Any]) -> Graph:
     for op in tree:
         if op.name.startswith(COMPILED_REGIONS) or op.parent in compiled:
             compiled.add(op.id)
-    tree = [op for op in tree if op.id not in compiled and not op.name.startswith(_NOT_OPS)]
+    tree = [op for op in tree if op.id not in compiled and not op.name.startswith(NOT_OPS)]
     ids, stretch = _same_stretch(tree, seen)
     with_ids = [replace(op, external_id=op.id) for op in tree]
     return eager_graph(with_ids, [_elsewhere(fact) for fact in stretch], ids)

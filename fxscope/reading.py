@@ -93,7 +93,7 @@ def with_eager_graph(recording: Recording) -> Recording:
         sizes[op.step] = sizes.get(op.step, 0) + 1
     step = max(sizes, key=lambda index: (sizes[index], -index))
     graph = eager.eager_graph([op for op in outside if op.step == step])
-    if not graph.nodes:
+    if not any(node.op == "dispatch" for node in graph.nodes):
         return recording
     graph = replace(graph, nodes=tuple(with_shapes(graph.nodes, [op for op in outside if op.step == step])))
     tied = {op.id: op for op in eager.tie(outside, graph)}
@@ -106,7 +106,7 @@ def outside_of_compiled(ops: Iterable[Op]) -> Iterable[Op]:
     for op in ops:
         if op.name.startswith(eager.COMPILED_REGIONS) or (op.parent is not None and op.parent in inside):
             inside.add(op.id)
-        else:
+        elif not op.name.startswith(eager.NOT_OPS):
             yield op
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from fxscope.errors import PassError
 from fxscope.passes import names, quantity
 from fxscope.passes.check_context import Context, Verdict, a_list, a_table, keys_of, met, unknown
@@ -231,25 +233,45 @@ def metric_of(point: SweepPoint, metric: str) -> Sequence[float]:
 
 
 def measured(context: Context, value: object) -> Verdict:
-    """A fact of a sweep's file: `measured = { in = "sweep", path = "experiments.depth.0.depth", is = 1 }`."""
-    table = a_table(value, "measured", '{ in = "sweep", path = "experiments.new_shape.unique_graphs", is = [1, 2, 2] }')
-    keys_of(table, "measured", ["in", "path", "is"])
-    import msgspec
+    """A fact of a sweep's file: `measured = { in = "sweep", path = "experiments.depth.0.depth", is = 1 }`.
 
-    here: Any = msgspec.to_builtins(find_sweep(context, table["in"]))
-    for part in str(table["path"]).split("."):
-        if isinstance(here, list) and part.lstrip("-").isdigit() and -len(here) <= int(part) < len(here):
+    A list of samples is held by its mean; with `to`, another path, the ratio of the two is held, with its interval.
+    """
+    table = a_table(value, "measured", '{ in = "sweep", path = "experiments.depth.0.depth", is = 1 }')
+    keys_of(table, "measured", ["in", "path", "is"], ["to"])
+    data = msgspec.to_builtins(find_sweep(context, table["in"]))
+    found, expected = at_path(data, str(table["path"])), table["is"]
+    if "to" in table:
+        base = at_path(data, str(table["to"]))
+        parsed = quantity.parse(expected)
+        words = f"{table['path']} : {table['to']} {parsed.text}"
+        if not are_samples(found) or not are_samples(base):
+            raise PassError("measured: a ratio takes two lists of samples.")
+        return judged(compare_times(base, found), parsed, words)
+    if are_samples(found) and not isinstance(expected, list):
+        found = sum(found) / len(found)
+    if isinstance(found, (int, float)) and not isinstance(found, bool) and not isinstance(expected, (list, bool)):
+        parsed = quantity.parse(expected)
+        return met(parsed.holds(found), f"{table['path']} {parsed.text}", f"{found:.6g}")
+    wanted = None if expected == "none" else expected
+    return met(found == wanted, f"{table['path']} = {expected}", f"{'none' if found is None else found}")
+
+
+def are_samples(value: Any) -> bool:
+    """Return whether a value is a list of numbers."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, float) for item in value)
+
+
+def at_path(data: Any, path: str) -> Any:
+    """Return what is at a dotted path. Raises PassError naming what is there."""
+    here = data
+    for part in path.split("."):
+        if isinstance(here, list) and part.isdigit() and int(part) < len(here):
             here = here[int(part)]
         elif isinstance(here, dict) and part in here:
             here = here[part]
         else:
-            there = (
-                here if isinstance(here, dict) else [str(i) for i in range(len(here))] if isinstance(here, list) else []
-            )
-            raise PassError(f"measured: {table['path']} has no {part!r}. {names.nearest(part, there)}")
-    expected = table["is"]
-    wanted = None if expected == "none" else expected
-    if isinstance(here, (int, float)) and not isinstance(here, bool) and not isinstance(expected, (list, bool)):
-        parsed = quantity.parse(expected)
-        return met(parsed.holds(here), f"{table['path']} {parsed.text}", f"{here}")
-    return met(here == wanted, f"{table['path']} = {expected}", f"{'none' if here is None else here}")
+            there = list(here) if isinstance(here, dict) else []
+            there += [str(number) for number in range(len(here))] if isinstance(here, list) else []
+            raise PassError(f"measured: {path} has no {part!r}. {names.nearest(part, there)}")
+    return here

@@ -81,9 +81,46 @@ def _compiled_node(
         kind, reason = "folded", "its value is known at compile time: a constant in the kernels that use it"
     elif known and expected != "kernel" and node.aliases is None:
         kind, reason = "view", "no call ran it, so it launched nothing"
+    elif (
+        base_name(node.target) in ("cat", "stack")
+        and node.inputs
+        and all(_reaches(n, homes, by_name) for n in node.inputs)
+    ):
+        kind, reason = "folded", "the kernels of its inputs write straight into its result"
+    elif known and (only := _only_home(node, homes, by_name)) is not None:
+        kind, reason = (
+            "fused",
+            f"no call names it; all its inputs come from {only.handle}, so it can only have run there",
+        )
     else:
         kind, reason = "unknown", "no call names it" if known else "the files do not say which node ran in which call"
     return replace(node, kind=kind, reason=reason, nature=nature, expected=expected)
+
+
+def _reaches(name: str, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]) -> bool:
+    """Return whether a node, or the one it is a view or a part of, ran in a call."""
+    for _ in range(8):
+        if name in homes:
+            return True
+        node = by_name.get(name)
+        if node is None or len(node.inputs) != 1:
+            return False
+        name = node.inputs[0]
+    return False
+
+
+def _only_home(
+    node: Node, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]
+) -> KernelCall | None:  # fmt: skip
+    """Return the one generated kernel that all of a node's inputs ran in, `None` where there is no such one."""
+    found = [
+        homes[name] for name in node.inputs if by_name[name].op not in ("placeholder", "get_attr") and name in homes
+    ]
+    if len(found) != len(node.inputs) or not found:
+        return None
+    same = {call.id for calls in found for call in calls}
+    first = found[0][0]
+    return first if len(same) == 1 and first.type not in _OPAQUE else None
 
 
 def _in_calls(

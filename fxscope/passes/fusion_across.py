@@ -136,7 +136,7 @@ def at_break(
                 matched.setdefault((a.id, b.id), (a, b, []))[2].append(read)
     pairs = list(matched.values()) or [(before[-1], behind[0], [])]
     where = compile.break_source
-    place = f" at {where.file}:{where.line}" if where is not None and where.file else ""
+    place = f" at {where.file.rsplit('/', 1)[-1]}:{where.line}" if where is not None and where.file else ""
     code = f" ({where.code.strip()})" if where is not None and where.code else ""
     result: list[Decision] = []
     for a, b, items in pairs:

@@ -337,9 +337,9 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         return Reason(text, "max_autotune can try a C++ GEMM with this as its epilogue", "max_autotune")
     if kind == "convolution":
         text = f"extern kernel: convolution ({kernel}), opaque to the scheduler"
-        if not on_gpu or limits.get("max_autotune"):
+        if not on_gpu or not producer or limits.get("max_autotune"):  # the Triton convolution takes no prologue
             return Reason(text)
-        return Reason(text, f"max_autotune can try a Triton convolution with this as its {side}", "max_autotune")
+        return Reason(text, "max_autotune can try a Triton convolution with this as its epilogue", "max_autotune")
     if kind == "attention":
         return Reason(
             f"extern kernel: attention ({kernel}), opaque to the scheduler",

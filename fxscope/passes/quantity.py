@@ -13,7 +13,9 @@ _UNITS = {
 }  # fmt: skip
 _NUMBER = r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _ONE = re.compile(rf"(?P<sign><=|>=|==|!=|<|>|=|~)?\s*(?P<number>{_NUMBER})\s*(?P<unit>[a-zA-Zµ%/]*)")
-_RANGE = re.compile(rf"(?P<low>{_NUMBER})\s*(?:\.\.|to)\s*(?P<high>{_NUMBER})\s*(?P<unit>[a-zA-Zµ%/]*)")
+_RANGE = re.compile(
+    rf"(?P<low>{_NUMBER})\s*(?P<low_unit>[a-zA-Zµ%/]*?)\s*(?:\.\.|\bto\b)\s*(?P<high>{_NUMBER})\s*(?P<unit>[a-zA-Zµ%/]*)"
+)
 ABOUT = 0.02  # what "~" allows either way
 
 
@@ -54,7 +56,8 @@ def parse(value: object) -> Quantity:
         text = value.strip()
         if found := _RANGE.fullmatch(text):
             unit = unit_of(found["unit"], text)
-            low, high = number(found["low"]) * unit, number(found["high"]) * unit
+            low_unit = unit_of(found["low_unit"], text) if found["low_unit"] else unit
+            low, high = number(found["low"]) * low_unit, number(found["high"]) * unit
             if low > high:
                 raise PassError(f"{text!r} is an empty range: the smaller number comes first.")
             return Quantity(text, low, high)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fxscope.aten_ops import expected_nature
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -31,6 +33,11 @@ def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     """Return the user's ops that ran in a call, in order, views left out unless there is nothing else."""
     found = [nodes[name] for name in call.nodes if name in nodes]
     working = [node for node in found if node.nature != "view"] or found
+    if call.original_aten and not all(node.original_aten for node in working):
+        # Files may say which ops a call has without saying which node came from which
+        written = [op for op in map(short_target, call.original_aten) if expected_nature(f"aten::{op}") != "view"]
+        if written and call.type not in ("extern", "fallback"):
+            return list(dict.fromkeys(written))
     return list(dict.fromkeys(op_of(node) for node in working)) or [short_target(call.kernel)]
 
 

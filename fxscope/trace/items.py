@@ -73,10 +73,16 @@ def recording(
         for index, row, start, duration in kept
     )
     result = Recording(
-        title=trace.path.name.removesuffix(".gz").removesuffix(".json"), environment=_environment(trace, on_device),
+        title=_title(trace.path), environment=_environment(trace, on_device),
         launches=tuple(launches), ops=tuple(ops), steps=step_items, base_time_ns=trace.base_time_ns, problems=tuple(problems),
     )  # fmt: skip
     return _with(result, summary=summarize(result, num_events=len(trace)))
+
+
+def _title(path: Path) -> str:
+    """Return the file's stem; with its folder where the stem says nothing."""
+    stem = path.name.removesuffix(".gz").removesuffix(".json")
+    return path.resolve().parent.name if stem in ("trace", "profile", "chrome_trace") else stem
 
 
 def _with(item: Any, **changes: Any) -> Any:
@@ -228,16 +234,44 @@ def _chain(trace: Trace, row: int) -> tuple[str, ...]:
     return tuple(reversed(names))
 
 
+# Ops that hand all their work to an op they call; other ops may call one for a detail (`addmm` copies its bias) and then
+# do their own work.
+_DELEGATES = frozenset(
+    """clone _to_copy to contiguous reshape flatten copy zero_ zeros ones full zeros_like ones_like full_like empty_like
+    new_zeros new_ones new_full rand randn rand_like randn_like randint arange dropout normal convolution _convolution
+    scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax""".split()
+)
+
+
 def _cpu_launches(trace: Trace, step_of: Any, ops: list[Op]) -> list[Launch]:
-    """Return the executions of a CPU-only trace: ops that call no other op and do more than change metadata."""
-    called = {op.parent for op in ops if op.category == "cpu_op" and op.parent is not None}
+    """Return the executions of a CPU-only trace: ops that do more than change metadata, without what they hand on.
+
+    The duration is the op's own: what an op that it calls did is that op's launch.
+    """
+    by_id = {op.id: op for op in ops}
+    working: dict[int, list[Op]] = {}  # op → the nearest ops below it that do work
+    for op in ops:
+        if op.category != "cpu_op" or not _does_work(op.name):
+            continue
+        parent = op.parent
+        while parent is not None and parent in by_id:
+            working.setdefault(parent, []).append(op)
+            if _does_work(by_id[parent].name):
+                break
+            parent = by_id[parent].parent
     found: list[Launch] = []
     for op in ops:
-        if op.category != "cpu_op" or op.id in called or not _does_work(op.name):
+        if op.category != "cpu_op" or not _does_work(op.name):
             continue
+        below = working.get(op.id, [])
+        if below and (op.name.removeprefix("aten::") in _DELEGATES or expected_nature(op.name) != "kernel"):
+            continue
+        if any(item.name.rstrip("_") == op.name.rstrip("_") for item in below):
+            continue  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`
         found.append(
             Launch(
-                id=op.id, name=op.name, category="cpu_kernel", step=op.step, start_ns=op.start_ns, duration_ns=op.duration_ns,
+                id=op.id, name=op.name, category="cpu_kernel", step=op.step, start_ns=op.start_ns,
+                duration_ns=max(0, op.duration_ns - sum(item.duration_ns for item in below)),
                 op=op.name, op_id=op.id, chain=_chain(trace, op.id), external_id=op.external_id,
                 evidence=LaunchEvidence(op="correlation"),
             )
@@ -246,7 +280,7 @@ def _cpu_launches(trace: Trace, step_of: Any, ops: list[Op]) -> list[Launch]:
 
 
 _BOOKKEEPING = re.compile(
-    r"^(TorchDynamo|Torch-Compiled Region|Pregraph bytecode|AOTDispatcher|CompiledFunction|## Call|autograd::engine|"
+    r"^(torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|AOTDispatcher|CompiledFunction|## Call|autograd::engine|"
     r"Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|FX codegen|torch/|CompiledFxGraph)"
 )
 
