@@ -145,6 +145,8 @@ def fits(op: str, call: KernelCall) -> bool:
         wanted = base_name(call.kernel.removeprefix("extern_kernels."))
         shown = base_name(op)
         return shown == wanted or shown in _SHOWN_AS.get(wanted, ()) or shown.lstrip("_") == wanted.lstrip("_")
+    # A C++ kernel's profile entry carries the graph's number: `graph_0_cpp_fused_gelu_mul_0` (torch 2.13, codegen/cpp.py).
+    op = re.sub(r"^graph_\d+_(?=cpp_)", "", op)
     return (
         op == call.kernel
         or op.removesuffix("_kernel") == call.kernel
