@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fxscope.aten_ops import expected_nature
+from fxscope.aten_ops import MAY_COPY, base_name, expected_nature
 from fxscope.errors import TraceError
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Problem, Recording, Source, Step
 from fxscope.trace import columns as c
@@ -288,7 +288,8 @@ _BOOKKEEPING = re.compile(
 def _does_work(name: str) -> bool:
     if _BOOKKEEPING.match(name) or name.endswith("Backward") or re.search(r"Backward\d+$", name):
         return False
-    return expected_nature(name) not in ("view", "host")
+    # reshape, contiguous, to: where they copy, an op below them does it
+    return expected_nature(name) not in ("view", "host") and base_name(name) not in MAY_COPY
 
 
 class _Sources:
