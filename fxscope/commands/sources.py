@@ -42,7 +42,22 @@ def read_folder(path: Path) -> Recording:
         raise FxscopeError(f"{path} holds no trace: a folder needs {TRACES[0]} or {TRACES[1]}.")
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return read_trace(trace, debug_dir=debug, compile_log=log)
+    return with_memory(read_trace(trace, debug_dir=debug, compile_log=log), path / "meta.json")
+
+
+def with_memory(recording: Recording, path: Path) -> Recording:
+    """Add the peak memory that the program itself wrote down: `{"peak_mem": bytes}` in a folder's meta.json."""
+    import json
+
+    from fxscope.model import Memory, replace
+
+    try:
+        peak = json.loads(path.read_text(encoding="utf-8")).get("peak_mem")
+    except (OSError, ValueError, AttributeError):
+        return recording
+    if recording.memory is not None or not isinstance(peak, int):
+        return recording
+    return replace(recording, memory=Memory(peak_bytes=peak))
 
 
 def looks_like_recording(path: Path) -> bool:

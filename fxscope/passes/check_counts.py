@@ -61,7 +61,11 @@ def gemms(context: Context, value: object) -> Verdict:
     if not units:
         return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
     found = [unit.kernel for unit in units if is_gemm(unit)]
-    return met(expected.holds(len(found)), expected.text, f"{len(found)} GEMMs: {listed(found)}")
+    return met(
+        expected.holds(len(found)),
+        expected.text,
+        f"{len(found)} {'GEMM' if len(found) == 1 else 'GEMMs'}: {listed(found)}",
+    )
 
 
 def kernel_calls(context: Context, value: object) -> Verdict:
@@ -89,7 +93,7 @@ def compiled(what: str) -> Callable[[Context, object], Verdict]:
             ]
         else:
             chosen = [c.compile_id for c in compiles]
-        noun = what.replace("_", " ")
+        noun = what.replace("_", " ").removesuffix("s" if len(chosen) == 1 else "\0")
         reason = "; ".join(chosen) if chosen and what != "graphs" else None
         return met(expected.holds(len(chosen)), expected.text, f"{len(chosen)} {noun}", reason)
 
@@ -237,7 +241,9 @@ def all_of(rows: Iterable[tuple[bool, str, str]]) -> Verdict:
     rows = list(rows)
     wrong = [row for row in rows if not row[0]]
     shown = wrong or rows
-    return met(not wrong, "; ".join(row[1] for row in shown), "; ".join(dict.fromkeys(row[2] for row in shown)))
+    return met(
+        not wrong, "; ".join(dict.fromkeys(row[1] for row in shown)), "; ".join(dict.fromkeys(row[2] for row in shown))
+    )
 
 
 def matches(kernel: str, pattern: str) -> bool:
