@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
-    from fxscope.passes import attribute, classify, cost, fusion, provenance
+    from fxscope.passes import attribute, classify, cost, fusion, provenance, stages
 
     return {
         "provenance": provenance.provenance,
@@ -23,6 +23,7 @@ def _pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
         "classify": classify.classify,
         "fusion": fusion.fusion,
         "cost": cost.cost,
+        "stages": stages.stages,
     }
 
 

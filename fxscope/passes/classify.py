@@ -24,7 +24,9 @@ def classify(recording: Recording) -> Recording:
     for graph in recording.graphs:
         if graph.stage == "eager":
             done[graph.id] = eager(graph, recording, problems)
-        elif graph.stage in ("post_grad", "scheduler", "kernel_calls"):
+        elif graph.stage in ("scheduler", "kernel_calls"):
+            done[graph.id] = graph  # made by a pass, complete
+        elif graph.stage == "post_grad":
             done[graph.id] = compiled(graph, [call for call in recording.calls if call.graph == graph.id])
     for graph in recording.graphs:
         if graph.id not in done:
@@ -267,7 +269,7 @@ def _eager_node(
         nature: Nature = "kernel"
         kind: Kind = "kernel"
         reason = f"launched {', '.join(launched[:3])}{' …' if len(launched) > 3 else ''}"
-        if expected == "view" or node.aliases:
+        if expected == "view" or (node.aliases and not node.mutates):  # an in-place op returns what it wrote
             problems.append(
                 Problem(where=node.name, message=f"{node.target} should only be a view, but the trace shows that it launched "
                         f"{launched[0]}", remedy="The recording keeps both: `expected` and `nature`.")

@@ -304,6 +304,8 @@ class Judge:
             reason = self.no_shared_data(pair)
         else:
             reason = translate(raw, cause, self.limits)
+        if reason.config == "combo_kernels" and (pair.flows or pair.mutates):
+            reason = Reason(reason.text)  # one of the two needs the other's result
         if fixed is None:
             return reason
         # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
@@ -360,7 +362,11 @@ class Judge:
                 return Reason(
                     text, "b2b_gemm_pass joins back-to-back GEMMs where they are small enough", "b2b_gemm_pass"
                 )
-            return Reason(f"{text}; GEMMs over one input are not merged", "one Linear with the weights concatenated")
+            plain = all(schedules.base_name(item.kernel) in ("mm", "addmm") for item in (a, b))
+            return Reason(
+                f"{text}; GEMMs over one input are not merged",
+                "one Linear with the weights concatenated" if plain else None,
+            )
         return Reason(text)
 
 

@@ -14,8 +14,10 @@ from fxscope.model import (
     Schedule,
     ScheduledGroup,
     SchedulerNode,
+    TensorMeta,
     replace,
 )
+from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,6 +54,12 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
             result.append((call, queue.pop(0)))
         else:
             missed.append(call)
+    # The wrapper numbers a user's kernels: `double_0` is the first call form of `double`.
+    for call in [call for call in missed if call.type == "user_triton"]:
+        queue = written.get(re.sub(r"_\d+$", "", call.kernel))
+        if queue:
+            missed.remove(call)
+            result.append((call, queue.pop(0)))
     left = [members for queue in written.values() for members in queue]
     # Printed IR does not name the kernels that Inductor writes; it does tell their order.
     unnamed = [members for kernel, members in schedule.kernels if not kernel]
@@ -85,7 +93,7 @@ def base_name(kernel: str) -> str:
 def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule, known: set[str]) -> KernelCall:
     """Return the call with what the scheduler knows of these scheduler nodes."""
     by_name = {node.name: node for node in schedule.nodes}
-    nodes = [by_name[name] for name in members if name in by_name]
+    nodes = with_items([by_name[name] for name in members if name in by_name], schedule)
     if not nodes:
         return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
@@ -109,16 +117,35 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     return replace(call, nodes=tuple(name for name in ran if name in known), nodes_evidence=evidence)
 
 
+def with_items(nodes: list[SchedulerNode], schedule: Schedule) -> list[SchedulerNode]:
+    """Return the nodes and those that only name an item of their result: the item is written by the same call."""
+    written = {access.buffer for node in nodes for access in node.writes}
+    items = [node for node in schedule.nodes if node.type == "multi_output" and node not in nodes]
+    return [*nodes, *(node for node in items if any(access.buffer in written for access in node.reads))]
+
+
 def accesses(
     nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
     """Return reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls."""
     names = {node.name for node in nodes}
+    inner = {access.buffer for node in nodes if node.type == "multi_output" for access in node.reads}
     items: Iterable[SchedulerNode | ScheduledGroup] = groups
     if any(not set(group.members) <= names for group in groups):
         items = nodes
     items = list(items)
-    return merge([item.reads for item in items]), merge([item.writes for item in items])
+    # The tuple of an extern's results is no memory: its items are.
+    reads, writes = merge([item.reads for item in items]), merge([item.writes for item in items])
+    return tuple(item for item in reads if item.buffer not in inner), tuple(
+        sized(item) for item in writes if item.buffer not in inner
+    )
+
+
+def sized(access: BufferAccess) -> BufferAccess:
+    """Return the access with its buffer's size, where the scheduler counted no bytes (items of an extern's result)."""
+    if access.bytes is not None or access.shape is None or access.dtype is None:
+        return access
+    return replace(access, bytes=tensor_bytes([TensorMeta(shape=access.shape, dtype=access.dtype)]))
 
 
 def merge(lists: Sequence[tuple[BufferAccess, ...]]) -> tuple[BufferAccess, ...]:
@@ -192,9 +219,7 @@ def is_extern(node: SchedulerNode) -> bool:
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:
-    """Map each buffer to one name for the memory it shares: renamed by mutation, parts of a concatenation, outputs of
-    one extern call.
-    """
+    """Map each buffer to one name for the memory it shares: renamed by mutation, or parts of a concatenation."""
     root: dict[str, str] = {}
 
     def find(name: str) -> str:
@@ -205,7 +230,7 @@ def aliases(schedule: Schedule) -> dict[str, str]:
     for new, old in schedule.renames.items():
         root[find(new)] = find(old)
     for node in schedule.nodes:
-        if node.type in TRANSPARENT:
+        if node.type == "nop":
             for write in node.writes:
                 for read in node.reads:
                     root[find(schedule.renames.get(read.buffer, read.buffer))] = find(write.buffer)
