@@ -71,11 +71,31 @@ class Experts(nn.Module):
     def forward(self, x):
         scores, chosen = self.gate(x).softmax(-1).topk(2)
         out = torch.zeros_like(x)
-        rows = torch.arange(x.shape[0])
+        rows = torch.arange(x.shape[0], device=x.device)
         for k in range(2):
             result = torch.bmm(x.unsqueeze(1), self.weights[chosen[:, k]]).squeeze(1)
             out = out.index_add(0, rows, result * scores[:, k : k + 1])
         return out
+
+
+def user_kernel():
+    """A kernel of the user's between two ops of torch's. Triton is imported here: the C++ tests do not need it."""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def double(source, target, count, BLOCK: tl.constexpr):
+        offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        mask = offsets < count
+        tl.store(target + offsets, tl.load(source + offsets, mask=mask) * 2, mask=mask)
+
+    def program(x):
+        y = x.sin()
+        out = torch.empty_like(y)
+        double[(triton.cdiv(y.numel(), 256),)](y, out, y.numel(), BLOCK=256)
+        return out.cos() + y
+
+    return program
 
 
 # name → (the module or function, its inputs, whether to train it)
@@ -91,3 +111,5 @@ PROGRAMS = {
     "transpose_reduce": (lambda: transpose_reduce, lambda: (torch.randn(16, 24),), False),
     "experts": (Experts, lambda: (torch.randn(8, 16),), False),
 }
+# Programs that only a GPU's backend can compile.
+ON_A_GPU = {"user_kernel": (user_kernel, lambda: (torch.randn(16, 64),), False)}

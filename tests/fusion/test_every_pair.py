@@ -13,9 +13,7 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_pair_that_shares_a_buffer_has_one_verdict(recording_of, name):
-    recording = recording_of(name)
+def check_every_pair(recording):
     assert recording.calls
     decided = Counter(
         frozenset((item.a_call, item.b_call))
@@ -34,6 +32,34 @@ def test_every_pair_that_shares_a_buffer_has_one_verdict(recording_of, name):
         assert item.reason
         assert "unknown" not in item.reason.lower()
     assert max(decided.values(), default=1) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pair_that_shares_a_buffer_has_one_verdict(recording_of, name):
+    check_every_pair(recording_of(name))
+
+
+# One plan takes about five seconds: two are always made, the others where slow tests run.
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("geglu_train", "user_kernel") else pytest.param(name, marks=pytest.mark.slow)
+        for name in (*NAMES, "user_kernel")
+    ],
+)
+def test_every_pair_has_one_verdict_in_cuda_code_too(plan_of, name):
+    check_every_pair(plan_of(name))
+
+
+def test_a_users_kernel_is_opaque_and_its_switch_is_named(plan_of):
+    recording = plan_of("user_kernel")
+    item = next(item for item in recording.decisions if (item.a_call or "").endswith(":2"))
+    assert "user-written Triton kernel double_0" in item.reason
+    assert item.config == "epilogue_fusion_user_defined_triton_kernel"
+    assert item.saved_bytes == 16 * 64 * 4
+    assert item.saved_us == pytest.approx(16 * 64 * 4 / 4.3e12 * 1e6)
+    between = next(item for item in recording.decisions if item.raw_reason)
+    assert between.reason == "the consumer also needs a result that is computed between the two"
 
 
 @pytest.mark.parametrize("name", NAMES)
