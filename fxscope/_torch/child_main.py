@@ -11,6 +11,7 @@ import mmap
 import os
 import re
 import sys
+import traceback
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
     say("importing torch")
     import torch
 
-    from fxscope._torch import fake_gpu, fake_report, skeleton
+    from fxscope._torch import fake_gpu, fake_report, running, skeleton
     from fxscope._torch.environment import environment
     from fxscope._torch.inductor import InductorCapture
 
@@ -82,21 +83,23 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
     say("building the model")
     if call is None and "pickle" in request:
         call = skeleton.loads(Path(request["pickle"]).read_bytes())
-    if call is None:
-        from fxscope.commands.run import load_factory
-
-        call = load_factory(request["factory"])
-    model, inputs, kwargs = call
+    options = running.compile_options(request["compile"]) or {}
     with resources.as_file(resources.files("fxscope.gpus") / f"{gpu.name}.json") as path:
         target = fake_gpu.read_target(path)
+    fake_factory = None
+    if call is None:
+        call, fake_factory = _call_factory(request["factory"], target)
+    model, inputs, kwargs = call
     keep = tuple(request["keep"])
     with fake_gpu.planning(target) as made, note.following():
         made.progress = say
+        if fake_factory:
+            made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
         say(f"tracing for {gpu.device_name}")
         try:
             with InductorCapture() as capture:
                 fake_gpu.compile_for_target(
-                    model, inputs, made, kwargs=kwargs, train=request["backward"], compile_options=request["compile"]
+                    model, inputs, made, kwargs=kwargs, train=request["backward"], compile_options=options
                 )
                 facts = capture.facts()
         except fake_gpu.PlanError as error:
@@ -114,6 +117,41 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
             recording, assumptions=(*recording.assumptions, *fake_report.early_decompositions(recording))
         )
     return recording
+
+
+def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
+    """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
+
+    A factory that asks for CUDA cannot run here; under the pretended GPU it can, and its tensors then take no memory.
+    """
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from fxscope._torch import fake_gpu
+    from fxscope.commands.run import load_factory
+
+    try:
+        return load_factory(factory), None
+    except CaptureError as error:
+        if torch.cuda.is_available() or not re.search("cuda|nvidia", str(error), re.IGNORECASE):
+            raise
+        reason = "it asks for a CUDA device, and there is none here"
+
+    def apply(module: Any, convert: Any, recurse: bool = True) -> Any:
+        # `Module._apply` exchanges the insides of a fake parameter with another's, which fake ones do not allow.
+        for part in module.children() if recurse else ():
+            part._apply(convert)
+        for name, tensor in module._parameters.items():
+            if tensor is not None:
+                with torch.no_grad():
+                    module._parameters[name] = torch.nn.Parameter(convert(tensor), requires_grad=tensor.requires_grad)
+        for name, tensor in module._buffers.items():
+            if tensor is not None:
+                module._buffers[name] = convert(tensor)
+        return module
+
+    with fake_gpu.planning(target), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
+        return load_factory(factory), reason
 
 
 class _Note:
@@ -136,13 +174,15 @@ class _Note:
         from torch._inductor.graph import GraphLowering
 
         with contextlib.ExitStack() as stack:
-            for owner in (torch.fx.Interpreter, GraphLowering):
-                original = vars(owner)["run_node"]
+            for owner in (torch.fx.Interpreter, GraphLowering, torch._dynamo.utils):
+                original = vars(owner).get("run_node")
+                if original is None:
+                    continue
 
-                def run_node(interpreter: Any, node: Any, original: Any = original) -> Any:
+                def run_node(owner: Any, node: Any, *args: Any, original: Any = original, **kwargs: Any) -> Any:
                     if node.op.startswith("call"):
                         self.write(str(node.target))
-                    return original(interpreter, node)
+                    return original(owner, node, *args, **kwargs)
 
                 stack.enter_context(mock.patch.object(owner, "run_node", run_node))
             yield
@@ -154,24 +194,59 @@ def _op_file(path: str) -> Iterator[_Note]:
         yield _Note(memory)
 
 
+_OP_IN_TEXT = (
+    re.compile(r"fake tensors: call_\w+ (.+?)\("),  # Dynamo, propagating shapes
+    re.compile(r"debug context: call_\w+ <built-in function (\w+)>"),
+    re.compile(r"target: (\S+)"),  # Inductor, lowering
+)
+_CAUSE_IN_TEXT = (
+    re.compile(r"got (\w+\((['\"]).*?\2\))", re.DOTALL),
+    re.compile(r"Explanation: (.+?)\n"),
+)
+_DATA_DEPENDENT = ("DataDependentOutputException", "DynamicOutputShapeException")
+
+
 def explain(error: BaseException, device: str, op: str | None) -> str:
-    """Say in one line what stopped a plan, and at which op."""
+    """Say in one line what stopped a plan, and at which op and line of the user's."""
     innermost = error
-    while True:
-        deeper = getattr(innermost, "inner_exception", None) or innermost.__cause__
-        if not isinstance(deeper, BaseException) or deeper is innermost:
-            break
+    while isinstance(deeper := getattr(innermost, "inner_exception", None) or innermost.__cause__, BaseException):
         innermost = deeper
-    text = str(error)
-    named = re.search(r"target: (\S+)", text) or re.search(r"FX node with fake tensors: call_\w+ (.+?)\(", text)
-    where = named[1] if named else op
+    kind, text = type(innermost).__name__, str(error)
+    if kind == "PlanError":
+        return str(innermost)
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
-    what = f"{type(innermost).__name__}: {lines[0]}" if lines else type(innermost).__name__
-    frames = re.findall(r'File "([^"]+)", line (\d+), in \w+\n\s+(.+)', text)
-    users = [frame for frame in frames if "/torch/" not in frame[0] and "/fxscope/_torch/" not in frame[0]]
-    line = f" ({users[-1][0]}:{users[-1][1]}: {users[-1][2].strip()})" if users else ""
-    at_op = f"at {where}{line}: " if where else ""
+    what = f"{kind}: {lines[0]}" if lines else kind
+    named = next((found[1] for pattern in _OP_IN_TEXT if (found := pattern.search(text))), None)
+    if kind in _DATA_DEPENDENT:
+        named = lines[0] if lines else named
+        what = "its result depends on the data, and a plan has none; on the device it would run outside of the graph"
+    else:
+        what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
+    where = named or op
+    at_op = f"at {where}{_users_line(error)}: " if where else ""
     return f"no plan for {device}: {at_op}{what[:400]}"
+
+
+def _users_line(error: BaseException) -> str:
+    """Return the innermost place in the user's files, from Dynamo's text or from the traceback."""
+    frames = [
+        (file, int(line), code.strip())
+        for file, line, code in re.findall(r'File "([^"]+)", line (\d+), in \S+\n\s+(.+)', str(error))
+    ]
+    if not frames:
+        frames = [
+            (frame.filename, frame.lineno or 0, frame.line or "") for frame in traceback.extract_tb(error.__traceback__)
+        ]
+    ours = str(Path(__file__).resolve().parents[1])
+    users = [
+        frame
+        for frame in frames
+        if "site-packages" not in frame[0] and "/torch/" not in frame[0] and not frame[0].startswith(ours)
+    ]
+    if not users:
+        return ""
+    file, line, code = users[-1]
+    return f" ({Path(file).name}:{line}: {code[:80]})"
 
 
 if __name__ == "__main__":
