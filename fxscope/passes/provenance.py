@@ -179,7 +179,7 @@ def with_calls(recording: Recording) -> Recording:
             homes.setdefault((call.graph, name), []).append(call)
     originals = _originals(recording)
     graphs = tuple(
-        replace(graph, nodes=tuple(
+        graph if graph.stage in ("scheduler", "kernel_calls") else replace(graph, nodes=tuple(
             replace(node, calls=tuple(call.id for call in homes.get((graph.id, node.name), ())),
                     original_aten=node.original_aten or originals.get((graph.id, node.name)))
             for node in graph.nodes
