@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 PREPARE = "torch.autograd.profiler:profile._prepare_trace"
 FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
-COMPILING = " (dynamo_timed)"  # how the names of Dynamo's own phases end
+# Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
+COMPILE_SPANS = ("dynamo", "entire_frame_compile")
+COMPILING = " (dynamo_timed)"
 MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
 
 
@@ -227,8 +229,8 @@ def strip_observation(path: Path) -> list[int]:
     """Take fxscope's own dispatch mode, and the compiler's inner work, out of a trace file.
 
     An op that went through the mode appears as `X ⊃ PythonDispatchMode ⊃ X`: the outer X has the sequence number, the
-    inner one the real duration. The inner X stays, with the outer's arguments added. Ops inside `… (dynamo_timed)` ran
-    on the compiler's fake tensors: they are no part of the program.
+    inner one the real duration. The inner X stays, with the outer's arguments added. What ran inside one of Dynamo's
+    phases ran on the compiler's fake tensors: it is no part of the program.
 
     Returns:
         The external id of each op that went through the mode, in order.
@@ -255,9 +257,10 @@ def strip_observation(path: Path) -> list[int]:
         parent = stack[-1] if stack else None
         parents[id(event)] = parent
         stack.append(event)
-        if event["name"].endswith(COMPILING) or (parent is not None and id(parent) in compiling):
+        inside = parent is not None and id(parent) in compiling
+        if inside or event["name"] in COMPILE_SPANS or event["name"].endswith(COMPILING):
             compiling.add(id(event))
-            if event["cat"] == "cpu_op":
+            if inside or event["cat"] == "cpu_op":
                 drop.add(id(event))
             continue
         if event["name"] == MARKER:
