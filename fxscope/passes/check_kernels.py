@@ -78,9 +78,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
             if not known:
                 return unknown(f"{place} {expected.text}", f"the recording does not tell {unit_word} of {place}")
             for kernel, number in known:
-                shown = (
-                    f"{number:.0%} {unit_word}" if field in ("occupancy", "share_of_roof") else f"{number} {unit_word}"
-                )
+                shown = f"{number:.0%} {unit_word}" if field == "occupancy" else f"{number:,} {unit_word}"
                 rows.append((expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {shown}"))
         return all_of(rows)
 

@@ -1,0 +1,273 @@
+"""Every kind of expectation both ways: a recording that meets it, one that does not; and every mistake named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fxscope.cli import main
+from fxscope.errors import PassError
+from fxscope.findings import Sweep, SweepPoint
+from fxscope.passes import check, learn, quantity
+from fxscope.render import findings
+from tests.checks import made
+
+RECORDINGS = {"eager": made.eager(), "compiled": made.compiled(), "again": made.recompiled()}
+SWEEPS = {
+    "sweep": Sweep(
+        vary="batch",
+        points=[
+            SweepPoint(vary={"batch": 1}, setup="eager", wall_us=(80.0, 81.0, 82.0), peak_bytes=100, num_kernels=5),
+            SweepPoint(
+                vary={"batch": 1}, setup="compiled", wall_us=(118.0, 119.0, 117.0), peak_bytes=80, num_kernels=4
+            ),
+        ],
+        experiments={
+            "shapes": {"graphs": [1, 2, 2]},
+            "thrown": None,
+            "times": [1.0, 1.1, 0.9],
+            "slow": [2.0, 2.1, 1.9],
+        },
+    )
+}
+
+# kind → (where, value that is met, value that is not)
+BOTH_WAYS: dict[str, tuple[str, object, object]] = {
+    "kernels": ("eager", 3, 4),
+    "memsets": ("eager", 1, 0),
+    "copies": ("eager", 0, 1),
+    "device_events": ("eager", 4, 3),
+    "gemms": ("compiled", 1, 3),
+    "kernel_calls": ("compiled", 2, 3),
+    "kernel_counts": ("eager", {"elementwise*": 2}, {"elementwise*": 1}),
+    "has_kernels": ("compiled", ["triton_poi*"], ["elementwise<mul>"]),
+    "no_kernels": ("compiled", ["elementwise<mul>"], ["triton_poi*"]),
+    "ops": ("eager", {"aten::mm": 1}, {"mm": 2}),
+    "has_ops": ("eager", ["aten::t"], ["TorchDynamo Cache Lookup"]),
+    "no_ops": ("compiled", ["aten::t"], ["aten::mm"]),
+    "launches": ("eager", {"aten::linear": 1}, {"aten::linear": 2}),
+    "launches_none": ("eager", ["aten::t"], ["aten::gelu"]),
+    "graphs": ("compiled", 1, 2),
+    "graph_breaks": ("compiled", 0, 1),
+    "recompiles": ("again", 1, 0),
+    "fused": ("compiled", ["gelu", "mul"], ["mm", "gelu"]),
+    "not_fused": ("compiled", ["mm", "aten::gelu"], ["mul_6", "gelu"]),
+    "between": (
+        "compiled",
+        {"pair": ["gelu", "mul"], "verdict": "fused", "how": "inlined", "saved_bytes": ">= 500 B"},
+        {"pair": ["mm", "mul"], "verdict": "fused"},
+    ),
+    "same_kernel": ("", ["eager:aten::mm", "compiled:aten::mm"], ["eager", "compiled"]),
+    "different_kernel": ("", ["eager:gelu", "eager:mul"], ["eager:mm", "compiled:mm"]),
+    "same_launch": ("", ["eager:mm", "compiled:mm"], ["eager:gelu", "eager:mul"]),
+    "decoded": ("eager", {"mm": {"layout": "TN", "tile": [256, 128], "stages": 4}}, {"mm": {"epilogue": "bias"}}),
+    "runtime": ("eager", {"gelu": ["cudaLaunchKernel"]}, {"mm": ["cudaLaunchKernel"]}),
+    "config": ("compiled", {"triton_poi*": "XBLOCK=512"}, {"triton_poi*": "XBLOCK=1024*"}),
+    "registers": ("eager", {"elementwise*": "<= 40"}, 32),
+    "spill_bytes": ("compiled", {"triton_poi*": 0}, {"triton_poi*": "> 0"}),
+    "shared_bytes": ("", None, None),  # below: needs a launch that tells it
+    "num_warps": ("compiled", {"triton_poi*": 8}, {"triton_poi*": 4}),
+    "num_stages": ("eager", {"mm": 4}, {"mm": 5}),
+    "call_bytes": ("compiled", {"triton_poi*": 768}, {"triton_poi*": "<= 700 B"}),
+    "occupancy": ("", None, None),
+    "shapes": ("eager", {"aten::mm#1": [[8, 4], [4, 16]]}, {"aten::mm": [[8, 4], [16, 4]]}),
+    "strides": ("eager", {"aten::t": [[4, 1]]}, {"aten::mm": [[4, 1], [16, 1]]}),
+    "flops": ("eager", {"aten::mm": 1024}, {"aten::mm": 2048}),
+    "shares_storage": ("eager", ["aten::t"], ["aten::gelu"]),
+    "time_us": ("eager", {"gelu": "30..31"}, {"gelu": "< 20"}),
+    "device_us": ("eager", {"aten::t": 0, "aten::gelu": "30..31"}, {"aten::gelu": 0}),
+    "faster": ("", ["compiled:triton*", "eager:gelu + eager:mul"], ["eager:mul", "eager:gelu"]),
+    "no_slower": ("", ["eager:mm", "compiled:mm"], ["eager:mul", "eager:gelu"]),
+    "ratio": (
+        "", {"of": "eager:mul", "to": "eager:gelu", "is": "1.1..1.25"},
+        {"of": "eager:mul", "to": "eager:gelu", "is": "< 1"}
+    ),
+    "share_of_roof": ("compiled", {"triton_poi*": ">= 0.6"}, ">= 0.8"),
+    "max_bytes": ("compiled", "2 kB", 1000),
+    "peak_memory": ("eager", "~ 2 MB", "<= 1 MB"),
+    "sweep": (
+        "",
+        {"in": "sweep", "setup": "compiled", "against": "eager", "metric": "wall_us", "at": 1, "is": "> 1.2"},
+        {"in": "sweep", "setup": "compiled", "metric": "num_kernels", "at": 1, "is": 5},
+    ),
+    "measured": (
+        "", {"in": "sweep", "path": "experiments.shapes.graphs", "is": [1, 2, 2]},
+        {"in": "sweep", "path": "experiments.slow", "to": "experiments.times", "is": "< 1"},
+    ),
+}  # fmt: skip
+TOLD_BY_A_LAUNCH = {"shared_bytes": (1024, 1024, 2048), "occupancy": (0.75, "0.7..0.8", "> 0.9")}
+
+
+def outcome(kind: str, value: object, where: str = "", recordings=RECORDINGS):
+    item = {kind: value, **({"in": where} if where else {})}
+    return check.check(recordings, {"expect": [item]}, sweeps=SWEEPS).outcomes[0]
+
+
+def test_every_kind_is_tested_both_ways() -> None:
+    assert set(BOTH_WAYS) == set(check.KINDS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in check.KINDS if kind not in TOLD_BY_A_LAUNCH])
+def test_a_kind_both_ways(kind: str) -> None:
+    where, good, bad = BOTH_WAYS[kind]
+    met = outcome(kind, good, where)
+    assert met.status == "met", met
+    assert met.found
+    missed = outcome(kind, bad, where)
+    assert missed.status == "not_met", missed
+    assert missed.expected and missed.found
+
+
+@pytest.mark.parametrize("kind", TOLD_BY_A_LAUNCH)
+def test_a_kind_that_a_launch_tells_both_ways(kind: str) -> None:
+    from fxscope.model import replace
+
+    number, good, bad = TOLD_BY_A_LAUNCH[kind]
+    base = made.eager()
+    told = replace(base, launches=tuple(replace(item, **{kind: number}) for item in base.launches))
+    assert outcome(kind, {"gelu": good}, "told", {"told": told}).status == "met"
+    assert outcome(kind, {"gelu": bad}, "told", {"told": told}).status == "not_met"
+    assert outcome(kind, {"gelu": good}, "eager").status == "cannot_tell"  # nothing is said by nothing being recorded
+
+
+def test_what_is_not_recorded_is_neither_met_nor_missed() -> None:
+    for kind, where, value in (
+        ("graph_breaks", "eager", 0), ("shares_storage", "compiled", ["mm"]), ("max_bytes", "eager", "1 GB"),
+        ("share_of_roof", "eager", ">= 0"), ("strides", "compiled", {"aten::mm": [[4, 1]]}),
+    ):  # fmt: skip
+        found = outcome(kind, value, where)
+        assert (found.status, bool(found.reason)) == ("cannot_tell", True), (kind, found)
+    assert not check.check(RECORDINGS, {"expect": [{"in": "eager", "graph_breaks": 0}]}).passed
+
+
+def test_a_missed_fusion_says_why() -> None:
+    found = outcome("fused", ["mm", "gelu"], "compiled")
+    assert found.reason == "mm and gelu: extern kernel: opaque to the scheduler (max_autotune can try a template)"
+    assert "nothing was compiled" in (outcome("fused", ["gelu", "mul"], "eager").reason or "")
+
+
+def test_every_occurrence_of_the_rarest_op_counts() -> None:
+    from fxscope.model import Node, replace
+
+    base = made.compiled()
+    alone = Node(name="tanh_1", op="call_function", target="aten.tanh.default", original_aten="aten.gelu", 
+                 nature="kernel", kind="kernel", calls=("0/0:inference:1",))  # fmt: skip
+    graph = replace(base.graphs[0], nodes=(*base.graphs[0].nodes, alone))
+    calls = (replace(base.calls[0], nodes=("mm", "tanh_1")), base.calls[1])
+    two = replace(base, graphs=(graph,), calls=calls)
+    assert outcome("fused", ["gelu", "tanh"], "two", {"two": two}).status == "met"  # gelu is what tanh came from
+    extra = Node(name="mul_7", op="call_function", target="aten.mul.Tensor", original_aten="aten.mul", nature="kernel")
+    graph = replace(graph, nodes=(*graph.nodes, extra))
+    two = replace(two, graphs=(graph,), calls=(calls[0], replace(calls[1], nodes=("tanh", "mul_6"))))
+    assert outcome("fused", ["gelu", "mul"], "two", {"two": two}).status == "met"  # one mul is elsewhere: mul is rarest
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kernls = 4", ["unknown key 'kernls'", "Did you mean kernels"]),
+        ('[[expect]]\nin = "compild"\nkernels = 4', ["no recording 'compild'", "compiled"]),
+        ('[[expect]]\nin = "compiled"\nfused = ["gelo", "mul"]', ["'gelo' does not occur in compiled", "gelu"]),
+        ('[[expect]]\nin = "eager"\nlaunches_none = ["aten::tt"]', ["'aten::tt'", "aten::t"]),
+        ('[[expect]]\nin = "compiled"\nno_ops = ["aten::geluu"]', ["occurs in none", "aten::gelu"]),
+        ('[[expect]]\nin = "compiled"\nno_kernels = ["elementwis<mul>"]', ["no kernel", "elementwise<mul>"]),
+        ('[[expect]]\nin = "eager"\ndecoded = { mm = { tiles = [1] } }', ["'tiles'", "tile"]),
+        ('[[expect]]\nin = "eager"\nshapes = { "aten::mm#3" = [[1]] }', ["only 1 ops of aten::mm"]),
+        ('[[expect]]\nbetween = { pair = ["mm", "gelu"], verdit = "fused" }\nin = "compiled"', ["'verdit'", "verdict"]),
+        ('[[expect]]\nbetween = { pair = ["mm", "gelu"], verdict = "fuzed" }\nin = "compiled"', ["'fuzed'", "fused"]),
+        ('[[expect]]\nsame_kernel = ["eagr:mm", "compiled:mm"]', ["no recording 'eagr'", "eager"]),
+        (
+            '[[expect]]\nsweep = { in = "swep", setup = "eager", metric = "wall_us", at = 1, is = 1 }',
+            ["'swep'", "sweep"],
+        ),
+        (
+            '[[expect]]\nsweep = { in = "sweep", setup = "eagre", metric = "wall_us", at = 1, is = 1 }',
+            ["'eagre'", "eager"],
+        ),
+        ('[[expect]]\nsweep = { in = "sweep", setup = "eager", metric = "wal_us", at = 1, is = 1 }', ["wall_us"]),
+        ('[[expect]]\nsweep = { in = "sweep", setup = "eager", metric = "wall_us", at = 3, is = 1 }', ["It has 1"]),
+        ('[[expect]]\nmeasured = { in = "sweep", path = "experiments.shaps", is = 1 }', ["'shaps'", "shapes"]),
+        ('kernels = "four"', ["'four' is not an expected number"]),
+        ("kernels = true", ["not a number"]),
+        ("kernels = [5, 3]", ["empty range"]),
+        ('max_bytes = "3 parsec"', ["unit 'parsec'"]),
+        ('fused = ["gelu"]', ["at least 2"]),
+        ("[[expect]]\nclaim = 'x'", ["nothing is expected"]),
+        ("", ["expects nothing"]),
+        ("expect = 3", ["two brackets"]),
+        ("kernels = ", ["not valid TOML"]),
+    ],
+)
+def test_a_mistake_is_an_error_that_names_the_nearest(text: str, words: list[str]) -> None:
+    with pytest.raises(PassError) as caught:
+        check.check(RECORDINGS, check.parse(text, "x.toml"), where="x.toml", sweeps=SWEEPS)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "inside", "outside"),
+    [
+        (4, [4], [3, 5]), ("<= 5", [5, 0], [5.1]), ("< 5", [4.9], [5]), ("> 5", [6], [5]), ("!= 3", [2], [3]),
+        ([3, 5], [3, 5], [2.9, 5.1]), ("0.7..0.8", [0.7, 0.8], [0.69, 0.81]), ("~ 100", [98, 102], [97, 103]),
+        (">= 50 MB", [5e7], [4.9e7]), ("1 ms..2 ms", [1000, 2000], [999, 2001]), ("80 %", [0.8], [80]),
+        ("1e3", [1000], [1]),
+    ],
+)  # fmt: skip
+def test_numbers_as_people_write_them(value: object, inside: list[float], outside: list[float]) -> None:
+    parsed = quantity.parse(value)
+    assert all(parsed.holds(number) for number in inside)
+    assert not any(parsed.holds(number) for number in outside)
+
+
+@pytest.mark.parametrize("recording", RECORDINGS.values(), ids=RECORDINGS)
+def test_what_is_learned_holds(recording) -> None:
+    text = learn.learn(recording)
+    report = check.check({"it": recording}, check.parse(text, "learned"))
+    assert report.passed, findings.check_text(report)
+    assert len(report.outcomes) >= 3
+
+
+def test_what_is_learned_notices_a_change() -> None:
+    text = learn.learn(made.compiled())
+    report = check.check({"it": made.eager()}, {"kernels": check.parse(text, "learned")["kernels"]})
+    assert not report.passed
+
+
+def test_the_reports(tmp_path: Path) -> None:
+    data = check.parse(
+        'title = "a < b"\nkernels = 3\n[[expect]]\nclaim = "a & b | c"\nin = "compiled"\nkernels = 9', "x"
+    )
+    report = check.check({"compiled": made.compiled()}, data)
+    text = findings.check_text(report)
+    assert "✗ a & b | c" in text and "expected 9; found 2 kernels" in text and "0 of 2 hold, 2 do not" in text
+    suite = ElementTree.fromstring(findings.check_junit(report))
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
+    assert [case.get("name") for case in suite] == ["kernels 3", "a & b | c"]
+    assert json.loads(report.to_json())["outcomes"][1]["status"] == "not_met"
+    assert "\\|" in findings.check_markdown(report)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made.eager().save(tmp_path / "eager.fxscope")
+    made.compiled().save(tmp_path / "compiled.fxscope")
+    expectations = tmp_path / "expect.toml"
+    expectations.write_text('[[expect]]\nin = "a"\nkernels = 3\n[[expect]]\nin = "compiled"\nfused = ["gelu", "mul"]\n')
+    files = [f"a={tmp_path / 'eager.fxscope'}", str(tmp_path / "compiled.fxscope"), str(expectations)]
+    assert main(["check", *files, "--junit", str(tmp_path / "junit.xml")]) == 0
+    assert "2 of 2 hold" in capsys.readouterr().out
+    assert ElementTree.parse(tmp_path / "junit.xml").getroot().get("failures") == "0"
+    expectations.write_text("kernels = 3\n")
+    assert main(["check", *files]) == 1
+    assert main(["check", *files, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out.split("\n\n")[-1].split("do not\n")[-1])["schema"] == "fxscope-check/1"
+    expectations.write_text("kernel = 3\n")
+    assert main(["check", *files]) == 2
+    assert "Did you mean kernels" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "eager.fxscope"), "--learn", "-o", str(tmp_path / "learned.toml")]) == 0
+    assert main(["check", str(tmp_path / "eager.fxscope"), str(tmp_path / "learned.toml")]) == 0
+    assert main(["check", str(expectations)]) == 2
+    assert main(["check", str(tmp_path / "none.fxscope"), str(tmp_path / "learned.toml")]) == 2
