@@ -1,7 +1,7 @@
 """Answers torch's and Triton's questions about a CUDA device that is not there.
 
-Each patch answers one question that Inductor asks while it compiles. Where a real device would measure something, an
-assumption is noted instead. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
+Each patch answers one question that Inductor asks while it compiles. What a real device would be asked to measure or to
+choose is in `fake_decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from unittest import mock
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from fxscope._torch import fake_decisions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,11 +58,15 @@ def device(target: Target, plan: Plan) -> Iterator[None]:
         stack.enter_context(
             mock.patch.dict(device_interface.device_interfaces, {"cuda": interface, "cuda:0": interface})
         )
+        # Inductor's rooflines ask `nvidia-smi` for the highest clock, in MHz; without an answer they call every GEMM bound
+        # by arithmetic, and pad it.
+        clock = properties.clock_rate // 1000
+        stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
         stack.enter_context(_triton_driver(target))
-        stack.enter_context(_no_padding_benchmark(plan))
-        stack.enter_context(_first_of_choices(plan))
-        stack.enter_context(_constants_on_cpu())
-        stack.enter_context(_cudnn_layouts())
+        stack.enter_context(fake_decisions.padding(target, plan))
+        stack.enter_context(fake_decisions.first_of_choices(plan))
+        stack.enter_context(fake_decisions.constants_on_cpu())
+        stack.enter_context(fake_decisions.cudnn_layouts())
         stack.enter_context(_fresh_caches())
         yield
 
@@ -194,128 +199,6 @@ def _triton_driver(target: Target) -> Iterator[None]:
             yield
     finally:
         driver._active = before
-
-
-@contextlib.contextmanager
-def _no_padding_benchmark(plan: Plan) -> Iterator[None]:
-    """Where Inductor would time a padded against an unpadded GEMM, take the padded one and say so.
-
-    It only comes to timing where the GEMM is bound by arithmetic and a size is not aligned. There an unaligned GEMM
-    usually loses more than the copies cost: the one recorded on an H200 (tests/data/h200/plans/odd_matmul) is padded.
-    """
-    import torch._inductor.fx_passes.pad_mm as pad_mm
-
-    original: Any = pad_mm._should_pad
-
-    class WouldMeasureError(Exception):
-        pass
-
-    def cached(key: Any) -> Any:
-        raise WouldMeasureError
-
-    def should_pad(match: Any, mat1: Any, mat2: Any, op: Any, input: Any = None) -> bool:
-        try:
-            # Its cheap rules (memory-bound: no) come before its look into the cache of earlier timings.
-            with mock.patch.object(pad_mm, "get_cached_should_pad", cached):
-                return original(match, mat1, mat2, op, input)
-        except WouldMeasureError:
-            shapes = f"{tuple(mat1.shape)} × {tuple(mat2.shape)}"
-            plan.assume(
-                "pad_mm", f"{op} of {shapes} is padded to aligned sizes",
-                "on the device Inductor times both and takes the faster (shape_padding=False switches it off)",
-            )  # fmt: skip
-            return not torch._inductor.config.deterministic
-
-    with mock.patch.object(pad_mm, "_should_pad", should_pad):
-        yield
-
-
-@contextlib.contextmanager
-def _first_of_choices(plan: Plan) -> Iterator[None]:
-    """Where several kernels could do one op, take the first and say so: only a benchmark could tell."""
-    import torch._inductor.select_algorithm as select
-
-    original: Any = select.AlgorithmSelectorCache.__call__
-
-    def choose(cache: Any, name: str, choices: list[Any], *args: Any, **kwargs: Any) -> Any:
-        if len(choices) > 1:
-            first = next((choice for choice in choices if "extern" in type(choice).__name__.lower()), choices[0])
-            plan.assume(
-                "algorithm", f"{name}: {getattr(first, 'name', first)}",
-                f"{len(choices)} kernels could do it; on the device a benchmark chooses",
-            )  # fmt: skip
-            choices = [first]
-        return original(cache, name, choices, *args, **kwargs)
-
-    with mock.patch.object(select.AlgorithmSelectorCache, "__call__", choose):
-        yield
-
-
-class _OnCpu(TorchDispatchMode):
-    """Runs ops that name the CUDA device on the CPU instead."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        def convert(value: Any) -> Any:
-            return torch.device("cpu") if isinstance(value, torch.device) and value.type == "cuda" else value
-
-        args, kwargs = torch.utils._pytree.tree_map(convert, (args, kwargs or {}))
-        return func(*args, **kwargs)
-
-
-@contextlib.contextmanager
-def _constants_on_cpu() -> Iterator[None]:
-    """Fold constants on the CPU: Inductor really runs one-element ops (`aten.full`) on the graph's device."""
-    import torch._inductor.fx_passes.joint_graph as joint_graph
-
-    folder: Any = joint_graph.UniformValueConstantFolder
-    original = folder._deduce_value
-
-    def deduce(self: Any, node: Any) -> Any:
-        with _OnCpu():
-            return original(self, node)
-
-    with mock.patch.object(folder, "_deduce_value", deduce):
-        yield
-
-
-@contextlib.contextmanager
-def _cudnn_layouts() -> Iterator[None]:
-    """Give a convolution's result cuDNN's memory format, which a build without cuDNN does not know.
-
-    The rules are those of `aten/src/ATen/native/ConvUtils.h`: channels last where either operand is, except in float64.
-    Depthwise convolutions in float32 have a kernel of PyTorch's own, which writes contiguous results.
-    """
-    if torch._C._has_cudnn:
-        yield
-        return
-    select, determine = torch._C._select_conv_backend, torch._C._conv_determine_backend_memory_format
-    backends: Any = torch._C._ConvBackend
-
-    def select_backend(input: Any, weight: Any, *args: Any, **kwargs: Any) -> Any:
-        backend = select(input, weight, *args, **kwargs)
-        if input.device.type != "cuda" or backend == backends.Empty:
-            return backend
-        groups, transposed = kwargs.get("groups", 1), bool(kwargs.get("transposed"))
-        depthwise = groups == input.size(1) and groups > 1 and not transposed
-        if depthwise and input.dtype == torch.float32:
-            return backends.CudaDepthwise2d if weight.dim() <= 4 else backends.CudaDepthwise3d
-        return backends.CudnnTranspose if transposed else backends.Cudnn
-
-    def memory_format(input: Any, weight: Any, backend: Any) -> Any:
-        if backend not in (backends.Cudnn, backends.CudnnTranspose):
-            return determine(input, weight, backend)
-        formats = {torch._prims_common.suggest_memory_format(tensor) for tensor in (input, weight)}
-        if torch.float64 not in (input.dtype, weight.dtype):
-            for channels_last, dimensions in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
-                if weight.dim() == dimensions and channels_last in formats:
-                    return channels_last
-        return torch.contiguous_format
-
-    with (
-        mock.patch.object(torch._C, "_select_conv_backend", select_backend),
-        mock.patch.object(torch._C, "_conv_determine_backend_memory_format", memory_format),
-    ):
-        yield
 
 
 @contextlib.contextmanager

@@ -56,13 +56,17 @@ class Target:
         name: "h200".
         properties: names and values of `torch.cuda.get_device_properties`.
         bandwidth: bytes per second of its memory, from the datasheet.
+        matrix: dtype → floating point operations per second of dense matrix products, measured where it was.
     """
 
-    def __init__(self, name: str, device_name: str, properties: Mapping[str, Any], bandwidth: float) -> None:
+    def __init__(
+        self, name: str, device_name: str, properties: Mapping[str, Any], bandwidth: float, matrix: Mapping[str, float]
+    ) -> None:
         self.name = name
         self.device_name = device_name
         self.properties = dict(properties)
         self.bandwidth = bandwidth
+        self.matrix = dict(matrix)
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -96,7 +100,10 @@ def read_target(path: str | os.PathLike[str]) -> Target:
     data = json.loads(Path(path).read_text(encoding="utf-8"))
     properties = {name: fact[0] for name, fact in data["properties"].items()}
     bandwidth = next(rate["value"] for rate in data["bandwidths"] if rate["kind"] == "datasheet")
-    return Target(data["name"], data["device_name"], properties, bandwidth)
+    matrix = {
+        dtype: sorted(rates, key=lambda rate: rate["kind"])[-1]["value"] for dtype, rates in data["matrix"].items()
+    }
+    return Target(data["name"], data["device_name"], properties, bandwidth, matrix)
 
 
 @contextlib.contextmanager
