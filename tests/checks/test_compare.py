@@ -1,0 +1,144 @@
+"""Two recordings side by side: what stayed, collapsed, split, came and went; and when a time says nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fxscope.cli import main
+from fxscope.commands import sources
+from fxscope.model import replace
+from fxscope.passes.compare import compare
+from fxscope.passes.timing import compare_times
+from fxscope.render import findings
+from tests.checks import made
+
+H200 = Path(__file__).parent.parent / "data" / "h200"
+
+
+def kinds(comparison) -> list[tuple[str, int, int, str | None]]:
+    return [(match.kind, len(match.a), len(match.b), match.aligned_by) for match in comparison.kernels]
+
+
+def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
+    comparison = compare(made.eager(), made.compiled())
+    assert kinds(comparison) == [("gone", 1, 0, None), ("same", 1, 1, "name"), ("collapsed", 2, 1, "op")]
+    collapsed = comparison.kernels[2]
+    assert [use.kernel for use in collapsed.a] == ["elementwise<gelu>", "elementwise<mul>"]
+    assert collapsed.time is not None and collapsed.time.verdict == "faster"
+    assert collapsed.b[0].config == "XBLOCK=512" and collapsed.b[0].chosen_by == "heuristic"
+    assert [use.registers for use in collapsed.a] == [32, 40] and collapsed.b[0].registers == 31
+
+
+def test_the_other_way_round_it_splits() -> None:
+    comparison = compare(made.compiled(), made.eager())
+    assert ("split", 1, 2, "op") in kinds(comparison)
+    assert ("new", 0, 1, None) in kinds(comparison)
+
+
+def test_the_same_recording_twice_shows_no_difference() -> None:
+    comparison = compare(made.eager(), made.eager())
+    assert {match.kind for match in comparison.kernels} == {"same"}
+    assert {match.time.verdict for match in comparison.kernels if match.time} == {"no difference shown"}
+    assert comparison.ops_gone == comparison.ops_added == comparison.decisions == ()
+    assert all(change.a == change.b for change in comparison.totals)
+
+
+def test_ops_that_vanish_and_pre_ops_that_come() -> None:
+    comparison = compare(made.eager(), made.compiled())
+    assert {"aten::t", "aten::gelu", "aten::linear"} <= {item.name for item in comparison.ops_gone}
+    added = {item.name: item.before_first_launch for item in comparison.ops_added}
+    assert added["TorchDynamo Cache Lookup"] and not added["triton_poi_fused_gelu_mul_0"]
+
+
+def test_a_decision_that_changed_and_its_reason() -> None:
+    before = made.compiled()
+    decisions = (replace(before.decisions[0], verdict="fused", reason="epilogue of a template"), before.decisions[1])
+    (change,) = compare(before, replace(before, decisions=decisions)).decisions
+    assert change.pair == ("mm", "gelu·mul")
+    assert (change.a_verdict, change.b_verdict) == ("never_considered", "fused")
+    assert change.b_reason == "epilogue of a template"
+
+
+def test_a_kernel_that_shows_no_ops_is_aligned_by_its_place() -> None:
+    base = made.compiled()
+    launches = tuple(
+        replace(item, name="_hand_written", call=None, op="HandWritten", chain=("HandWritten",))
+        if "poi" in item.name
+        else item
+        for item in base.launches
+    )  # fmt: skip
+    hand = replace(base, launches=launches, calls=(), graphs=(), decisions=(), compiles=())
+    comparison = compare(made.eager(), hand)
+    assert ("collapsed", 2, 1, "order") in kinds(comparison)
+
+
+def test_a_plan_has_no_times() -> None:
+    plan = replace(made.compiled(), launches=(), ops=(), steps=())
+    comparison = compare(made.eager(), plan)
+    assert comparison.step_time is None
+    assert any("no device events" in note for note in comparison.notes)
+    assert all(match.time is None or match.time.ratio is None for match in comparison.kernels)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        ([10.0, 10.1, 9.9], [20.0, 20.1, 19.9], "slower"),
+        ([20.0, 20.1, 19.9], [10.0, 10.1, 9.9], "faster"),
+        ([10.0, 10.001, 9.999], [10.3, 10.301, 10.299], "no difference shown"),  # 3 %: less than a run differs
+        ([10.0, 20.0, 15.0], [12.0, 25.0, 17.0], "no difference shown"),  # the interval holds 1
+        ([10.0], [20.0], "no difference shown"),  # one repeat
+        ([], [20.0], "not measured"),
+        ([0.0, 0.0], [20.0, 20.0], "not measured"),
+    ],
+)
+def test_times_need_repeats_an_interval_and_may_show_nothing(a: list[float], b: list[float], verdict: str) -> None:
+    assert compare_times(a, b).verdict == verdict
+
+
+def test_real_captures_eager_against_compiled() -> None:
+    comparison = compare(sources.read(str(H200 / "mlp_eager")), sources.read(str(H200 / "mlp_compiled")))
+    real = [match for match in comparison.kernels if match.a[0].category == "kernel"]
+    assert [match.kind for match in real] == ["same", "same", "collapsed", "same"]
+    fused = real[2]
+    assert [use.ops for use in fused.a] == [("gelu",), ("mul",)]
+    assert fused.b[0].kernel == "triton_poi_fused__unsafe_view_gelu_mul_0" and fused.aligned_by == "op"
+    assert fused.b[0].bytes == 150_994_944
+    totals = {change.subject: (change.a, change.b) for change in comparison.totals}
+    assert totals["device events per step"] == (7, 6) and totals["peak memory"] == (274202624, 274202624)
+    assert {"aten::t", "aten::linear", "aten::matmul"} <= {item.name for item in comparison.ops_gone}
+    assert "TorchDynamo Cache Lookup" in {item.name for item in comparison.ops_added if item.before_first_launch}
+
+
+def test_real_captures_liger_is_aligned_by_place() -> None:
+    comparison = compare(sources.read(str(H200 / "mlp_eager")), sources.read(str(H200 / "mlp_liger")))
+    (fused,) = [match for match in comparison.kernels if match.kind == "collapsed"]
+    assert fused.b[0].kernel == "_geglu_tanh_forward_kernel" and fused.aligned_by == "order"
+    assert fused.b[0].chosen_by == "author"
+    assert not [item for item in comparison.ops_added if "Dynamo" in item.name]
+
+
+def test_the_command_in_three_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(made.eager().save(tmp_path / "a.fxscope")), str(made.compiled().save(tmp_path / "b.fxscope"))]
+    assert main(["diff", *files]) == 0
+    text = capsys.readouterr().out
+    assert "collapsed (aligned by op): faster" in text and "4 → 2" in text
+    assert max(len(line) for line in text.splitlines()) <= 160
+    assert main(["diff", *files, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "fxscope-comparison/1"
+    assert main(["diff", *files, "-o", str(tmp_path / "diff.md")]) == 0
+    assert "| collapsed by op |" in (tmp_path / "diff.md").read_text()
+    assert main(["diff", *files, "-o", str(tmp_path / "diff.md")]) == 2  # it exists
+    assert main(["diff", *files, "-o", str(tmp_path / "diff.html")]) == 2
+    assert main(["diff", files[0], str(tmp_path / "none.fxscope")]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_hostile_names_stay_text() -> None:
+    base = made.eager()
+    nasty = replace(base, title="<script>|`", launches=tuple(replace(x, name="k|`<b>\n") for x in base.launches))
+    shown = findings.comparison_markdown(compare(nasty, base))
+    assert "<script>" not in shown and "k|" not in shown

@@ -1,0 +1,121 @@
+"""The pytest fixture: what it asserts, what a failure shows, reviewed plans, and that collecting is free."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope.assertions import Recorded, plan
+from fxscope.errors import PassError
+from tests.checks import made
+
+
+def test_what_holds_passes(fxscope) -> None:
+    r = fxscope.wrap(made.compiled())
+    r.assert_fused("gelu", "mul")
+    r.assert_not_fused("mm", "gelu")
+    r.assert_kernels(2)
+    r.assert_kernels("<= 3")
+    r.assert_no_graph_breaks()
+    r.assert_same_kernel("aten::mm", other=made.eager())
+    fxscope.wrap(made.eager()).assert_launches_none("aten::t")
+    r.check(gemms=1, max_bytes="2 kB")
+    assert r.title == "compiled" and len(r.calls) == 2
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        lambda r: r.assert_fused("mm", "gelu"),
+        lambda r: r.assert_not_fused("gelu", "mul"),
+        lambda r: r.assert_kernels(5),
+        lambda r: r.assert_launches_none("aten::mm"),
+        lambda r: Recorded(made.recompiled()).assert_no_graph_breaks(),
+        lambda r: r.assert_same_kernel("recorded:mm", "recorded:gelu"),
+    ],
+)
+def test_what_does_not_hold_fails(fails) -> None:
+    with pytest.raises(AssertionError):
+        fails(Recorded(made.compiled()))
+
+
+def test_a_failure_shows_the_graph_around_the_place_and_the_reason() -> None:
+    with pytest.raises(AssertionError) as caught:
+        Recorded(made.compiled()).assert_fused("mm", "gelu")
+    text = str(caught.value)
+    assert "expected mm and gelu in one kernel" in text
+    assert "because: mm and gelu: extern kernel: opaque to the scheduler" in text
+    assert "→ ■ mm = aten.mm.default(x, permute)   in extern_kernels.mm:1" in text
+    assert "→ ◆ tanh = aten.tanh.default(mm)   in triton_poi_fused_gelu_mul_0:2" in text
+
+
+def test_a_typo_is_no_failed_assertion_but_an_error() -> None:
+    with pytest.raises(PassError, match="Did you mean gelu"):
+        Recorded(made.compiled()).assert_fused("gelo", "mul")
+
+
+def test_a_plan_is_text_without_times() -> None:
+    assert plan(made.compiled()) == plan(made.compiled(fused_ns=90_000))
+    assert plan(made.compiled()).splitlines() == [
+        "0/0:inference:post_grad",
+        "  extern_kernels.mm  [extern]",
+        "    mm = aten.mm.default",
+        "  triton_poi_fused_gelu_mul_0  [triton_pointwise]",
+        "    tanh = aten.tanh.default",
+        "    mul_6 = aten.mul.Tensor",
+    ]
+
+
+PROJECT = """
+from fxscope.store import load
+def test_it(fxscope):
+    fxscope.load({path!r}).assert_plan()
+"""
+
+
+def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments], cwd=folder, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_snapshot_is_written_reviewed_and_guards(tmp_path: Path) -> None:
+    recording = tmp_path / "r.fxscope"
+    made.compiled().save(recording)
+    (tmp_path / "test_plan.py").write_text(PROJECT.format(path=str(recording)))
+    first = run_pytest(tmp_path)
+    assert first.returncode == 1 and "there is no reviewed plan yet" in first.stdout
+    assert run_pytest(tmp_path, "--fxscope-update").returncode == 0
+    snapshot = tmp_path / "__fxscope__" / "test_plan" / "test_it.plan.txt"
+    assert snapshot.read_text() == plan(made.compiled())
+    assert run_pytest(tmp_path).returncode == 0
+    snapshot.write_text(snapshot.read_text().replace("extern_kernels.mm", "triton_tem_fused_mm"))
+    changed = run_pytest(tmp_path)
+    assert changed.returncode == 1 and "-  triton_tem_fused_mm" in changed.stdout, changed.stdout
+
+
+def test_collecting_imports_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "test_nothing.py").write_text(
+        "import sys\n"
+        "def test_it(fxscope):\n"
+        "    heavy = {'torch', 'triton', 'networkx', 'numpy', 'rich'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    done = run_pytest(tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_live_program(fxscope) -> None:
+    torch = pytest.importorskip("torch")
+
+    def program(x, w):
+        return torch.nn.functional.gelu(x @ w) * 2
+
+    r = fxscope.record(program, torch.randn(16, 16), torch.randn(16, 16), compile=True, steps=1)
+    r.assert_fused("gelu", "mul")
+    r.assert_not_fused("mm", "gelu")
+    r.assert_no_graph_breaks()
