@@ -6,7 +6,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands import lookup
+from fxscope.commands import lookup, sources
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `code`."""
-    parser.add_argument("recording", metavar="RECORDING", help="a .fxscope or .json file")
+    parser.add_argument(
+        "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
+    )
     parser.add_argument("name", nargs="?", metavar="NAME", help="only the call of this kernel, op, variable or node")
     parser.add_argument("--full", action="store_true", help="the whole file, also lines that belong to no call")
     parser.add_argument("--graph", metavar="ID", help="only this graph's code, such as 0/0:inference")
@@ -27,27 +29,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the code."""
     from fxscope.render import code
-    from fxscope.store import load
 
-    recording = load(arguments.recording)
-    sources = chosen(recording, arguments.graph)
+    recording = sources.read(arguments.recording)
+    texts = chosen(recording, arguments.graph)
     call = None
     if arguments.name is not None:
         place = lookup.one_place(recording, lookup.find(recording, arguments.name))
         if place.call is None:
             raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
         call = place.call
-        sources = [source for source in sources if source.graph == place.graph]
+        texts = [source for source in texts if source.graph == place.graph]
     if arguments.json:
         import msgspec
 
         lines = [
-            {"source": source.id, **line._asdict()} for source in sources for line in code.annotate(recording, source)
+            {"source": source.id, **line._asdict()} for source in texts for line in code.annotate(recording, source)
         ]
         print(msgspec.json.encode(lines).decode())
         return 0
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
-    for source in sources:
+    for source in texts:
         print(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
         print(code.render(recording, source, width=width, call=call, full=arguments.full))
     return 0

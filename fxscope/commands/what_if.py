@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import CaptureError, FxscopeError
@@ -142,7 +143,7 @@ def recorded(
     try:
         return record(
             model, *inputs, kwargs=kwargs, compile=compile_options or True, backward=arguments.backward,
-            target=arguments.target, steps=arguments.steps, title=name,
+            target=arguments.target, steps=arguments.steps, warmup=10, title=name,
         )  # fmt: skip
     except FxscopeError:
         raise
@@ -154,12 +155,13 @@ def recorded(
 def verdict(comparison: Comparison, what: str, before: Recording, after: Recording) -> str:
     """Return the answer in one paragraph: kernels, bytes and time before and after, and whether it won or lost."""
     lines = [f"what if {what}?"]
-    kinds = [match.kind for match in comparison.kernels]
-    moved = sum(kind != "same" for kind in kinds)
-    lines.append(
-        f"  kernels: {len(before.calls)} calls before, {len(after.calls)} after; "
-        + ("no kernel changed its name" if not moved else f"{moved} of {len(kinds)} places changed")
-    )
+    gone = Counter(call.kernel for call in before.calls) - Counter(call.kernel for call in after.calls)
+    new = Counter(call.kernel for call in after.calls) - Counter(call.kernel for call in before.calls)
+    lines.append(f"  kernels: {len(before.calls)} calls before, {len(after.calls)} after")
+    if not gone and not new:
+        lines[-1] += "; the same kernels"
+    lines += [f"    − {name}" + (f" ×{count}" if count > 1 else "") for name, count in gone.items()]
+    lines += [f"    + {name}" + (f" ×{count}" if count > 1 else "") for name, count in new.items()]
     for change in comparison.totals:
         if change.unit == "bytes" and change.subject.startswith("bytes") and change.a and change.b:
             lines.append(f"  bytes: {change.a / 1e6:.4g} MB before, {change.b / 1e6:.4g} MB after")

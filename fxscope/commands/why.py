@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands import lookup
+from fxscope.commands import lookup, sources
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `why`."""
-    parser.add_argument("recording", metavar="RECORDING", help="a .fxscope or .json file")
+    parser.add_argument(
+        "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
+    )
     parser.add_argument(
         "names", nargs="*", metavar="NAME",
         help="none: all unfused neighbours, dearest first; one: its kernel and its neighbours; two: that pair. A "
@@ -33,13 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Answer the question."""
     from fxscope.passes.cost import cost
-    from fxscope.store import load
 
     if len(arguments.names) > 2:
         raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
     if arguments.bandwidth is not None and not arguments.bandwidth > 0:
         raise FxscopeError("--bandwidth takes bytes per second, such as 4.3e12.")
-    recording = load(arguments.recording)
+    recording = sources.read(arguments.recording)
     if arguments.bandwidth is not None:
         recording = cost(recording, bandwidth=arguments.bandwidth)
     if not arguments.names:

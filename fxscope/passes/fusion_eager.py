@@ -1,16 +1,16 @@
 """Eager neighbours: each op launches its own kernel, so what one writes the next reads back from memory.
 
 Where the dispatcher was recorded, it is known which op reads what. A trace alone records shapes but not which tensor:
-there only launches that follow each other are paired, where the first op's result has the shape and dtype of an input
-of the second, and the decision's evidence is "order".
+there results are paired with the inputs of their size and dtype that follow, and the decision's evidence is "order".
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope.model import Decision, Graph, Launch, Node, Op, Recording, TensorMeta
+from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
 from fxscope.passes import flops
 from fxscope.passes.fusion_reasons import GEMMS
 
@@ -103,8 +103,8 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> 
     """Return the decision for two readers of one tensor."""
     return Decision(
         graph=graph.id, a=(a.name,), b=(b.name,), verdict="never_considered",
-        reason=f"{REASON}; both read {source.name}, {amount(size)}", hint=hint(a, b), shared_buffers=(source.name,),
-        saved_bytes=size, saved_launches=1, evidence="external_id",
+        reason=f"{REASON}; both read {source.name}, {amount(size)}", hint=sibling_hint(a, b),
+        shared_buffers=(source.name,), saved_bytes=size, saved_launches=1, evidence="external_id",
     )  # fmt: skip
 
 
@@ -123,37 +123,92 @@ def hint(a: Node | Op, b: Node | Op) -> str:
     return "torch.compile joins such neighbours"
 
 
+def sibling_hint(a: Node, b: Node) -> str:
+    """Say what would let two readers of one tensor read it once."""
+    products = [bool(GEMMS.match(base(node.target))) for node in (a, b)]
+    if all(products):
+        return "one Linear with the weights concatenated reads it once"
+    return "torch.compile joins such neighbours" if not any(products) else "a GEMM of a library reads its inputs alone"
+
+
 def base(name: str) -> str:
     """Return an op's bare name, without the in-place underscore."""
     return name.removeprefix("aten::").removeprefix("aten.").split(".")[0].rstrip("_")
 
 
 def of_trace(recording: Recording) -> list[Decision]:
-    """Pair the launches of the first step that follow each other, where shapes say that a tensor may pass."""
+    """Pair the launches of the first step by order and shape.
+
+    It is taken that a result is read once, by one of the next ops with an input of its size and dtype. Where as many
+    inputs of a size follow as results of it wait, each waiting result is read there; where fewer follow, it is only
+    known that one of the waiting results is. Where the program brings tensors of that size of its own, only ops that
+    follow each other are paired.
+    """
     ops = {op.id: op for op in recording.ops}
     first = min((launch.step for launch in recording.launches), default=0)
-    kernels: dict[int, Launch] = {}
-    for launch in sorted(recording.launches, key=lambda item: item.start_ns):
-        if launch.step == first and launch.category in ("kernel", "cpu_kernel") and launch.op_id in ops:
-            kernels.setdefault(launch.op_id or 0, launch)
-    graph = next((graph for graph in recording.graphs if graph.stage == "eager"), None)
+    graph = next((graph.id for graph in recording.graphs if graph.stage == "eager"), "eager")
+    waiting: dict[tuple[int | None, str | None], list[Waiting]] = {}
+    from_outside: set[tuple[int | None, str | None]] = set()
+    before: set[str] = set()
+    previous: Op | None = None
+    streams: dict[int, int | None] = {}
     found: list[Decision] = []
-    for (a_id, a_launch), (b_id, b_launch) in pairwise(kernels.items()):
-        a, b = ops[a_id], ops[b_id]
-        result = result_of(a)
-        if a_launch.stream != b_launch.stream or result is None or not takes(b, result):
+    for launch in sorted(recording.launches, key=lambda item: item.start_ns):
+        op = ops.get(launch.op_id) if launch.op_id is not None else None
+        if launch.step != first or launch.category not in ("kernel", "cpu_kernel") or op is None or op.id in streams:
             continue
-        size = flops.tensor_bytes([result])
-        found.append(
-            Decision(
-                graph=graph.id if graph is not None else "eager", a=(a.node or a.name,), b=(b.node or b.name,),
-                verdict="never_considered",
-                reason=f"{REASON}; by order and shape, a tensor of {amount(size)} passes between them (a trace does "
-                "not record which tensor)",
-                hint=hint(a, b), saved_bytes=None if size is None else 2 * size, saved_launches=1, evidence="order",
-            )
-        )  # fmt: skip
+        streams[op.id] = launch.stream
+        shapes, dtypes = tensors(op)
+        slots = Counter((flops.numbers(*shape), dtype) for shape, dtype in zip(shapes, dtypes, strict=True))
+        for key, count in slots.items():
+            results = waiting.pop(key, [])
+            left = sum(item.num_unread for item in results) - count
+            sources = [item for item in results if streams[item.ops[0].id] == launch.stream]
+            if left < 0:
+                from_outside.add(key)
+            if key in from_outside:
+                # The program's own tensor may be what is read, and surely is where the same op read it before (the
+                # projections of an attention); else what was written just now is the likelier.
+                sources = [item for item in results if item.ops == (previous,) and signature(op) not in before]
+                left = 0
+            if left > 0:
+                every = tuple(source for item in results for source in item.ops)
+                waiting[key] = [Waiting(every, left, results[0].result)]
+                sources = [Waiting(every, 1, results[0].result)] if sources else []
+            found += [passed(graph, item, op) for item in sources]
+        result = result_of(op)
+        previous = op
+        before.add(signature(op))
+        if result is not None:
+            waiting.setdefault((flops.numbers(*result.shape), result.dtype), []).append(Waiting((op,), 1, result))
     return found
+
+
+def signature(op: Op) -> str:
+    """Return an op's name and what it is given, to tell equal ops from others."""
+    return f"{op.name} {op.shapes}"
+
+
+class Waiting(NamedTuple):
+    """Results that no op has read yet: so many of these ops' results."""
+
+    ops: tuple[Op, ...]
+    num_unread: int
+    result: TensorMeta
+
+
+def passed(graph: str, source: Waiting, op: Op) -> Decision:
+    """Return the decision for a waiting result and the op that reads it."""
+    size = flops.tensor_bytes([source.result])
+    which = "" if len(source.ops) == source.num_unread else ", the result of one of these ops,"
+    return Decision(
+        graph=graph, a=tuple(item.node or item.name for item in source.ops), b=(op.node or op.name,),
+        verdict="never_considered",
+        reason=f"{REASON}; by order and shape, a tensor of {amount(size)}{which} passes between them (a trace does "
+        "not record which tensor)",
+        hint=hint(source.ops[0], op), saved_bytes=None if size is None else 2 * size, saved_launches=1,
+        evidence="order",
+    )  # fmt: skip
 
 
 def result_of(op: Op) -> TensorMeta | None:
@@ -174,22 +229,13 @@ def result_of(op: Op) -> TensorMeta | None:
     return None
 
 
-def takes(op: Op, tensor: TensorMeta) -> bool:
-    """Return whether an op has an input with as many elements of this dtype (a view may lie between)."""
-    shapes, dtypes = tensors(op)
-    count = flops.numbers(*tensor.shape)
-    return any(
-        flops.numbers(*shape) == count and dtype == tensor.dtype for shape, dtype in zip(shapes, dtypes, strict=True)
-    )
-
-
 def tensors(op: Op) -> tuple[list[tuple[int, ...]], list[str]]:
     """Return shapes and dtypes of an op's tensor inputs; the profiler writes scalars and lists between them."""
     shapes: list[tuple[int, ...]] = []
     dtypes: list[str] = []
     for shape, dtype in zip(op.shapes or (), op.dtypes or (), strict=False):
         name = DTYPES.get(dtype, dtype)
-        if name in flops.ITEM_BYTES and isinstance(shape, (list, tuple)):
-            shapes.append(tuple(shape))  # pyright: ignore[reportUnknownArgumentType]
+        if name in flops.ITEM_BYTES:  # of a scalar the profiler writes its type, "Scalar"
+            shapes.append(tuple(shape))
             dtypes.append(name)
     return shapes, dtypes

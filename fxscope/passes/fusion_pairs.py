@@ -362,6 +362,8 @@ class Judge:
                 return Reason(
                     text, "b2b_gemm_pass joins back-to-back GEMMs where they are small enough", "b2b_gemm_pass"
                 )
+            if pair.flows:
+                return Reason(text)
             plain = all(schedules.base_name(item.kernel) in ("mm", "addmm") for item in (a, b))
             return Reason(
                 f"{text}; GEMMs over one input are not merged",

@@ -33,21 +33,21 @@ def block(recording: Recording, decision: Decision, *, width: int = 80) -> str:
     if decision.hint:
         switch = f" (torch._inductor.config.{decision.config})" if decision.config else ""
         lines += wrap(f"hint: {decision.hint}{switch}", width)
-    price = cost(decision, recording)
+    price = cost(decision)
     if price:
         lines += wrap(price, width)
     lines += places(recording, decision, width)
     return "\n".join(lines)
 
 
-def cost(decision: Decision, recording: Recording) -> str | None:
+def cost(decision: Decision) -> str | None:
     """Return what staying apart costs, in words."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
     text = f"costs {theme.num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
-    if decision.saved_us is not None:
-        basis = next((call.roof.basis for call in recording.calls if call.roof and call.roof.basis), None)
-        text += f", ≥ {theme.microseconds(decision.saved_us)}" + (f" at {basis}" if basis else "")
+    if decision.saved_us:
+        bandwidth = theme.rate(decision.saved_bytes / decision.saved_us * 1e6)
+        text += f", ≥ {theme.microseconds(decision.saved_us)} at {bandwidth}"
     if decision.saved_launches:
         text += f", and {labels.plural(decision.saved_launches, 'launch').replace('launchs', 'launches')}"
     return text
@@ -135,6 +135,8 @@ def roof(call: KernelCall) -> str:
     parts: list[str] = []
     if call.timing is not None:
         parts.append(f"{theme.microseconds(call.timing.mean_us)} mean of {call.timing.count}")
+        if config(call):
+            parts.append(f"with {config(call)}")
     if item.bytes_per_second is not None:
         parts.append(theme.rate(item.bytes_per_second))
     if item.flops_per_second is not None:
@@ -146,6 +148,16 @@ def roof(call: KernelCall) -> str:
     if item.floor_us is not None:
         parts.append(f"floor {theme.microseconds(item.floor_us)}")
     return ", ".join(parts) + (f" ({item.basis})" if item.basis else "")
+
+
+def config(call: KernelCall) -> str | None:
+    """Return the launch configuration that ran: a time without it says little."""
+    chosen = next((item for item in call.resources.configs if item.chosen), None) if call.resources else None
+    if chosen is None:
+        return None
+    words = [f"{name}={value}" for name, value in chosen.kwargs.items()]
+    words += [f"num_warps={chosen.num_warps}"] if chosen.num_warps is not None else []
+    return ", ".join(words) or None
 
 
 def first_line(text: str) -> str:

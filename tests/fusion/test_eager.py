@@ -88,6 +88,32 @@ def test_other_shapes_are_no_neighbours():
     assert fusion.fusion(traced(second_shapes=([8, 8], [8, 8]))).decisions == ()
 
 
+def mm(number, left, right):
+    return Op(id=number, name="aten::mm", category="cpu_op", start_ns=number, duration_ns=1, shapes=(left, right),
+              dtypes=("float", "float"))  # fmt: skip
+
+
+def test_which_of_two_results_is_read_first_is_not_guessed():
+    ops = (mm(1, [8, 4], [4, 16]), mm(2, [8, 4], [4, 16]),
+           Op(id=3, name="aten::gelu", category="cpu_op", start_ns=3, duration_ns=1, shapes=([8, 16],),
+              dtypes=("float",)),
+           Op(id=4, name="aten::mul", category="cpu_op", start_ns=4, duration_ns=1, shapes=([8, 16], [8, 16]),
+              dtypes=("float", "float")))  # fmt: skip
+    recording = Recording(ops=ops, launches=tuple(launch(number, number) for number in (1, 2, 3, 4)))
+    found = {(item.a, item.b): item.reason for item in fusion.fusion(recording).decisions}
+    assert set(found) == {
+        (("aten::mm", "aten::mm"), ("aten::gelu",)), (("aten::mm", "aten::mm"), ("aten::mul",)),
+        (("aten::gelu",), ("aten::mul",)),
+    }  # fmt: skip
+    assert "the result of one of these ops" in found[("aten::mm", "aten::mm"), ("aten::gelu",)]
+
+
+def test_a_tensor_of_the_programs_own_may_be_what_is_read():
+    ops = (mm(1, [8, 8], [8, 8]), mm(2, [8, 8], [8, 8]))
+    recording = Recording(ops=ops, launches=(launch(1, 1), launch(2, 2)))
+    assert fusion.fusion(recording).decisions == ()
+
+
 def test_two_runs_of_the_pass_give_the_same():
     once = fusion.fusion(mlp())
     assert fusion.fusion(once) == once
