@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.kernel_names import decode
 from fxscope.model import Coverage, Launch, LaunchEvidence, Recording, Timing, replace
 from fxscope.passes.regions import Region, match_replay, match_sequence, pick_graph, regions_of
 
@@ -26,7 +27,8 @@ def attribute(recording: Recording) -> Recording:
     }
     launches |= {launch.id: launch for launch in compiled_launches(recording, launches)}
     launches |= {launch.id: launch for launch in eager_launches(recording, launches)}
-    ordered = tuple(launches[launch.id] for launch in recording.launches)
+    decoded = {name: decode(name) for name in {launch.name for launch in recording.launches}}
+    ordered = tuple(replace(launches[launch.id], decoded=decoded[launch.name]) for launch in recording.launches)
     recording = replace(recording, launches=ordered, coverage=coverage_of(recording, ordered))
     return with_timing(recording)
 
