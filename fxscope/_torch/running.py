@@ -108,17 +108,20 @@ def runner(
 def compiled(model: Any, options: dict[str, Any]) -> Any:
     """Return `torch.compile(model)` with cache entries of its own: the user's and ours do not mix."""
     inner = getattr(model, "_orig_mod", model)
-    if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
-        return torch.compile(inner, **{"isolate_recompiles": True, **options})
-    if options.get("backend", "inductor") != "inductor":
-        return torch.compile(inner, **options)
-    rest = {name: value for name, value in options.items() if name in ("fullgraph", "dynamic")}
-    backend = _OwnInductor(options.get("mode"), options.get("options"), options.get("dynamic"))
-    return torch.compile(inner, backend=backend, **rest)
+    rest = dict(options)
+    if "isolate_recompiles" in inspect.signature(torch.compile).parameters:  # torch 2.13: limits of its own, too
+        rest.setdefault("isolate_recompiles", True)
+    if rest.get("backend", "inductor") != "inductor":
+        return torch.compile(inner, **rest)
+    # An isolated compile still takes entries of others that fit, so the backend has to be another one as well.
+    rest["backend"] = _OwnInductor(rest.pop("mode", None), rest.pop("options", None), rest.get("dynamic"))
+    return torch.compile(inner, **rest)
 
 
 class _OwnInductor(torch._TorchCompileInductorWrapper):
-    """Inductor as a backend that equals no other, so that Dynamo compiles again for it (torch before 2.13)."""
+    """Inductor as a backend that equals no other, so that Dynamo compiles again for it."""
+
+    __name__ = "inductor"  # what torch calls the backend in its messages
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -180,7 +183,8 @@ def preserved(model: Any, inputs: Any, kwargs: Any) -> Iterator[list[Problem]]:
     finally:
         with torch.no_grad():
             for tensor, version, copy in copies:
-                if tensor._version != version:
+                # Batch norm writes its running statistics without counting a version.
+                if tensor._version != version or not torch.equal(tensor, copy):
                     tensor.detach().copy_(copy)
         for parameter, gradient in gradients:
             parameter.grad = gradient

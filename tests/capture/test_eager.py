@@ -28,7 +28,8 @@ TREE = (
 SEEN = (
     SeenOp(position=0, name="aten::t", inputs=(tensor(1, name="head.weight"),), outputs=(tensor(1, 0),), aliases=(0,),
            source=LINE),
-    SeenOp(position=1, name="aten::mm", inputs=(tensor(2, name="x"), tensor(1, 0)), outputs=(tensor(3, 1),), source=LINE),
+    SeenOp(position=1, name="aten::mm", inputs=(tensor(2, name="x"), tensor(1, 0)), outputs=(tensor(3, 1),),
+           source=LINE),
 )  # fmt: skip
 
 

@@ -1,0 +1,125 @@
+"""A whole program under `with fxscope.record()`, the decorator, and living with the program's own profiler."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+import torch
+
+import fxscope
+from fxscope._torch import hooks
+from tests.capture.programs import GeGLU
+
+
+def test_a_program_that_compiles_part_of_itself() -> None:
+    torch._dynamo.reset()
+    model = torch.compile(GeGLU())
+    with torch.no_grad(), fxscope.record() as recorder:
+        x = torch.randn(4, 8)
+        y = model(x).relu()
+    recording = recorder.recording
+    assert recording.graphs[0].id == "eager"
+    eager = {node.name: node for node in recording.graph("eager").nodes}
+    assert "relu" in eager and "mm" not in eager  # what the compiled region ran is not eager
+    assert eager["randn"].source.code == "x = torch.randn(4, 8)"
+    assert recording.coverage.unattributed == 0
+    called = [launch for launch in recording.launches if launch.call]
+    assert len(called) == 4 and {launch.graph for launch in called} == {recording.calls[0].graph}
+    # What the compiler ran on its fake tensors is not in the recording.
+    assert len(recording.launches) <= 4 + 3
+    assert torch.equal(y, torch.relu(model._orig_mod(x))) or torch.allclose(y, torch.relu(model._orig_mod(x)))
+
+
+def test_recompiles_are_told_apart() -> None:
+    torch._dynamo.reset()
+    model = torch.compile(torch.nn.Linear(8, 4))
+    with torch.no_grad(), fxscope.record() as recorder:
+        for batch in (2, 3, 4):
+            model(torch.randn(batch, 8))
+    first, second = recorder.recording.compiles
+    assert "expected 2, actual 3" in second.recompile_reason and first.recompile_reason is None
+    graphs = {launch.graph for launch in recorder.recording.launches if launch.call}
+    assert graphs == {f"{compiled.compile_id}:inference:post_grad" for compiled in (first, second)}
+
+
+def test_the_decorator_keeps_the_result() -> None:
+    @fxscope.record()
+    def program(x):
+        """What it does."""
+        return x @ x
+
+    assert program.__doc__ == "What it does." and program.recording is None
+    assert program(torch.full((2, 2), 2.0)).tolist() == [[8.0, 8.0], [8.0, 8.0]]
+    assert "mm" in {node.name for node in program.recording.graph("eager").nodes}
+    assert program.recording.title.endswith("program")
+
+
+def test_an_error_in_the_program_comes_through_and_leaves_nothing() -> None:
+    with pytest.raises(ZeroDivisionError), fxscope.record() as recorder:
+        torch.ones(2) + 1
+        _ = 1 / 0
+    assert recorder.recording is None and hooks.active() == ()
+
+
+def profiled_program(path, *, handler=None, late=False):
+    model, x = torch.nn.Linear(8, 8), torch.randn(2, 8)
+    schedule = torch.profiler.schedule(wait=0, warmup=1, active=2, repeat=1)
+    with torch.no_grad():
+        model(x)
+        with torch.profiler.profile(schedule=schedule, on_trace_ready=handler) as profile:
+            for _ in range(3):
+                model(x)
+                profile.step()
+        if late:
+            profile.export_chrome_trace(str(path))
+    return profile
+
+
+@pytest.mark.parametrize("how", ["handler", "late", "never", "gz"])
+@pytest.mark.filterwarnings("ignore:Profiler")
+def test_the_programs_own_session_is_adopted(how, tmp_path) -> None:
+    path = tmp_path / ("theirs.json.gz" if how == "gz" else "theirs.json")
+    seen = []
+
+    def handler(profile):
+        seen.append(len(profile.key_averages()))
+        profile.export_chrome_trace(str(path))
+
+    with fxscope.record() as recorder:
+        profile = profiled_program(path, handler=handler if how == "handler" else None, late=how in ("late", "gz"))
+    recording = recorder.recording
+    assert [step.name for step in recording.steps] == ["ProfilerStep#1", "ProfilerStep#2"]
+    assert [launch.step for launch in recording.launches if launch.name == "aten::addmm"] == [0, 1]
+    addmm = next(node for node in recording.graph("eager").nodes if node.name == "addmm")
+    assert addmm.aliases == ()  # from the warm-up, which was observed
+    if how == "never":
+        profile.export_chrome_trace(str(path))  # and the program can still do it afterwards
+    text = gzip.decompress(path.read_bytes()) if how == "gz" else path.read_bytes()
+    names = [event.get("name") for event in json.loads(text)["traceEvents"]]
+    assert names.count("aten::addmm") == 2 and "PythonDispatchMode" not in names
+    if how == "handler":
+        assert seen and seen[0] > 0
+    assert len(profile.key_averages()) > 0
+
+
+@pytest.mark.filterwarnings("ignore:Profiler")
+def test_a_handler_for_the_users_own_profiler(tmp_path) -> None:
+    theirs = []
+    handler = fxscope.on_trace_ready(
+        tmp_path / "step-{n}.fxscope", then=lambda profile: profile.export_chrome_trace(str(tmp_path / "mine.json"))
+    )
+    theirs.append(profiled_program(None, handler=handler))
+    assert (tmp_path / "mine.json").exists()
+    loaded = fxscope.load(tmp_path / "step-0.fxscope")
+    assert loaded.to_json() == handler.recording.to_json()
+    assert [launch.name for launch in loaded.launches].count("aten::addmm") == 2
+
+
+def test_record_inside_a_running_session_says_what_is_missing() -> None:
+    with torch.profiler.profile() as profile:
+        recording = fxscope.record(torch.sin, torch.ones(4), steps=1)
+    assert any("profiler session" in problem.message for problem in recording.problems)
+    assert "sin" in {node.name for node in recording.graph("eager").nodes} and recording.launches == ()
+    assert any(event.key == "aten::sin" for event in profile.key_averages())

@@ -1,0 +1,212 @@
+"""`fxscope.record`: the whole way from a program to a recording, and that the program is left as it was."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+import fxscope
+from fxscope._torch import hooks
+from fxscope.errors import CaptureError, NothingCapturedError
+from tests.capture.programs import Breaks, GeGLU, Raises, Stateful, Tied, moves
+
+
+@pytest.fixture(scope="module")
+def eager():
+    torch.manual_seed(0)
+    return fxscope.record(GeGLU(), torch.randn(4, 8), steps=2)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    torch.manual_seed(0)
+    return fxscope.record(GeGLU(), torch.randn(4, 8), compile=True, steps=2)
+
+
+def test_the_eager_chain_has_times_lines_and_storage(eager) -> None:
+    graph = eager.graph("eager")
+    nodes = {node.name: node for node in graph.nodes}
+    chain = [nodes["mm"].parent, nodes[nodes["mm"].parent].parent]
+    assert [nodes[name].target for name in chain] == ["aten::matmul", "aten::linear"]
+    assert nodes["mm"].inputs == ("x", "t") and nodes["t"].aliases == ("gate_proj_weight",)
+    assert nodes["t"].kind == "view" and nodes["mm"].kind == "kernel"
+    assert nodes["mm"].source.module == "gate_proj"
+    assert nodes["gelu"].source.code == 'gate = functional.gelu(self.gate_proj(x), approximate="tanh")'
+    assert {nodes[name].timing.count for name in ("mm", "gelu", "mul")} == {2}
+    assert eager.problems == ()
+
+
+def test_each_step_of_an_eager_run_is_attributed(eager) -> None:
+    assert [step.index for step in eager.steps] == [0, 1]
+    per_step = [[launch.name for launch in eager.launches if launch.step == step] for step in (0, 1)]
+    assert per_step[0] == per_step[1] == ["aten::mm", "aten::gelu", "aten::mm", "aten::mul", "aten::mm"]
+    assert eager.coverage.device_events == eager.coverage.to_op == eager.coverage.to_node == 10
+    assert eager.coverage.unattributed == 0
+    tied = [op for op in eager.ops if op.category == "cpu_op"]
+    assert tied and all(op.graph == "eager" and op.node is not None for op in tied)
+
+
+def test_a_compiled_run_is_attributed_to_calls_and_nodes(compiled) -> None:
+    assert compiled.coverage.device_events == compiled.coverage.to_call == compiled.coverage.to_node == 8
+    calls = {call.id: call for call in compiled.calls}
+    launched = [calls[launch.call].kernel for launch in compiled.launches if launch.step == 0]
+    assert [name.startswith("cpp_fused") for name in launched] == [False, False, True, False]
+    fused = next(call for call in compiled.calls if call.type == "cpp")
+    assert fused.timing.count == 2 and fused.timing.mean_us > 0
+    post_grad = compiled.graph(fused.graph)
+    kinds = {node.name: node.kind for node in post_grad.nodes}
+    assert {kinds[name] for name in fused.nodes} == {"fused"}
+    folded = [node for node in post_grad.nodes if node.kind == "folded"]
+    assert [node.target for node in folded] == ["aten.permute.default"] * 3
+    assert compiled.problems == ()
+
+
+def test_a_recording_survives_the_disk(compiled, tmp_path) -> None:
+    path = compiled.save(tmp_path / "mlp.fxscope")
+    assert fxscope.load(path).to_json() == compiled.to_json()
+
+
+def test_training_is_attributed_in_both_directions() -> None:
+    recording = fxscope.record(GeGLU(), torch.randn(4, 8), compile=True, backward=True, steps=1)
+    directions = {call.id.split(":")[1] for call in recording.calls}
+    assert directions == {"forward", "backward"}
+    by_direction = {launch.call.split(":")[1] for launch in recording.launches if launch.call}
+    assert by_direction == directions
+    ran = {launch.call for launch in recording.launches if launch.call}
+    assert ran == {call.id for call in recording.calls}
+
+
+def test_graph_breaks_give_two_compiles() -> None:
+    recording = fxscope.record(Breaks(), torch.randn(2, 8), compile=True, steps=1)
+    assert len(recording.compiles) == 2 and recording.compiles[0].break_reason
+    assert recording.coverage.to_call == recording.coverage.device_events
+
+
+def test_views_are_decided_by_what_happened() -> None:
+    recording = fxscope.record(moves, torch.randn(8, 8), steps=1)
+    nodes = [node for node in recording.graph("eager").nodes if node.parent is None and node.op == "dispatch"]
+    kinds = [(node.target, node.kind) for node in nodes]
+    assert kinds == [
+        ("aten::reshape", "view"),
+        ("aten::transpose", "view"),
+        ("aten::reshape", "kernel"),
+        ("aten::contiguous", "kernel"),  # the other contiguous() had nothing to do and called nothing
+        ("aten::add_", "kernel"),
+        ("aten::flatten", "view"),
+        ("aten::add", "kernel"),
+    ]
+
+
+def state_of(model, x):
+    return (
+        [tensor.clone() for tensor in model.state_dict().values()],
+        [parameter.grad for parameter in model.parameters()],
+        x.clone(),
+        torch.get_rng_state(),
+        random.getstate(),
+    )
+
+
+@pytest.mark.parametrize("compile", [False, True])
+def test_recording_a_model_leaves_it_as_it_was(compile) -> None:
+    model, x = Stateful(), torch.randn(4, 8)
+    model.linear.weight.grad = kept = torch.ones(8, 8)
+    torch.manual_seed(7)
+    before = state_of(model, x)
+    fxscope.record(model, x, compile=compile, backward=True, steps=1, warmup=0)
+    after = state_of(model, x)
+    for one, other in zip(before[0], after[0], strict=True):
+        assert torch.equal(one, other)
+    assert [gradient is None for gradient in after[1]] == [gradient is None for gradient in before[1]]
+    assert model.linear.weight.grad is kept and torch.equal(kept, torch.ones(8, 8))
+    assert torch.equal(before[2], after[2]) and torch.equal(before[3], after[3]) and before[4] == after[4]
+
+
+def test_a_parameter_that_the_forward_changes_is_reported() -> None:
+    class Changes(torch.nn.Linear):
+        def forward(self, x):
+            with torch.no_grad():
+                self.weight.add_(1)
+            return super().forward(x)
+
+    recording = fxscope.record(Changes(2, 2), torch.ones(1, 2), steps=1)
+    assert any("1 parameters in place, such as weight" in problem.message for problem in recording.problems)
+
+
+@pytest.mark.parametrize("compile", [False, True])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_the_models_own_error_comes_through(compile, error) -> None:
+    with pytest.raises(error, match="the model's own error"):
+        fxscope.record(Raises(error), torch.randn(2, 8), compile=compile)
+    assert hooks.active() == ()
+    fxscope.record(lambda x: x + 1, torch.ones(2), steps=1)  # and the next recording works
+
+
+def test_recordings_do_not_depend_on_earlier_ones() -> None:
+    model = torch.nn.Linear(8, 4)
+    shapes = []
+    for batch in (2, 3, 5):
+        recording = fxscope.record(model, torch.randn(batch, 8), compile=True, steps=1, warmup=0)
+        post_grad = next(graph for graph in recording.graphs if graph.stage == "post_grad")
+        addmm = next(node for node in post_grad.nodes if node.target == "aten.addmm.default")
+        shapes.append(addmm.outputs[0].shape)
+    assert shapes == [(2, 4), (3, 4), (5, 4)]
+
+
+def test_dynamic_shapes_when_asked_for() -> None:
+    recording = fxscope.record(torch.nn.Linear(8, 4), torch.randn(3, 8), compile={"dynamic": True}, steps=1)
+    post_grad = next(graph for graph in recording.graphs if graph.stage == "post_grad")
+    addmm = next(node for node in post_grad.nodes if node.target == "aten.addmm.default")
+    assert isinstance(addmm.outputs[0].shape[0], str)
+    assert recording.coverage.to_call == recording.coverage.device_events > 0
+
+
+def test_tied_weights_are_one_input() -> None:
+    graph = fxscope.record(Tied(), torch.tensor([1, 2]), steps=1).graph("eager")
+    inputs = [node.target for node in graph.nodes if node.op == "placeholder"]
+    assert sorted(inputs) == ["embedding.weight", "tokens"]
+
+
+def test_the_users_own_compiled_function_is_still_compiled_for_the_user() -> None:
+    function = torch.compile(lambda x: x.sin() + 1)
+    x = torch.ones(3)
+    expected = function(x)
+    recording = fxscope.record(function, x, steps=1)
+    assert any("compiled before the recording began" in problem.message for problem in recording.problems)
+    assert torch.equal(function(x), expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((3,), {}, "needs a module or a function first, not int"),
+        ((torch.sin, torch.ones(2)), {"compile": "quick"}, "no mode 'quick'. Choose one of default"),
+        ((torch.sin, torch.ones(2)), {"compile": {"speed": 1}}, "no option 'speed'"),
+        (
+            (torch.sin, torch.ones(2)),
+            {"compile": {"options": {"epilogue_fuson": True}}},
+            "no switch 'epilogue_fuson'. Did you mean epilogue_fusion",
+        ),
+        ((torch.sin, torch.ones(2)), {"steps": 0}, "steps must be at least 1"),
+        ((torch.sin, torch.ones(2)), {"backward": True}, "no output needs a gradient"),
+        ((None, torch.ones(2)), {}, "without a model is a context manager"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments, options, message) -> None:
+    with pytest.raises(CaptureError, match=message):
+        fxscope.record(*arguments, **options)
+
+
+@pytest.mark.parametrize("compile", [False, True])
+def test_nothing_captured_is_an_error_of_its_own(compile) -> None:
+    with pytest.raises(NothingCapturedError) as caught:
+        fxscope.record(lambda: 3, compile=compile)
+    assert caught.value.exit_code == 3
+
+
+def test_one_recording_at_a_time() -> None:
+    with fxscope.record(title="outer"), pytest.raises(CaptureError, match=r"\(outer\) is already running"):
+        torch.ones(2) + 1
+        fxscope.record(torch.sin, torch.ones(2))
