@@ -1,41 +1,65 @@
-"""What a kernel's name says about it: family, role, dtypes, layout, tile, epilogue, stages. What it does not say is None.
+"""What a kernel's name says about it. Standard library only; what a name does not say is `None`.
 
-`decode` never guesses: a field is filled only from letters that state it. The conventions were read off kernels of known
-operands on an H200 (139 of them are in the tests), and from the sources of CUTLASS, ATen, Triton's Inductor templates,
-Tensile and NCCL.
+    decode("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT")["layout"]      # "TN"
+
+`layout` is the BLAS pair in column-major convention: for `x[M,K] @ w` with `w` a transposed view it is `TN`. Tiles are
+as the name writes them. Names are claims of their authors: a fused Triton kernel's name can list an op that runs
+elsewhere, and `f16` in a cuDNN attention kernel means sixteen bits of either kind.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
-from fxscope.kernel_names import aten, gemm, triton
-from fxscope.kernel_names.roles import family_of, role_of
+from fxscope.kernel_names import aten, communication, gemm, triton, vendors
+from fxscope.kernel_names.dtypes import dtypes
 
-KEYS = ("family", "role", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages")
+__all__ = ["ROLES", "decode"]
+
+ROLES = (
+    "gemm", "gemv", "convolution", "attention", "elementwise", "reduction", "softmax", "normalization", "sort", "scan",
+    "copy", "fill", "memset", "memcpy", "random", "index", "embedding", "split_k_reduce", "collective", "optimizer",
+    "other",
+)  # fmt: skip
+
+_KEYS = ("family", "role", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages")
 
 
 def decode(name: str) -> dict[str, Any] | None:
-    """Return what a name says, `None` for a name that says nothing.
+    """Return what a kernel's name says, `None` for an empty name.
 
-    Keys: family, role, arch ("sm90"), dtypes (a, b, out, accumulate), layout ("TN": the BLAS pair in column-major
-    convention), tile ([M, N]), epilogue, split_k, stages; and where the name states them tile_k, cluster, functor,
-    vector_width, ops, direction, collective, algorithm, protocol, math.
+    The keys of SCHEMA's `decoded` and `role` are always there; others (`tile_k`, `cluster`, `functor`, `vector_width`,
+    `ops`, …) where the name has them.
     """
-    name = name.strip()
-    if not name:
+    if not name.strip():
         return None
+    found = _decode(name.strip())
+    return {key: dict(value) if isinstance(value, dict) else value for key, value in found.items()}
+
+
+@lru_cache(maxsize=4096)
+def _decode(name: str) -> dict[str, Any]:
     found: dict[str, Any] | None = None
-    for reader in (gemm.read, triton.read, aten.read):
-        found = reader(name)
+    for function in (
+        vendors.memory,
+        vendors.collective,
+        triton.inductor,
+        vendors.attention,
+        gemm.decode,
+        vendors.cudnn,
+        vendors.rocm,
+        aten.decode,
+        vendors.other,
+        triton.user,
+    ):
+        found = function(name)
         if found is not None:
             break
-    role = (found or {}).get("role") or role_of(name)
-    if found is None and role == "other" and family_of(name) == "other":
-        return None
-    result: dict[str, Any] = dict.fromkeys(KEYS)
-    result.update(found or {"family": family_of(name)})
-    result["role"] = role
-    if result["split_k"] is None and role in ("gemm", "gemv", "convolution", "split_k_reduce"):
-        result["split_k"] = "splitk" in name.lower() or "split_k" in name.lower()
+    found = found or {}
+    result: dict[str, Any] = dict.fromkeys(_KEYS)
+    result["dtypes"] = dtypes()
+    result["role"] = "other"
+    result.update(found)
+    assert result["role"] in ROLES
     return result

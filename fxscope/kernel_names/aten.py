@@ -40,9 +40,11 @@ def functor_of(name: str) -> str | None:
     # `sin_kernel_cuda(…)::{lambda…}`, `launch_clamp_scalar(…)`, `arange_cuda_out(…)`
     inside = re.findall(r"(?:at::native::|\(anonymous namespace\)::)+([A-Za-z]\w*)", name)
     for word in inside:
-        found = re.fullmatch(r"(\w+?)_?(?:kernel_cuda|kernel_impl|cuda_kernel|cuda_out|kernel_cuda_impl)", word)
+        found = re.fullmatch(
+            r"(\w+?)_?(?:kernel_cuda|kernel_impl|cuda_kernel|cuda_out|kernel_cuda_impl|CUDAKernelImpl)", word
+        )
         if found and found[1] not in ("gpu", "index"):
-            return found[1]
+            return found[1].lower()
     for pattern in (
         r"binary_internal::(\w+?)Functor", r"(?:CUDAFunctor|CUDAFunctorOnSelf|CUDAFunctorOnOther)_(\w+?)<", r"launch_(\w+?)\(",
         r"\b(\w+?)_functor<", r"::(\w+?)Ops<", r"\b(Fill)Functor", r"foreach::\w+|(\w+?)Functor(?:List)?<", r"std::(plus|multiplies|minus)<",
