@@ -6,18 +6,19 @@
 
     python benchmarks/batch_sweep.py --out OUT [--liger FOLDER] [--seconds 200] [--quick]
 
-Plain torch, so that it runs wherever torch does. It writes `OUT/sweep.json` (schema `fxscope-sweep/1`, which `fxscope sweep
---from` and `fxscope check` read) and `OUT/traces.tar.gz` (one Kineto trace per setup and chosen batch, for `fxscope trace`).
+Plain torch, so that it runs wherever torch does. It writes `OUT/sweep.json` (schema `fxscope-sweep/1`, which
+`fxscope sweep --from` and `fxscope check` read) and `OUT/traces.tar.gz` (one Kineto trace per setup and chosen batch, for
+`fxscope trace`).
 
 What is measured, and how:
-- wall time of a call: blocks of calls between two synchronisations, the setups interleaved block by block so that a drifting
-  clock hits all alike; every block is one sample;
+- wall time of a call: blocks of calls between two synchronisations, the setups interleaved block by block so that a
+  drifting clock hits all alike; every block is one sample;
 - device time, kernels, launches and the CPU time inside the runtime's launch calls: three profiled calls;
 - peak memory above what lives before the call; largest and root-mean-square error against the same weights in float32;
 - single projections (1024x4096x1024), depth (1 to 16 layers), training, a stride change, a new shape.
 
-`--liger FOLDER` is where `pip install --no-deps --target FOLDER liger-kernel` put Liger; without it that setup is left out, and
-the file says so. On a machine without a GPU `--quick` runs a toy size on the CPU, to test the script and nothing else.
+`--liger FOLDER` is where `pip install --no-deps --target FOLDER liger-kernel` put Liger; without it that setup is left
+out, and the file says so. On a machine without a GPU `--quick` runs a toy size on the CPU, to test the script and nothing else.
 """
 
 from __future__ import annotations
@@ -152,8 +153,12 @@ def profiled(call, label: str, path: Path) -> dict:
     for e in device:
         details = e.get("args", {})
         row = kernels.setdefault(
-            e["name"], {"category": e["cat"], "count": 0, "samples_us": [], "registers": details.get("registers per thread"),
-                        "block": details.get("block"), "grid": details.get("grid"), "shared_bytes": details.get("shared memory")},
+            e["name"],
+            {
+                "category": e["cat"], "count": 0, "samples_us": [], "registers": details.get("registers per thread"),
+                "block": details.get("block"), "grid": details.get("grid"),
+                "shared_bytes": details.get("shared memory"),
+            },
         )  # fmt: skip
         row["count"] += 1
         row["samples_us"].append(round(e["dur"], 3))
@@ -221,7 +226,8 @@ def triton_resources() -> list[dict]:
                         "num_warps": config.num_warps, "num_stages": config.num_stages,
                         "registers": getattr(launcher, "n_regs", None), "spills": getattr(launcher, "n_spills", None),
                         "shared_bytes": getattr(launcher, "shared", None),
-                        "heuristic": str(getattr(item, "heuristic_type", "")), "size_hints": str(getattr(item, "size_hints", "")),
+                        "heuristic": str(getattr(item, "heuristic_type", "")),
+                        "size_hints": str(getattr(item, "size_hints", "")),
                     }
                 )  # fmt: skip
     return found
@@ -239,8 +245,8 @@ def liger_resources() -> list[dict]:
             for item in cache[0].values():
                 meta = item.metadata
                 found.append(
-                    {"kernel": name, "num_warps": meta.num_warps, "num_stages": meta.num_stages, "registers": item.n_regs,
-                     "spills": item.n_spills, "shared_bytes": meta.shared, "hash": item.hash[:16]}
+                    {"kernel": name, "num_warps": meta.num_warps, "num_stages": meta.num_stages,
+                     "registers": item.n_regs, "spills": item.n_spills, "shared_bytes": meta.shared, "hash": item.hash[:16]}
                 )  # fmt: skip
     return found
 
@@ -488,7 +494,8 @@ def main() -> int:
         )
         return 2
     sizes = SimpleNamespace(
-        dim=64 if arguments.quick else 768, hidden=128 if arguments.quick else 3072, sequence=4 if arguments.quick else 128,
+        dim=64 if arguments.quick else 768, hidden=128 if arguments.quick else 3072,
+        sequence=4 if arguments.quick else 128,
         dtype=torch.bfloat16 if arguments.cuda else torch.float32, device="cuda" if arguments.cuda else "cpu",
     )  # fmt: skip
     arguments.batches = [1, 4] if arguments.quick else [64, 1, 8, 512, 2, 4, 16, 32, 128, 256]
@@ -510,8 +517,11 @@ def main() -> int:
                 "torch": torch.__version__, "triton": triton_version, "cuda": torch.version.cuda,
                 "device": torch.cuda.get_device_name() if arguments.cuda else "cpu",
             },
-            "parameters": {"sequence": sizes.sequence, "dim": sizes.dim, "hidden": sizes.hidden, "dtype": str(sizes.dtype)[6:]},
-            "notes": [why_not] if why_not else [], "points": [], "experiments": {}, "triton_configs": [], "folder": Path(folder),
+            "parameters": {
+                "sequence": sizes.sequence, "dim": sizes.dim, "hidden": sizes.hidden, "dtype": str(sizes.dtype)[6:]
+            },
+            "notes": [why_not] if why_not else [], "points": [], "experiments": {}, "triton_configs": [],
+            "folder": Path(folder),
         }  # fmt: skip
         sweep(arguments, sizes, liger, report)
         others(arguments, sizes, liger, report)

@@ -47,6 +47,11 @@ def factory(batch: int = 64, seq: int = 128, dim: int = 768, hidden: int = 3072)
     return make(batch, seq, dim, hidden)
 
 
+def small(batch: int = 4, seq: int = 16, dim: int = 64, hidden: int = 256):
+    """Return (module, inputs) of a size that a CPU computes in no time."""
+    return make(batch, seq, dim, hidden)
+
+
 def run_profiled(call, label: str, trace: Path) -> None:
     """Call five times under the profiler: wait 1, warm-up 1, active 3; print its table and write the trace."""
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])

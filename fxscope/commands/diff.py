@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
+    from fxscope.findings import Comparison
+
 FORMATS = ("terminal", "md", "json")
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 
@@ -20,6 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write FILE instead: .txt, .md or .json")
     parser.add_argument("--format", choices=FORMATS, help="format, whatever the suffix")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    parser.add_argument(
+        "--resources", action="store_true", help="also list registers, spills, occupancy and launch configurations"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
 
 
@@ -32,8 +37,27 @@ def run(arguments: argparse.Namespace) -> int:
     format = chosen_format(arguments)
     comparison = compare(sources.read(arguments.a), sources.read(arguments.b))
     show = {"terminal": comparison_text, "md": comparison_markdown, "json": lambda item: item.to_json() + "\n"}
-    write(show[format](comparison), arguments)
+    output = show[format](comparison)
+    if arguments.resources and format != "json":  # the JSON form holds them anyway
+        output += resources(comparison, format)
+    write(output, arguments)
     return 0
+
+
+def resources(comparison: Comparison, format: str) -> str:
+    """Return what each kernel of both sides takes and how it was launched."""
+    from fxscope.render.resources import markdown, table
+
+    lines: list[str] = []
+    for title, uses in (
+        (comparison.a_title, [use for match in comparison.kernels for use in match.a]),
+        (comparison.b_title, [use for match in comparison.kernels for use in match.b]),
+    ):
+        if format == "md":
+            lines += ["", f"**Resources of {title}**", "", *markdown(uses)]
+        else:
+            lines += ["", f"Resources of {title}", "", *table(uses)]
+    return "\n".join(lines) + "\n"
 
 
 def chosen_format(arguments: argparse.Namespace) -> str:

@@ -254,7 +254,8 @@ def measured(context: Context, value: object) -> Verdict:
         parsed = quantity.parse(expected)
         return met(parsed.holds(found), f"{table['path']} {parsed.text}", f"{found:.6g}")
     wanted = None if expected == "none" else expected
-    return met(found == wanted, f"{table['path']} = {expected}", f"{'none' if found is None else found}")
+    name = str(table["path"]).rsplit(".", 1)[-1]
+    return met(found == wanted, f"{table['path']} = {expected}", f"{name} is {'none' if found is None else found}")
 
 
 def are_samples(value: Any) -> bool:

@@ -69,12 +69,39 @@ def configuration(recording: Recording, unit: Unit, resources: Resources | None)
     kwargs = dict(chosen.kwargs) if chosen else {}
     op = launch_op(recording, unit)
     if not kwargs and op is not None and op.config and isinstance(op.config.get("kernel_kwargs"), str):
-        return op.config["kernel_kwargs"], resources.chosen_by if resources else None
+        return op.config["kernel_kwargs"], chosen_by(recording, unit, resources)
     text = ", ".join(f"{key}={value}" for key, value in kwargs.items()) or None
-    by = resources.chosen_by if resources else None
-    if by is None and unit.category == "kernel" and unit.call is None and unit.chain and not is_library(unit):
-        by = "author"
-    return text, by
+    return text, chosen_by(recording, unit, resources)
+
+
+def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
+    """Return who chose the launch configuration, `None` where nothing tells.
+
+    Inductor's pointwise heuristic offers two or more configurations and times them when `autotune_pointwise` is on. The
+    generated code says so of itself (torch 2.11, `triton_heuristics.pointwise`): that is why it varies between runs.
+    """
+    if resources and resources.chosen_by:
+        return resources.chosen_by
+    if unit.category != "kernel":
+        return None
+    if unit.kernel.startswith("triton_"):
+        codes = [source.text for source in recording.sources if source.kind == "output_code"]
+        meta = next((meta for code in codes if (meta := meta_of(code, unit.kernel))), "")
+        if not meta:
+            return None
+        timed = any(
+            f"'{key}': True" in meta for key in ("autotune_pointwise", "max_autotune", "max_autotune_pointwise")
+        )
+        return "autotuner" if timed else "heuristic"
+    if not unit.chain:
+        return None
+    return "library" if is_library(unit) else "author"
+
+
+def meta_of(code: str, kernel: str) -> str:
+    """Return the line of generated code that holds a kernel's `inductor_meta`."""
+    wanted = f"'kernel_name': '{kernel}'"
+    return next((line for line in code.splitlines() if wanted in line), "")
 
 
 def is_library(unit: Unit) -> bool:

@@ -1,0 +1,79 @@
+"""What each kernel takes of a multiprocessor, how it was launched, and who chose that: as text and Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.render import labels, theme
+from fxscope.render.markdown import code, text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.findings import KernelUse
+
+HEADINGS = (
+    "mean",
+    "registers",
+    "spills",
+    "shared",
+    "occupancy",
+    "block",
+    "warps",
+    "stages",
+    "configuration",
+    "chosen by",
+)
+
+
+def cells(use: KernelUse) -> list[str]:
+    """Return one row without the kernel's name; "–" for what was not recorded."""
+    return [
+        theme.microseconds(use.mean_us), known(use.registers), known(use.spill_bytes),
+        "–" if use.shared_bytes is None else f"{use.shared_bytes:,} B", theme.percent(use.occupancy),
+        "–" if use.block is None else "×".join(str(size) for size in trimmed(use.block)), known(use.num_warps),
+        known(use.num_stages), use.config or "–", use.chosen_by or "–",
+    ]  # fmt: skip
+
+
+def trimmed(block: Sequence[int]) -> Sequence[int]:
+    """Drop trailing ones: (128, 1, 1) is 128."""
+    sizes = list(block)
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return sizes
+
+
+def known(value: object) -> str:
+    """Return a value, "–" where it is not known."""
+    return "–" if value is None else str(value)
+
+
+def markdown(uses: Sequence[KernelUse]) -> list[str]:
+    """Return a table, kernels that are equal in every column once."""
+    lines = [f"| kernel | {' | '.join(HEADINGS)} |", f"|---|{'--:|' * (len(HEADINGS) - 2)}---|---|"]
+    for count, use in distinct(uses):
+        name = code(labels.kernel_name(use.kernel, 64)) + (f" (×{count})" if count > 1 else "")
+        lines.append(f"| {name} | {' | '.join(text(cell) for cell in cells(use))} |")
+    return lines
+
+
+def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
+    """Return aligned lines; columns in which nothing is known are left out."""
+    found = distinct(uses)
+    rows = [["kernel", *HEADINGS]] + [
+        [labels.kernel_name(use.kernel, width) + (f" (×{count})" if count > 1 else ""), *cells(use)]
+        for count, use in found
+    ]
+    kept = [i for i in range(len(rows[0])) if i == 0 or any(row[i] != "–" for row in rows[1:])]
+    widths = {i: max(len(row[i]) for row in rows) for i in kept}
+    return ["  ".join(row[i].ljust(widths[i]) for i in kept).rstrip() for row in rows]
+
+
+def distinct(uses: Sequence[KernelUse]) -> list[tuple[int, KernelUse]]:
+    """Return (how often, kernel), those launched alike together; times are those of the first."""
+    found: dict[tuple[object, ...], list[KernelUse]] = {}
+    for use in uses:
+        if use.category == "kernel":
+            found.setdefault((use.kernel, use.registers, use.block, use.config), []).append(use)
+    return [(len(group), group[0]) for group in found.values()]

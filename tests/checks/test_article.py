@@ -1,0 +1,54 @@
+"""The article's claims on the H200 captures: which hold is pinned, and the page that says so is up to date."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import make_article  # noqa: E402
+
+from fxscope.commands import sources  # noqa: E402
+from fxscope.passes import check  # noqa: E402
+
+# The claims of the article, of second-hand reports and of nobody in particular that an H200 refutes.
+REFUTED = (
+    "Input that violates the strides", "Nothing else runs on the GPU", "A GEMM asks for the occupancy",
+    "gate and up take a tile of 128x128", "down takes a tile of 128x256", "If two runs show the same kernel name",
+    "The three Linears are merged", "Inductor's kernel is faster than Liger's", "A new batch size makes Inductor",
+    "Measured around a single call", "Fusion saves 60 to 70 % of the launches", "Fusion saves 60 to 70 % of the CPU",
+    "Compiling saves 20 to 30 % of the wall time at batch 64",
+    "Compiling saves 20 to 30 % of the wall time at batch 512",
+    "At 1024x4096x1024",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report():
+    recordings, sweeps = sources.named(make_article.inputs())
+    data = check.parse(make_article.CLAIMS.read_text(), make_article.CLAIMS.name)
+    return check.check(recordings, data, sweeps=sweeps)
+
+
+def test_about_thirty_claims_and_more(report) -> None:
+    assert len({outcome.claim for outcome in report.outcomes}) >= 45
+
+
+def test_every_claim_can_be_told(report) -> None:
+    untold = [outcome.claim for outcome in report.outcomes if outcome.status == "cannot_tell"]
+    assert not untold
+
+
+def test_which_claims_hold_on_hopper(report) -> None:
+    missed = {outcome.claim for outcome in report.outcomes if outcome.status == "not_met"}
+    assert {claim for claim in missed if not claim.startswith(REFUTED)} == set()
+    assert len(missed) == len(REFUTED)
+
+
+def test_the_page_is_up_to_date() -> None:
+    for path, content in make_article.pages().items():
+        assert path.read_text(encoding="utf-8") == content, f"run python tools/make_article.py ({path.name})"

@@ -1,0 +1,162 @@
+"""A sweep of a real program, its chart and crossovers; a guess through a pipe."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fxscope.cli import main
+from fxscope.errors import RenderError
+from fxscope.findings import Sweep, SweepPoint
+from fxscope.passes.crossover import sentences
+from fxscope.render import chart, sweeps
+
+DATA = Path(__file__).parent.parent / "data"
+FACTORY = """
+import torch
+def factory(rows: int = 4):
+    module = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.Linear(8, 8))
+    return module, (torch.randn(rows, 8),)
+def broken(rows: int):
+    if rows > 2:
+        raise ValueError("too many rows")
+    return factory(rows)
+"""
+
+
+def made(times: dict[str, list[float]]) -> Sweep:
+    """Return a sweep over 1, 2, 4 with narrow repeats around the given means."""
+    points = [
+        SweepPoint(vary={"n": 2**i}, setup=setup, wall_us=(mean * 0.999, mean, mean * 1.001), num_kernels=3)
+        for setup, means in times.items()
+        for i, mean in enumerate(means)
+    ]
+    return Sweep(title="made", vary="n", points=points)
+
+
+@pytest.mark.parametrize(
+    ("eager", "compiled", "said"),
+    [
+        ([10, 20, 40], [15, 19.9, 30], "slower than eager up to n 1, faster from 4 on: the crossover lies between"),
+        ([10, 20, 40], [5, 10, 20], "faster than eager everywhere"),
+        ([10, 20, 40], [20, 40, 80], "slower than eager at n 1, 2, 4, and nowhere shown to be faster"),
+        ([10, 20, 40], [10.1, 20.1, 40.1], "no difference between compiled and eager is shown at any n"),
+        ([10, 20, 40], [15, 10, 60], "changes more than once"),
+    ],
+)
+def test_where_the_crossover_lies(eager: list[float], compiled: list[float], said: str) -> None:
+    (sentence,) = sentences(made({"eager": eager, "compiled": compiled}))
+    assert said in sentence
+
+
+def test_the_measured_sweep_has_its_crossover() -> None:
+    from fxscope.commands.sources import read_sweep
+
+    said = sentences(read_sweep(DATA / "sweep" / "sweep.json"))
+    assert any("compiled is slower than eager up to batch 16, faster from 32 on" in line for line in said)
+
+
+def test_the_chart_has_a_line_per_setup_and_a_panel_per_metric() -> None:
+    root = ElementTree.fromstring(chart.svg(made({"eager": [10, 20, 40], "<b>&": [5, 10, 20]})))
+    tag = "{http://www.w3.org/2000/svg}"
+    assert len(root.findall(f"{tag}polyline")) == 4  # two setups in two panels
+    texts = [element.text for element in root.iter(f"{tag}text")]
+    assert "wall time per call" in texts and "kernels per call" in texts and "<b>&" in texts
+    for line in root.findall(f"{tag}polyline"):
+        for pair in line.get("points", "").split():
+            x, y = map(float, pair.split(","))
+            assert 0 < x < chart.WIDTH and 0 < y < float(root.get("height", "0"))
+
+
+def test_nothing_measured_is_no_chart() -> None:
+    with pytest.raises(RenderError, match="no measurement"):
+        chart.svg(Sweep(vary="n", points=[SweepPoint(vary={"n": 1}, setup="eager", problem="it failed")]))
+
+
+def test_the_page_needs_nothing_else() -> None:
+    page = sweeps.html(made({"eager": [1, 2, 3]}), ["<script>alert(1)</script>"])
+    assert "<script>" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = chart.svg(made({"eager": [1, 2, 3]}))
+    if shutil.which("rsvg-convert"):
+        assert chart.png(text).startswith(b"\x89PNG")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(chart.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(RenderError, match=r"Write \.svg or \.html instead"):
+        chart.png(text)
+
+
+def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "sweep_model.py"
+    model.write_text(FACTORY)
+    arguments = ["sweep", f"{model}:factory", "--vary", "rows=2,8", "--repeats", "3"]
+    assert main([*arguments, "-o", str(tmp_path / "s.json"), "-o", str(tmp_path / "s.svg")]) == 0
+    data = json.loads((tmp_path / "s.json").read_text())
+    assert data["schema"] == "fxscope-sweep/1"
+    assert [(p["setup"], p["vary"]["rows"]) for p in data["points"]] == [
+        ("eager", 2), ("compiled", 2), ("eager", 8), ("compiled", 8),
+    ]  # fmt: skip
+    for point in data["points"]:
+        assert point["problem"] is None and len(point["wall_us"]) == 3 and point["num_kernels"] >= 1
+        assert point["relative_rms_error"] < 1e-3
+    assert main(["sweep", "--from", str(tmp_path / "s.json")]) == 0
+    assert "rows" in capsys.readouterr().out
+    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 2  # it exists
+
+
+@pytest.mark.parametrize(
+    ("factory", "vary", "word"),
+    [
+        ("factory", "row=2", "Did you mean rows?"), ("factory", "rows", "NAME=V1"), ("factory", "rows=2,2", "twice"),
+        ("factry", "rows=2", "has no factry"), ("broken", "rows=3", "too many rows"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(
+    factory: str, vary: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "sweep_model.py"
+    model.write_text(FACTORY)
+    assert main(["sweep", f"{model}:{factory}", "--vary", vary, "--repeats", "2"]) == 2
+    error = capsys.readouterr().err
+    assert word in error and "Traceback" not in error
+
+
+def test_a_later_point_that_fails_is_a_point_with_a_problem(tmp_path: Path) -> None:
+    model = tmp_path / "sweep_model.py"
+    model.write_text(FACTORY)
+    arguments = ["sweep", f"{model}:broken", "--vary", "rows=2,3", "--setup", "eager", "--repeats", "2"]
+    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 0
+    points = json.loads((tmp_path / "s.json").read_text())["points"]
+    assert points[0]["problem"] is None and "too many rows" in points[1]["problem"]
+
+
+def test_a_guess_through_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "guess_model.py"
+    model.write_text(FACTORY)
+    # Eager kernels wrong on purpose, one question left out, a typo that names the nearest, the rest right.
+    answers = "77\naten::t\n\n2\ngelo, addmm\n0\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(answers))
+    assert main(["guess", f"{model}:factory"]) == 0
+    captured = capsys.readouterr()
+    assert "✗" in captured.out and "expected 77" in captured.out
+    assert "right: aten::t → nothing" in captured.out
+    assert "'gelo' does not occur" in captured.out and "gelu" in captured.out
+    assert "4 of 5" not in captured.out and "3 of 5 hold" in captured.out
+    assert "How many graph breaks?" in captured.err
+
+
+def test_no_guess_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "guess_model.py"
+    model.write_text(FACTORY)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["guess", f"{model}:factory"]) == 2
+    assert "no guess was made" in capsys.readouterr().err
