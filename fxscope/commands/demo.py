@@ -18,7 +18,7 @@ BUNDLED = ("mlp_eager", "mlp_compiled", "mlp_liger")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `demo`."""
-    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="where pictures and recordings go")
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="where the pictures go")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
     parser.add_argument("--no-target", action="store_true", help="leave out the plan for an H200 (about 15 s)")
 
@@ -67,34 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 def record_here(*, compiled: bool) -> Recording:
     """Record the MLP on this machine; the article's size on a GPU, a small one on a CPU."""
+    if "torch" not in sys.modules:
+        say("   importing torch …")
     from fxscope._torch import geglu
     from fxscope.capture import record
 
-    import_torch_quietly()
-    model, inputs = geglu.full() if has_gpu() else geglu.small()
+    model, inputs = geglu.here()
     return record(model, *inputs, compile=compiled, title=f"GeGLU MLP {'compiled' if compiled else 'eager'}, here")
-
-
-def has_gpu() -> bool:
-    """Return whether this machine has a GPU that torch can use."""
-    from fxscope._torch import probe
-
-    return probe.has_gpu()
-
-
-def import_torch_quietly() -> None:
-    """Say that the seconds of torch's import are torch's import."""
-    if "torch" not in sys.modules:
-        say("   importing torch …")
 
 
 def plan_for_h200() -> Recording:
     """Plan the MLP at the article's size for an H200 that need not be here."""
     from fxscope._torch import child, geglu
-    from fxscope.model import replace
 
-    recording = child.record_for_target("h200", factory=f"{geglu.__file__}:full", progress=lambda line: say(f"   {line}"))
-    return replace(recording, title="GeGLU MLP planned for an H200")
+    title = "GeGLU MLP, planned for an H200"
+    return child.record_for_target(
+        "h200", factory=f"{geglu.__file__}:full", title=title, progress=lambda line: say(f"   {line}")
+    )
 
 
 def bundled(name: str) -> Recording:
