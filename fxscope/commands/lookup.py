@@ -144,11 +144,14 @@ def index_graph(graph: Graph, recording: Recording, tables: dict[str, dict[str, 
                     modules.setdefault(name, {}).setdefault(key, []).append(node.name)
     for sort, found in (("op", ops), ("module", modules)):
         for name, by_call in found.items():
+            places: list[Place] = []
             for key, nodes in by_call.items():
                 call_id = key if any(call.id == key for call in calls) else None
                 # An op that only became strides of somebody's call did not run anywhere: ask for it by node.
                 if call_id is not None or len(by_call) == 1 or graph.stage == "eager":
-                    add(tables[sort], name, Place(graph.id, tuple(nodes), call_id))
+                    places.append(Place(graph.id, tuple(nodes), call_id))
+            for place in [place for place in places if not all_views(place, graph)] or places:
+                add(tables[sort], name, place)
 
 
 def op_names(node: Node) -> list[str]:

@@ -124,19 +124,20 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
         text = f"reads {theme.num_bytes(call.bytes_read)}, writes {theme.num_bytes(call.bytes_written)}"
         lines += wrap(text + (f", {call.flops / 1e9:.3g} GFLOP" if call.flops else ""), width)
     if call.roof is not None:
-        lines += wrap(roof(call), width)
+        lines += wrap(roof(call, recording), width)
     return "\n".join(lines)
 
 
-def roof(call: KernelCall) -> str:
+def roof(call: KernelCall, recording: Recording) -> str:
     """Return how near to the device's limits a call runs, with the numbers."""
     assert call.roof is not None
     item = call.roof
     parts: list[str] = []
     if call.timing is not None:
         parts.append(f"{theme.microseconds(call.timing.mean_us)} mean of {call.timing.count}")
-        if config(call):
-            parts.append(f"with {config(call)}")
+        setting = config(call, recording)
+        if setting:
+            parts.append(f"with {setting}")
     if item.bytes_per_second is not None:
         parts.append(theme.rate(item.bytes_per_second))
     if item.flops_per_second is not None:
@@ -150,8 +151,15 @@ def roof(call: KernelCall) -> str:
     return ", ".join(parts) + (f" ({item.basis})" if item.basis else "")
 
 
-def config(call: KernelCall) -> str | None:
-    """Return the launch configuration that ran: a time without it says little."""
+def config(call: KernelCall, recording: Recording) -> str | None:
+    """Return the launch configuration that ran, from the traced launch or from what was compiled: a time without it
+    says little.
+    """
+    launch = next((item for item in recording.launches if item.call == call.id), None)
+    op = next((item for item in recording.ops if launch is not None and item.id == launch.op_id), None)
+    if op is not None and op.config and op.config.get("kernel_kwargs"):
+        words = [str(op.config["kernel_kwargs"]).replace(",", ", ")]
+        return ", ".join([*words, *([f"num_warps={op.config['num_warps']}"] if "num_warps" in op.config else [])])
     chosen = next((item for item in call.resources.configs if item.chosen), None) if call.resources else None
     if chosen is None:
         return None

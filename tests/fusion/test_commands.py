@@ -1,0 +1,209 @@
+"""`why`, `code` and `what-if` as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fxscope import store
+from fxscope.cli import main
+
+PROGRAMS = Path(__file__).parent / "programs.py"
+
+
+@pytest.fixture(scope="session")
+def geglu(recording_of, tmp_path_factory):
+    path = tmp_path_factory.mktemp("why") / "geglu.fxscope"
+    store.write(path, store.encode(recording_of("geglu")))
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def trained(recording_of, tmp_path_factory):
+    path = tmp_path_factory.mktemp("why") / "train.fxscope"
+    store.write(path, store.encode(recording_of("geglu_train")))
+    return str(path)
+
+
+INLINED = """\
+✓ gelu → mul
+  fused (inlined)
+    inlined at lowering into one scheduler node (op2, 12 ops)
+  in cpp_fused__unsafe_view_gelu_mul_0:3
+     programs.py:20  h = F.gelu(g, approximate="tanh")
+"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("gelu", "mul"),
+        ("h", "m"),
+        ("aten.gelu", "aten::mul"),
+        ("op:gelu", "op:mul"),
+        ("tanh", "mul_6"),
+        ("mul", "GELU"),
+    ],
+)
+def test_a_pair_by_whatever_name_the_user_has(geglu, capsys, a, b):
+    assert main(["why", geglu, a, b]) == 0
+    assert capsys.readouterr().out == INLINED
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [("buf2", "buf3"), ("m", "down_proj"), ("mul_6", "mm_2"), ("op2", "op3"), ("call:0/0:inference:3", "mm_2")],
+)
+def test_a_pair_that_was_not_fused(geglu, capsys, a, b):
+    assert main(["why", geglu, a, b]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("– gelu·mul → mm\n  not fused: never considered\n")
+    assert "BLAS GEMM (extern_kernels.mm), opaque to the scheduler" in out
+    assert "costs 8.2 kB of traffic that one kernel would not have, and 1 launch" in out
+    assert "return self.down_proj(m)" in out
+    assert max(len(line) for line in out.splitlines()) <= 80
+
+
+def test_the_users_bandwidth_gives_a_lower_bound(geglu, capsys):
+    assert main(["why", geglu, "mul_6", "mm_2", "--bandwidth", "1e9"]) == 0
+    assert "≥ 8.19 µs at 1 GB/s" in capsys.readouterr().out.replace("\n      ", " ")
+
+
+def test_all_unfused_neighbours_dearest_first(geglu, capsys):
+    assert main(["why", geglu, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    sizes = [item["saved_bytes"] for item in found]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(item["verdict"] != "fused" for item in found)
+    assert len(found) == 4
+
+
+def test_one_name_tells_its_kernel_in_order(geglu, capsys):
+    assert main(["why", geglu, "tanh"]) == 0
+    out = capsys.readouterr().out
+    lines = [line.split(" = ")[0].strip() for line in out.splitlines() if " = " in line]
+    assert lines.index("add") < lines.index("tanh") < lines.index("mul_6")
+    assert "reads 8.2 kB, writes 4.1 kB" in out
+
+
+def test_a_name_with_several_places_lists_them(geglu, capsys):
+    assert main(["why", geglu, "mm"]) == 2
+    error = capsys.readouterr().err
+    assert "ran in 3 places" in error
+    assert "call:0/0:inference:4" in error
+    assert "return self.down_proj(m)" in error
+
+
+def test_a_module_is_a_name(geglu, capsys):
+    assert main(["why", geglu, "module:gate_proj", "gelu"]) == 0
+    assert "→ gelu·mul" in capsys.readouterr().out
+
+
+def test_an_unknown_name_has_its_nearest(geglu, capsys):
+    assert main(["why", geglu, "gelux"]) == 2
+    assert "Nearest: gelu" in capsys.readouterr().err
+
+
+def test_no_neighbours_are_told_the_way_between(geglu, capsys):
+    assert main(["why", geglu, "mm", "mm_2"]) == 2  # three mm
+    capsys.readouterr()
+    assert main(["why", geglu, "node:mm", "node:mm_2"]) == 0
+    out = capsys.readouterr().out
+    assert "never considered, no shared buffer" in out
+    assert "Between them: cpp_fused__unsafe_view_gelu_mul_0:3" in out
+
+
+def test_forward_and_backward(trained, capsys):
+    assert main(["why", trained, "call:0/0:forward:3", "call:0/0:backward:1"]) == 0
+    assert "other direction: the forward saves view_4" in capsys.readouterr().out
+
+
+def test_an_op_computed_in_forward_and_backward_is_marked(trained, capsys):
+    assert main(["why", trained, "call:0/0:backward:3"]) == 0
+    out = capsys.readouterr().out
+    assert "vertical" in out
+    assert "horizontal" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["a", "b", "c"], "one or two"), (["gelu", "--bandwidth", "-1"], "bytes per second")],
+)
+def test_bad_questions(geglu, capsys, words, message):
+    assert main(["why", geglu, *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_file_is_one_line(capsys):
+    assert main(["why", "nowhere.fxscope"]) == 2
+    assert "nowhere.fxscope" in capsys.readouterr().err
+
+
+def test_code_ties_each_line(geglu, capsys):
+    assert main(["code", geglu, "gelu"]) == 0
+    out = capsys.readouterr().out
+    lines = {
+        line.split("│")[1].strip(): line.split("│")[2].strip() for line in out.splitlines() if line.count("│") >= 2
+    }
+    assert lines["tanh :20"].startswith("auto tmp")
+    assert ".tanh()" in lines["tanh :20"]
+    assert lines["mul_6 :21"].endswith(";")
+    assert "cpp_fused__unsafe_view_gelu_mul_0(buf2, buf1)" in out
+    assert "extern_kernels" not in out
+
+
+def test_code_as_json_has_every_line(geglu, capsys, recording_of):
+    assert main(["code", geglu, "--json"]) == 0
+    lines = json.loads(capsys.readouterr().out)
+    text = next(source.text for source in recording_of("geglu").sources if source.kind == "output_code")
+    assert [line["text"] for line in lines] == text.splitlines()
+    tanh = next(line for line in lines if line["node"] == "tanh")
+    assert tanh["source"] is not None
+    assert tanh["call"] == "0/0:inference:3"
+
+
+def test_code_of_the_whole_file(geglu, capsys):
+    assert main(["code", geglu, "--full"]) == 0
+    assert "def call(self, args):" in capsys.readouterr().out
+
+
+def test_code_of_an_eager_recording_says_what_is_missing(tmp_path, capsys):
+    from fxscope.model import Recording
+
+    path = store.write(tmp_path / "eager.fxscope", store.encode(Recording()))
+    assert main(["code", str(path)]) == 2
+    assert "no output code" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "say what to change"),
+        (["--set", "max_autotun=true"], "Did you mean max_autotune"),
+        (["--set", "max_autotune=true", "--target", "h200"], "no GPU to run them on"),
+        (["--mode", "max-autotune", "--target", "h200"], "no GPU to run them on"),
+        (["--set", "max_autotune"], "NAME=VALUE"),
+        (["--set", "epilogue_fusion=false", "--steps", "1"], "at least 2"),
+    ],
+)
+def test_what_if_refuses(capsys, words, message):
+    assert main(["what-if", f"{PROGRAMS}:geglu", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_if_compares(tmp_path, capsys):
+    factory = tmp_path / "factory.py"
+    factory.write_text(
+        "import torch\n\n\ndef make():\n    def program(x):\n        return (x.sin() * 2).sum(-1) + x.cos().sum(-1)\n"
+        "    return program, (torch.randn(16, 16),)\n"
+    )
+    saved = [str(tmp_path / "before.fxscope"), str(tmp_path / "after.fxscope")]
+    assert main(["what-if", f"{factory}:make", "--set", "max_fusion_size=1", "--steps", "2", "--save", *saved]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("what if max_fusion_size=1?\n  kernels: 1 calls before")
+    assert "repeats" in out
+    assert "→" in out
+    after = store.load(saved[1])
+    assert any("max_fusion_size = 1" in item.reason for item in after.decisions)
