@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from fxscope.kernel_names import aten, communication, gemm, triton, vendors
+from fxscope.kernel_names import aten, gemm, triton, vendors
 from fxscope.kernel_names.dtypes import dtypes
 
 __all__ = ["ROLES", "decode"]

@@ -1,125 +1,132 @@
-"""Triton kernels: Inductor's `triton_{poi,red,per,tem,for,…}` with the ops they name, and hand-written ones."""
+"""Triton kernels: Inductor's, whose names list the ops they came from, and those people wrote."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from importlib import resources
 from typing import Any
 
 _INDUCTOR = re.compile(
-    r"^(?:void )?triton_(?P<kind>poi|red|per|tem|for|mm|bmm|split_scan|spl|unk|convolution2d|flex_attention|flex_attention_backward|flex_decoding|mix|combo)_(?P<rest>\w*)$"
+    r"^triton_(?P<kind>poi|red|per|tem|for|spl|mix|unk|cooperative_red|cooperative|user|helion)_?(?:fused_?)?(?P<ops>.*)$"
+)
+_TEMPLATE = re.compile(
+    r"^triton_(?P<op>mm|bmm|addmm|baddbmm|convolution|conv2d|flex_attention|flex_decoding|mm_plus_mm|scaled_mm|grouped_mm)(?=_|\d|$)"
 )
 _KINDS = {
     "poi": ("pointwise", "elementwise"), "red": ("reduction", "reduction"), "per": ("persistent_reduction", "reduction"),
-    "tem": ("template", "gemm"), "for": ("foreach", "elementwise"), "mm": ("template", "gemm"), "bmm": ("template", "gemm"),
-    "spl": ("split_scan", "scan"), "split_scan": ("split_scan", "scan"), "unk": ("unknown", None),
-    "convolution2d": ("template", "convolution"), "flex_attention": ("template", "attention"),
-    "flex_attention_backward": ("template", "attention"), "flex_decoding": ("template", "attention"), "mix": ("mix_order", "reduction"),
-    "combo": ("combo", None),
+    "cooperative_red": ("cooperative_reduction", "reduction"), "cooperative": ("cooperative_reduction", "reduction"),
+    "tem": ("template", "gemm"), "for": ("foreach", "elementwise"), "spl": ("split_scan", "scan"),
+    "mix": ("mix_order_reduction", "reduction"), "unk": ("unknown", "other"), "user": ("user", "other"),
+    "helion": ("user", "other"),
 }  # fmt: skip
-# ATen names with underscores, which the kernel's name joins with underscores too: longest first
-_LONG_OPS = sorted(
-    """_unsafe_view native_layer_norm native_layer_norm_backward _native_batch_norm_legit_no_training _native_batch_norm_legit
-    native_batch_norm_backward native_group_norm native_dropout native_dropout_backward _softmax _log_softmax
-    _softmax_backward_data _log_softmax_backward_data gelu_backward silu_backward tanh_backward sigmoid_backward
-    threshold_backward hardtanh_backward leaky_relu_backward nll_loss_forward nll_loss_backward nll_loss embedding_dense_backward
-    masked_fill index_put index_select index_add index_copy scatter_add scatter_reduce slice_scatter select_scatter
-    convert_element_type prepare_softmax_online inductor_random inductor_seeds inductor_lookup_seed scalar_tensor
-    floor_divide true_divide bitwise_and bitwise_or bitwise_not logical_and logical_not logical_or zeros_like ones_like full_like
-    empty_like new_zeros constant_pad_nd max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d
-    _adaptive_avg_pool2d upsample_nearest2d upsample_bilinear2d split_with_sizes _to_copy squeeze_ as_strided
-    binary_cross_entropy_with_logits mse_loss smooth_l1_loss clamp_min clamp_max log1p expm1 pow_scalar where_self var_mean
-    std_mean linalg_vector_norm _scaled_mm _weight_norm_interface rms_norm _fused_rms_norm lift_fresh_copy add_ mul_ copy_ fill_
-    _foreach_add _foreach_mul sqrt_ repeat_interleave cumsum cumprod sort topk argmax argmin any all amax amin""".split(),
-    key=len, reverse=True,
+
+# Liger's kernels are known by name; the rest of the world's follow a rule of thumb below.
+_LIGER = (
+    "geglu_tanh", "swiglu", "rms_norm_forward", "rms_norm_backward", "layer_norm_forward", "layer_norm_backward",
+    "liger_", "block_rms_norm", "fused_add_rms_norm", "group_norm_forward", "group_norm_backward", "triton_rope",
+    "triton_qwen2vl_mrope", "kldiv_kernel", "_jsd_kernel", "tv_distance", "_grpo_loss", "dyt_fwd", "dyt_bwd",
+    "softmax_single_block", "softmax_multi_block", "sparsemax", "element_mul_kernel", "embedding_forward_kernel",
+    "embedding_backward_kernel", "fused_neighborhood", "llama4_rope", "poly_norm", "mhc_",
 )  # fmt: skip
-_CATEGORIES = (
-    ("softmax", "softmax"), ("layer_norm", "normalization"), ("batch_norm", "normalization"), ("group_norm", "normalization"),
-    ("rms_norm", "normalization"),
+_ROLES = (
+    (r"attn|attention|mha|sdpa|mqa_|gqa|_flash|^flash|paged|decode_stage|bwd_kernel_dk_dv|bwd_kernel_dq|mla_|flex_|bwd_preprocess|attn_bwd", "attention"),
+    (r"cross_entropy|kldiv|kl_div|jsd|logsumexp|nll|loss|tv_distance|grpo", "reduction"),
+    (r"softmax|sparsemax", "softmax"),
+    (r"rms_?norm|layer_?norm|group_?norm|batch_?norm|rms_|layernorm|l2norm|_norm|norm_|layer_norm|dyt_", "normalization"),
+    (r"embedding(?!s?_rot)|embed_", "embedding"),
+    (r"conv", "convolution"),
+    (r"gemv|matvec", "gemv"),
+    (r"matmul|gemm|_mm_|^mm_|_mm$|bmm|scaled_mm|moe_kernel|w8a8|int8_mm|linear_kernel|lora_(expand|shrink)|sgmv|grouped_mm", "gemm"),
+    (r"all_?reduce|all_?gather|reduce_?scatter|all_to_all", "collective"),
+    (r"adam|sgd|lamb|lion|optimizer|muon", "optimizer"),
+    (r"dropout|rand|philox|seeded|sample|gumbel", "random"),
+    (r"topk|top_k|sort|align_block", "sort"),
+    (r"cumsum|scan|chunk_state|prefix_sum|selective_state|recurrent", "scan"),
+    (r"gather|scatter|index|permute_kernel|slot|reshape_and_cache", "index"),
+    (r"copy|transpose|cat_|concat|pack", "copy"),
+    (r"fill|zero|memset|init_", "fill"),
+    (r"_sum|sum_|reduce|mean|amax|argmax|norm", "reduction"),
+    (r"glu|gelu|silu|relu|rope|rotary|quant|cast|add|mul|element|sigmoid|tanh|swish|act_|activation|scale", "elementwise"),
 )  # fmt: skip
-# Hand-written Triton kernels of libraries: names are functions' names, so the words in them decide.
-_HAND_WRITTEN = (
-    (r"geglu|swiglu|silu|gelu|relu|_act\b|rope|rotary|_mul_|residual_add|dropout", "elementwise"),
-    (r"attn|attention|flash|mha|paged|decode_grouped|_fwd_kernel_stage", "attention"),
-    (r"layer_?norm|rms_?norm|group_?norm|fused_add_norm", "normalization"),
-    (r"softmax|cross_entropy|_ce_", "softmax"),
-    (r"fused_moe|_gemm|matmul|grouped_mm|bmm|_mm_kernel|w8a8|scaled_mm|awq|gptq|linear_kernel", "gemm"),
-    (r"embedding", "embedding"), (r"adam|sgd|lion|muon|optimizer", "optimizer"), (r"scan|cumsum", "scan"), (r"sort|topk", "sort"),
-    (r"reduce|_sum_|_mean_|jsd|kl_div|tvd", "reduction"), (r"quant|scale|cast|convert", "elementwise"), (r"copy|reshape_and_cache", "copy"),
-)  # fmt: skip
 
 
-def read(name: str) -> dict[str, Any] | None:
-    """Return what a Triton kernel's name says, `None` for a name that is no Triton kernel's."""
-    found = _INDUCTOR.match(name)
-    if found:
-        return _inductor(found)
-    bare = re.sub(r"^void ", "", name)
-    # A Triton kernel is a plain identifier, as nobody else's demangled names are; xmma and the like were read before.
-    if (
-        not re.match(r"cudnn|fmha|sm\d+_|nccl|ampere|volta|cutlass|xxtrf", bare)
-        and re.fullmatch(r"_?[a-z]\w*", bare)
-        and re.search(r"_kernel\w*$|_fwd\b|_bwd\b|^_\w*(fwd|bwd|forward|backward)", bare)
-    ):
-        return _hand_written(bare)
-    return None
+@lru_cache(maxsize=1)
+def _op_names() -> frozenset[str]:
+    text = (resources.files("fxscope") / "data" / "aten_op_names.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.split("\n") if line and not line.startswith("#"))
 
 
-def _inductor(found: re.Match[str]) -> dict[str, Any]:
-    kind, role = _KINDS[found["kind"]]
-    rest = re.sub(r"^fused_?", "", found["rest"])
-    rest = re.sub(r"_?\d+$", "", rest)
-    ops = ops_in(rest)
-    result: dict[str, Any] = {"family": "triton", "kind": kind, "role": role, "ops": ops}
-    text = "_".join(ops)
-    if role in ("reduction", None):
-        for word, category in _CATEGORIES:
-            if word in text:
-                result["role"] = category
-                break
-    if kind == "template":
-        if "convolution" in text:
-            result["role"] = "convolution"
-        elif "flex_attention" in rest or "attention" in text:
-            result["role"] = "attention"
-        result["split_k"] = None
-    if result["role"] is None:
-        result["role"] = "other"
-    return result
+def op_names(text: str) -> list[str]:
+    """Take the ops out of the middle of an Inductor kernel's name: `_unsafe_view_gelu_mul` → three ops.
 
-
-def ops_in(text: str) -> list[str]:
-    """Split `_unsafe_view_gelu_mul` into ATen's names; the names themselves may have underscores."""
+    Ops are joined with underscores and contain some: the longest known name at each place is taken.
+    """
+    words = text.split("_")
+    known = _op_names()
     ops: list[str] = []
-    rest = text
-    while rest:
-        for op in _LONG_OPS:
-            if rest == op or rest.startswith(op + "_"):
-                ops.append(op)
-                rest = rest[len(op) + 1 :]
+    index = 0
+    while index < len(words):
+        for end in range(len(words), index, -1):
+            name = "_".join(words[index:end])
+            if name in known or (end == index + 1 and name):
+                ops.append(name)
+                index = end
                 break
         else:
-            head, _, rest = rest.partition("_")
-            if head:
-                ops.append(head)
-            elif rest:
-                # an op that starts with an underscore and is not in the list
-                head, _, rest = rest.partition("_")
-                ops.append("_" + head)
+            index += 1
     return ops
 
 
-def _hand_written(name: str) -> dict[str, Any]:
-    lower = name.lower()
-    role = next((role for pattern, role in _HAND_WRITTEN if re.search(pattern, lower)), "other")
-    direction = (
-        "backward" if re.search(r"bwd|backward", lower) else "forward" if re.search(r"fwd|forward", lower) else None
+def inductor(name: str) -> dict[str, Any] | None:
+    """Decode a kernel that Inductor generated."""
+    template = _TEMPLATE.match(name)
+    found = _INDUCTOR.match(name)
+    if template:
+        kind, role = "template", "gemm"
+        ops = [template["op"]]
+    elif found:
+        kind, role = _KINDS[found["kind"]]
+        # `_0` numbers the kernel; `_0d1d2de` is an older Triton's specialization of its arguments.
+        body = re.sub(r"_(?:\d+d[\de]*[a-z0-9]*)$", "", found["ops"])
+        body = re.sub(r"(?:^|_)\d+$", "", body)
+        ops = op_names(body) if body else []
+    elif re.match(r"^(?:cpp|kernel_cpp)_(?:fused|bmm|gemm|flex)?_?", name) and re.match(r"^(?:kernel_)?cpp_", name):
+        body = re.sub(r"^(?:kernel_)?cpp_(?:fused_)?|_\d+$", "", name)
+        return {"family": "inductor_cpp", "role": "other", "ops": op_names(body) if body and not body.isdigit() else []}
+    else:
+        return None
+    if kind == "template":
+        if any("conv" in op for op in ops) and not any(op.endswith("mm") for op in ops):
+            role = "convolution"
+        elif any(op.startswith("flex_") for op in ops):
+            role = "attention"
+    return {"family": "triton", "origin": "inductor", "kind": kind, "role": role, "ops": ops}
+
+
+def user(name: str) -> dict[str, Any] | None:
+    """Decode a bare identifier: what people's Triton kernels are called. The language itself is not in the name."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return None
+    base = re.sub(r"_\d+d[\dedc]*$", "", name)
+    low = base.lower()
+    role = next((role for pattern, role in _ROLES if re.search(pattern, low)), "other")
+    if role == "other" and re.fullmatch(r"_(?:fwd|bwd)_kernel(?:_\w+)?|_bwd_(?:dq|dkdv|kernel\w*)", base):
+        role = "attention"  # the names of Triton's own attention tutorial and of flash-attn's Triton port
+    liger = base.startswith(("_", "liger", "element_mul", "embedding_", "triton_")) and any(
+        part in low for part in _LIGER
     )
-    result: dict[str, Any] = {"family": "triton", "kind": "hand_written", "role": role}
-    if direction:
-        result["direction"] = direction
-    functor = re.search(
-        r"(geglu|swiglu|gelu|silu|relu|rms_?norm|layer_?norm|softmax|cross_entropy|rope)(?:_(tanh|exact))?", lower
+    # A leading underscore, a `_kernel` ending or the name itself: Triton's habits. Anything else says nothing.
+    triton = (
+        liger
+        or base.startswith(("_", "triton_"))
+        or bool(re.fullmatch(r"[a-z0-9_]+_(?:kernel|fwd|bwd|forward|backward)(?:_[a-z0-9_]+)?", base))
     )
-    if functor:
-        result["functor"] = functor[1] + (f"_{functor[2]}" if functor[2] else "")
+    result: dict[str, Any] = {"family": "triton" if triton else None, "role": role}
+    if triton:
+        result["origin"] = "liger" if liger else "user"
+    if re.search(r"backward|bwd|(?:^|_)grad|_dx|_dw", low):
+        result["direction"] = "backward"
+    elif re.search(r"forward|fwd", low):
+        result["direction"] = "forward"
     return result
