@@ -24,7 +24,7 @@ from fxscope._torch import profiler, running
 from fxscope._torch.dispatch import OpRecorder
 from fxscope._torch.environment import environment
 from fxscope._torch.inductor import Facts, InductorCapture
-from fxscope.errors import CaptureError, NothingCapturedError
+from fxscope.errors import CaptureError, NothingCapturedError, TraceError
 from fxscope.model import Memory, Problem, Recording, replace
 
 if TYPE_CHECKING:
@@ -284,7 +284,10 @@ class Recorder:
                 graph = eager.adopted_graph(recording.ops, seen)
             else:
                 seen_ids = profiler.strip_observation(path)
-                recording = _read(path)
+                try:
+                    recording = _read(path)
+                except TraceError:  # a trace without events: the program called nothing of torch
+                    recording = Recording()
                 graph = eager.program_graph(recording.ops, seen, seen_ids)
             if self._mode is not None:
                 problems += self._mode.recorder.problems

@@ -20,6 +20,7 @@ GRAPH_ID = "eager"
 COMPILED_REGIONS = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction")
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
+_MAX_SKIPPED = 64  # ops in a row that were seen and left no event
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
@@ -32,7 +33,7 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
         seen_ids: the external id of each op in `seen`.
     """
     tree = op_tree(ops)
-    facts = dict(zip(seen_ids, seen, strict=False))
+    facts = _paired(tree, seen, seen_ids)
     names = _Names()
     inputs: dict[Any, Node] = {}
     node_of: dict[int, str] = {}  # op id → node
@@ -61,6 +62,34 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
             )
         nodes.append(node)
     return Graph(id=GRAPH_ID, stage="eager", nodes=(*inputs.values(), *_with_sources(nodes)))
+
+
+def _paired(tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> dict[int, Any]:
+    """Return external id → what was seen of it.
+
+    Both are in order. A few ops that the dispatcher shows leave no event in the trace (a `detach` inside attention), so
+    an op takes the next fact of its name and its shapes.
+    """
+    by_id = {op.external_id: op for op in tree if op.external_id is not None}
+    facts: dict[int, Any] = {}
+    position = 0
+    for external_id in seen_ids:
+        op = by_id.get(external_id)
+        end = min(len(seen), position + _MAX_SKIPPED)
+        found = next((index for index in range(position, end) if _is_seen(op, seen[index])), None)
+        if found is not None:
+            facts[external_id] = seen[found]
+            position = found + 1
+    return facts
+
+
+def _is_seen(op: Op | None, fact: Any) -> bool:
+    if op is None or op.name != fact.name:
+        return False
+    first = next((tuple(shape) for shape in op.shapes or () if isinstance(shape, (list, tuple)) and shape), None)
+    if first is None or not fact.inputs or not all(isinstance(size, int) for size in first):
+        return True
+    return any(tensor.meta.shape == first for tensor in fact.inputs)
 
 
 def program_graph(ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> Graph:
@@ -163,13 +192,22 @@ def op_tree(ops: Iterable[Op]) -> list[Op]:
 def tie(ops: Sequence[Op], graph: Graph) -> tuple[Op, ...]:
     """Say of each op of each step which node of the eager graph it is, by the order of names."""
     wanted = [node for node in graph.nodes if node.op == "dispatch"]
-    names = [node.target for node in wanted]
+    names = [_unobserved(node.target) for node in wanted]
     nodes: dict[int, str] = {}
     for step in sorted({op.step for op in ops}):
         tree = op_tree(op for op in ops if op.step == step)
-        for index, position in _align([op.name for op in tree], names):
+        for index, position in _align([_unobserved(op.name) for op in tree], names):
             nodes[tree[index].id] = wanted[position].name
     return tuple(replace(op, graph=graph.id, node=nodes[op.id]) if op.id in nodes else op for op in ops)
+
+
+def _unobserved(name: str) -> str:
+    """Return a name under which an op is the same with and without an observer.
+
+    Under a dispatch mode autograd adds gradients out of place (`add`, not `add_`), and `reshape` calls `view`, not
+    `_reshape_alias` (torch 2.13: torch/csrc/autograd/input_buffer.cpp, aten/src/ATen/native/TensorShape.cpp).
+    """
+    return "aten::view" if name == "aten::_reshape_alias" else name.rstrip("_")
 
 
 def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:

@@ -120,7 +120,7 @@ class InductorCapture:
         self._schedules: dict[str, Schedule] = {}
         self._compiles: dict[str, Compile] = {}
         self._fx_graphs: dict[int, tuple[str, Any]] = {}  # id(fx.Graph) → (our id, the graph kept alive)
-        self._reasons: dict[str, str] = {}
+        self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
         self._metrics_before: set[int] = set()
         self._lock = threading.RLock()
         self._depth = threading.local()
@@ -203,6 +203,7 @@ class InductorCapture:
         compile_id = current_compile_id()
         with self._lock:
             self.num_compiles += 1
+            self._callers[compile_id] = live.caller()
             self._add_graph(f"{compile_id}:pre_grad", "pre_grad", compile_id, None, module.graph)
             self._compile(compile_id)
         if self.on_compile is not None:
@@ -364,7 +365,7 @@ class InductorCapture:
     # ------------------------------------------------------------------ pieces
 
     def _add_graph(self, graph_id: str, stage: Any, compile_id: str, direction: Direction | None, graph: Any) -> None:
-        nodes = live.fx_nodes(graph)
+        nodes = _with_caller(live.fx_nodes(graph), self._callers.get(compile_id))
         self._graphs[graph_id] = Graph(
             id=graph_id, stage=stage, compile_id=compile_id, direction=direction, nodes=nodes,
             outputs=live.output_names(graph),
@@ -442,6 +443,27 @@ def current_compile_id(default: str = "unknown") -> str:
     """Return the id of the compile that is going on in this thread, such as `"0/0"`."""
     found = torch._guards.CompileContext.current_compile_id()
     return str(found) if found is not None else default
+
+
+def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, ...]:
+    """Give ops that torch recorded no line for (those of a bare `nn.Linear`) the line that called the whole."""
+    if caller is None:
+        return nodes
+    return tuple(
+        replace(
+            node,
+            source=replace(
+                node.source or Source(),
+                file=caller.file,
+                line=caller.line,
+                code=caller.code,
+                function=caller.function,
+            ),
+        )
+        if node.op.startswith("call_") and (node.source is None or node.source.file is None)
+        else node
+        for node in nodes
+    )
 
 
 def _direction(is_inference: Any, is_backward: Any) -> Direction:

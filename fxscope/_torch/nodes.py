@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,6 +187,20 @@ def source_of_frames(frames: Iterable[Any]) -> Source | None:
     if chosen is None:
         return None
     return Source(file=chosen.filename, line=chosen.lineno, code=chosen.line or None, function=chosen.name)
+
+
+def caller() -> Source | None:
+    """Return the innermost line of the running Python stack that is the user's."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if is_user_file(code.co_filename) and not code.co_filename.startswith("<"):
+            line = frame.f_lineno
+            return Source(
+                file=code.co_filename, line=line, code=code_line(code.co_filename, line), function=code.co_name
+            )
+        frame = frame.f_back
+    return None
 
 
 def code_line(file: str, line: int) -> str | None:

@@ -249,6 +249,7 @@ def _run_script(arguments: argparse.Namespace) -> int:
     recorder = Recorder(title=arguments.title or path.name, bypass_caches=not arguments.keep_caches)
     with _stdout_for_the_result(arguments), _as_main(path, own) as namespace, _progress() as say:
         say(f"running {path.name}")
+        theirs: BaseException | None = None  # told apart from an error of fxscope's own
         try:
             with recorder:
                 try:
@@ -256,6 +257,9 @@ def _run_script(arguments: argparse.Namespace) -> int:
                 except SystemExit as error:
                     if error.code not in (None, 0):
                         raise
+                except Exception as error:
+                    theirs = error
+                    raise
         except SystemExit as error:
             if not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)
@@ -263,7 +267,7 @@ def _run_script(arguments: argparse.Namespace) -> int:
             print(f"fxscope run: {path.name} ended with exit code {status}; nothing was recorded", file=sys.stderr)
             return status
         except Exception as error:
-            if _is_ours(error):
+            if error is not theirs:
                 raise
             _print_traceback(error)
             print(f"fxscope run: {path.name} raised {type(error).__name__}; nothing was recorded", file=sys.stderr)
@@ -369,12 +373,6 @@ def _where(error: BaseException) -> str | None:
         if not frame.filename.startswith((ours, "<frozen")) and "site-packages" not in frame.filename:
             return f"{Path(frame.filename).name}:{frame.lineno}"
     return None
-
-
-def _is_ours(error: Exception) -> bool:
-    from fxscope.errors import FxscopeError
-
-    return isinstance(error, FxscopeError)
 
 
 def _print_traceback(error: Exception) -> None:

@@ -1,0 +1,202 @@
+"""`fxscope run` and `fxscope env` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope import cli, load
+from fxscope.commands.run import _split, parse_setting
+from fxscope.errors import CaptureError
+
+SCRIPT = """
+import argparse, sys
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch", type=int, default=2)
+parser.add_argument("--compile", action="store_true")
+parser.add_argument("--fail", choices=["raise", "exit", "ctrl-c"])
+arguments = parser.parse_args()
+print("argv", sys.argv[1:], __name__)
+model = torch.nn.Linear(8, 4)
+if arguments.compile:
+    model = torch.compile(model)
+with torch.no_grad():
+    model(torch.randn(arguments.batch, 8))
+if arguments.fail == "raise":
+    raise ValueError("the script's own error")
+if arguments.fail == "exit":
+    sys.exit(7)
+if arguments.fail == "ctrl-c":
+    raise KeyboardInterrupt
+"""
+FACTORIES = """
+import torch
+def good(): return torch.nn.Linear(8, 4), torch.randn(2, 8)
+def keywords(): return torch.nn.Linear(8, 4), {"input": torch.randn(2, 8)}
+def nothing(): return None
+def numbers(): return 1, 2
+def raises(): raise ValueError("no such size")
+def bad_shape(): return torch.nn.Linear(8, 4), torch.randn(2, 9)
+constant = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "model_factories.py").write_text(FACTORIES)
+    (tmp_path / "no_torch.py").write_text("print('hello')\n")
+    (tmp_path / "not_python.py").write_text("def (:\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    return cli.main(["run", *words])
+
+
+def test_a_script_runs_unchanged_with_its_own_arguments(folder, capfd) -> None:
+    assert run("script.py", "--batch", "3", "--compile", "-o", "out.fxscope") == 0
+    captured = capfd.readouterr()
+    assert "argv ['--batch', '3', '--compile'] __main__" in captured.out
+    recording = load("out.fxscope")
+    post_grad = next(graph for graph in recording.graphs if graph.stage == "post_grad")
+    addmm = next(node for node in post_grad.nodes if node.target == "aten.addmm.default")
+    assert addmm.outputs[0].shape == (3, 4)
+    # nn.Linear is torch's own code: the user's line is where it was called.
+    assert addmm.source.file == str(folder / "script.py")
+    assert addmm.source.code == "model(torch.randn(arguments.batch, 8))"
+    assert recording.title == "script.py" and recording.coverage.unattributed == 0
+    assert sys.modules["__main__"].__dict__.get("SCRIPT") is None
+
+
+def test_only_the_result_goes_to_stdout(folder, capfd) -> None:
+    assert run("script.py", "--json") == 0
+    captured = capfd.readouterr()
+    recording = json.loads(captured.out)
+    assert recording["graphs"][0]["id"] == "eager"
+    assert "argv []" in captured.err
+
+
+def test_the_scripts_own_exit_code(folder, capfd) -> None:
+    assert run("script.py", "--fail", "exit") == 7
+    assert "ended with exit code 7; nothing was recorded" in capfd.readouterr().err
+    assert run("script.py", "--fail", "raise", "-o", "out.json") == 1
+    error = capfd.readouterr().err
+    assert "ValueError: the script's own error" in error and "fxscope/commands" not in error
+    assert not Path("out.json").exists()
+    assert run("script.py", "--fail", "ctrl-c") == 130
+    assert run("script.py", "--no-such-option") == 2
+
+
+def test_a_program_without_torch_captures_nothing(folder, capfd) -> None:
+    assert run("no_torch.py") == 3
+    assert "no graph and no op was captured" in capfd.readouterr().err
+
+
+def test_a_factory_with_its_options_after_it(folder) -> None:
+    assert run("model_factories.py:good", "--compile", "--set", "epilogue_fusion=false", "-o", "out.json") == 0
+    recording = load("out.json")
+    assert recording.title == "good" and len(recording.calls) == 1
+    assert recording.compiles[0].config == {"epilogue_fusion": False}
+    assert run("--backward", "model_factories.py:keywords", "-o", "eager.fxscope") == 0
+    names = {node.target for node in load("eager.fxscope").graph("eager").nodes}
+    assert "AddmmBackward0" in names
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["model_factories.py:nothing"], "must be a function of no arguments that returns (module, inputs)"),
+        (["model_factories.py:numbers"], "it returned a tuple of int, int"),
+        (["model_factories.py:constant"], "it is a int"),
+        (["model_factories.py:raises"], "raised ValueError: no such size (model_factories.py:7)"),
+        (["model_factories.py:missing"], "has no missing. It has good"),
+        (["model_factories.py:bad_shape"], "bad_shape raised RuntimeError"),
+        (["model_factories.py:good", "--mode", "quick"], "no mode 'quick'"),
+        (["model_factories.py:good", "--set", "epilogue_fuson=1"], "Did you mean epilogue_fusion"),
+        (["model_factories.py:good", "--set", "nonsense"], "write NAME=VALUE"),
+        (["model_factories.py:good", "-o", "out.docx"], "the suffix .docx names no format"),
+        (["no_such_file.py"], "there is no script no_such_file.py"),
+        (["no_such_file.py:make"], "there is no file no_such_file.py"),
+        (["not_python.py"], "not_python.py is not Python"),
+        (["--compile", "script.py"], "--compile is for factories"),
+    ],
+)
+def test_a_mistake_is_one_line(folder, capfd, words, message) -> None:
+    assert run(*words) == 2
+    error = capfd.readouterr().err
+    line = error.strip().splitlines()[-1]
+    assert message in line and line.startswith("fxscope run: ")
+    assert "Traceback" not in error
+
+
+def test_existing_files_are_not_overwritten_and_nothing_runs_before_that_is_known(folder, capfd) -> None:
+    Path("out.json").write_text("mine")
+    assert run("script.py", "-o", "out.json") == 2
+    captured = capfd.readouterr()
+    assert "out.json exists" in captured.err and "argv" not in captured.out
+    assert Path("out.json").read_text() == "mine"
+    assert run("script.py", "-o", "out.json", "--force") == 0
+    assert load("out.json").title == "script.py"
+
+
+@pytest.mark.parametrize(
+    ("words", "source", "own", "ours"),
+    [
+        (["--batch", "4", "-o", "x.json"], "", ["--batch", "4"], ["-o", "x.json"]),
+        (["--json", "--force"], "", [], ["--json", "--force"]),
+        (["-o", "x.json", "--batch", "4"], "", ["-o", "x.json", "--batch", "4"], []),
+        (["-o", "x.json"], "parser.add_argument('-o')", ["-o", "x.json"], []),
+        (["--", "-o", "x.json"], "", ["-o", "x.json"], []),
+        (["a", "--format=md"], "", ["a"], ["--format=md"]),
+        (["o", "x.json"], "", ["o", "x.json"], []),
+    ],
+)
+def test_whose_arguments_are_whose(words, source, own, ours) -> None:
+    import argparse
+
+    assert _split(argparse.Namespace(arguments=words), source) == (own, ours)
+
+
+def test_settings_are_typed() -> None:
+    settings = ["a=true", "b=off", "c=3", "d=0.5", "e=ATEN,TRITON", "f='x'", "g=None"]
+    assert [parse_setting(text)[1] for text in settings] == [True, False, 3, 0.5, "ATEN,TRITON", "x", None]
+    with pytest.raises(CaptureError):
+        parse_setting("=1")
+
+
+def test_env_names_versions_devices_and_hooks(capsys) -> None:
+    assert cli.main(["env"]) == 0
+    text = capsys.readouterr().out
+    import torch
+
+    assert str(torch.__version__) in text and "GraphLowering.codegen" in text and "cpu" in text
+    assert cli.main(["env", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert len(facts["hooks"]) > 15 and all(hook["found"] for hook in facts["hooks"])
+
+
+def test_env_without_a_gpu_cannot_describe_one(capsys) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    assert cli.main(["env", "--dump-gpu"]) == 2
+    assert "there is no GPU 0 here" in capsys.readouterr().err
+
+
+def test_env_works_without_torch(tmp_path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])}
+    done = subprocess.run(
+        [sys.executable, "-m", "fxscope", "env"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "torch cannot be used here: ImportError: no torch here" in done.stdout
