@@ -147,11 +147,7 @@ def fits(op: str, call: KernelCall) -> bool:
         return shown == wanted or shown in _SHOWN_AS.get(wanted, ()) or shown.lstrip("_") == wanted.lstrip("_")
     # A C++ kernel's profile entry carries the graph's number: `graph_0_cpp_fused_gelu_mul_0` (torch 2.13, codegen/cpp.py).
     op = re.sub(r"^graph_\d+_(?=cpp_)", "", op)
-    return (
-        op == call.kernel
-        or op.removesuffix("_kernel") == call.kernel
-        or _without_number(op) == _without_number(call.kernel) == op
-    )
+    return op == call.kernel or (call.type in ("user_triton", "triton_other") and _without_number(call.kernel) == op)
 
 
 def _without_number(name: str) -> str:
@@ -200,7 +196,7 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
         if call.type in ("extern", "fallback"):
             pending.append(call)
             continue
-        found = next((i for i in range(position, len(launches)) if launches[i].name == call.kernel), None)
+        found = next((i for i in range(position, len(launches)) if fits(launches[i].name, call)), None)
         if found is None:
             continue
         take(found)
