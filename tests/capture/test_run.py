@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from fxscope import cli, load
 from fxscope.commands.run import _split, parse_setting
@@ -63,6 +64,7 @@ def run(*words: str) -> int:
 
 
 def test_a_script_runs_unchanged_with_its_own_arguments(folder, capfd) -> None:
+    torch._dynamo.reset()  # nn.Linear was compiled by other tests
     assert run("script.py", "--batch", "3", "--compile", "-o", "out.fxscope") == 0
     captured = capfd.readouterr()
     assert "argv ['--batch', '3', '--compile'] __main__" in captured.out
@@ -176,7 +178,6 @@ def test_settings_are_typed() -> None:
 def test_env_names_versions_devices_and_hooks(capsys) -> None:
     assert cli.main(["env"]) == 0
     text = capsys.readouterr().out
-    import torch
 
     assert str(torch.__version__) in text and "GraphLowering.codegen" in text and "cpu" in text
     assert cli.main(["env", "--json"]) == 0
@@ -185,7 +186,6 @@ def test_env_names_versions_devices_and_hooks(capsys) -> None:
 
 
 def test_env_without_a_gpu_cannot_describe_one(capsys) -> None:
-    import torch
 
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
