@@ -12,6 +12,7 @@ copy.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import importlib.util
 import json
 import os
@@ -219,6 +220,7 @@ def _fork(
 def _in_the_copy(request: dict[str, Any], exchange: _Exchange, call: Any) -> None:
     try:
         os.setsid()
+        faulthandler.disable()  # the caller's would write a crash's traceback to the caller's stderr
         log = os.open(exchange.log, os.O_WRONLY | os.O_CREAT)
         os.dup2(log, 1)
         os.dup2(log, 2)

@@ -1,4 +1,4 @@
-"""Takes the decisions that Inductor leaves to the device: by a stated rule, and noted as an assumption where one is made.
+"""Takes the decisions that Inductor leaves to the device, by a stated rule, and notes each as an assumption.
 
 Names: torch 2.11 to 2.14.
 """
@@ -27,8 +27,8 @@ def padding(target: Target, plan: Plan) -> Iterator[None]:
     """Where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
     The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; an unaligned one on matrix
-    units takes three times as long (they load whole aligned rows), and just as long without them (float32). The one that
-    was recorded on an H200 (tests/data/h200/plans/odd_matmul) is padded, as the rule says.
+    units takes three times as long (they load whole aligned rows), and just as long without them (float32). The one
+    that was recorded on an H200 (tests/data/h200/plans/odd_matmul) is padded, as the rule says.
     """
     import torch._inductor.fx_passes.pad_mm as pad_mm
 

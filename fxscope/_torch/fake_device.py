@@ -58,8 +58,8 @@ def device(target: Target, plan: Plan) -> Iterator[None]:
         stack.enter_context(
             mock.patch.dict(device_interface.device_interfaces, {"cuda": interface, "cuda:0": interface})
         )
-        # Inductor's rooflines ask `nvidia-smi` for the highest clock, in MHz; without an answer they call every GEMM bound
-        # by arithmetic, and pad it.
+        # Inductor's rooflines ask `nvidia-smi` for the highest clock, in MHz; without an answer they call every GEMM
+        # bound by arithmetic.
         clock = properties.clock_rate // 1000
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
         stack.enter_context(_triton_driver(target))

@@ -74,6 +74,11 @@ def main() -> int:
         if not arguments.no_hidden:
             list(pool.map(lambda name: run(name, True, Turn(1)), wanted))
 
+    if not arguments.no_hidden:
+        for name in wanted:
+            line = same(name, work / name)
+            log.append(line)
+            print(line, flush=True)
     with tarfile.open(arguments.out / "plans.tar.gz", "w:gz", compresslevel=9) as archive:
         archive.add(work, arcname="plans")
     (arguments.out / "plans.log").write_text("\n".join(log) + "\n")
@@ -81,6 +86,35 @@ def main() -> int:
     size = (arguments.out / "plans.tar.gz").stat().st_size
     print(f"{arguments.out / 'plans.tar.gz'}: {size / 1e6:.1f} MB in {time.monotonic() - started:.0f} s")
     return 0
+
+
+def same(name: str, folder: Path) -> str:
+    """Say whether the plan made without the GPU is the real one: kernels, their text, what each configuration takes."""
+    sys.path.insert(0, str(ROOT))
+    from fxscope._torch.fake_kernels import kernel_sources
+
+    found = {}
+    for kind in ("real", "hidden"):
+        try:
+            codes = json.loads((folder / kind / "output_code.json").read_text())
+            kernels = json.loads((folder / kind / "kernels.json").read_text())
+        except OSError:
+            return f"{name}: {kind} plan is missing"
+        texts = [
+            (kernel, text[text.rindex("@triton.jit") :]) for code in codes for kernel, text in kernel_sources(code)
+        ]
+        takes = {
+            (kernel, key): (config["registers"], config["spill_bytes"], config["shared_bytes"])
+            for kernel, facts in kernels.items()
+            for key, config in facts["configs"].items()
+        }
+        found[kind] = (texts, takes)
+    (real, real_takes), (hidden, hidden_takes) = found["real"], found["hidden"]
+    words = [
+        f"{name}: {len(real)} kernels {'equal' if real == hidden else 'DIFFER'}",
+        f"resources of {len(real_takes)} configurations {'equal' if real_takes == hidden_takes else 'DIFFER'}",
+    ]
+    return ", ".join(words)
 
 
 class Turn:

@@ -1,0 +1,43 @@
+"""Plans are made once for all tests here: in one process for the comparison, in fxscope's own for the recording."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope._torch import child
+from tests.target import plans
+
+HERE = Path(__file__).parent
+FACTORIES = HERE / "factories.py"
+
+
+@pytest.fixture(scope="session")
+def planned() -> dict:
+    """Return {"torch": version, "plans": {name: {"codes", "kernels", "assumptions"}}} of every recorded program."""
+    names = sorted(folder.name for folder in plans.REAL.iterdir())
+    return make(sys.executable, names)
+
+
+def make(python: str, names: list[str]) -> dict:
+    """Plan programs with a Python of one's choice."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [python, str(HERE / "make_plans.py"), *names], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="session")
+def geglu():
+    """Return the recording of the GeGLU MLP planned for an H200, with PTX and SASS kept, and the progress it made."""
+    lines: list[str] = []
+    factory = Path(child.__file__).with_name("geglu.py")
+    recording = child.record_for_target("h200", factory=f"{factory}:full", keep=("ptx", "sass"), progress=lines.append)
+    return recording, lines

@@ -1,0 +1,102 @@
+"""Factories for the tests of `--target`: some that work, and one of each kind that cannot."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import torch
+from torch import nn
+
+
+class Small(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.proj = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return torch.relu(self.proj(x)) * 2
+
+
+class Function(nn.Module):
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def small():
+    print("this line is not the result")
+    return Small().eval(), (torch.randn(8, 64),)
+
+
+def asks_for_cuda():
+    return Small().to("cuda", torch.bfloat16).eval(), (torch.randn(8, 64, device="cuda", dtype=torch.bfloat16),)
+
+
+def rms_norm():
+    return Function(lambda x: nn.functional.rms_norm(x, (64,))), (torch.randn(8, 64),)
+
+
+class Autocast(Small):
+    def forward(self, x):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            y = self.proj(x)
+        return y.float().sum()
+
+
+def autocast():
+    return Autocast(), (torch.randn(8, 64),)
+
+
+def data_dependent():
+    return Function(lambda x: (x * 2).nonzero()), (torch.randn(8),)
+
+
+def other_device():
+    return Function(lambda x: x + torch.arange(8)), (torch.randn(8),)
+
+
+@torch.library.custom_op("fxscope_tests::aborts", mutates_args=())
+def aborts_op(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+@aborts_op.register_fake
+def _(x):
+    os.abort()
+
+
+def aborts():
+    return Function(lambda x: aborts_op(x * 2) + 1), (torch.randn(8),)
+
+
+@torch.library.custom_op("fxscope_tests::unsupported", mutates_args=())
+def unsupported_op(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+def unsupported():
+    return Function(lambda x: unsupported_op(x * 2) + 1), (torch.randn(8),)
+
+
+def sleeps():
+    time.sleep(60)
+    return small()
+
+
+def sparse():
+    return Function(lambda x: x * 2), (torch.eye(4).to_sparse(),)
+
+
+def nothing_to_compile():
+    return Function(lambda x: x), (torch.randn(3),)
+
+
+def raises():
+    raise ValueError("no weights here")
+
+
+not_a_function = 3

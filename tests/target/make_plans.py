@@ -1,0 +1,42 @@
+"""Plan some programs of `tests/gpu/plan_models.py` for an H200 and print them as JSON; needs torch and Triton alone.
+
+python tests/target/make_plans.py NAME …
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "gpu")]
+warnings.simplefilter("ignore")
+
+import torch  # noqa: E402
+from plan_models import MODELS  # noqa: E402
+
+from fxscope._torch import fake_gpu  # noqa: E402
+
+
+def main() -> None:
+    target = fake_gpu.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
+    plans = {}
+    for name in sys.argv[1:]:
+        torch._dynamo.reset()
+        model = MODELS[name]
+        module, inputs = model.make("cpu")
+        if model.train:
+            inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
+        kernels: dict[str, object] = {}
+        with fake_gpu.planning(target) as plan:
+            fake_gpu.compile_for_target(module, inputs, plan, train=model.train, compile_options=model.compile)
+            for code in plan.codes:
+                kernels.update(fake_gpu.triton_resources(code, plan))
+        plans[name] = {"codes": plan.codes, "kernels": kernels, "assumptions": plan.assumptions}
+    print(json.dumps({"torch": torch.__version__, "plans": plans}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Holds a plan against what a real GPU's compile wrote: calls, kernel sources, resources."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from fxscope import output_code
+
+REAL = Path(__file__).parents[1] / "data" / "h200" / "plans"
+
+
+def real(name: str) -> dict:
+    """Return {"codes", "kernels", "torch"} of a program as an H200 compiled it."""
+    folder = REAL / name / "real"
+    return {
+        "codes": json.loads((folder / "output_code.json").read_text()),
+        "kernels": json.loads((folder / "kernels.json").read_text()),
+        "torch": json.loads((folder / "meta.json").read_text())["torch"],
+    }
+
+
+def grouping(codes: list[str]) -> list[tuple]:
+    """Return each call of each graph as (what kind of kernel, what it reads, what it writes): names do not count."""
+    found = []
+    for number, text in enumerate(codes):
+        for call in output_code.parse(text).calls:
+            kind = call.kernel if call.type in ("extern", "fallback") else call.type
+            found.append((number, kind, tensors(call.reads), tensors(call.writes)))
+    return found
+
+
+def tensors(accesses) -> tuple:
+    """Return the tensors of accesses, each by shape, stride and dtype, in an order of their own."""
+    return tuple(sorted(str((access.shape, access.stride, access.dtype)) for access in accesses))
+
+
+def sources(codes: list[str]) -> list[tuple[int, str, str]]:
+    """Return (graph, kernel, text of its function) of each Triton kernel; the kernel's own name in it becomes KERNEL.
+
+    Left out is what comes before the function: the hash of the compiler in `inductor_meta` differs between any two
+    installations, and torch adds fields to it with every release.
+    """
+    found = []
+    for number, text in enumerate(codes):
+        for kernel in output_code.parse(text).kernels.values():
+            body = kernel.source[kernel.source.rindex("@triton.jit") :]
+            found.append((number, kernel.name, re.sub(rf"\b{re.escape(kernel.name)}\b", "KERNEL", body).strip()))
+    return found
+
+
+def resources(kernels: dict) -> dict:
+    """Return kernel → config → (registers, spilled bytes, shared memory)."""
+    return {
+        kernel: {
+            key: (config["registers"], config["spill_bytes"], config["shared_bytes"])
+            for key, config in facts["configs"].items()
+        }
+        for kernel, facts in kernels.items()
+    }

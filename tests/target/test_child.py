@@ -1,0 +1,223 @@
+"""A plan is a recording like any other; what cannot be planned is one line; the caller's process stays as it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from fxscope import gpus
+from fxscope._torch import child, skeleton
+from fxscope.errors import CaptureError, FxscopeError
+from fxscope.passes import verify
+from tests.target import factories
+
+FACTORIES = Path(__file__).with_name("factories.py")
+
+
+def plan(factory: str, target: str = "h200", **options):
+    return child.record_for_target(target, factory=f"{FACTORIES}:{factory}", **options)
+
+
+def test_geglu_is_planned_like_the_real_one(geglu) -> None:
+    recording, _ = geglu
+    verify(recording)
+    assert recording.environment.target == "h200"
+    assert recording.launches == ()
+    assert [(call.kernel, call.type) for call in recording.calls] == [
+        ("extern_kernels.mm", "extern"),
+        ("extern_kernels.mm", "extern"),
+        ("triton_poi_fused__unsafe_view_gelu_mul_0", "triton_pointwise"),
+        ("extern_kernels.mm", "extern"),
+    ]
+    fused = recording.calls[2]
+    assert (fused.bytes_read, fused.bytes_written) == (2 * 50331648, 50331648)
+    assert fused.handle == "triton_poi_fused__unsafe_view_gelu_mul_0:3"
+    assert {"tanh", "mul_6"} <= set(fused.nodes)
+    assert recording.calls[0].flops == 2 * 8192 * 768 * 3072
+    assert {graph.stage for graph in recording.graphs} >= {"pre_grad", "forward", "post_grad"}
+    assert {"provenance", "attribute", "classify", "fusion", "cost"} <= set(recording.history)
+    assert recording.problems == ()
+
+
+def test_estimate_is_at_the_measured_rates(geglu) -> None:
+    recording, _ = geglu
+    gpu = gpus.load("h200")
+    fused, product = recording.calls[2], recording.calls[0]
+    bandwidth, matrix = gpu.bandwidth(), gpu.matrix_rate("bfloat16")
+    assert bandwidth is not None
+    assert matrix is not None
+    assert fused.estimated_us == pytest.approx(150994944 / bandwidth.value * 1e6, rel=0.01)
+    assert product.estimated_us == pytest.approx(product.flops / matrix.value * 1e6, rel=0.01)
+
+
+def test_every_configuration_says_what_it_takes(geglu) -> None:
+    recording, _ = geglu
+    resources = recording.calls[2].resources
+    assert resources is not None
+    assert resources.chosen_by == "autotuner"
+    assert [(c.kwargs, c.num_warps) for c in resources.configs] == [({"XBLOCK": 1024}, 4), ({"XBLOCK": 512}, 8)]
+    assert [c.registers for c in resources.configs] == [31, 15]  # as on the H200, with this Triton too
+    assert [(c.spill_bytes, c.shared_bytes, c.occupancy) for c in resources.configs] == [(0, 0, 1.0)] * 2
+    assert resources.registers is None, "the configurations differ, and which one runs is not known"
+    assert recording.calls[0].resources is None, "an extern kernel is the library's"
+
+
+def test_ptx_and_sass_are_kept_on_request(geglu) -> None:
+    recording, _ = geglu
+    texts = {source.kind: source.text for source in recording.sources}
+    assert ".target sm_90a" in texts["ptx"]
+    assert "EXIT" in texts["sass"]
+    assert len([source for source in recording.sources if source.kind == "ptx"]) == 2
+
+
+def test_assumptions_and_progress(geglu) -> None:
+    recording, lines = geglu
+    subjects = {assumption.subject: assumption for assumption in recording.assumptions}
+    assert set(subjects) == {"compiler", "launch configuration"}
+    assert "ptxas" in subjects["compiler"].assumed
+    assert "triton_poi_fused__unsafe_view_gelu_mul_0" in subjects["launch configuration"].assumed
+    assert lines[0] == "starting a process for the plan"
+    assert "tracing for NVIDIA H200" in lines
+    assert any(line.startswith("compiling triton_poi_fused") for line in lines)
+
+
+def test_other_gpu_other_code() -> None:
+    recording = plan("small", "a100", keep=("ptx",))
+    assert any(".target sm_80" in source.text for source in recording.sources if source.kind == "ptx")
+    assert [call.type for call in recording.calls] == ["extern", "triton_pointwise"]
+    assert recording.title == "small"
+
+
+def test_factory_that_asks_for_cuda() -> None:
+    recording = plan("asks_for_cuda")
+    assert [call.type for call in recording.calls] == ["extern", "triton_pointwise"]
+    assert any(a.subject == "model" and "CUDA device" in a.because for a in recording.assumptions)
+    assert any(output.dtype == "bfloat16" for node in recording.graphs[0].nodes for output in node.outputs)
+
+
+@pytest.mark.skipif(torch.version.cuda is not None, reason="a CUDA build has the op")
+def test_early_decomposition_is_an_assumption() -> None:
+    assert any(a.subject == "early decomposition" and "rms_norm" in a.assumed for a in plan("rms_norm").assumptions)
+
+
+@pytest.mark.parametrize(
+    ("factory", "options", "words"),
+    [
+        ("data_dependent", {}, ["aten.nonzero", "factories.py:", "depends on the data"]),
+        ("other_device", {}, ["add", "cuda:0 and cpu"]),
+        ("aborts", {}, ["SIGABRT", "fxscope_tests.aborts", "tracing for NVIDIA H200"]),
+        ("unsupported", {}, ["fxscope_tests.unsupported", "no fake impl"]),
+        ("sparse", {}, ["sparse_coo", "dense"]),
+        ("nothing_to_compile", {}, ["nothing was compiled"]),
+        ("autocast", {"backward": True}, ["autocast in training", "cast nothing", "Plan the forward only"]),
+        ("small", {"compile": {"mode": "max-autotune"}}, ["max_autotune", "benchmarks", "NVIDIA H200"]),
+        ("small", {"compile": {"options": {"coordinate_descent_tuning": True}}}, ["coordinate_descent_tuning"]),
+        ("small", {"compile": {"backend": "eager"}}, ["backend='eager'"]),
+        ("small", {"compile": {"options": {"no_such_switch": 1}}}, ["no_such_switch"]),
+        ("small", {"timeout_s": 0.01}, ["after 0.01 s"]),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line(factory: str, options: dict, words: list[str]) -> None:
+    model, inputs = getattr(factories, factory)()
+    model.cannot_be_pickled = lambda: None  # so it is planned in a copy of this process, which has torch already
+    with pytest.raises(CaptureError) as caught:
+        child.record(model, *inputs, target="h200", **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message, message
+
+
+def test_factory_that_raises_or_takes_too_long() -> None:
+    with pytest.raises(CaptureError, match="raises raised ValueError: no weights here"):
+        plan("raises")
+    with pytest.raises(CaptureError, match="no plan for NVIDIA H200 after 5 s while building the model"):
+        plan("sleeps", timeout_s=5)
+
+
+@pytest.mark.parametrize(
+    ("target", "factory", "words"),
+    [
+        ("v100", f"{FACTORIES}:small", ["v100", "a100, b200"]),
+        ("l4", f"{FACTORIES}:small", ["rates only", "a100, h100, h200"]),
+        ("h200", "nowhere.py:small", ["no file nowhere.py"]),
+        ("h200", "nonsense", ["FILE.py:FUNCTION"]),
+    ],
+)
+def test_bad_requests_start_no_process(target: str, factory: str, words: list[str], monkeypatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with pytest.raises(FxscopeError) as caught:
+        child.record_for_target(target, factory=factory)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_caller_is_left_alone() -> None:
+    model, x = nn.Sequential(nn.Linear(16, 16), nn.ReLU()), torch.randn(4, 16)
+    before = [parameter.clone() for parameter in model.parameters()]
+    is_available = torch.cuda.is_available
+    recording = child.record(model, x, target="h200")
+    assert [call.type for call in recording.calls] == ["extern", "triton_pointwise"]
+    assert recording.title == "Sequential"
+    assert torch.cuda.is_available is is_available
+    assert all(torch.equal(a, b) and b.device.type == "cpu" for a, b in zip(before, model.parameters(), strict=True))
+    assert torch.equal(model(x), model(x))
+
+
+def test_lambda_is_planned_in_a_copy_of_the_process() -> None:
+    factor = torch.full((16,), 2.0)
+    recording = child.record(lambda x, *, shift: (x + shift).relu(), factor, kwargs={"shift": 3}, target="h200")
+    assert [call.kernel for call in recording.calls] == ["triton_poi_fused_add_relu_0"]
+    assert torch.equal(factor, torch.full((16,), 2.0))
+
+
+def test_model_of_the_running_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch, fxscope\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x): return torch.sin(x) + 1\n"
+        "torch.randn(300, 300) @ torch.randn(300, 300)\n"
+        "print([call.kernel for call in fxscope.record(Net(), torch.randn(8), target='h200').calls])\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert done.stdout == "['triton_poi_fused_add_sin_0']\n", done.stderr[-500:]
+
+
+def test_of_tensors_only_the_shape_travels() -> None:
+    weight = nn.Parameter(torch.randn(1000, 1000).t())
+    data = skeleton.dumps({"weight": weight, "same": weight})
+    assert len(data) < 2000
+    back = skeleton.loads(data)
+    assert back["weight"] is back["same"]
+    assert isinstance(back["weight"], nn.Parameter)
+    assert (back["weight"].shape, back["weight"].stride()) == ((1000, 1000), (1, 1000))
+    assert back["weight"].device.type == "meta"
+    with pytest.raises(skeleton.NotImportableError, match="lambda"):
+        skeleton.dumps(lambda: None)
+
+
+def test_backward_has_both_directions() -> None:
+    model, inputs = factories.small()
+    model.cannot_be_pickled = lambda: None
+    recording = child.record(model, *inputs, target="h200", backward=True)
+    directions = {graph.direction for graph in recording.graphs if graph.stage == "post_grad"}
+    assert directions == {"forward", "backward"}
+    assert any(assumption.subject == "training" for assumption in recording.assumptions)
+    assert any(graph.stage == "joint" for graph in recording.graphs)
+
+
+def test_command_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fxscope", "run", f"{FACTORIES}:small", "--target", "h200"]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["environment"]["target"] == "h200"
+    done = subprocess.run([*command, "--mode", "max-autotune"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("fxscope run: max_autotune is decided by benchmarks")
