@@ -76,7 +76,9 @@ def collect() -> dict[str, Any]:
     except Exception as error:
         facts["torch_error"] = f"{type(error).__name__}: {error}"
         return facts
-    facts["cuda"] = environment().cuda
+    here = environment()
+    facts["cuda"] = here.cuda
+    facts["torch"] = here.torch  # says more than the package's metadata: "2.13.0+cpu"
     facts["devices"] = probe.devices()
     facts["hooks"] = [{"name": name, "found": found, "purpose": purpose} for name, found, purpose in probe.probe()]
     return facts
