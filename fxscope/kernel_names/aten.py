@@ -90,7 +90,7 @@ def decode(name: str) -> dict[str, Any] | None:
     """Decode one of ATen's kernels, `None` if it is not one."""
     text = cpp.normalize(name)
     parsed = cpp.parse(name)
-    inside = "at::native" in name or "at::cuda" in name or "at::functorch" in name
+    inside = "at::native" in text or "at::cuda" in text or "at::functorch" in text
     known = re.match(
         r"(?:softmax_warp|masked_softmax|cunn_SoftMax|cunn_Softmax|elementwise_kernel_with_index|vectorized_elementwise_kernel|unrolled_elementwise_kernel|distribution_elementwise|multi_tensor_apply_kernel|reduce_kernel|CatArrayBatchedCopy|indexSelect|elementwise_kernel|fused_dropout)",
         parsed.function,
@@ -100,7 +100,11 @@ def decode(name: str) -> dict[str, Any] | None:
     function = parsed.function or text
     low = function.lower()
     role = next((role for pattern, role in _FUNCTIONS if re.search(pattern, low)), "other")
-    result: dict[str, Any] = {"family": "aten", "function": function}
+    result: dict[str, Any] = {
+        "family": "aten",
+        "function": function,
+        "mangled": name if name.startswith("_Z") else None,
+    }
     arguments = parsed.templates
     if re.search(r"elementwise_kernel", low) and not re.search(r"index_elementwise|scatter_gather|distribution", low):
         role = _elementwise(text, function, arguments, result)
@@ -134,6 +138,7 @@ def decode(name: str) -> dict[str, Any] | None:
     elif "forward" in low or "fwd" in low:
         result["direction"] = "forward"
     result["role"] = role
+    del result["mangled"]
     return result
 
 
@@ -145,6 +150,9 @@ def _elementwise(text: str, function: str, arguments: tuple[str, ...], result: d
         elif len(arguments) > 1 and arguments[1].isdigit():
             result["threads"], result["unroll"] = int(arguments[0]), int(arguments[1])
     functor = next((argument for argument in arguments if not re.fullmatch(r"-?\d+|true|false", argument)), "")
+    if not arguments and result["mangled"]:
+        named = re.search(r"\d([A-Z]\w*?Functor|[a-z_]+_kernel_cuda)", result["mangled"])
+        functor = named[1] if named else ""
     if inner := cpp.template(functor, "gpu_kernel_impl_nocast") or cpp.template(functor, "gpu_kernel_impl"):
         functor = inner[0]
     if function.endswith("with_index") and len(arguments) > 1:
@@ -230,7 +238,7 @@ def _foreach(text: str, arguments: tuple[str, ...], result: dict[str, Any]) -> s
         text,
     )
     if operation:
-        result["ops"] = [operation[1].lower()]
+        result["ops"] = [operation[1].lower().removesuffix("functor")]
     result["foreach"] = True
     return next((role for pattern, role in _FOREACH if re.search(pattern, " ".join(arguments[1:3]))), "elementwise")
 

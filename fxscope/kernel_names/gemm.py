@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fxscope.kernel_names import cpp, dtypes as types
+from fxscope.kernel_names import cpp
+from fxscope.kernel_names import dtypes as types
 from fxscope.kernel_names.dtypes import LETTERS, dtypes, of_cpp, of_word
 
 ARCHITECTURES = {
@@ -91,9 +92,10 @@ def _nvjet(name: str) -> dict[str, Any] | None:
 
 
 # sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_tn_n_tilesize64x128x128_…: (operand, output), (arithmetic, sum), epilogue's type.
+_WORD = r"(?:tf32|bf16|f16|f32|f64|cf32|cf64|i8|s8|u8|i4|s4|i32|s32|e4m3|e5m2|e2m1)"
 _XMMA = re.compile(
-    r"(?:^|[^A-Za-z0-9])(?P<arch>sm\d+[a-z]?)_xmma_(?P<kind>gemm|fprop|dgrad|wgrad|deconv)_?(?P<how>.*?)_(?P<types>[a-z0-9]+_[a-z0-9]+)_"
-    r"(?P<epilogue_type>b?f\d+|tf32|i\d+|s\d+)_(?P<rest>.*)$"
+    rf"(?:^|[^A-Za-z0-9])(?P<arch>sm\d+[a-z]?)_xmma_(?P<kind>gemm|fprop|dgrad|wgrad|deconv)(?P<how>\w*?)_"
+    rf"(?P<types>{_WORD}{{2}}_{_WORD}{{2}})_(?P<epilogue_type>{_WORD})_(?P<rest>.*)$"
 )
 _CONVOLUTIONS = {"fprop": "forward", "dgrad": "backward_data", "deconv": "backward_data", "wgrad": "backward_weight"}
 
@@ -141,11 +143,9 @@ def _xmma(name: str) -> dict[str, Any] | None:
         result["tensor_cores"] = False
     if found["kind"] != "gemm":
         result["direction"] = _CONVOLUTIONS[found["kind"]]
-        if tensors := re.match(r"([a-z]*?)_([a-z]+?)_", rest + "_"):
-            whole = re.match(r"(nhwc|nchw|ndhwc|ncdhw|ncxhwx)(k[a-z]+)_(nhwc|nchw|ndhwc|ncdhw)", rest)
-            if whole:
-                result["tensor_layout"] = {"input": whole[1], "weight": whole[2], "output": whole[3]}
-            del tensors
+        whole = re.match(r"(nhwc|nchw|ndhwc|ncdhw)(k[a-z]+)_(nhwc|nchw|ndhwc|ncdhw)", rest)
+        if whole:
+            result["tensor_layout"] = {"input": whole[1], "weight": whole[2], "output": whole[3]}
         groups = re.search(r"_g(\d+)_", rest)
         if groups:
             result["groups_at_once"] = int(groups[1])
@@ -169,8 +169,8 @@ def _cutlass3(name: str) -> dict[str, Any] | None:
     if not found:
         return None
     words = [re.sub(r"^.*x(?=u?e\dm\d)", "", word) for word in found["types"].strip("_").split("_")]
-    a, b, accumulate, c, out = [of_word(word) for word in words[:5]] + [None] * max(0, 5 - len(words))
-    del c
+    words = [word for word in words if types.is_word(word)]  # "block_scaled" and the like say how, not what
+    a, b, accumulate, _, out = [of_word(word) for word in words[:5]] + [None] * max(0, 5 - len(words))
     rest = found["rest"]
     result: dict[str, Any] = {
         "family": "cutlass",
@@ -474,6 +474,8 @@ def _tensile(name: str) -> dict[str, Any] | None:
             out, accumulate = _TENSILE_TYPES[letters[1]], _TENSILE_TYPES[letters[2]]
         elif len(letters) == 4:
             a, b, out, accumulate = (_TENSILE_TYPES[letter] for letter in letters)
+        elif len(letters) == 2 and letters[1] != "B":
+            a, b = _TENSILE_TYPES[letters[0]], _TENSILE_TYPES[letters[1]]
         elif letters:
             a = b = out = accumulate = _TENSILE_TYPES[letters[0]]
     if mixed := re.fullmatch(r"(F8N?|B8N?)(F8N?|B8N?)", words[0]):

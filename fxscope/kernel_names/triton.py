@@ -34,7 +34,8 @@ _ROLES = (
     (r"cross_entropy|kldiv|kl_div|jsd|logsumexp|nll|loss|tv_distance|grpo", "reduction"),
     (r"softmax|sparsemax", "softmax"),
     (r"rms_?norm|layer_?norm|group_?norm|batch_?norm|rms_|layernorm|l2norm|_norm|norm_|layer_norm|dyt_", "normalization"),
-    (r"embedding(?!s?_rot)|embed_", "embedding"),
+    (r"rope|rotary", "elementwise"),
+    (r"embedding|embed_", "embedding"),
     (r"conv", "convolution"),
     (r"gemv|matvec", "gemv"),
     (r"matmul|gemm|_mm_|^mm_|_mm$|bmm|scaled_mm|moe_kernel|w8a8|int8_mm|linear_kernel|lora_(expand|shrink)|sgmv|grouped_mm", "gemm"),
@@ -119,7 +120,7 @@ def user(name: str) -> dict[str, Any] | None:
     # A leading underscore, a `_kernel` ending or the name itself: Triton's habits. Anything else says nothing.
     triton = (
         liger
-        or base.startswith(("_", "triton_"))
+        or base.startswith(("_", "triton_", "kernel_"))
         or bool(re.fullmatch(r"[a-z0-9_]+_(?:kernel|fwd|bwd|forward|backward)(?:_[a-z0-9_]+)?", base))
     )
     result: dict[str, Any] = {"family": "triton" if triton else None, "role": role}

@@ -114,8 +114,8 @@ def attention(name: str) -> dict[str, Any] | None:
         or "attentionbackwardkernel<" in low
         or "attention_kernel_batched" in low
         or "fmha_cutlass" in low
-        or "kernel_forward" in low
-        and "AttentionKernel" in name
+        or ("kernel_forward" in low
+        and "AttentionKernel" in name)
     ):
         parsed = (
             cpp.template(cpp.normalize(name), "AttentionKernel")
@@ -204,6 +204,8 @@ def _flash(name: str, function: str) -> dict[str, Any]:
 
 def cudnn(name: str) -> dict[str, Any] | None:
     """cuDNN's own kernels: batch norm, layout changes, convolutions of older engines, RNN cells."""
+    if name.removeprefix("void ").startswith(("at::native", "at::cuda")):
+        return None
     low = name.lower()
     rnn = re.search(r"RNN_block|elemWiseRNNcell|RNNcell|LSTM_elementWise|GRU_elementWise|rnn_\w*persist", name)
     conv = re.search(
@@ -219,12 +221,14 @@ def cudnn(name: str) -> dict[str, Any] | None:
         )
     ):
         return None
-    dtype = next((dtype for dtype in map(of_cpp, cpp.parse(name).templates) if dtype), None)
+    kinds = [
+        kind for kind in map(of_cpp, cpp.parse(name).templates) if kind and kind.startswith(("float", "bfloat", "int8"))
+    ]
+    dtype = kinds[0] if kinds else None
     unit = re.search(r"(?<![a-z0-9])sm_?(\d{2,3})(?![0-9])", low)
     result: dict[str, Any] = {
         "family": "cudnn", "role": "other", "arch": f"sm{unit[1]}" if unit else None, "dtypes": dtypes(dtype),
     }  # fmt: skip
-    kinds = [kind for kind in map(of_cpp, cpp.parse(name).templates) if kind]
     if re.search(r"nchwTo|nhwcTo|NhwcTo|NchwTo|convertTensor|transpose|tensor_?transform|foldedNhwc", name):
         result["role"] = "copy"
         result["dtypes"] = dtypes(dtype, None, kinds[1] if len(kinds) > 1 else None, None)
