@@ -11,7 +11,8 @@ import torch
 # What is worth keeping of `get_device_properties`; identifiers of the single card (uuid, PCI address) are not.
 PROPERTIES = (
     "major", "minor", "warp_size", "max_threads_per_block", "max_threads_per_multi_processor",
-    "regs_per_multiprocessor", "shared_memory_per_block", "shared_memory_per_block_optin", "shared_memory_per_multiprocessor",
+    "regs_per_multiprocessor", "shared_memory_per_block", "shared_memory_per_block_optin",
+    "shared_memory_per_multiprocessor",
     "multi_processor_count", "total_memory", "L2_cache_size", "clock_rate", "memory_clock_rate", "memory_bus_width",
     "gcnArchName",
 )  # fmt: skip
@@ -27,7 +28,7 @@ def dump(device: int = 0) -> dict[str, Any]:
     """
     if not torch.cuda.is_available() or device >= torch.cuda.device_count():
         raise RuntimeError(
-            f"there is no GPU {device} here (torch sees {torch.cuda.device_count()}): run this on a machine that has one."
+            f"there is no GPU {device} here (torch sees {torch.cuda.device_count()}): run this where there is one."
         )
     found: Any = torch.cuda.get_device_properties(device)
     properties: dict[str, list[Any]] = {}
