@@ -107,6 +107,9 @@ class Watch:
                 self._wrap(getattr(module, class_name), method, make)
             except (AttributeError, KeyError) as error:
                 self._problem(f"torch._inductor.scheduler.{hook} ({HOOKS[hook]})", error)
+        with contextlib.suppress(Exception):
+            simd = importlib.import_module("torch._inductor.codegen.simd")
+            self._wrap(simd.SIMDScheduling, "generate_combo_kernel_code", self._make_combo)
         for module_name, class_name in KERNEL_WRITERS:
             # Backends that this build lacks are not a problem: they cannot write kernels here.
             with contextlib.suppress(Exception):
@@ -211,12 +214,30 @@ class Watch:
             try:
                 observed = self._observed()
                 if observed is not None:
-                    observed.emitted(str(name), nodes)
+                    kernel = args[0] if args else kwargs.get("kernel")
+                    observed.emitted(str(name), observed.combos.get(id(kernel), (None, nodes))[1])
             except Exception as error:
                 self._problem("define_kernel", error)
             return name
 
         return define_kernel
+
+    def _make_combo(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def generate_combo_kernel_code(backend: Any, *args: Any, **kwargs: Any) -> Any:
+            written = original(backend, *args, **kwargs)
+            try:
+                observed = self._observed()
+                for _, kernel, nodes in written:
+                    if observed is None:
+                        break
+                    # One group may be written as several kernels; `define_kernel` is told the whole group for each.
+                    observed.combos[id(kernel)] = (kernel, nodes)
+            except Exception as error:
+                self._problem("generate_combo_kernel_code", error)
+            return written
+
+        return generate_combo_kernel_code
 
 
 @contextlib.contextmanager

@@ -36,6 +36,9 @@ class Observed:
         self.benchmarked: dict[tuple[str, str], str] = {}
         self.joins: list[tuple[int, tuple[str, ...], tuple[str, ...], How | None]] = []
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
+        self.combos: dict[
+            int, tuple[Any, Any]
+        ] = {}  # id(kernel) → the kernel, kept alive, and the nodes written into it
         self._clock = 0
 
     def asked(self, node1: Any, node2: Any, answer: bool, reasons: list[str]) -> None:
@@ -275,12 +278,12 @@ def _access(name: str, dependencies: Sequence[Any], size_bytes: int | None, grap
     indices = [
         str(item.index) for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"
     ]
-    dtype = _quiet(lambda: buffer.get_dtype()) if buffer is not None else None
+    dtype = _quiet(buffer.get_dtype) if buffer is not None else None
     return BufferAccess(
         buffer=name,
         bytes=int(size_bytes) if size_bytes is not None else None,
-        shape=_dimensions(_quiet(lambda: buffer.get_size())),
-        stride=_dimensions(_quiet(lambda: buffer.get_stride())),
+        shape=_dimensions(_quiet(buffer.get_size)) if buffer is not None else None,
+        stride=_dimensions(_quiet(buffer.get_stride)) if buffer is not None else None,
         dtype=str(dtype).removeprefix("torch.") if dtype is not None else None,
         index=" | ".join(dict.fromkeys(indices)) or None,
     )
@@ -298,6 +301,8 @@ def _attempts(scheduler: Any, observed: Observed, group_of: dict[str, int]) -> t
     An answer about nodes that were joined with each other later says nothing any more and is dropped.
     """
     attempts = [FusionAttempt(a=a, b=b, fused=True, how=how, order=clock) for clock, a, b, how in observed.joins]
+    if not attempts:
+        attempts = _joins_of_groups(scheduler)
     last: dict[tuple[int, int], tuple[int, int, FusionAttempt]] = {}
     for clock, node1, node2, answer, reasons in observed.pairs.values():
         a, b = members_of(node1), members_of(node2)
@@ -320,6 +325,26 @@ def _attempts(scheduler: Any, observed: Observed, group_of: dict[str, int]) -> t
             last[key] = (*rank, attempt)
     attempts += [item[2] for item in last.values()]
     return tuple(sorted(attempts, key=lambda item: item.order))
+
+
+def _joins_of_groups(scheduler: Any) -> list[FusionAttempt]:
+    """Return the joins that the final groups imply, for a torch whose joins were not heard."""
+    joins: list[FusionAttempt] = []
+    for group in scheduler.nodes:
+        members = list(group.get_nodes())
+        if len(members) < 2 or type_of(group) in ("foreach", "grouped"):
+            continue
+        for position in range(1, len(members)):
+            before, node = members[:position], members[position]
+            written = {name for item in before for name in item.get_buffer_names()}
+            flows = any(dependency.name in written for dependency in node.read_writes.reads)
+            reduces = any(item.is_reduction() for item in (*before, node))
+            how: How = "horizontal" if not flows else "reduction" if reduces else "vertical"
+            if any(item.is_template() for item in (*before, node)):
+                how = "prologue" if node.is_template() else "epilogue"
+            names = tuple(item.get_name() for item in before)
+            joins.append(FusionAttempt(a=names, b=(node.get_name(),), fused=True, how=how_of_type(group) or how))
+    return joins
 
 
 def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:

@@ -183,6 +183,18 @@ class Judge:
         a, b = pair.a, pair.b
         if a.call.device and b.call.device and a.call.device != b.call.device:
             return "never_considered", Reason(f"device boundary: {a.call.device} and {b.call.device}"), None
+        groups = [{self.nodes[name].group for name in unit.members if name in self.nodes} for unit in (a, b)]
+        if groups[0] & groups[1]:
+            return (
+                "rejected",
+                Reason(
+                    "put into one group for one launch (combo_kernels), but written as two kernels: their kinds or "
+                    "sizes do not mix",
+                    "combo_kernel_allow_mixed_sizes lets kernels of different sizes share a launch",
+                    "combo_kernel_allow_mixed_sizes",
+                ),
+                None,
+            )
         found = self.attempt(a, b)
         if found is not None:
             return self.from_attempt(found, pair)

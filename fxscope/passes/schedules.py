@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from fxscope.model import (
     BufferAccess,
     Evidence,
+    Graph,
     KernelCall,
+    Node,
     Recording,
     Schedule,
     ScheduledGroup,
@@ -20,7 +22,7 @@ from fxscope.model import (
 from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
 TRANSPARENT = frozenset({"nop", "multi_output"})
@@ -29,12 +31,69 @@ TRANSPARENT = frozenset({"nop", "multi_output"})
 def attach(recording: Recording) -> Recording:
     """Recording → Recording whose calls know their scheduler nodes, accesses, bytes and flops."""
     calls = {call.id: call for call in recording.calls}
+    graphs = {graph.id: graph for graph in recording.graphs}
     for schedule in recording.schedules:
-        known = {node.name for graph in recording.graphs if graph.id == schedule.graph for node in graph.nodes}
+        graph = graphs.get(schedule.graph)
+        known = {node.name for node in graph.nodes} if graph is not None else set[str]()
         mine = [call for call in recording.calls if call.graph == schedule.graph]
         for call, members in match(mine, schedule):
             calls[call.id] = with_members(call, members, schedule, known)
+        if graph is not None:
+            calls |= {call.id: call for call in without_upstream([calls[call.id] for call in mine], schedule, graph)}
     return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
+
+
+def without_upstream(calls: list[KernelCall], schedule: Schedule, graph: Graph) -> list[KernelCall]:
+    """Return the calls without nodes that they cannot compute, because they do not read what it takes.
+
+    torch lists a node under each kernel whose result comes from it: the second half of a split reduction has the same
+    list as the first. Such a node is only named there, where another call does read what it takes.
+    """
+    by_name = {node.name: node for node in graph.nodes}
+    stored: dict[str, set[str]] = {}  # buffer → the nodes whose result it holds
+    for item in schedule.nodes:
+        for access in item.writes:
+            stored.setdefault(schedule.renames.get(access.buffer, access.buffer), set()).update(owned(item))
+    able = {call.id: computable(call, by_name, stored) for call in calls if call.reads is not None}
+    result: list[KernelCall] = []
+    for call in calls:
+        apart: list[str] = []
+        for name in call.nodes if call.id in able and call.type not in ("extern", "fallback", "user_triton") else ():
+            others = [other for other in calls if other.id != call.id and name in other.nodes]
+            own = any(name in owned(item) for item in schedule.nodes if item.name in call.scheduler_nodes)
+            if not own and name not in able[call.id] and any(name in able.get(other.id, ()) for other in others):
+                apart.append(name)
+        if apart:
+            call = replace(
+                call,
+                nodes=tuple(name for name in call.nodes if name not in apart),
+                named_only=tuple(dict.fromkeys((*call.named_only, *apart))),
+            )
+        result.append(call)
+    return result
+
+
+def computable(call: KernelCall, by_name: Mapping[str, Node], stored: Mapping[str, set[str]]) -> set[str]:
+    """Return the nodes of a call that can be computed from the buffers it reads."""
+    read = {access.buffer for access in call.reads or ()}
+    given = {name for buffer in read for name in stored.get(buffer, ())} | read
+    known: dict[str, bool] = {}
+    for name in call.nodes:
+        waiting = [name]
+        while waiting:  # a graph of thousands of nodes in a row is deeper than Python's stack
+            here = waiting[-1]
+            node = by_name.get(here)
+            inputs = [item for item in node.inputs if item not in given] if node is not None else []
+            open_ones = [item for item in inputs if item not in known]
+            if here in known or node is None or node.op in ("placeholder", "get_attr"):
+                known.setdefault(here, node is not None and here in given)
+                waiting.pop()
+            elif open_ones:
+                waiting += open_ones
+            else:
+                known[here] = all(known[item] for item in inputs)
+                waiting.pop()
+    return {name for name in call.nodes if known.get(name)}
 
 
 def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelCall, tuple[str, ...]]]:

@@ -142,7 +142,7 @@ def test_eager_ops_have_bytes_and_a_roof():
     recording = on_h200(graphs=(Graph(id="eager", stage="eager", nodes=(source, gelu)),))
     node = recording.graphs[0].nodes[1]
     assert (node.bytes_read, node.bytes_written) == (MEGABYTES_50, MEGABYTES_50)
-    assert node.roof.share == pytest.approx(2 * MEGABYTES_50 / 4.3e12 / 30e-6)
+    assert node.roof.share == pytest.approx(2 * MEGABYTES_50 / gpus.load("h200").bandwidth().value / 30e-6)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def switches():
     tables = (*fusion_reasons.RAW_REASONS, *fusion_reasons.CAUSES)
     named = {switch for _, _, _, switch in tables if switch}
     return sorted(named | {"max_autotune", "aggressive_fusion", "max_fusion_buffer_group_pairwise_attempts",
-                           "cpp.max_horizontal_fusion_size", "b2b_gemm_pass",
+                           "cpp.max_horizontal_fusion_size", "b2b_gemm_pass", "combo_kernel_allow_mixed_sizes",
                            "epilogue_fusion_user_defined_triton_kernel"})  # fmt: skip
 
 
