@@ -33,7 +33,7 @@ from fxscope.errors import CaptureError
 from fxscope.model import Recording, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
 TIMEOUT_S = 600.0
 INSIDE = "FXSCOPE_INSIDE_CHILD"  # set in the environment of a child
@@ -98,7 +98,7 @@ def record(
 
     model = getattr(model, "_orig_mod", model)  # an already compiled module
     request = _request(gpu, compile, backward, keep)
-    title = title or getattr(model, "__qualname__", None) or type(model).__name__
+    name = str(getattr(model, "__qualname__", None) or type(model).__name__)
     call = (model, tuple(inputs), dict(kwargs or {}))
     with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
         path = Path(folder, "model.pickle")
@@ -107,7 +107,7 @@ def record(
             recording = _spawn(request | {"pickle": str(path)}, timeout_s, progress)
         except skeleton.NotImportableError as reason:
             recording = _fork(request, call, str(reason), timeout_s, progress)
-    return _finish(recording, title)
+    return _finish(recording, title or name)
 
 
 # ---------------------------------------------------------------------- before and after
@@ -260,7 +260,7 @@ def _paths(exchange: _Exchange, write_end: int) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _pipe(exchange: _Exchange, progress: Callable[[str], None] | None) -> Iterator[tuple[int, Callable[[], None]]]:
+def _pipe(exchange: _Exchange, progress: Callable[[str], None] | None) -> Generator[tuple[int, Callable[[], None]]]:
     """Yield the child's end of a pipe and a function that closes it here; lines that come out are progress."""
     read_end, write_end = os.pipe()
     open_ends = {write_end}

@@ -3,6 +3,11 @@
 python -m fxscope._torch.child_main REQUEST.json
 """
 
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import contextlib
@@ -24,7 +29,7 @@ from fxscope.errors import CaptureError
 from fxscope.model import Recording, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 
 def main() -> int:
@@ -168,7 +173,7 @@ class _Note:
         self._memory[: len(data) + 1] = data + b"\0"
 
     @contextlib.contextmanager
-    def following(self) -> Iterator[None]:
+    def following(self) -> Generator[None]:
         """Note each op that is traced or lowered."""
         import torch
         from torch._inductor.graph import GraphLowering
@@ -189,7 +194,7 @@ class _Note:
 
 
 @contextlib.contextmanager
-def _op_file(path: str) -> Iterator[_Note]:
+def _op_file(path: str) -> Generator[_Note]:
     with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), 256) as memory:
         yield _Note(memory)
 

@@ -3,6 +3,11 @@
 Names: torch 2.11 to 2.14.
 """
 
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import contextlib
@@ -14,7 +19,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from fxscope._torch.fake_gpu import Plan, Target
 
@@ -23,7 +28,7 @@ _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are 
 
 
 @contextlib.contextmanager
-def padding(target: Target, plan: Plan) -> Iterator[None]:
+def padding(target: Target, plan: Plan) -> Generator[None]:
     """Where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
     The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; an unaligned one on matrix
@@ -90,7 +95,7 @@ def _hints(tensor: Any) -> list[int]:
 
 
 @contextlib.contextmanager
-def first_of_choices(plan: Plan) -> Iterator[None]:
+def first_of_choices(plan: Plan) -> Generator[None]:
     """Where several kernels could do one op, take the first and say so: only a benchmark could tell."""
     import torch._inductor.select_algorithm as select
 
@@ -122,7 +127,7 @@ class _OnCpu(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def constants_on_cpu() -> Iterator[None]:
+def constants_on_cpu() -> Generator[None]:
     """Fold constants on the CPU: Inductor really runs one-element ops (`aten.full`) on the graph's device."""
     import torch._inductor.fx_passes.joint_graph as joint_graph
 
@@ -138,7 +143,7 @@ def constants_on_cpu() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def cudnn_layouts() -> Iterator[None]:
+def cudnn_layouts() -> Generator[None]:
     """Give a convolution's result cuDNN's memory format, which a build without cuDNN does not know.
 
     The rules are those of `aten/src/ATen/native/ConvUtils.h`: channels last where either operand is, except in float64.

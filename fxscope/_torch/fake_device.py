@@ -4,6 +4,11 @@ Each patch answers one question that Inductor asks while it compiles. What a rea
 choose is in `fake_decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
 """
 
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +24,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from fxscope._torch import fake_decisions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from fxscope._torch.fake_gpu import Plan, Target
 
@@ -38,7 +43,7 @@ class _Nothing(contextlib.nullcontext[None]):
 
 
 @contextlib.contextmanager
-def device(target: Target, plan: Plan) -> Iterator[None]:
+def device(target: Target, plan: Plan) -> Generator[None]:
     """Make torch and Triton believe that `target` is device 0."""
     import torch._dynamo.device_interface as device_interface
     import torch._subclasses.fake_tensor as fake_tensor
@@ -73,7 +78,7 @@ def device(target: Target, plan: Plan) -> Iterator[None]:
 
 def device_properties(target: Target) -> types.SimpleNamespace:
     """Return what `torch.cuda.get_device_properties` would."""
-    values = {"gcnArchName": "", "name": target.device_name, **target.properties}
+    values: dict[str, Any] = {"gcnArchName": "", "name": target.device_name, **target.properties}
     if values.get("memory_clock_rate") is None and values.get("memory_bus_width"):
         # kHz; the datasheet's bandwidth is two transfers per clock over the width of the bus.
         values["memory_clock_rate"] = round(target.bandwidth * 8 / 2 / values["memory_bus_width"] / 1e3)
@@ -148,7 +153,7 @@ def _interface(target: Target, properties: types.SimpleNamespace) -> Any:
 
 
 @contextlib.contextmanager
-def _triton_driver(target: Target) -> Iterator[None]:
+def _triton_driver(target: Target) -> Generator[None]:
     """Give Triton a driver that knows its target and refuses everything else."""
     import torch._inductor.runtime.triton_helpers as helpers
     import triton
@@ -202,7 +207,7 @@ def _triton_driver(target: Target) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _fresh_caches() -> Iterator[None]:
+def _fresh_caches() -> Generator[None]:
     """Forget what torch remembered about devices, before and after."""
     import torch._inductor.utils as inductor_utils
     import torch.utils._triton as triton_utils

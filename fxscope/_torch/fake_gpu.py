@@ -14,6 +14,11 @@ they also run where fxscope's other dependencies are missing (`tests/gpu/record_
 Works with a CPU build of torch, and with a CUDA build on a machine without a driver.
 """
 
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import contextlib
@@ -32,7 +37,7 @@ from fxscope._torch import fake_device, fake_sdpa, fake_training
 from fxscope._torch.fake_kernels import triton_resources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
 __all__ = [
     "BENCHMARKED", "Plan", "PlanError", "Target", "compile_for_target", "planning", "read_target", "triton_resources",
@@ -107,7 +112,7 @@ def read_target(path: str | os.PathLike[str]) -> Target:
 
 
 @contextlib.contextmanager
-def planning(target: Target) -> Iterator[Plan]:
+def planning(target: Target) -> Generator[Plan]:
     """Pretend, for the duration of a `with` block, that `target` is this machine's GPU."""
     plan = Plan(target)
     with contextlib.ExitStack() as stack:
@@ -118,7 +123,7 @@ def planning(target: Target) -> Iterator[Plan]:
 
 
 @contextlib.contextmanager
-def _no_launch(plan: Plan) -> Iterator[None]:
+def _no_launch(plan: Plan) -> Generator[None]:
     """Stop after the code is written: a module that returns fake outputs takes the place of the compiled one."""
     from torch._inductor.graph import GraphLowering
 

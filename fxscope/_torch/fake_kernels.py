@@ -4,6 +4,11 @@ Triton and ptxas need no driver to compile. Registers, spills and shared memory 
 of Triton's wheel (`ptxas -v` where that is missing), for every configuration that Triton would try.
 """
 
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import ast

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fxscope import gpus
 from fxscope._torch import fake_kernels
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fxscope._torch.inductor import Facts
     from fxscope.model import Environment
 
+_KEPT: tuple[Literal["ptx", "sass"], ...] = ("ptx", "sass")
 # Functions with a kernel of their own on CUDA only: a CPU build of torch takes them apart before Inductor sees them.
 _CUDA_ONLY = {"rms_norm": "_fused_rms_norm"}
 
@@ -49,12 +50,10 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
             for key, config in kernel["configs"].items():
                 if config.get("error"):
                     problems.append(Problem(where=f"{name} {key}", message=config["error"]))
-                for kind in keep:
-                    if config.get(kind):
-                        source = SourceText(
-                            id=f"{text.graph}:{name}:{key}:{kind}", kind=kind, text=config[kind], graph=text.graph
-                        )  # type: ignore[arg-type]
-                        sources.append(source)
+                for kind in _KEPT:
+                    if kind in keep and config.get(kind):
+                        source_id = f"{text.graph}:{name}:{key}:{kind}"
+                        sources.append(SourceText(id=source_id, kind=kind, text=config[kind], graph=text.graph))
             if len(kernel["configs"]) > 1:
                 tuned.append(name)
         for position, call in enumerate(calls):
@@ -102,7 +101,7 @@ def resources(kernel: dict[str, Any], gpu: gpus.Gpu, known: Resources | None) ->
 
 
 def _tools() -> tuple[Assumption, ...]:
-    import triton
+    import triton  # pyright: ignore[reportMissingTypeStubs]
 
     ptxas = fake_kernels.ptxas_version()
     return (

@@ -5,6 +5,11 @@ code and takes the op apart into matrix products. The rules below are that file'
 versions the other machine has is not known here, so each choice is noted as an assumption.
 """
 
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import contextlib
@@ -13,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from fxscope._torch.fake_gpu import Plan, Target
 
@@ -21,7 +26,7 @@ _HALF = (torch.float16, torch.bfloat16)
 
 
 @contextlib.contextmanager
-def choice(target: Target, plan: Plan) -> Iterator[None]:
+def choice(target: Target, plan: Plan) -> Generator[None]:
     """Let the target's rules decide wherever the op is taken apart (in AOTAutograd and in Inductor's patterns)."""
     op: Any = torch.ops.aten.scaled_dot_product_attention.default
     key = torch._C.DispatchKey.CompositeImplicitAutograd

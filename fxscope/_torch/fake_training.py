@@ -8,6 +8,11 @@ as always.
 Experimental: an op that dispatches by device before Inductor sees it (autocast, for one) is traced as on a CPU.
 """
 
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +23,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from fxscope._torch.fake_gpu import Plan
 
@@ -26,7 +31,7 @@ _DEVICE = torch.device("cuda", 0)
 
 
 @contextlib.contextmanager
-def backend(plan: Plan) -> Iterator[Any]:
+def backend(plan: Plan) -> Generator[Any]:
     """Return, for a `with` block, a backend for `torch.compile` that plans forward and backward."""
     import torch._inductor.compile_fx as compile_fx
 
@@ -80,7 +85,7 @@ def refuse_autocast(graph_module: Any) -> None:
 
 
 @contextlib.contextmanager
-def _cuda_dropout() -> Iterator[None]:
+def _cuda_dropout() -> Generator[None]:
     """Let dropout become `native_dropout`, as on CUDA; on a CPU it becomes a Bernoulli mask and a product."""
     op: Any = torch.ops.aten.dropout.default
     key = torch._C.DispatchKey.CompositeImplicitAutograd
