@@ -7,8 +7,8 @@
     python benchmarks/batch_sweep.py --out OUT [--liger FOLDER] [--seconds 200] [--quick]
 
 Plain torch, so that it runs wherever torch does. It writes `OUT/sweep.json` (schema `fxscope-sweep/1`, which
-`fxscope sweep --from` and `fxscope check` read) and `OUT/traces.tar.gz` (one Kineto trace per setup and chosen batch, for
-`fxscope trace`).
+`fxscope sweep --from` and `fxscope check` read) and `OUT/traces.tar.gz` (one Kineto trace per setup and chosen batch,
+for `fxscope trace`).
 
 What is measured, and how:
 - wall time of a call: blocks of calls between two synchronisations, the setups interleaved block by block so that a
@@ -18,7 +18,7 @@ What is measured, and how:
 - single projections (1024x4096x1024), depth (1 to 16 layers), training, a stride change, a new shape.
 
 `--liger FOLDER` is where `pip install --no-deps --target FOLDER liger-kernel` put Liger; without it that setup is left
-out, and the file says so. On a machine without a GPU `--quick` runs a toy size on the CPU, to test the script and nothing else.
+out, and the file says so. On a machine without a GPU `--quick` runs a toy size on the CPU: it tests the script, no more.
 """
 
 from __future__ import annotations
@@ -246,7 +246,8 @@ def liger_resources() -> list[dict]:
                 meta = item.metadata
                 found.append(
                     {"kernel": name, "num_warps": meta.num_warps, "num_stages": meta.num_stages,
-                     "registers": item.n_regs, "spills": item.n_spills, "shared_bytes": meta.shared, "hash": item.hash[:16]}
+                     "registers": item.n_regs, "spills": item.n_spills, "shared_bytes": meta.shared,
+                     "hash": item.hash[:16]}
                 )  # fmt: skip
     return found
 

@@ -51,7 +51,20 @@ def sentences(sweep: Sweep) -> list[str]:
             rows = against(sweep, setup, setups[0], metric)
             if rows:
                 found.append(f"{words}: {sentence(sweep, setup, setups[0], rows)}")
-    return found
+    return found + [line for setup in setups[1:] for line in paid_for(sweep, setup, setups[0])]
+
+
+def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:
+    """Return after how many calls the longer first call (compiling, tuning) is paid for, where each call is faster."""
+    found = []
+    for value, time in against(sweep, setup, base, "wall_us"):
+        a, b = point_at(sweep, base, value), point_at(sweep, setup, value)
+        if time.verdict != "faster" or a is None or b is None or a.first_call_s is None or b.first_call_s is None:
+            continue
+        extra_us, gain_us = (b.first_call_s - a.first_call_s) * 1e6, (time.a_us or 0) - (time.b_us or 0)
+        if extra_us > 0 and gain_us > 0:
+            found.append(f"{extra_us / gain_us:,.0f} calls at {sweep.vary} {value}")
+    return [f"the first call of {setup} is paid for after {', '.join(found)}"] if found else []
 
 
 def sentence(sweep: Sweep, setup: str, base: str, rows: list[tuple[object, TimeComparison]]) -> str:

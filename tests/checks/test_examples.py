@@ -52,6 +52,7 @@ def test_every_example_is_there() -> None:
     assert sorted(SCRIPTS) == FOLDERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_readme_of(folder: str, copied: Path) -> None:
     lines = commands(folder, gpu=False)

@@ -54,6 +54,14 @@ def test_where_the_crossover_lies(eager: list[float], compiled: list[float], sai
     assert said in sentence
 
 
+def test_after_how_many_calls_compiling_is_paid_for() -> None:
+    sweep = made({"eager": [100, 100, 100], "compiled": [50, 100, 150]})
+    for point in sweep.points:
+        point.first_call_s = 0.1 if point.setup == "eager" else 1.1
+    (line,) = [line for line in sentences(sweep) if "paid for" in line]
+    assert line == "the first call of compiled is paid for after 20,000 calls at n 1"  # 1 s more, 50 µs less per call
+
+
 def test_the_measured_sweep_has_its_crossover() -> None:
     from fxscope.commands.sources import read_sweep
 
@@ -80,7 +88,7 @@ def test_nothing_measured_is_no_chart() -> None:
 
 def test_the_page_needs_nothing_else() -> None:
     page = sweeps.html(made({"eager": [1, 2, 3]}), ["<script>alert(1)</script>"])
-    assert "<script>" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "<script>" not in page and "://" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
