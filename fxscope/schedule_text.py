@@ -28,6 +28,7 @@ LAYOUT = re.compile(
 MEMORY = re.compile(r"MemoryDep\('(\w+)', (.*?), \{(.*?)\}(?:, \w+)?\)")
 STAR = re.compile(r"StarDep\(name='(\w+)'")
 WEAK = re.compile(r"WeakDep\(name='(\w+)'")
+MUTATION = re.compile(r"^\s*(\w+)\.mutations = \['(\w+)'\]", re.M)
 SECTION = re.compile(r"^===== attempting fusion \(1/\d+\)", re.M)
 CANNOT = re.compile(r"cannot fuse (\w+) with (\w+): (.*)$")
 FUSING = re.compile(r"fusing (\w+) with (\w+)\s*$")
@@ -70,6 +71,10 @@ def schedule(
     for node in graph.nodes if graph is not None else ():
         if node.op == "placeholder" and node.outputs:
             layouts.setdefault(node.name, node.outputs[0])
+    renames = dict(MUTATION.findall(ir))
+    for new in renames:
+        if real_name(new, renames) in layouts:
+            layouts[new] = layouts[real_name(new, renames)]
     origins, kinds = read_origins(log or "")
     order = {node.name: position for position, node in enumerate(graph.nodes)} if graph is not None else {}
     positions = {name: position for position, name in enumerate(dict.fromkeys(block.group for block in blocks))}
@@ -87,8 +92,18 @@ def schedule(
     members = {node.name: node for node in nodes}
     return Schedule(
         graph=graph_id, nodes=nodes, groups=groups, attempts=attempts(log or "", members), kernels=kernels,
+        renames={new: real_name(new, renames) for new in renames},
         outputs=tuple(sorted(outputs)), limits=dict(limits or {}), complete=bool(log),
     )  # fmt: skip
+
+
+def real_name(name: str, renames: Mapping[str, str]) -> str:
+    """Return the buffer that a chain of mutations began with."""
+    seen: set[str] = set()
+    while name in renames and name not in seen:
+        seen.add(name)
+        name = renames[name]
+    return name
 
 
 def log_sections(text: str) -> list[str]:
@@ -164,17 +179,18 @@ def node_of(
     ]
     writes = dependencies(text, f"{block.name}.writes")
     iteration = re.search(rf"^{block.name}\.sizes = (.*)$", text, re.M)
+    iterations = numel(iteration[1]) if iteration else None
     kernel = re.search(rf"^{block.name}\.node\.(?:python_kernel_name|kernel) = (\S+)", text, re.M)
     device = next((layouts[name].device for name, _, _ in writes if name in layouts), None)
     known = sorted((name for name in origins if name in order or not order), key=lambda name: order.get(name, 0))
     return SchedulerNode(
         name=block.name,
         type=type_of(block, iteration[1] if iteration else None, computes),
-        kernel=kernel[1] if kernel else None,
+        kernel=kernel[1] if kernel and kernel[1] != "None" else None,
         group=group,
         origins=tuple(known),
-        reads=accesses(reads, layouts),
-        writes=accesses(writes, layouts),
+        reads=accesses(reads, layouts, iterations),
+        writes=accesses(writes, layouts, iterations),
         ranges=iteration[1] if iteration else None,
         device=device,
     )
@@ -213,10 +229,19 @@ def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]
     return [*found, *((name, None, None) for name in STAR.findall(part))]
 
 
+def numel(iteration: str) -> int | None:
+    """Return how often a loop nest `((2048,), (512,))` runs, `None` where a size is symbolic."""
+    counts = [part.strip() for part in re.sub(r"[()]", " ", iteration).split(",") if part.strip()]
+    return prod(int(count) for count in counts) if all(count.isdigit() for count in counts) else None
+
+
 def accesses(
-    items: Iterable[tuple[str, str | None, str | None]], layouts: Mapping[str, TensorMeta]
+    items: Iterable[tuple[str, str | None, str | None]], layouts: Mapping[str, TensorMeta], iterations: int | None
 ) -> tuple[BufferAccess, ...]:
-    """Return one access per buffer: as many bytes as the loop touches, at most the buffer's."""
+    """Return one access per buffer: as many bytes as the loop may touch, at most the buffer's.
+
+    As `get_read_write_buffer_accesses` counts: each dependency is good for one element in each iteration.
+    """
     found: dict[str, list[tuple[str | None, str | None]]] = {}
     for name, index, ranges in items:
         found.setdefault(name, []).append((index, ranges))
@@ -227,7 +252,7 @@ def accesses(
         result.append(
             BufferAccess(
                 buffer=name,
-                bytes=num_bytes(layout, [ranges for _, ranges in uses]) if layout is not None else None,
+                bytes=num_bytes(layout, [index for index, _ in uses], iterations) if layout is not None else None,
                 shape=layout.shape if layout is not None else None,
                 stride=layout.stride if layout is not None else None,
                 dtype=layout.dtype if layout is not None else None,
@@ -237,21 +262,15 @@ def accesses(
     return tuple(result)
 
 
-def num_bytes(layout: TensorMeta, ranges: Sequence[str | None]) -> int | None:
-    """Return the bytes that loops with these ranges touch of a buffer, as `get_read_write_buffer_accesses` counts."""
+def num_bytes(layout: TensorMeta, indices: Sequence[str | None], iterations: int | None) -> int | None:
+    """Return the bytes that a loop touches of a buffer; a dependency without an index takes all of it."""
     item = ITEM_BYTES.get(layout.dtype or "")
     whole = [size for size in layout.shape if isinstance(size, int)]
     if item is None or len(whole) != len(layout.shape):
         return None
-    touched = 0
-    for text in ranges:
-        if text is None:
-            return item * prod(whole)
-        counts = [part.rsplit(":", 1)[-1].strip() for part in text.split(",") if part.strip()]
-        if not all(count.isdigit() for count in counts):
-            return None
-        touched += prod(int(count) for count in counts)
-    return item * min(touched, prod(whole))
+    if None in indices or iterations is None:
+        return item * prod(whole)
+    return item * min(iterations * len(indices), prod(whole))
 
 
 def users_of(block: Block) -> dict[str, set[str]]:
@@ -324,7 +343,19 @@ def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttemp
         groups = {nodes[name].group for name in a}, {nodes[name].group for name in b}
         if len(groups[0]) == len(groups[1]) == 1 and groups[0] != groups[1]:
             last[groups[0].pop(), groups[1].pop()] = attempt
-    return tuple(sorted((*joins, *last.values()), key=lambda item: item.order))
+    return tuple(sorted((*(joins or joins_of_groups(nodes)), *last.values()), key=lambda item: item.order))
+
+
+def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
+    """Return the joins that the final groups imply, where there is no log of them; their order is not known."""
+    groups: dict[int, list[str]] = {}
+    for node in nodes.values():
+        groups.setdefault(node.group, []).append(node.name)
+    return [
+        FusionAttempt(a=tuple(names[:end]), b=(names[end],), fused=True, how=how(names[:end], names[end:][:1], nodes))
+        for names in groups.values()
+        for end in range(1, len(names))
+    ]
 
 
 def members(name: str, nodes: Mapping[str, SchedulerNode]) -> tuple[str, ...]:

@@ -33,6 +33,9 @@ def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, nodes: Map
         if schedule is None or not members:
             result += untold(call)
             continue
+        if not any(member.origins for member in members):
+            result += without_origins(call, members, schedule)
+            continue
         for member in members:
             result += inlined(call, member, schedule, nodes)
         if len(members) > 1:
@@ -69,6 +72,34 @@ def untold(call: KernelCall) -> list[Decision]:
             graph=call.graph, a=call.nodes[:-1], b=call.nodes[-1:], a_call=call.id, b_call=call.id, verdict="fused",
             reason=f"run inside {call.handle}; the files do not tell whether they were inlined or joined",
             evidence=call.nodes_evidence,
+        )
+    ]  # fmt: skip
+
+
+def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule) -> list[Decision]:
+    """Files without a fusion log name no origins; what one scheduler node holds was inlined all the same, and what
+    several hold was joined.
+    """
+    if len(members) > 1:
+        names = {member.name for member in members}
+        joins = [item for item in schedule.attempts if item.fused and {*item.a, *item.b} <= names]
+        if not joins or len(call.nodes) < 2:
+            return untold(call)
+        ways = ", ".join(dict.fromkeys(item.how or "joined" for item in joins))
+        return [
+            Decision(
+                graph=call.graph, a=call.nodes[:-1], b=call.nodes[-1:], a_call=call.id, b_call=call.id,
+                verdict="fused", how=joins[-1].how, evidence=call.nodes_evidence,
+                reason=f"{len(members)} scheduler nodes joined ({ways}); which op is in which, the files do not tell",
+            )
+        ]  # fmt: skip
+    if schedules.is_extern(members[0]) or len(call.nodes) < 2:
+        return []
+    text = f"inlined at lowering into one scheduler node ({members[0].name}, {len(call.nodes)} ops)"
+    return [
+        Decision(
+            graph=call.graph, a=call.nodes[:-1], b=call.nodes[-1:], a_call=call.id, b_call=call.id, verdict="fused",
+            how="inlined", reason=text, evidence=call.nodes_evidence,
         )
     ]  # fmt: skip
 

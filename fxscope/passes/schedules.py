@@ -120,15 +120,18 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
             missed.remove(call)
             result.append((call, queue.pop(0)))
     left = [members for queue in written.values() for members in queue]
-    # Printed IR does not name the kernels that Inductor writes; it does tell their order.
-    unnamed = [members for kernel, members in schedule.kernels if not kernel]
-    generated = [call for call in missed if call.type not in ("extern", "fallback", "user_triton")]
-    if unnamed and len(unnamed) == len(generated):
-        result += zip(generated, unnamed, strict=True)
-        missed = [call for call in missed if call not in generated]
-        left = [members for members in left if members not in unnamed]
-    # An extern may be called under another name than its node has: match what is left by the buffers it writes.
+    # Printed IR does not name the kernels that Inductor writes, nor a user's; it does tell their order.
     by_name = {node.name: node for node in schedule.nodes}
+    unnamed = [members for kernel, members in schedule.kernels if not kernel]
+    for users in (True, False):
+        theirs = [members for members in unnamed if (by_name[members[0]].type == "user_triton") == users]
+        same = [call for call in missed if call.type not in ("extern", "fallback")]
+        same = [call for call in same if (call.type == "user_triton") == users]
+        if theirs and len(theirs) == len(same):
+            result += zip(same, theirs, strict=True)
+            missed = [call for call in missed if call not in same]
+            left = [members for members in left if members not in theirs]
+    # An extern may be called under another name than its node has: match what is left by the buffers it writes.
     for call in missed:
         buffers = {access.buffer for access in call.writes or ()}
         for members in left:

@@ -1,0 +1,101 @@
+"""What an H200 compiled and ran, read from its files: the issue's numbers, and a decision for every pair."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from fxscope.commands import sources
+
+H200 = Path(__file__).parent.parent / "data" / "h200"
+PLANS = sorted(path.parent.name for path in H200.glob("plans/*/real"))
+COMPILED = sorted(path.parent.name for path in H200.glob("*/inductor"))
+
+
+def captures():
+    return [H200 / name for name in COMPILED] + [H200 / "plans" / name / "real" for name in PLANS]
+
+
+@pytest.mark.parametrize("path", captures(), ids=lambda path: path.parent.name if path.name == "real" else path.name)
+def test_every_pair_has_one_decision_and_a_reason_where_files_cannot_tell(path):
+    recording = sources.read(str(path))
+    decided = Counter(
+        frozenset((item.a_call, item.b_call))
+        for item in recording.decisions
+        if item.a_call != item.b_call and item.other_graph is None
+    )
+    buffers = {
+        call.id: {access.buffer for access in (*(call.reads or ()), *(call.writes or ()))} for call in recording.calls
+    }
+    assert recording.calls
+    assert all(buffers.values())
+    for a, b in combinations(recording.calls, 2):
+        if a.graph == b.graph and buffers[a.id] & buffers[b.id]:
+            assert decided[frozenset((a.id, b.id))] == 1, f"{a.handle} and {b.handle}"
+    assert max(decided.values(), default=1) == 1
+    for item in recording.decisions:
+        assert item.reason
+        assert item.verdict is not None or "TORCH_LOGS=fusion" in item.reason
+    matched = [call for call in recording.calls if call.scheduler_nodes]
+    assert len(matched) == len(recording.calls)
+
+
+@pytest.mark.parametrize(
+    ("name", "terabytes", "share"), [("mlp_compiled", 2.69, 0.63), ("mlp_max_autotune", 3.94, 0.915)]
+)
+def test_gelu_mul_against_the_roof(name, terabytes, share):
+    call = sources.read(str(H200 / name)).calls[2]
+    assert call.bytes_read + call.bytes_written == 150_994_944
+    assert call.roof.bytes_per_second == pytest.approx(terabytes * 1e12, rel=0.005)
+    assert call.roof.share == pytest.approx(share, abs=0.01)
+    assert call.roof.bound == "memory"
+
+
+def test_the_gemms_of_the_mlp_are_compute_bound():
+    calls = sources.read(str(H200 / "mlp_compiled")).calls
+    assert [call.flops for call in calls if call.type == "extern"] == [2 * 8192 * 768 * 3072] * 3
+    assert {call.roof.bound for call in calls if call.type == "extern"} == {"compute"}
+
+
+def test_a_gemm_and_its_epilogue_cost_100_mb():
+    recording = sources.read(str(H200 / "mlp_compiled"))
+    dearest = recording.decisions[0]
+    assert dearest.verdict == "never_considered"
+    assert "cuBLAS GEMM" in dearest.reason
+    assert dearest.saved_bytes == 100_663_296
+    assert dearest.saved_us == pytest.approx(23.4, abs=0.2)
+    assert dearest.config == "max_autotune"
+    (inlined,) = [item for item in recording.decisions if item.how == "inlined"]
+    assert len({*inlined.a, *inlined.b}) == 14
+    assert inlined.a_call == "0/0:inference:3"
+
+
+def test_max_autotune_says_what_the_template_was_told():
+    reasons = [item.reason for item in sources.read(str(H200 / "mlp_max_autotune")).decisions]
+    assert any("would make the template read more bytes" in reason for reason in reasons)
+    assert all(
+        "Then the benchmark chose the library's kernel" in r for r in reasons if r.startswith("tried as a template")
+    )
+
+
+def test_the_eager_mlp_from_its_trace_alone():
+    recording = sources.read(str(H200 / "mlp_eager"))
+    pair = next(item for item in recording.decisions if (item.a, item.b) == (("gelu",), ("mul",)))
+    assert pair.saved_bytes == 2 * 50_331_648
+    assert pair.evidence == "order"
+
+
+def test_a_graph_break_of_a_real_compile():
+    recording = sources.read(str(H200 / "plans" / "graph_break" / "real"))
+    (item,) = [item for item in recording.decisions if item.other_graph]
+    assert "graph break at" in item.reason
+    assert item.saved_bytes == 2 * 1_048_576
+
+
+def test_the_second_half_of_a_split_reduction_only_bears_the_names():
+    recording = sources.read(str(H200 / "plans" / "transpose_reduce" / "real"))
+    ran = Counter(name for call in recording.calls for name in call.nodes)
+    assert ran["amax"] == 1
