@@ -19,8 +19,8 @@ _SYNCHRONIZING = ("Synchronize", "EventQuery", "StreamQuery", "WaitEvent")
 
 # What the trace calls the parts of a compiled call, in the order they run
 COMPILED_PARTS = (
-    ("TorchDynamo Cache Lookup", "cache lookup: guards are checked until an entry fits"),
-    ("Pregraph bytecode", "bytecode before the graph"),
+    ("TorchDynamo Cache Lookup", "the cache lookup with its guards"),
+    ("Pregraph bytecode", "the bytecode before the graph"),
     ("AOTDispatcher Runtime Wrapper Prologue", "AOTDispatcher's prologue"),
 )
 _REGION = "Torch-Compiled Region"
@@ -92,8 +92,15 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
         bound = None if share is None else "overhead" if share < 0.5 else "compute" if share >= 0.8 else "mixed"
         rows.append(
             StepCost(
-                step=step.index, wall_us=wall, device_us=busy, idle_us=max(0.0, wall - busy), num_launches=len(mine),
-                runtime_us=inside, queue_us=queue, bound=bound, verdict=_verdict(bound, wall, busy, len(mine)),
+                step=step.index,
+                wall_us=wall,
+                device_us=busy,
+                idle_us=max(0.0, wall - busy),
+                num_launches=len(mine),
+                runtime_us=inside,
+                queue_us=queue,
+                bound=bound,
+                verdict=_verdict(bound, wall, busy, len(mine)),
             )  # fmt: skip
         )
     return tuple(rows)
@@ -105,9 +112,9 @@ def _verdict(bound: str | None, wall: float, busy: float, count: int) -> str | N
     words = {
         "overhead": "overhead-bound: the device waits for the CPU",
         "compute": "compute-bound: the device is the slower one",
-        "mixed": "in between: the device is busy more than half of the time, but waits too",
+        "mixed": "partly overhead-bound: the device is busy more than half of the time, but waits too",
     }
-    return f"{words[bound]}; busy {busy:.0f} of {wall:.0f} µs ({busy / wall:.0%}) with {count} launches"
+    return f"{words[bound]}; busy {busy:.0f} of {wall:.0f} µs ({busy / wall:.0%}) with {count} launch{'' if count == 1 else 'es'}"
 
 
 def _busy(launches: Iterable[Launch]) -> int:
@@ -133,7 +140,7 @@ def compile_costs(recording: Recording) -> tuple[CompileCost, ...]:
         if op.parent is not None:
             children.setdefault(op.parent, []).append(op)
     for what, prefix in (
-        ("the generated wrapper: asserts, allocations, calls into kernels", _GRAPH_CALL),
+        ("the generated wrapper (asserts, allocations, calls)", _GRAPH_CALL),
         ("the rest of the compiled region", _REGION),
     ):
         found = [op for op in recording.ops if op.name.startswith(prefix)]

@@ -1,0 +1,52 @@
+# ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
+"""`fxscope explain RECORDING`: its story, each sentence with its evidence; GEMM, launch and compile tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.commands import sources
+
+if TYPE_CHECKING:
+    import argparse
+
+TABLES = ("story", "gemm", "launches")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `explain`."""
+    parser.add_argument(
+        "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
+    )
+    parser.add_argument(
+        "--against",
+        metavar="RECORDING",
+        help="the same program otherwise, eager say: was it worth it, and after how many steps",
+    )
+    parser.add_argument("--evidence", action="store_true", help="after each sentence the items that prove it")
+    parser.add_argument("--table", choices=TABLES[1:], help="only this table: every product, or every launching op")
+    parser.add_argument("--json", action="store_true", help="sentences and tables as JSON, with evidence and numbers")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tell the story."""
+    from fxscope.commands.why import width
+    from fxscope.passes.explain import explain
+    from fxscope.render import story as text
+
+    recording = sources.read(arguments.recording)
+    against = sources.read(arguments.against) if arguments.against else None
+    told = explain(recording, against=against)
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode(told).decode())
+    elif arguments.table == "gemm":
+        print(text.gemm_table(told, width=width()) if told.gemms else "no matrix product reached a device")
+    elif arguments.table == "launches":
+        print(text.launch_table(told) if told.launches else "nothing was launched on a device")
+    elif not told.sentences:
+        print("This recording has no launches and no compiled code: there is nothing to explain.")
+    else:
+        print(text.story(told, width=width(), evidence=arguments.evidence))
+    return 0
