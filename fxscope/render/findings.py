@@ -108,9 +108,16 @@ def number(value: float | None, unit: str) -> str:
     return f"{value:g}"
 
 
+def kernel_label(use: KernelUse, width: int) -> tuple[str, str]:
+    """Return (kernel's name, what tells instances of one template apart: the ops, in parentheses, or nothing)."""
+    name = labels.kernel_name(use.kernel, width)
+    ops = ", ".join(use.ops[:4])
+    return name, f" ({ops})" if "<…" in name and ops else ""
+
+
 def kernel_words(use: KernelUse, width: int) -> str:
     """Return a kernel with its time and registers."""
-    parts = [labels.kernel_name(use.kernel, width)]
+    parts = ["".join(kernel_label(use, width))]
     details = [theme.microseconds(use.mean_us)] if use.mean_us is not None else []
     details += [f"{use.registers} registers"] if use.registers else []
     return f"{parts[0]} ({', '.join(details)})" if details else parts[0]
@@ -151,7 +158,7 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
                 registers = (
                     "" if a.registers == b.registers else f", registers {a.registers or '–'} → {b.registers or '–'}"
                 )
-                lines.append(f"    =  {labels.kernel_name(b.kernel, width - 40)}  {times}{registers}")
+                lines.append(f"    =  {''.join(kernel_label(b, width - 40))}  {times}{registers}")
             continue
         lines += [f"    −  {kernel_words(use, width - 40)}" for use in match.a]
         lines += [f"    +  {kernel_words(use, width - 40)}" for use in match.b]
@@ -191,7 +198,8 @@ def comparison_markdown(comparison: Comparison) -> str:
     lines += ["", f"| | {a} | {b} | time |", "|---|---|---|---|"]
     for match in comparison.kernels:
         cells = [
-            "<br>".join(code(labels.kernel_name(use.kernel, 60)) for use in side) or "–" for side in (match.a, match.b)
+            "<br>".join(code(kernel_label(use, 60)[0]) + text(kernel_label(use, 60)[1]) for use in side) or "–"
+            for side in (match.a, match.b)
         ]
         how = f" by {match.aligned_by}" if match.aligned_by and match.aligned_by != "name" else ""
         time = "–"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.render import labels, theme
+from fxscope.render import theme
+from fxscope.render.findings import kernel_label
 from fxscope.render.markdown import code, text
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def markdown(uses: Sequence[KernelUse]) -> list[str]:
     """Return a table, kernels that are equal in every column once."""
     lines = [f"| kernel | {' | '.join(HEADINGS)} |", f"|---|{'--:|' * (len(HEADINGS) - 2)}---|---|"]
     for count, use in distinct(uses):
-        name = code(labels.kernel_name(use.kernel, 64)) + (f" (×{count})" if count > 1 else "")
+        label, ops = kernel_label(use, 64)
+        name = code(label) + text(ops) + (f" (×{count})" if count > 1 else "")
         lines.append(f"| {name} | {' | '.join(text(cell) for cell in cells(use))} |")
     return lines
 
@@ -62,8 +64,7 @@ def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
     """Return aligned lines; columns in which nothing is known are left out."""
     found = distinct(uses)
     rows = [["kernel", *HEADINGS]] + [
-        [labels.kernel_name(use.kernel, width) + (f" (×{count})" if count > 1 else ""), *cells(use)]
-        for count, use in found
+        ["".join(kernel_label(use, width)) + (f" (×{count})" if count > 1 else ""), *cells(use)] for count, use in found
     ]
     kept = [i for i in range(len(rows[0])) if i == 0 or any(row[i] != "–" for row in rows[1:])]
     widths = {i: max(len(row[i]) for row in rows) for i in kept}
@@ -75,5 +76,7 @@ def distinct(uses: Sequence[KernelUse]) -> list[tuple[int, KernelUse]]:
     found: dict[tuple[object, ...], list[KernelUse]] = {}
     for use in uses:
         if use.category == "kernel":
-            found.setdefault((use.kernel, use.registers, use.block, use.config), []).append(use)
+            found.setdefault(
+                (use.kernel, use.ops if "<" in use.kernel else (), use.registers, use.block, use.config), []
+            ).append(use)
     return [(len(group), group[0]) for group in found.values()]

@@ -119,3 +119,19 @@ def test_a_live_program(fxscope) -> None:
     r.assert_fused("gelu", "mul")
     r.assert_not_fused("mm", "gelu")
     r.assert_no_graph_breaks()
+
+
+@pytest.mark.slow
+def test_a_plan_for_a_gpu_that_is_not_here(fxscope) -> None:
+    """What guards fusion on a machine without a GPU: the plan for an H200, as Inductor would write it."""
+    torch = pytest.importorskip("torch")
+    from fxscope._torch import geglu
+
+    model, inputs = geglu.make(batch=2, sequence=8, dim=64, hidden=128, dtype=torch.bfloat16)
+    r = fxscope.record(model, *inputs, target="h200")
+    r.assert_fused("gelu", "mul")
+    r.assert_not_fused("mm", "gelu")
+    r.assert_kernels(4)
+    assert r.environment.target and not r.launches
+    with pytest.raises(AssertionError, match="opaque"):
+        r.assert_fused("mm", "gelu")
