@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 LARGE = 400  # boxes from which `dot` needs its iteration limits to stay linear
+HUGE = 900  # boxes from which routing edges around boxes takes longer than placing them: they go straight
 MAX_BOXES = 8000
 POINTS_PER_INCH = 72
 MONO_WIDTH = 7.2  # of one character of Courier at 12 points, by which a cluster's title gets its room
@@ -59,7 +60,9 @@ def place(boxes: Sequence[Box], frames: Sequence[Frame], edges: Iterable[tuple[i
 def source(boxes: Sequence[Box], frames: Sequence[Frame], edges: Iterable[tuple[int, int]]) -> str:
     """Return DOT whose nodes are `n<id>` (`m<id>` for closed groups) and whose clusters are `cluster_<id>`."""
     lines = ["digraph g {", 'graph [rankdir=TB, nodesep=0.22, ranksep=0.36, pad=0.1, fontname=Courier, fontsize=12]']
-    if len(boxes) > LARGE:
+    if len(boxes) > HUGE:
+        lines.append("graph [nslimit=0.2, nslimit1=0.2, splines=none, mclimit=0.1]")
+    elif len(boxes) > LARGE:
         lines.append("graph [nslimit=1, nslimit1=1, splines=polyline, mclimit=0.5]")
     lines.append('node [shape=box, fixedsize=true, label=""]\nedge [arrowhead=none]')
     children: dict[int, list[Frame]] = {}
@@ -105,6 +108,7 @@ def read(answer: Mapping[str, Any]) -> Placed:
     boxes: dict[int, tuple[int, int]] = {}
     frames: dict[int, tuple[int, int, int, int]] = {}
     ids: dict[int, int] = {}
+    half: dict[int, int] = {}  # of a box's height
     for item in answer.get("objects", ()):
         if item["name"].startswith("cluster_"):
             if "bb" in item:
@@ -114,11 +118,20 @@ def read(answer: Mapping[str, Any]) -> Placed:
         elif "pos" in item:
             ids[item["_gvid"]] = number(item["name"])
             boxes[ids[item["_gvid"]]] = point(item["pos"])
+            half[ids[item["_gvid"]]] = round(float(item["height"]) * POINTS_PER_INCH / 2)
     edges: list[tuple[int, int, list[int]]] = []
     for item in answer.get("edges", ()):
         points: list[int] = []
         for part in item.get("pos", "").split():
             if part[:2] not in ("e,", "s,"):
                 points += point(part)
-        edges.append((ids[item["tail"]], ids[item["head"]], points))
+        tail, head = ids[item["tail"]], ids[item["head"]]
+        edges.append((tail, head, points or straight(boxes[tail], half[tail], boxes[head], half[head])))
     return Placed(round(right - left), round(top - bottom), boxes, frames, edges)
+
+
+def straight(tail: tuple[int, int], tail_half: int, head: tuple[int, int], head_half: int) -> list[int]:
+    """Return a curve from the foot of one box to the top of another."""
+    top, bottom = tail[1] + tail_half, head[1] - head_half
+    bend = max(14, min(70, abs(bottom - top) // 2))
+    return [tail[0], top, tail[0], top + bend, head[0], bottom - bend, head[0], bottom]

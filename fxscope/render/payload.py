@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fxscope.model import EVIDENCE_BY_STRENGTH, Graph, Node, replace
-from fxscope.render import labels, scene, story, tables, theme
+from fxscope.render import labels, overview, scene, tables, theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -57,9 +57,9 @@ def page(
     return {
         "theme": look(), "evidence": EVIDENCE_BY_STRENGTH, "stages": STAGES, "stage": stage,
         "recordings": [one(recording) for recording in recordings],
-        "comparison": [story.comparison(recordings, position, item) for position, item in enumerate(comparison)]
+        "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
         if comparison else None,
-        "overview": story.overview(recordings, comparison),
+        "overview": overview.overview(recordings, comparison),
     }  # fmt: skip
 
 

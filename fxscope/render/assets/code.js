@@ -94,7 +94,7 @@ class CodePane {
       } else if (this.kind === 'code' && links.code.size && from !== 'code') {
         const [code, ranges] = [...links.code][0];
         if (code !== this.at) this.open(code);
-        const wanted = ranges.find(([, , kind]) => kind === (chosen.type === 'code' ? 'line' : 'kernel')) || ranges[0];
+        const wanted = ranges.find(([, , kind]) => kind === (chosen.type === 'code' ? 'here' : 'kernel')) || ranges[0];
         this.reveal(wanted[0]);
       }
     }

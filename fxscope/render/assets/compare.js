@@ -12,10 +12,11 @@ class Compare {
     const columns = { style: { gridTemplateColumns: `repeat(${all.length}, minmax(240px, 1fr))` } };
     clear(this.host, el('div', { class: 'page wide' },
       el('header', { class: 'hero' }, el('h1', {}, 'Side by side'), el('p', { class: 'muted' }, PAGE.comparison ? `Kernels of a step, aligned with ${all[0].title} by name, source line, module and op. Bars are to one scale.` : 'No alignment was made: each column lists its own kernels in order.')),
-      this.bars(), this.totals(),
+      this.bars(),
       el('div', { class: 'versus', role: 'table', 'aria-label': 'Kernels side by side' },
         el('div', { class: 'versus-row head', role: 'row', ...columns }, all.map((r, k) => el('div', { role: 'columnheader' }, el('b', {}, r.title), k && PAGE.comparison ? this.verdict(PAGE.comparison[k - 1].step || PAGE.comparison[k - 1].wall) : el('span', { class: 'muted small' }, PAGE.comparison ? 'the one compared with' : '')))),
         rows.map((row) => el('div', { class: 'versus-row', role: 'row', ...columns }, row.cells.map((cell, k) => this.cell(cell, k, most))))),
+      this.totals(),
       el('div', { class: 'cards' }, (PAGE.comparison || []).flatMap((c, k) => [this.ops(c, k), this.decisions(c, k)]), this.notes())));
   }
   verdict(time) {
@@ -79,11 +80,11 @@ class Compare {
     const r = PAGE.all[k];
     if (!cell.uses.length) return el('div', { class: 'versus-cell none', role: 'cell' }, cell.kind === 'gone' ? el('span', { class: 'change gone' }, '− gone') : null);
     return el('div', { class: `versus-cell ${cell.kind || ''}`, role: 'cell' },
-      cell.kind ? el('div', { class: 'change-row' }, el('span', { class: `change ${cell.kind}`, title: cell.words }, `${CHANGE[cell.kind][0]} ${CHANGE[cell.kind][1]}`), cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null, el('span', { class: 'spring' }), cell.time && known(cell.time.ratio) ? this.verdict(cell.time) : null, cell.saved ? el('span', { class: 'muted small' }, cell.saved > 0 ? `−${words(cell.saved, 'bytes')}` : `+${words(-cell.saved, 'bytes')}`) : null) : null,
+      cell.kind ? el('div', { class: 'change-row' }, el('span', { class: `change ${cell.kind}`, title: cell.words }, `${CHANGE[cell.kind][0]} ${CHANGE[cell.kind][1]}`), cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null, el('span', { class: 'spring' }), cell.time && known(cell.time.ratio) ? this.verdict(cell.time) : null, cell.saved && cell.uses.some((u) => u.category !== 'gpu_memset') ? el('span', { class: 'muted small' }, cell.saved > 0 ? `−${words(cell.saved, 'bytes')}` : `+${words(-cell.saved, 'bytes')}`) : null) : k === 0 && PAGE.comparison ? el('div', { class: 'change-row' }, el('span', { class: 'change' }, '\u00a0')) : null,
       cell.uses.map((use) => el('button', {
-        type: 'button', class: `use kind-${this.style(use, k)}`, title: use.kernel,
+        type: 'button', class: `use kind-${this.style(use, k)}${use.category === 'gpu_memset' || use.category === 'gpu_memcpy' ? ' slim' : ''}`, title: use.kernel,
         onclick: () => { if (use.call >= 0) choose('call', use.call, { recording: k }); else choose('kernel', use.kernel, { recording: k }); },
-      }, el('span', { class: 'use-ops' }, use.ops.length ? use.ops.slice(0, 5).join(' · ') : use.category === 'gpu_memset' ? 'memset' : 'kernel'), el('span', { class: 'use-us' }, microseconds(use.us)),
+      }, el('span', { class: 'use-ops' }, use.category === 'gpu_memset' ? `memset${use.ops.length ? ` of ${use.ops[0]}` : ''}` : use.ops.length ? use.ops.slice(0, 5).join(' · ') : 'kernel'), el('span', { class: 'use-us' }, microseconds(use.us)),
       el('span', { class: 'use-name' }, shorten(use.kernel, 48)), el('span', { class: 'use-bar', 'aria-hidden': 'true' }, el('i', { style: { width: `${Math.max(0.5, (100 * (use.us || 0)) / most)}%` } })),
       el('span', { class: 'use-more' }, [use.sources.slice(0, 2).map((s) => s.split('/').pop()).join(', '), known(use.bytes) ? words(use.bytes, 'bytes') : null, known(use.share) ? `${words(use.share, 'share')} of roof` : null, known(use.registers) ? `${use.registers} registers` : null].filter(Boolean).join(' · ')))));
   }

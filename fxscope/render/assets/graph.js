@@ -280,9 +280,9 @@ class GraphView {
       context.fillStyle = look.fill; context.fill();
       context.strokeStyle = look.stroke; context.lineWidth = strong ? 2.6 : frame.kind === 'call' ? 1.5 : 1; context.setLineDash(frame.kind === 'op' ? [5, 3] : []); context.stroke();
       context.setLineDash([]);
-      if (text) this.frameTitle(context, frame, look);
     }
     this.drawEdges(context, view, near, markedBoxes, c);
+    if (text) for (const frame of this.frames) if (near(...frame.corner)) this.frameTitle(context, frame, this.frameLook(frame));
     for (const item of this.items) {
       if (!near(item.x - 4, item.y - 4, item.x + item.w + 4, item.y + item.h + 4)) continue;
       this.box(context, item, text, view.scale, markedBoxes.has(item.id), item.id === focus, c);
@@ -301,13 +301,15 @@ class GraphView {
   }
   frameTitle(context, frame, look) {
     const [x0, y0, x1] = frame.corner, { groups } = this.graph, id = frame.id;
-    const room = Math.floor((x1 - x0 - 44) / 7.3);
+    const room = Math.floor((x1 - x0 - 44) / 7.3), title_ = shorten(groups.title[id], Math.max(6, Math.min(46, room))), meta = at(groups, 'meta', id);
+    context.fillStyle = look.fill;
+    context.fillRect(x0 + 7, y0 + 6, 19 + title_.length * 7.3, 16);
+    if (meta) context.fillRect(x0 + 22, y0 + 22, meta.length * 6.1, 15);
     context.textAlign = 'left'; context.textBaseline = 'middle';
     context.font = sans(12); context.fillStyle = look.text;
     context.fillText('▾', x0 + 9, y0 + 14);
     context.font = mono(12, 600);
-    context.fillText(shorten(groups.title[id], Math.max(6, Math.min(46, room))), x0 + 24, y0 + 14);
-    const meta = at(groups, 'meta', id);
+    context.fillText(title_, x0 + 24, y0 + 14);
     if (meta) { context.font = sans(11.5); context.fillText(meta, x0 + 24, y0 + 30); }
     const share = at(groups, 'share', id);
     if (known(share)) this.gauge(context, x1 - 62, y0 + 11, 50, share, look.stroke);
@@ -385,7 +387,7 @@ class GraphView {
       context.fillStyle = on_ ? c.paper : c.cost; context.fillText(words_, x + 12, y + 0.5);
       this.labels.push({ pair, x: x + 6, y: y - 9, w, h: 18 });
     };
-    for (const edge of this.edges) if (edge.red !== null && edge.label) { const p = edge.points, m = (p.length >> 2) << 1; const mid = p.length >= 8 ? bezierPoint(p, 0.5) : [p[m], p[m + 1]]; label(edge.red, mid[0], mid[1]); }
+    for (const edge of this.edges) if (edge.red !== null && edge.label) { const p = edge.points, m = (p.length >> 2) << 1; const mid = p.length >= 8 ? bezierPoint(p, 0.24) : [p[m], p[m + 1]]; label(edge.red, mid[0], mid[1]); }
     for (const pair of this.extra) if (pair.at) label(pair.red, pair.at[0], pair.at[1]);
   }
 
@@ -408,12 +410,13 @@ class GraphView {
     context.font = sans(11); context.fillStyle = stroke; context.fillText(glyph, x + 8, y + (dim || h < 26 ? h / 2 : 14));
     if (h < 26) {
       context.font = mono(11.5); context.fillStyle = dim ? c.muted : c.text; context.fillText(title, x + 22, y + h / 2 + 0.5);
-      context.font = mono(11); context.fillStyle = c.muted; context.fillText(sub, x + 30 + title.length * 7.0, y + h / 2 + 0.5);
+      context.font = mono(11); context.fillStyle = c.muted; const left = 30 + title.length * 7.0; if (w - left > 24) context.fillText(shorten(sub, Math.floor((w - left - 4) / 6.63)), x + left, y + h / 2 + 0.5);
       return;
     }
-    context.font = mono(12.5, 600); context.fillStyle = c.text; context.fillText(title, x + 23, y + 14);
+    const room = (text_, px, left) => shorten(text_, Math.max(3, Math.floor((w - left - 6) / px)));
+    context.font = mono(12.5, 600); context.fillStyle = c.text; context.fillText(room(title, 7.53, 23), x + 23, y + 14);
     let line = y + 30;
-    if (sub) { context.font = mono(11); context.fillStyle = c.muted; context.fillText(sub, x + 10, line); line += 15; }
+    if (sub) { context.font = mono(11); context.fillStyle = c.muted; context.fillText(room(sub, 6.63, 10), x + 10, line); line += 15; }
     if (meta) { context.font = sans(11.5, 600); context.fillStyle = stroke; context.fillText(meta, x + 10, line); }
   }
   groupKind(g) {
@@ -543,9 +546,9 @@ function absolute(steps) {
   for (let i = 2; i < out.length; i += 1) out[i] += out[i - 2];
   return out;
 }
-/** The middle of a chain of cubic splines. */
-function bezierPoint(p) {
-  const pieces = Math.floor((p.length - 2) / 6), k = pieces >> 1, t = pieces % 2 ? 0.5 : 0, o = k * 6, u = 1 - t;
+/** A point of a chain of cubic splines. */
+function bezierPoint(p, along) {
+  const pieces = Math.floor((p.length - 2) / 6), k = Math.min(pieces - 1, Math.floor(pieces * along)), t = pieces * along - k, o = k * 6, u = 1 - t;
   const value = (i) => u ** 3 * p[o + i] + 3 * u * u * t * p[o + i + 2] + 3 * u * t * t * p[o + i + 4] + t ** 3 * (p[o + i + 6] ?? p[o + i + 4]);
   return pieces ? [value(0), value(1)] : [p[0], p[1]];
 }

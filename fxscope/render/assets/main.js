@@ -19,6 +19,8 @@ function show(view, { keepHash = false } = {}) {
 function openRecording(position) {
   chosen.recording = position; chosen.type = chosen.key = chosen.links = null;
   for (const part of ['graph', 'timeline', 'source', 'code', 'tables']) { parts[part].opened = position; parts[part].openedRecording = position; parts[part].openRecording(); }
+  const r = current();
+  Object.assign($('app').dataset, { code: String(r.codes.length > 0 || r.files.length > 0), time: String(r.launches.n + r.ops.n > 0), graph: String(r.graphs.length > 0) });
   parts.overview.openRecording(); parts.panel.show();
   if (parts.pick) parts.pick.value = String(position);
 }
@@ -44,7 +46,7 @@ function build() {
   const found = el('ul', { id: 'found', role: 'listbox', 'aria-label': 'Found', hidden: true });
   new Search(search, found);
   const menu = el('details', { class: 'menu' }, el('summary', { 'aria-label': 'Save a picture', title: 'Save a picture of this view' }, '⤓'), el('div', {}, el('button', { type: 'button', id: 'save-svg', onclick: () => savePicture('svg') }, 'SVG'), el('button', { type: 'button', id: 'save-png', onclick: () => savePicture('png') }, 'PNG'), el('button', { type: 'button', onclick: () => window.print() }, 'Print')));
-  const flip = el('button', { type: 'button', class: 'icon', id: 'theme', title: 'Light or dark', 'aria-label': 'Light or dark', onclick: () => { const next = isDark() ? 'light' : 'dark'; document.documentElement.dataset.theme = next; memory.set('theme', next); emit('theme'); } }, '◐');
+  const flip = el('button', { type: 'button', class: 'icon', id: 'theme', title: 'Light or dark', 'aria-label': 'Light or dark', onclick: () => { const next = isDark() ? 'light' : 'dark'; document.documentElement.dataset.theme = next; memory.set('theme', next); emit('theme'); } }, el('i', { class: 'half', 'aria-hidden': 'true' }));
   const keys = el('button', { type: 'button', class: 'icon', title: 'Keys (?)', 'aria-label': 'Keys', onclick: () => help() }, '?');
   app.replaceChildren(
     el('a', { class: 'skip', href: '#main', onclick: (event) => { event.preventDefault(); $('main').focus(); } }, 'Skip to the content'),

@@ -10,7 +10,7 @@ class Overview {
       el('ul', { class: 'tiles', 'aria-label': 'Numbers' }, o.tiles.map(([value, label, remark]) => el('li', {}, el('b', {}, value), el('span', {}, label), el('small', {}, remark)))),
       this.strip(r, o), this.story(o),
       el('div', { class: 'cards' }, this.coverage(o), this.list('Problems', o.problems.map(([w, m, remedy]) => [w, m, remedy])), this.list('Assumptions', o.assumptions.map(([s, a, b]) => [s, a, b])), this.compiles(o), this.changes(r, o), this.gaps(o)),
-      el('p', { class: 'muted small foot' }, `Made by fxscope ${e.fxscope || ''}. This page shows the recording and computes nothing; what was not matched is left blank. Passes: ${(o.history || []).join(', ') || 'none'}.`)));
+      el('p', { class: 'muted small foot' }, `Recorded by fxscope${e.fxscope ? ` ${e.fxscope}` : ''}. This page shows the recording and computes nothing; what was not matched is left blank. Passes: ${(o.history || []).join(', ') || 'none'}.`)));
   }
   strip(r, o) {
     if (!o.strip.length) return null;

@@ -18,7 +18,7 @@ class Panel {
     if (!type) { clear(this.host, this.idle(r)); return; }
     const head = [
       el('div', { class: 'panel-head' }, el('span', { class: 'kind-word' }, this.typeWord(r)), el('span', { class: 'spring' }),
-        el('button', { type: 'button', class: 'icon', title: 'Copy a link that opens here', 'aria-label': 'Copy link', id: 'copy-link', onclick: () => { writeHash(); copy(location.href, 'Link'); } }, '⧉'),
+        el('button', { type: 'button', class: 'plain', title: 'Copy a link that opens here (c)', id: 'copy-link', onclick: () => { writeHash(); copy(location.href, 'Link'); } }, 'Copy link'),
         el('button', { type: 'button', class: 'icon', title: 'Choose nothing (Esc)', 'aria-label': 'Choose nothing', onclick: () => choose(null, null) }, '✕')),
       el('h2', { class: 'panel-title' }, title(r, type, key)),
     ];
@@ -46,7 +46,10 @@ class Panel {
       let how = position === 0 ? (files.length ? 'recorded' : null) : null;
       if (position > 0) {
         const found = new Set();
-        for (const i of nodes) for (const link of r.linksTo.get(`${g}/${i}`) || []) if (links.nodes.get(r.links.a[link])?.has(r.links.an[link])) found.add(at(r.links, 'evidence', link));
+        for (const earlier of graphs.slice(0, position).reverse()) { // the nearest graph that a link comes from
+          for (const i of nodes) for (const link of r.linksTo.get(`${g}/${i}`) || []) if (r.links.a[link] === earlier && links.nodes.get(earlier).has(r.links.an[link])) found.add(at(r.links, 'evidence', link));
+          if (found.size) break;
+        }
         how = weakest([...found]);
       }
       const dim = nodes.filter((i) => !graph.dim[i]);
@@ -65,8 +68,8 @@ class Panel {
       const column = calls.length ? 'e_call' : 'e_op';
       const how = weakest(launches.map((x) => at(r.launches, column, x)).filter(known));
       evidence.push(how);
-      const one = chosen.type === 'launch' ? [chosen.key] : launches.slice(0, 3);
-      steps.push({ label: plural(launches.length, 'launch').replace('launchs', 'launches'), how: how || 'unknown', items: one.map((x) => [this.link('launch', x, shorten(r.launchName(x), 52), 'mono'), el('span', { class: 'muted' }, ` step ${at(r.launches, 'step', x) ?? 0} · ${microseconds(r.launches.duration[x] / 1e3)}`)]), more: launches.length - one.length });
+      const one = chosen.type === 'launch' ? [chosen.key] : launches.slice(0, new Set(launches.map((x) => r.launches.name[x])).size === 1 ? 6 : 3);
+      steps.push({ label: plural(launches.length, 'launch').replace('launchs', 'launches'), how: how || 'unknown', items: one.length > 1 && new Set(one.map((x) => r.launches.name[x])).size === 1 ? [[el('div', { class: 'mono' }, shorten(r.launchName(one[0]), 60)), one.map((x) => this.link('launch', x, `step ${at(r.launches, 'step', x) ?? 0}: ${microseconds(r.launches.duration[x] / 1e3)}`))]] : one.map((x) => [this.link('launch', x, shorten(r.launchName(x), 52), 'mono'), el('span', { class: 'muted' }, ` step ${at(r.launches, 'step', x) ?? 0} · ${microseconds(r.launches.duration[x] / 1e3)}`)]), more: launches.length - one.length });
       const op = [...links.ops][0];
       if (known(op)) { const chain = r.name(index(r.launches, 'chain', one[0])); steps.splice(steps.length - 1, 0, { label: 'CPU op', how: null, items: [[this.link('op', op, shorten(r.opName(op), 52), 'mono'), chain ? el('div', { class: 'muted small' }, chain) : null]] }); }
     }

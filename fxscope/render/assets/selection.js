@@ -101,7 +101,7 @@ function follow(recording, type, key) {
       if (r.codeOfCall(call) !== code) continue;
       for (const column of ['call_lines', 'kernel_lines']) { const range = at(r.calls, column, call); if (range && line >= range[0] && line <= range[1]) addCall(call); }
     }
-    push(links.code, code, [line, line, 'line']);
+    push(links.code, code, [line, line, 'here']);
   } else if (type === 'decision') {
     links.decisions.add(key);
     const g = index(r.decisions, 'graph', key), other = index(r.decisions, 'other', key);

@@ -105,7 +105,7 @@ class Timeline {
     this.from = from; this.perNs = this.span / Math.max(1, to - from);
     this.paint();
   }
-  fitAll() { const pad = (this.t1 - this.t0) * 0.01; this.scroll = 0; this.window(this.t0 - pad, this.t1 + pad); }
+  fitAll() { const pad = (this.t1 - this.t0) * 0.01; this.scroll = this.canvas.clientHeight < 260 ? 1e9 : 0; this.window(this.t0 - pad, this.t1 + pad); }
   fitDevice() {
     if (!this.list.length) return;
     const { launches } = this.recording, a = launches.start[this.list[0]], b = Math.max(...this.list.slice(-50).map((i) => launches.start[i] + launches.duration[i])), pad = (b - a) * 0.03 + 1;

@@ -1,0 +1,136 @@
+"""Recordings for the page's tests: a large transformer-like graph, a long timeline, and hostile names everywhere."""
+
+from __future__ import annotations
+
+from fxscope.model import (
+    Assumption,
+    CodeLines,
+    Coverage,
+    Decision,
+    Environment,
+    Graph,
+    KernelCall,
+    Launch,
+    LaunchEvidence,
+    Node,
+    Op,
+    Problem,
+    Recording,
+    Roof,
+    Source,
+    SourceText,
+    Step,
+    TensorMeta,
+    Timing,
+)
+
+GRAPH = "0/0:inference:post_grad"
+HOSTILE = (
+    "</script><script>window.hacked=1</script>", '"><img src=x onerror="window.hacked=1">', "' onmouseover='window.hacked=1",
+    "line\u2028paragraph\u2029end", "evil\u202egnp.exe\u202c", "zero\u200bwidth", "<!--<script>", "${window.hacked=1}", "nul\x00bell\x07",
+)  # fmt: skip
+
+
+def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
+    """Return a post-grad graph of `num_nodes` nodes in `layers` modules: a GEMM, then chains that fuse."""
+    nodes: list[Node] = [Node(name="x", op="placeholder", target="x", outputs=(tensor(),), kind="input")]
+    calls: list[KernelCall] = []
+    previous, per_layer = "x", (num_nodes - 1) // layers
+    for layer in range(layers):
+        group: list[str] = []
+        residual = previous
+        for position in range(per_layer if layer < layers - 1 else num_nodes - len(nodes)):
+            module = f"model.layers.{layer}.{'attention' if position < per_layer // 2 else 'mlp'}"
+            source = Source(file="transformer.py", line=10 + position % 40, code="x = block(x)", module=module, module_type="Block")
+            gemm, view = position % 10 == 0, position % 10 in (1, 7)
+            name = f"{'mm' if gemm else 'view' if view else 'add'}_{layer}_{position}"
+            inputs = (previous, residual) if position % 5 == 4 else (previous,)
+            target = "aten.mm.default" if gemm else "aten.view.default" if view else "aten.add.Tensor"
+            kind = "kernel" if gemm else "view" if view else "fused"
+            nodes.append(Node(name=name, op="call_function", target=target, inputs=inputs, outputs=(tensor(),), kind=kind,
+                              nature="view" if view else "kernel", source=source))  # fmt: skip
+            if gemm:
+                if group:
+                    calls.append(call(len(calls) + 1, "triton_poi_fused_add", tuple(group)))
+                group = []
+            if gemm:
+                calls.append(call(len(calls) + 1, "extern_kernels.mm", (name,)))
+            elif not view:
+                group.append(name)
+            previous = name
+        if group:
+            calls.append(call(len(calls) + 1, "triton_poi_fused_add", tuple(group)))
+    graph = Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=tuple(nodes))
+    return Recording(title="large", environment=Environment(device="NVIDIA H200"), graphs=(graph,), calls=tuple(calls))
+
+
+def tensor() -> TensorMeta:
+    return TensorMeta(shape=(8192, 3072), dtype="bfloat16", stride=(3072, 1), device="cuda:0")
+
+
+def call(number: int, kernel: str, nodes: tuple[str, ...]) -> KernelCall:
+    extern = kernel.startswith("extern")
+    return KernelCall(
+        id=f"0/0:inference:{number}", graph=GRAPH, handle=f"{kernel}:{number}", kernel=kernel,
+        type="extern" if extern else "triton_pointwise", nodes=nodes, nodes_evidence="debug_handle",
+        bytes_read=100, bytes_written=50,
+        timing=Timing(count=1, total_us=10.0 + number % 7, mean_us=10.0 + number % 7, min_us=9.0, max_us=20.0),
+    )  # fmt: skip
+
+
+def long_timeline(num_launches: int = 100_000) -> Recording:
+    """Return one step with a CPU op, a runtime call and a launch for each of `num_launches` kernels on two streams."""
+    ops: list[Op] = [Op(id=0, name="train_step", category="user_annotation", thread=1, start_ns=0, duration_ns=num_launches * 10_000)]
+    launches: list[Launch] = []
+    for number in range(num_launches):
+        start = number * 10_000
+        if number % 4 == 0:
+            ops.append(Op(id=2 * number + 1, name=f"aten::op_{number % 13}", category="cpu_op", thread=1, start_ns=start, duration_ns=9000, parent=0))
+        launches.append(Launch(
+            id=number, name=f"kernel_{number % 31}", category="kernel", start_ns=start + 20_000, duration_ns=4000 + number % 5000, stream=7 + number % 2,
+            device=0, op_id=2 * (number - number % 4) + 1, launched_ns=start + 3000, evidence=LaunchEvidence(op="correlation"),
+        ))  # fmt: skip
+    return Recording(
+        title="long", launches=tuple(launches), ops=tuple(ops),
+        steps=(Step(index=0, name="ProfilerStep#0", start_ns=0, duration_ns=num_launches * 10_000),),
+        coverage=Coverage(device_events=num_launches, to_op=num_launches, to_call=None, to_node=None, unattributed=0),
+    )  # fmt: skip
+
+
+def hostile() -> Recording:
+    """Return a recording in which every string that a trace, a source or a name can bring is an attack."""
+    evil = list(HOSTILE)
+
+    def pick(number: int) -> str:
+        return evil[number % len(evil)]
+
+    nodes = tuple(
+        Node(
+            name=f"n{i}{text}", op="call_function", target=f"aten.{text}.Tensor", inputs=(f"n{i - 1}{evil[i - 1]}",) if i else (),
+            outputs=(TensorMeta(shape=(text, 2), dtype=text),), kind="fused", nature="kernel", reason=text, arguments=text, original_aten=text,
+            source=Source(file=f"{pick(i + 1)}.py", line=i + 1, code=text, function=text, module=f"m.{pick(i + 2)}", module_type=text),
+        )
+        for i, text in enumerate(evil)
+    )  # fmt: skip
+    handle = f"triton{evil[0]}"
+    calls = (KernelCall(
+        id=f"c{evil[1]}", graph=GRAPH, handle=handle, kernel=handle, type="triton_pointwise", nodes=tuple(n.name for n in nodes),
+        code=CodeLines(kernel=(1, 3), call=(4, 4)), roof=Roof(share=0.5, basis=evil[2]), sources=(Source(file=evil[3], line=1, code=evil[0]),),
+    ),)  # fmt: skip
+    launches = tuple(
+        Launch(id=i, name=text, category="kernel", start_ns=i * 1000, duration_ns=900, op=text, op_id=i, call=calls[0].id, graph=GRAPH,
+               nodes=(nodes[0].name,), chain=(text, text), runtime=(text,), decoded={"family": text, "role": "gemm"},
+               evidence=LaunchEvidence(op="correlation", call="order", nodes="debug_handle"))
+        for i, text in enumerate(evil)
+    )  # fmt: skip
+    ops = tuple(Op(id=i, name=text, category="cpu_op", thread=1, start_ns=i * 1000, duration_ns=950) for i, text in enumerate(evil))
+    return Recording(
+        title=evil[0], environment=Environment(device=evil[1], torch=evil[2]), calls=calls, launches=launches, ops=ops,
+        graphs=(Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=nodes),),
+        sources=(SourceText(id=f"code{evil[0]}", kind="output_code", text="\n".join(evil), graph=GRAPH),
+                 SourceText(id="u", kind="user", file=f"{evil[1]}.py", text="\n".join(evil))),
+        decisions=(Decision(graph=GRAPH, a=(nodes[0].name,), b=(nodes[1].name,), verdict="rejected", reason=evil[0], raw_reason=evil[1],
+                            hint=evil[2], saved_bytes=1000, saved_us=1.0),),
+        steps=(Step(index=0, name=evil[0], start_ns=0, duration_ns=10_000),),
+        assumptions=(Assumption(subject=evil[0], assumed=evil[1], because=evil[2]),), problems=(Problem(where=evil[0], message=evil[1], remedy=evil[4]),),
+    )  # fmt: skip

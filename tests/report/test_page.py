@@ -1,0 +1,433 @@
+"""The report in a real browser: every link between the panes, search, folding, side by side, and hostile names."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fxscope import store
+from fxscope.passes.compare import compare
+from fxscope.render import html, payload, theme
+
+DATA = Path(__file__).parents[1] / "data" / "report"
+CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+MUL = "0/0:inference:post_grad/mul_6"
+
+
+def make_recordings():
+    spec = importlib.util.spec_from_file_location("make_recordings", Path(__file__).parent / "make_recordings.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MAKE = make_recordings()
+
+
+def recording(name: str):
+    return store.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = None
+    try:
+        from playwright.sync_api import sync_playwright
+
+        if not CHROMIUM:
+            raise FileNotFoundError("no chromium on PATH")
+        playwright = sync_playwright().start()
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    except Exception as error:
+        if playwright is not None:
+            playwright.stop()
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"needs playwright and Chromium: {error}")
+    yield opened
+    opened.close()
+    playwright.stop()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def pages(folder):
+    """Write each page once."""
+    eager, compiled, liger = (recording(name) for name in ("mlp_eager", "mlp_compiled", "mlp_liger"))
+    made = {
+        "geglu": html.render(compiled),
+        "three": html.render(eager, others=(compiled, liger), comparison=(compare(eager, compiled), compare(eager, liger))),
+        "unaligned": html.render(eager, others=(compiled,)),
+        "large": html.render(MAKE.large()),
+        "long": html.render(MAKE.long_timeline()),
+        "hostile": html.render(MAKE.hostile()),
+        "empty": html.render(store.loads('{"schema": "fxscope/1"}')),
+    }
+    for name, text in made.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return made
+
+
+class Page:
+    """A page, and everything it asked for or complained about."""
+
+    def __init__(self, browser: Any, folder: Path, name: str, hash: str = "", **options: Any) -> None:
+        options = {"viewport": {"width": 1500, "height": 950}, **options}
+        self.page = browser.new_page(**options)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        self.page.goto(f"{(folder / name).with_suffix('.html').as_uri()}{hash}")
+        self.page.wait_for_selector("html[data-ready=yes]", timeout=20_000)
+
+    def close(self) -> None:
+        assert self.complaints == []
+        outside = [url for url in self.requests if not url.startswith(("file:", "blob:", "data:"))]
+        assert outside == []
+        assert len([url for url in self.requests if url.startswith("file:")]) == 1, self.requests
+        self.page.close()
+
+    def text(self, selector: str) -> str:
+        return self.page.inner_text(selector)
+
+    def marked(self, region: str) -> list[str]:
+        return self.page.locator(f"{region} .line.marked .text").all_inner_texts()
+
+    def hash(self) -> str:
+        return self.page.evaluate("decodeURIComponent(location.hash.replaceAll('+', ' '))")
+
+
+@pytest.fixture
+def open_page(browser, folder, pages):
+    opened: list[Page] = []
+
+    def make(name: str, hash: str = "", **options: Any) -> Page:
+        opened.append(Page(browser, folder, name, hash, **options))
+        return opened[-1]
+
+    yield make
+    for page in opened:
+        page.close()
+
+
+def test_sizes(pages):
+    assert len(pages["geglu"].encode()) <= 400_000
+    assert len(pages["large"].encode()) <= 3_000_000
+    assert len(pages["long"].encode()) <= 3_000_000
+
+
+def test_no_text_below_eleven_px_and_nothing_from_outside(pages):
+    source = html.assemble("css") + html.assemble("js")
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?:[^;}]*?([\d.]+)px", html.assemble("css"))]
+    sizes += [float(size) for size in re.findall(r"(?:mono|sans)\((\d[\d.]*)", html.assemble("js"))]
+    assert sizes and min(sizes) >= 11
+    assert not re.search(r"\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write", source)
+    assert re.findall(r"https?://[^\s'\"]+", source) == ["http://www.w3.org/2000/svg"] * source.count("http://www.w3.org/2000/svg")
+
+
+def test_policy_allows_the_one_script_only(pages):
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', pages["geglu"])
+    assert policy is not None
+    assert "default-src 'none'" in policy[1] and "unsafe" not in policy[1] and "connect-src" not in policy[1]
+    scripts = re.findall(r"<script>(.*?)</script>", pages["geglu"], re.DOTALL)
+    assert len(scripts) == 1
+    assert f"'sha256-{html.digest(scripts[0])}'" in policy[1]
+
+
+def test_the_payload_is_letters_and_writes_out_what_cannot_be_seen(pages):
+    data = re.search(r'id="recording">([^<]*)<', pages["hostile"])
+    assert data is not None and re.fullmatch(r"[A-Za-z0-9+/=]+", data[1])
+    text = payload.to_json(["evil\u202egnp", "a\u2028b", "nul\x00", "\u200b", "back\\slash", "µs ← é"])
+    assert json.loads(text) == ["evil\\u202egnp", "a\\u2028b", "nul\\x00", "\\u200b", "back\\slash", "µs ← é"]
+
+
+def test_hostile_names_are_only_text(open_page, pages):
+    assert pages["hostile"].count("</script>") == 2  # the page's own
+    page = open_page("hostile", "#view=graph")
+    for view in ("overview", "graph", "timeline", "code", "tables"):
+        page.page.click(f"#tab-{view}")
+    for tab in page.page.locator("#view-tables [role=tab]").all():
+        tab.click()
+    page.page.click("#tab-graph")
+    page.page.fill("#search", "script")
+    page.page.keyboard.press("Enter")
+    assert "</script><script>window.hacked=1</script>" in page.text("#panel")
+    page.page.get_by_role("button", name="List").click()
+    assert "evil\\u202egnp.exe" in page.text(".graph-list")
+    page.page.wait_for_timeout(100)
+    assert page.page.evaluate("[window.hacked, document.images.length, document.scripts.length]") == [None, 0, 2]
+
+
+def test_overview_tells_the_story(open_page):
+    page = open_page("geglu")
+    overview = page.text("#view-overview")
+    assert "14 ops became one kernel: gelu · mul" in overview
+    assert "18 of 18" in overview and "100.7 MB" in overview
+    page.page.click(".story .line-link >> nth=0")
+    assert page.page.get_attribute("#app", "data-view") == "graph"
+    assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in page.text(".panel-title")
+
+
+def test_a_node_lights_up_source_code_timeline_and_decisions(open_page):
+    page = open_page("geglu", f"#node={MUL}&view=graph")
+    panel = page.text("#panel")
+    assert "mul_6" in panel and "triton_poi_fused__unsafe_view_gelu_mul_0:3" in panel and "model.py:17" in panel
+    assert "debug handle" in panel and "Weakest link" in panel and "3 launches" in panel
+    assert "never considered" in panel and "cuBLAS GEMM" in panel
+    assert page.marked("#region-source") and "up_proj" in page.marked("#region-source")[0]
+    assert any("triton_poi_fused__unsafe_view_gelu_mul_0" in line for line in page.marked("#view-code"))
+
+
+def test_a_source_line_selects_its_nodes(open_page):
+    page = open_page("geglu", "#view=code")
+    page.page.click("#region-source .line[data-line='18']")
+    panel = page.text("#panel")
+    assert "model.py:18" in panel and "extern_kernels.mm" in panel and "mm_2" in panel
+    assert "line=" in page.hash()
+    assert page.marked("#view-code")
+
+
+def test_a_line_of_generated_code_selects_its_call(open_page):
+    page = open_page("geglu", f"#node={MUL}&view=code")
+    page.page.locator("#view-code .line.marked").first.click()
+    assert "code=" in page.hash()
+    assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in page.text("#panel")
+    assert "mul_6" in page.text("#panel")
+
+
+def test_a_kernel_call_in_a_table_selects_everything(open_page):
+    page = open_page("geglu", "#view=tables")
+    page.page.click("[data-table=calls]")
+    page.page.locator(".tbody .tr", has_text="gelu_mul_0:3").click()
+    assert "call=0/0:inference:3" in page.hash()
+    panel = page.text("#panel")
+    assert "151.0 MB" in panel or ("100.7 MB read" in panel and "50.3 MB written" in panel)
+    page.page.click("#tab-code")
+    assert any("triton" in line for line in page.marked("#view-code"))
+
+
+def test_timeline_arrows_walk_the_launches(open_page):
+    page = open_page("geglu", "#view=timeline")
+    page.page.focus(".timeline-canvas")
+    seen = []
+    for _ in range(6):
+        page.page.keyboard.press("ArrowRight")
+        seen.append(page.text(".panel-title"))
+    assert sum(name.startswith("nvjet") for name in seen) == 3 and "triton_poi_fused__unsafe_view_gelu_mul_0" in seen
+    assert "launch=" in page.hash()
+
+
+def test_a_bar_of_the_timeline_is_clickable(open_page):
+    page = open_page("geglu", "#view=timeline")
+    box = page.page.locator(".timeline-canvas").bounding_box()
+    hit = page.page.evaluate("""() => { const c = document.querySelector('.timeline-canvas'); return [c.clientWidth, c.clientHeight]; }""")
+    assert hit[0] > 500 and hit[1] > 300
+    # The last row holds the launches; some x on it is a bar.
+    for part in range(20, 100, 2):
+        page.page.mouse.click(box["x"] + box["width"] * part / 100, box["y"] + 198)
+        if page.page.locator(".kind-word").count() and page.text(".kind-word") in ("Launch", "CPU event"):
+            break
+    assert page.text(".kind-word") in ("Launch", "CPU event")
+
+
+def test_decisions_in_the_panel_select_both_ends(open_page):
+    page = open_page("geglu", "#view=graph")
+    page.page.locator("#panel .decision .ref").first.click()
+    panel = page.text("#panel")
+    assert page.text(".kind-word") == "Decision" and "cuBLAS" in panel and "Try:" in panel
+    assert "decision=" in page.hash()
+
+
+def test_links_open_at_the_same_place(open_page):
+    first = open_page("geglu", f"#node={MUL}&view=graph")
+    address = first.page.url
+    again = open_page("geglu", "#" + address.split("#", 1)[1])
+    assert again.text(".panel-title") == "mul_6"
+    again.page.evaluate("location.hash = '#node=mm_1'")  # a bare name, in the page that is open
+    again.page.wait_for_function("document.querySelector('.panel-title').textContent === 'mm_1'")
+    lost = open_page("geglu", "#node=no_such_node")
+    assert "not in this recording" in lost.text("#say")
+
+
+def test_graph_keys_go_along_the_data_and_fold(open_page):
+    page = open_page("geglu", f"#node={MUL}&view=graph")
+    page.page.focus(".graph-canvas")
+    page.page.keyboard.press("ArrowUp")
+    assert page.text(".panel-title") == "convert_element_type_5"
+    page.page.keyboard.press("ArrowDown")
+    assert page.text(".panel-title") == "mul_6"
+    assert page.text(".graph-stage + .graph-list") == "" and "28 nodes" in page.text("#view-graph .count")
+    page.page.keyboard.press("Enter")  # folds the kernel around it
+    assert "15 boxes" in page.text("#view-graph .count")
+    page.page.keyboard.press("v")
+    assert re.search(r"28 nodes, \d boxes", page.text("#view-graph .count"))
+
+
+def test_stages_switch_and_keep_the_choice(open_page):
+    page = open_page("geglu", f"#node={MUL}&view=graph")
+    for stage in ("pre_grad", "kernel_calls", "post_grad"):
+        page.page.click(f"[data-stage={stage}]")
+        assert page.page.get_attribute(f"[data-stage={stage}]", "aria-selected") == "true"
+        assert page.text(".panel-title") == "mul_6"
+
+
+def test_a_large_model_opens_folded_by_module(open_page):
+    page = open_page("large", "#view=graph")
+    assert "5,000 nodes, 50 boxes" in page.text("#view-graph .count")
+    assert page.page.is_checked("#view-graph .check:has-text('Modules') input")
+    page.page.goto(page.page.url.split("#")[0] + "#node=add_7_12")
+    page.page.wait_for_function("document.querySelector('.panel-title')?.textContent === 'add_7_12'")
+    boxes = int(re.search(r"([\d,]+) boxes", page.text("#view-graph .count"))[1].replace(",", ""))
+    assert 50 < boxes < 200  # its modules opened, the others did not
+    page.page.get_by_role("button", name="Unfold everything").click()
+    assert page.text("#view-graph .count") == "5,000 nodes"
+    assert page.page.locator(".minimap").is_visible()
+
+
+def test_search_finds_and_selects(open_page):
+    page = open_page("geglu", "#view=graph")
+    page.page.keyboard.press("/")
+    page.page.keyboard.type("tanh")
+    hits = page.page.locator("#found [role=option]").all_inner_texts()
+    assert any("tanh" in hit and "post-grad" in hit for hit in hits)
+    page.page.keyboard.press("Enter")
+    assert "tanh" in page.text(".panel-title")
+    page.page.keyboard.press("/")
+    page.page.keyboard.type("zzzzz")
+    assert "Nothing has that name" in page.text("#found")
+
+
+def test_tables_sort_filter_and_copy(open_page):
+    page = open_page("geglu", "#view=tables")
+    page.page.click("[data-table=kernels]")
+    page.page.get_by_role("button", name="Mean", exact=True).click()
+    assert page.page.locator("[role=columnheader][aria-sort=descending]").inner_text().strip().startswith("Mean")
+    first = page.page.locator(".tbody .tr").first.inner_text()
+    page.page.get_by_role("button", name="Mean", exact=True).click()
+    assert page.page.locator(".tbody .tr").first.inner_text() != first
+    page.page.fill("#view-tables input[type=search]", "triton")
+    assert page.page.locator(".tbody .tr").count() == 1
+    page.page.get_by_role("button", name="Copy Markdown").click()
+    page.page.wait_for_function("document.querySelector('#say').textContent === 'Markdown copied'")
+    page.page.get_by_role("button", name="Copy CSV").click()
+    page.page.wait_for_function("document.querySelector('#say').textContent === 'CSV copied'")
+
+
+def test_side_by_side(open_page):
+    page = open_page("three")
+    assert page.page.get_attribute("#app", "data-view") == "compare"
+    text = page.text("#view-compare")
+    assert "collapsed" in text and "gelu" in text and "triton_poi_fused__unsafe_view_gelu_mul_0" in text and "_geglu_tanh_forward_kernel" in text
+    row = page.page.locator(".versus-row", has_text="triton_poi_fused__unsafe_view_gelu_mul_0")
+    cells = row.locator(".versus-cell").all_inner_texts()
+    assert len(cells) == 3 and cells[0].count("vectorized_elementwise_kernel") + cells[0].count("vectorized_ele") == 2
+    assert "_geglu_tanh_forward_kernel" in cells[2]
+    kept = page.page.locator(".versus-row", has_text="nvjet_sm90_tst_192x128")
+    assert "kept" in kept.first.inner_text()
+    row.locator(".use", has_text="triton").click()
+    assert page.page.input_value("#recording-pick") == "1"
+    assert "recording=1" in page.hash() and "mul_6" in page.text("#panel")
+    page.page.click("#tab-graph")
+    assert page.page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"
+
+
+def test_several_without_an_alignment_say_so(open_page):
+    assert "No alignment was made" in open_page("unaligned").text("#view-compare")
+
+
+def test_an_empty_recording_opens(open_page):
+    page = open_page("empty")
+    for view in ("graph", "timeline", "code", "tables"):
+        page.page.click(f"#tab-{view}")
+    assert "nothing to tabulate" in page.text("#view-tables")
+
+
+def test_pictures_to_download(open_page):
+    page = open_page("geglu", "#view=graph")
+    for format in ("svg", "png"):
+        page.page.click(".menu summary")
+        with page.page.expect_download() as waiting:
+            page.page.click(f"#save-{format}")
+        data = Path(waiting.value.path()).read_bytes()
+        if format == "svg":
+            assert b"<svg" in data and b"convert_element_type_5" in data and b"100.7 MB" in data
+        else:
+            assert data.startswith(b"\x89PNG")
+        page.page.keyboard.press("Escape")
+
+
+def test_dark_and_light(open_page):
+    page = open_page("geglu", color_scheme="dark")
+    colour = "getComputedStyle(document.body).backgroundColor"
+
+    def rgb(text: str) -> str:
+        return f"rgb({', '.join(str(int(text[i : i + 2], 16)) for i in (1, 3, 5))})"
+
+    assert page.page.evaluate(colour) == rgb(theme.PAPER_DARK)
+    page.page.click("#theme")
+    assert page.page.evaluate(colour) == rgb(theme.PAPER)
+
+
+def test_list_of_the_graph_is_for_screen_readers(open_page):
+    page = open_page("geglu", "#view=graph")
+    page.page.keyboard.press("l")
+    assert page.page.get_by_role("grid", name="Nodes of 0/0:inference:post_grad").is_visible()
+    page.page.locator(".graph-list .tr", has_text="mul_6").first.click()
+    assert page.text(".panel-title") == "mul_6"
+    unnamed = page.page.evaluate(
+        "[...document.querySelectorAll('button, input, select, canvas:not([aria-hidden])')]"
+        ".filter((e) => !(e.innerText || e.getAttribute('aria-label') || e.title || e.closest('label')?.innerText || e.placeholder)).length"
+    )
+    assert unnamed == page.page.locator(".strip button:empty:not([aria-label])").count() == 0
+
+
+def test_notebook_shows_a_frame_that_may_only_run_scripts():
+    text = html.notebook(recording("mlp_compiled"))
+    assert 'sandbox="allow-scripts allow-downloads"' in text and "allow-same-origin" not in text
+    assert "&lt;script" in text and "<script" not in text
+    large = html.notebook(MAKE.large(400, layers=4))
+    assert large.startswith("<iframe")
+
+
+def test_notebook_frame_works(browser, folder, pages):
+    (folder / "notebook.html").write_text(f"<!DOCTYPE html><meta charset=utf-8>{html.notebook(MAKE.large(200, layers=4))}", encoding="utf-8")
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((folder / "notebook.html").as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("#tab-graph").click()
+    assert "200 nodes" in frame.locator("#view-graph .count").inner_text()
+    assert errors == []
+    page.close()
+
+
+def test_print_is_light_and_shows_the_page(open_page):
+    page = open_page("geglu", color_scheme="dark")
+    page.page.emulate_media(media="print")
+    assert page.page.evaluate("getComputedStyle(document.body).overflow") == "visible"
+    assert not page.page.locator(".searchbox").is_visible() and page.page.locator("#view-overview").is_visible()
+
+
+def test_a_stage_can_be_asked_for(browser, folder):
+    (folder / "stage.html").write_text(html.render(recording("mlp_compiled"), stage="pre_grad"), encoding="utf-8")
+    page = Page(browser, folder, "stage")
+    assert page.page.get_attribute("#app", "data-view") == "graph"
+    assert page.page.get_attribute("[data-stage=pre_grad]", "aria-selected") == "true"
+    page.close()
