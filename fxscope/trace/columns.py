@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
-from fxscope.trace.reader import MAX_BYTES, Args, Reader
+from fxscope.errors import TraceError
+from fxscope.model import Problem
+from fxscope.trace import reader as reading
+from fxscope.trace import table as t
+from fxscope.trace.reader import MAX_BYTES, Args, Reader, open_trace
+from fxscope.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from fxscope.model import Problem
-
-# Kineto's categories, and the capitalised ones of traces before torch 1.13.
-CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
-CATEGORIES = {
-    "cpu_op": CPU_OP, "Operator": CPU_OP, "user_annotation": ANNOTATION, "cuda_runtime": RUNTIME, "cuda_driver": RUNTIME,
-    "Runtime": RUNTIME, "hip_runtime": RUNTIME, "xpu_runtime": RUNTIME, "privateuse1_runtime": RUNTIME,
-    "privateuse1_driver": RUNTIME, "mtia_runtime": RUNTIME, "python_function": PYTHON, "kernel": KERNEL, "Kernel": KERNEL,
-    "gpu_memset": MEMSET, "Memset": MEMSET, "gpu_memcpy": MEMCPY, "Memcpy": MEMCPY,
-}  # fmt: skip
-NUM_HOST = KERNEL  # categories below run on the host
-INT64_MAX = 2**63 - 1
+WINDOW_BYTES = 16 << 20
 
 
 @dataclass(kw_only=True)
@@ -47,7 +43,9 @@ class Trace:
     op_by_external: NDArray[np.bool_]  # that was found by the external id alone
     names: list[str]
     threads: list[tuple[Any, Any]]
-    args: list[Args | None]
+    args_at: NDArray[np.int64]  # where an event's arguments are in the unpacked file
+    args_length: NDArray[np.int64]
+    known_args: dict[int, Args]  # of the rows that were decoded already
     steps: list[int]  # rows of ProfilerStep#N, in order of time
     header: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -58,6 +56,30 @@ class Trace:
     def name_of(self, row: int) -> str:
         """Return an event's name."""
         return self.names[self.name[row]]
+
+    def details(self, rows: Iterable[int]) -> dict[int, Args]:
+        """Return the arguments of some rows, read from the file again: they are not kept, they are most of it."""
+        found = {row: self.known_args[row] for row in rows if row in self.known_args}
+        wanted = sorted((row for row in rows if self.args_at[row] >= 0), key=self.args_at.__getitem__)
+        if not wanted:
+            return found
+        decoder = msgspec.json.Decoder(Args)
+        window, begin = b"", 0
+        with open_trace(self.path) as file:
+            for row in wanted:
+                at, length = int(self.args_at[row]), int(self.args_length[row])
+                if at + length > begin + len(window):
+                    file.seek(at)
+                    begin, window = at, file.read(max(WINDOW_BYTES, length))
+                text = window[at - begin : at - begin + length]
+                try:
+                    found[row] = decoder.decode(text)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    try:
+                        found[row] = decoder.decode(text.decode("utf-8", errors="replace"))
+                    except msgspec.DecodeError:
+                        continue
+        return found
 
     @property
     def base_time_ns(self) -> int | None:
@@ -80,85 +102,34 @@ def read(
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
-    rows: list[tuple[int, int, int, int, int, int, int]] = []
-    args: list[Args | None] = []
-    names: dict[str, int] = {}
-    threads: dict[tuple[Any, Any], int] = {}
-    for events in reader:
-        for event in events:
-            if event.ph != "X":
-                continue
-            category = CATEGORIES.get(event.cat) if isinstance(event.cat, str) else None
-            if category is None:
-                continue
-            start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
-            if start is None or duration is None:
-                reader.lost += 1
-                continue
-            detail = event.args
-            name = event.name if isinstance(event.name, str) else str(event.name)
-            thread = (event.pid, event.tid) if category < NUM_HOST else device_of(event)
-            correlation = external = -1
-            if detail is not None:
-                correlation = identifier(detail.correlation)
-                external = identifier(detail.external_id if detail.external_id is not None else detail.old_external_id)
-            key = thread if _hashable(thread) else (str(thread[0]), str(thread[1]))
-            row = (category, names.setdefault(name, len(names)), threads.setdefault(key, len(threads)), start,
-                   max(0, duration), correlation, external)  # fmt: skip
-            rows.append(row)
-            args.append(detail)
-    table = np.array(rows, dtype=np.int64).reshape(-1, 7)
-    del rows
+    table = Table()
+    collecting = gc.isenabled()
+    gc.disable()  # millions of short-lived structs, none of them in a cycle
+    try:
+        reader.fill(table)
+    finally:
+        if collecting:
+            gc.enable()
+    rows = table.columns()
     trace = Trace(
-        path=Path(path), category=table[:, 0].astype(np.int8), name=table[:, 1].astype(np.int32),
-        thread=table[:, 2].astype(np.int32), start_ns=table[:, 3].copy(), duration_ns=table[:, 4].copy(),
-        correlation=table[:, 5].copy(), external_id=table[:, 6].copy(), parent=np.full(len(table), -1, np.int32),
-        launcher=np.full(len(table), -1, np.int32), op=np.full(len(table), -1, np.int32),
-        op_by_external=np.zeros(len(table), np.bool_), names=list(names), threads=list(threads), args=args, steps=[],
-        header=reader.header, problems=reader.problems,
+        path=Path(path), category=rows[:, t.CATEGORY].astype(np.int8), name=rows[:, t.NAME].astype(np.int32),
+        thread=rows[:, t.THREAD].astype(np.int32), start_ns=rows[:, t.START].copy(), duration_ns=rows[:, t.DURATION].copy(),
+        correlation=rows[:, t.CORRELATION].copy(), external_id=rows[:, t.EXTERNAL].copy(),
+        args_at=rows[:, t.ARGS_AT].copy(), args_length=rows[:, t.ARGS_LENGTH].astype(np.int32),
+        known_args=table.known_args, parent=np.full(len(rows), -1, np.int32), launcher=np.full(len(rows), -1, np.int32),
+        op=np.full(len(rows), -1, np.int32), op_by_external=np.zeros(len(rows), np.bool_), names=list(table.names),
+        threads=list(table.threads), steps=[], header=reader.header, problems=reader.problems,
     )  # fmt: skip
+    del rows
+    if table.without_time:
+        message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
+        if strict:
+            raise TraceError(f"{path}: {message}. Leave --strict out to read the rest.")
+        trace.problems.append(Problem(where=trace.path.name, message=message))
     nest(trace)
     link(trace)
     trace.steps = find_steps(trace)
     return trace
-
-
-def nanoseconds(value: Any) -> int | None:
-    """Convert microseconds, float or decimal, to whole nanoseconds; `None` for what is no time in int64."""
-    try:
-        result = round(value * 1000)
-    except (TypeError, ValueError, OverflowError, ArithmeticError):
-        return None
-    return result if -INT64_MAX <= result <= INT64_MAX else None
-
-
-def whole(value: Any) -> int | None:
-    """Return an int64 as it is, `None` for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= INT64_MAX else None
-
-
-def identifier(value: Any) -> int:
-    """Return a correlation or external id, -1 for none. 0 means "not linked" in Kineto."""
-    if isinstance(value, str) and value.isdigit():
-        value = int(value)
-    found = whole(value)
-    return found if found is not None and found > 0 else -1
-
-
-def device_of(event: Any) -> tuple[Any, Any]:
-    """Return (device, stream) of a device event: its arguments, else Kineto's pid and tid."""
-    detail = event.args
-    device = detail.device if detail is not None and detail.device is not None else event.pid
-    stream = detail.stream if detail is not None and detail.stream is not None else event.tid
-    return ("device", device), ("stream", stream)
-
-
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 def nest(trace: Trace) -> None:
@@ -168,6 +139,12 @@ def nest(trace: Trace) -> None:
     """
     host = np.flatnonzero(trace.category < NUM_HOST)
     order = host[np.lexsort((host, -trace.duration_ns[host], trace.start_ns[host], trace.thread[host]))]
+    if reading.native is not None:
+        ends = trace.start_ns + trace.duration_ns
+        columns = (order, trace.thread, trace.start_ns, ends)
+        found = reading.native.nest(*(np.ascontiguousarray(column, np.int64) for column in columns))
+        trace.parent = np.frombuffer(found, np.int32).copy()
+        return
     parent = trace.parent
     end_ns = (trace.start_ns + trace.duration_ns).tolist()
     starts, threads = trace.start_ns.tolist(), trace.thread.tolist()

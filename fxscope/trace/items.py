@@ -10,8 +10,10 @@ import numpy as np
 from fxscope.aten_ops import MAY_COPY, base_name, expected_nature
 from fxscope.errors import TraceError
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Problem, Recording, Source, Step
-from fxscope.trace import columns as c
-from fxscope.trace.columns import MAX_BYTES, Trace, identifier, read, whole
+from fxscope.trace import table as t
+from fxscope.trace.columns import Trace, nearest_op, read
+from fxscope.trace.reader import MAX_BYTES, Args
+from fxscope.trace.table import identifier, whole
 from fxscope.trace.summary import summarize
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
     from fxscope.model import LaunchCategory
 
-_DEVICE_CATEGORY: dict[int, LaunchCategory] = {c.KERNEL: "kernel", c.MEMSET: "gpu_memset", c.MEMCPY: "gpu_memcpy"}
-_HOST_CATEGORY = {c.CPU_OP: "cpu_op", c.ANNOTATION: "user_annotation", c.RUNTIME: "runtime"}
+_DEVICE_CATEGORY: dict[int, LaunchCategory] = {t.KERNEL: "kernel", t.MEMSET: "gpu_memset", t.MEMCPY: "gpu_memcpy"}
+_HOST_CATEGORY = {t.CPU_OP: "cpu_op", t.ANNOTATION: "user_annotation", t.RUNTIME: "runtime"}
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
 _DTYPES = {
@@ -55,7 +57,7 @@ def recording(
     step_of = _steps_of_rows(trace, kept)
     problems = list(trace.problems)
     ops = _ops(trace, step_of)
-    on_device = bool((trace.category >= c.KERNEL).any())
+    on_device = bool((trace.category >= t.KERNEL).any())
     launches = _launches(trace, step_of) if on_device else _cpu_launches(trace, step_of, ops)
     ids = {row: position for position, row in enumerate(op.id for op in ops)}
     # Ids count from 0 in the kept steps; until here they were rows.
@@ -119,7 +121,7 @@ def _steps_of_rows(trace: Trace, kept: list[tuple[int, int, int, int]]) -> Any:
         return step_of
     for index, _, start, duration in kept:
         step_of[(trace.start_ns >= start) & (trace.start_ns < start + duration)] = index
-    device = np.flatnonzero(trace.category >= c.KERNEL)
+    device = np.flatnonzero(trace.category >= t.KERNEL)
     # What is only known by its external id belongs to its op's step; what has neither, to the step it ran in.
     for source in (trace.op, trace.launcher):
         known = device[source[device] >= 0]
@@ -133,12 +135,13 @@ def _ops(trace: Trace, step_of: Any) -> list[Op]:
     rows = rows[np.lexsort((rows, -trace.duration_ns[rows], trace.start_ns[rows]))]
     kept = set(rows.tolist())
     sources = _Sources(trace)
+    details = trace.details(rows.tolist())
     found: list[Op] = []
     for row in rows.tolist():
         parent = int(trace.parent[row])
         while parent >= 0 and parent not in kept:
             parent = int(trace.parent[parent])
-        args = trace.args[row]
+        args = details.get(row)
         thread = trace.threads[trace.thread[row]][1]
         item = Op(
             id=row, name=trace.name_of(row), category=_HOST_CATEGORY[int(trace.category[row])], step=int(step_of[row]),
@@ -188,18 +191,21 @@ def positive(value: int) -> int | None:
 
 
 def _launches(trace: Trace, step_of: Any) -> list[Launch]:
-    rows = np.flatnonzero((trace.category >= c.KERNEL) & (step_of >= 0))
+    rows = np.flatnonzero((trace.category >= t.KERNEL) & (step_of >= 0))
     rows = rows[np.lexsort((rows, trace.start_ns[rows]))]
     runtime_of: dict[int, list[int]] = {}
-    for row in np.flatnonzero(trace.category == c.RUNTIME).tolist():
-        op = c.nearest_op(trace, row)
+    for row in np.flatnonzero(trace.category == t.RUNTIME).tolist():
+        op = nearest_op(trace, row)
         if op >= 0:
             runtime_of.setdefault(op, []).append(row)
-    return [_launch(trace, row, int(step_of[row]), runtime_of) for row in rows.tolist()]
+    details = trace.details(rows.tolist())
+    return [_launch(trace, row, int(step_of[row]), runtime_of, details) for row in rows.tolist()]
 
 
-def _launch(trace: Trace, row: int, step: int, runtime_of: dict[int, list[int]]) -> Launch:
-    op, launcher, args = int(trace.op[row]), int(trace.launcher[row]), trace.args[row]
+def _launch(
+    trace: Trace, row: int, step: int, runtime_of: dict[int, list[int]], details: dict[int, Args]
+) -> Launch:  # fmt: skip
+    op, launcher, args = int(trace.op[row]), int(trace.launcher[row]), details.get(row)
     if op >= 0:
         runtime = tuple(trace.name_of(item) for item in sorted(runtime_of.get(op, ()), key=lambda i: trace.start_ns[i]))
     else:
@@ -228,7 +234,7 @@ def _chain(trace: Trace, row: int) -> tuple[str, ...]:
     """Return the names from the outermost annotation down to an op; steps, Python frames and runtime calls left out."""
     names: list[str] = []
     while row >= 0:
-        if trace.category[row] in (c.CPU_OP, c.ANNOTATION) and not trace.name_of(row).startswith("ProfilerStep#"):
+        if trace.category[row] in (t.CPU_OP, t.ANNOTATION) and not trace.name_of(row).startswith("ProfilerStep#"):
             names.append(trace.name_of(row))
         row = int(trace.parent[row])
     return tuple(reversed(names))
@@ -297,14 +303,14 @@ class _Sources:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._has_frames = bool((trace.category == c.PYTHON).any())
+        self._has_frames = bool((trace.category == t.PYTHON).any())
         self._known: dict[int, Source | None] = {}
 
     def of(self, row: int) -> Source | None:
         if not self._has_frames:
             return None
         frame = int(self._trace.parent[row])
-        while frame >= 0 and self._trace.category[frame] != c.PYTHON:
+        while frame >= 0 and self._trace.category[frame] != t.PYTHON:
             frame = int(self._trace.parent[frame])
         if frame not in self._known:
             self._known[frame] = self._from(frame)
@@ -314,7 +320,7 @@ class _Sources:
         place: re.Match[str] | None = None
         modules: list[str] = []
         while frame >= 0:
-            if self._trace.category[frame] == c.PYTHON:
+            if self._trace.category[frame] == t.PYTHON:
                 name = self._trace.name_of(frame)
                 if name.startswith("nn.Module: "):
                     modules.append(name.removeprefix("nn.Module: "))
@@ -335,7 +341,7 @@ class _Sources:
 def _environment(trace: Trace, on_device: bool) -> Environment:
     devices = [item for item in trace.header.get("deviceProperties") or () if isinstance(item, dict)]
     used = {
-        device for (_, device), _ in (trace.threads[t] for t in set(trace.thread[trace.category >= c.KERNEL].tolist()))
+        device for (_, device), _ in (trace.threads[t] for t in set(trace.thread[trace.category >= t.KERNEL].tolist()))
     }
     first = next((item for item in devices if item.get("id") in used), devices[0] if devices else None)
     version = trace.header.get("cuda_runtime_version")

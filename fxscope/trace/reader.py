@@ -1,4 +1,4 @@
-"""A Kineto file as typed events, read in bounded chunks; what is damaged is counted, the rest is recovered.
+"""A Kineto file read in bounded chunks into a table; what is damaged is counted, the rest is recovered.
 
 Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are one JSON object with `traceEvents`.
 """
@@ -6,6 +6,7 @@ Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
 from decimal import Decimal
@@ -16,12 +17,22 @@ import msgspec
 from fxscope.errors import TraceError
 from fxscope.model import Problem
 
+try:
+    from fxscope.trace import _scan as native  # pyright: ignore[reportAttributeAccessIssue]
+except ImportError:  # built where there is a compiler; the same columns come without it, slower
+    native = None
+if os.environ.get("FXSCOPE_NO_NATIVE"):
+    native = None
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from fxscope.trace.table import Table
+
 CHUNK_BYTES = 16 << 20
 MAX_BYTES = 16 << 30
+LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
 # An int64 of nanoseconds as float microseconds is exact below this; absolute time stamps of some files are above it.
 EXACT_BELOW_US = 4e12
 
@@ -98,7 +109,7 @@ _BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|ts|pid|tid|id)"\s*:)'
 
 
 class Reader:
-    """Iterates over lists of events; afterwards `header`, `problems` and `lost` say what else was there."""
+    """Reads one file; afterwards `header`, `problems` and `lost` say what else was there."""
 
     def __init__(
         self, path: Path, *, strict: bool, max_bytes: int, progress: Callable[[int], None] | None = None
@@ -113,13 +124,13 @@ class Reader:
         self._read = 0
         self._decoder: msgspec.json.Decoder[Any] | None = None
 
-    def __iter__(self) -> Iterator[list[Any]]:
-        """Yield the events of one chunk after another.
+    def fill(self, table: Table) -> None:
+        """Read every event into a table, by the native scanner where it was built, else by msgspec.
 
         Raises:
             TraceError: no such file, not a trace, larger than `max_bytes`; with `strict`, any damage.
         """
-        with _open(self.path) as file:
+        with open_trace(self.path) as file:
             buffer = self._more(file)
             head = _HEAD.search(buffer)
             while head is None:
@@ -129,23 +140,70 @@ class Reader:
                 buffer += data
                 head = _HEAD.search(buffer)
             self._read_header(buffer[: head.start()])
-            buffer = buffer[head.end() :]
-            while True:
-                data = self._more(file)
-                if not data:
-                    break
-                buffer += data
-                cut = None
-                for cut in _BOUNDARY.finditer(buffer, max(0, len(buffer) - (1 << 20))):
-                    pass
-                if cut is None:
-                    if len(buffer) > 8 * CHUNK_BYTES:
-                        yield self._recover(buffer)
-                        buffer = b""
+            base = head.end()
+            if native is not None:
+                self._scan(file, buffer[base:], base, table)
+            else:
+                self._decode_chunks(file, buffer[base:], table)
+
+    def _scan(self, file: IO[bytes], buffer: bytes, base: int, table: Table) -> None:
+        """Let the native scanner read; what it hands back is decoded here, one piece at a time."""
+        position = 0
+        while True:
+            position, status, rows, strings, threads = native.scan(buffer, position)
+            table.add_scanned(rows, strings, threads, base)
+            if status == LIST_ENDED:
+                rest = buffer[position + 1 :]
+                while data := self._more(file):
+                    rest += data
+                self._read_footer(rest)
+                return
+            if status == NOT_UNDERSTOOD:
+                boundary = _BOUNDARY.search(buffer, position)
+                if boundary is not None:
+                    table.add_events(self._recover(buffer[position : boundary.start() + 1]))
+                    position = boundary.end()
                     continue
-                yield self._decode(buffer[: cut.start() + 1])
-                buffer = buffer[cut.end() :]
-            yield self._last(buffer)
+            base, buffer, position = base + position, buffer[position:], 0
+            data = self._more(file)
+            if not data:
+                self._damage("the file is cut off: its list of events has no end")
+                table.add_events(self._recover(buffer))
+                return
+            if len(buffer) > 8 * CHUNK_BYTES:
+                # No event is that large: one string has no end. Give it up and go on after it.
+                table.add_events(self._recover(buffer))
+                base, buffer = base + len(buffer), b""
+            buffer += data
+
+    def _decode_chunks(self, file: IO[bytes], buffer: bytes, table: Table) -> None:
+        """Read chunk by chunk with msgspec, each cut where an event ends."""
+        while True:
+            data = self._more(file)
+            if not data:
+                break
+            buffer += data
+            cut = None
+            for cut in _BOUNDARY.finditer(buffer, max(0, len(buffer) - (1 << 20))):
+                pass
+            if cut is None:
+                if len(buffer) > 8 * CHUNK_BYTES:
+                    table.add_events(self._recover(buffer))
+                    buffer = b""
+                continue
+            table.add_events(self._decode(buffer[: cut.start() + 1]))
+            buffer = buffer[cut.end() :]
+        table.add_events(self._last(buffer))
+
+    def _read_footer(self, text: bytes) -> None:
+        """Read the keys after the list of events."""
+        text = text.strip().lstrip(b",")
+        try:
+            rest = msgspec.json.decode(b"{" + text.removesuffix(b"}") + b"}") if text else {}
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            rest = {}
+        if isinstance(rest, dict):
+            self.header |= rest
 
     def _more(self, file: IO[bytes]) -> bytes:
         try:
@@ -184,7 +242,6 @@ class Reader:
 
     def _last(self, buffer: bytes) -> list[Any]:
         """Decode what is left; the array ends before the last keys of the file's object, or not at all."""
-        match = re.search(rb"\]\s*(?:,\s*(\"(?:[^\"\\]|\\.)*\"\s*:.*))?\}\s*$", buffer[-(1 << 16) :], re.DOTALL)
         for end in _array_ends(buffer):
             tail = buffer[end + 1 :]
             try:
@@ -194,7 +251,6 @@ class Reader:
             if isinstance(rest, dict) and tail.strip().endswith(b"}"):
                 self.header |= rest
                 return self._decode(buffer[:end])
-        del match
         self._damage("the file is cut off: its list of events has no end")
         return self._recover(buffer)
 
@@ -243,7 +299,8 @@ def _without_bad_utf8(text: bytes) -> bytes:
     return text.decode("utf-8", errors="replace").encode()
 
 
-def _open(path: Path) -> IO[bytes]:
+def open_trace(path: Path) -> IO[bytes]:
+    """Open a trace for reading bytes, unpacked where it is gzipped. Raises TraceError where it cannot be read."""
     try:
         with path.open("rb") as file:
             magic = file.read(2)

@@ -1,0 +1,333 @@
+/* Scans the events of a Kineto trace at memory speed, and nests host events. Optional: without it the same columns come
+ * from `reader.py`, slower. It never decides anything: what it does not understand it hands back to Python.
+ *
+ *   scan(data, start) -> (position, status, rows, strings, threads)
+ *     status 0: the data ended inside the event at `position`; 1: the list of events ended there;
+ *            2: the event at `position` is not what this scanner reads
+ *     rows: n × 10 int64: category string, name string, thread, start ns, duration ns, correlation, external id,
+ *           offset of args, length of args, 0      (-1: none; only events with "ph": "X" that have ts and dur)
+ *     strings, threads: the distinct spans that rows refer to, as bytes, without quotes, escapes as written
+ *   nest(order, thread, start, end) -> parent      all little arrays of int64 as bytes; the result int32
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct { const char *at; int64_t length; uint64_t hash; } Span;
+typedef struct { Span *spans; int64_t used, room; int64_t *table; int64_t size; } Interned;
+
+static uint64_t hash_bytes(const char *p, int64_t n) {
+    uint64_t h = 1469598103934665603ULL;
+    while (n >= 8) { uint64_t w; memcpy(&w, p, 8); h = (h ^ w) * 0x9E3779B97F4A7C15ULL; h ^= h >> 29; p += 8; n -= 8; }
+    while (n-- > 0) h = (h ^ (unsigned char)*p++) * 1099511628211ULL;
+    return h ^ (h >> 32);
+}
+
+static int interned_grow(Interned *t) {
+    int64_t size = t->size ? t->size * 2 : 4096;
+    int64_t *table = malloc(size * sizeof(int64_t));
+    Span *spans = realloc(t->spans, size * sizeof(Span));
+    if (!table || !spans) { free(table); if (spans) t->spans = spans; return -1; }
+    memset(table, 0xff, size * sizeof(int64_t));
+    t->spans = spans; t->room = size;
+    for (int64_t i = 0; i < t->used; i++) {
+        uint64_t slot = spans[i].hash & (size - 1);
+        while (table[slot] >= 0) slot = (slot + 1) & (size - 1);
+        table[slot] = i;
+    }
+    free(t->table); t->table = table; t->size = size;
+    return 0;
+}
+
+static int64_t intern(Interned *t, const char *p, int64_t n) {
+    if (t->used * 2 >= t->size && interned_grow(t) < 0) return -2;
+    uint64_t h = hash_bytes(p, n), slot = h & (t->size - 1);
+    while (t->table[slot] >= 0) {
+        Span *s = &t->spans[t->table[slot]];
+        if (s->hash == h && s->length == n && !memcmp(s->at, p, n)) return t->table[slot];
+        slot = (slot + 1) & (t->size - 1);
+    }
+    t->spans[t->used] = (Span){p, n, h};
+    t->table[slot] = t->used;
+    return t->used++;
+}
+
+static const char *ws(const char *p, const char *end) {
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')) p++;
+    return p;
+}
+
+/* After the opening quote; returns the closing one, NULL where the data ends, (char*)1 for a control character. */
+static const char *string_end(const char *p, const char *end) {
+    for (; p < end; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '"') return p;
+        if (c == '\\') { p++; continue; }
+        if (c < 0x20) return (const char *)1;
+    }
+    return NULL;
+}
+
+#define MORE ((const char *)0)
+#define BAD ((const char *)1)
+
+static const char *skip(const char *p, const char *end) {
+    int depth = 0;
+    for (;;) {
+        p = ws(p, end);
+        if (p >= end) return MORE;
+        char c = *p;
+        if (c == '"') {
+            p = string_end(p + 1, end);
+            if (p == MORE || p == BAD) return p;
+            p++;
+        } else if (c == '{' || c == '[') {
+            if (++depth > 512) return BAD;
+            p++;
+            continue;
+        } else if (c == '}' || c == ']') {
+            if (--depth < 0) return BAD;
+            p++;
+        } else if (c == ',' || c == ':') {
+            if (!depth) return BAD;
+            p++;
+            continue;
+        } else {
+            const char *q = p;
+            while (p < end && ((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                               *p == '-' || *p == '+' || *p == '.')) p++;
+            if (p == q) return BAD;
+            if (p >= end) return MORE;
+        }
+        if (!depth) return p;
+    }
+}
+
+/* Microseconds as decimal text to nanoseconds, half a nanosecond away from zero. Exponents are Python's business. */
+static const char *nanoseconds(const char *p, const char *end, int64_t *out) {
+    int negative = 0, digits = 0;
+    int64_t value = 0;
+    if (p < end && *p == '-') { negative = 1; p++; }
+    while (p < end && *p >= '0' && *p <= '9') {
+        if (++digits > 15) return BAD;
+        value = value * 10 + (*p++ - '0');
+    }
+    if (!digits) return p >= end ? MORE : BAD;
+    value *= 1000;
+    if (p < end && *p == '.') {
+        int64_t scale = 100, n = 0;
+        p++;
+        while (p < end && *p >= '0' && *p <= '9') {
+            if (scale) { value += (*p - '0') * scale; scale /= 10; }
+            else if (*p != '0') return BAD; /* finer than a nanosecond: Python rounds */
+            p++; n++;
+        }
+        if (!n) return p >= end ? MORE : BAD;
+    }
+    if (p >= end) return MORE;
+    if (*p == 'e' || *p == 'E' || *p == '.') return BAD;
+    *out = negative ? -value : value;
+    return p;
+}
+
+static const char *identifier(const char *p, const char *end, int64_t *out) {
+    const char *q = p;
+    int64_t value = 0; int digits = 0;
+    while (q < end && *q >= '0' && *q <= '9') { if (++digits > 18) return skip(p, end); value = value * 10 + (*q++ - '0'); }
+    if (q >= end) return MORE;
+    if (!digits || *q == '.' || *q == 'e' || *q == 'E') return *p == '"' ? BAD : skip(p, end);
+    if (value > 0) *out = value;
+    return q;
+}
+
+#define KEY(text) (n == (int64_t)sizeof(text) - 1 && !memcmp(key, text, sizeof(text) - 1))
+
+typedef struct { const char *cat, *name, *pid, *tid, *args, *stream, *device; int64_t cat_n, name_n, pid_n, tid_n, args_n, stream_n, device_n, ts, dur, correlation, external, old_external; char ph; int has_ts, has_dur; } Event;
+
+static const char *args_object(const char *p, const char *end, Event *e) {
+    p++;
+    p = ws(p, end);
+    if (p < end && *p == '}') return p + 1;
+    for (;;) {
+        p = ws(p, end);
+        if (p >= end) return MORE;
+        if (*p != '"') return BAD;
+        const char *key = p + 1;
+        p = string_end(key, end);
+        if (p == MORE || p == BAD) return p;
+        int64_t n = p - key;
+        p = ws(p + 1, end);
+        if (p >= end) return MORE;
+        if (*p != ':') return BAD;
+        p = ws(p + 1, end);
+        if (p >= end) return MORE;
+        const char *value = p;
+        if (KEY("External id")) p = identifier(p, end, &e->external);
+        else if (KEY("external id")) p = identifier(p, end, &e->old_external);
+        else if (KEY("correlation")) p = identifier(p, end, &e->correlation);
+        else p = skip(p, end);
+        if (p == MORE || p == BAD) return p;
+        if (KEY("stream")) { e->stream = value; e->stream_n = p - value; }
+        else if (KEY("device")) { e->device = value; e->device_n = p - value; }
+        p = ws(p, end);
+        if (p >= end) return MORE;
+        if (*p == ',') { p++; continue; }
+        if (*p == '}') return p + 1;
+        return BAD;
+    }
+}
+
+static const char *event_object(const char *p, const char *end, Event *e) {
+    p++;
+    for (;;) {
+        p = ws(p, end);
+        if (p >= end) return MORE;
+        if (*p == '}') return p + 1;
+        if (*p != '"') return BAD;
+        const char *key = p + 1;
+        p = string_end(key, end);
+        if (p == MORE || p == BAD) return p;
+        int64_t n = p - key;
+        p = ws(p + 1, end);
+        if (p >= end) return MORE;
+        if (*p != ':') return BAD;
+        p = ws(p + 1, end);
+        if (p >= end) return MORE;
+        const char *value = p;
+        if (KEY("ts") && *p != 'n' && *p != '"') { p = nanoseconds(p, end, &e->ts); e->has_ts = 1; }
+        else if (KEY("dur") && *p != 'n' && *p != '"') { p = nanoseconds(p, end, &e->dur); e->has_dur = 1; }
+        else if (KEY("args") && *p == '{') p = args_object(p, end, e);
+        else if ((KEY("ts") || KEY("dur")) && *p == '"') return BAD;
+        else p = skip(p, end);
+        if (p == MORE || p == BAD) return p;
+        int64_t length = p - value;
+        if (KEY("ph")) e->ph = length == 3 ? value[1] : 0;
+        else if (KEY("cat")) { if (*value == '"') { e->cat = value; e->cat_n = length; } }
+        else if (KEY("name")) { e->name = value; e->name_n = length; }
+        else if (KEY("pid")) { e->pid = value; e->pid_n = length; }
+        else if (KEY("tid")) { e->tid = value; e->tid_n = length; }
+        else if (KEY("args")) { e->args = value; e->args_n = length; }
+        p = ws(p, end);
+        if (p >= end) return MORE;
+        if (*p == ',') { p++; continue; }
+        if (*p == '}') return p + 1;
+        return BAD;
+    }
+}
+
+static PyObject *span_list(const Interned *t) {
+    PyObject *list = PyList_New(t->used);
+    for (int64_t i = 0; list && i < t->used; i++) {
+        PyObject *item = PyBytes_FromStringAndSize(t->spans[i].at, t->spans[i].length);
+        if (!item) { Py_CLEAR(list); break; }
+        PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}
+
+static PyObject *scan(PyObject *self, PyObject *arguments) {
+    Py_buffer view; Py_ssize_t start;
+    if (!PyArg_ParseTuple(arguments, "y*n", &view, &start)) return NULL;
+    const char *data = view.buf, *end = data + view.len, *p = data + start;
+    Interned strings = {0}, threads = {0};
+    int64_t *rows = NULL, used = 0, room = 0; int status = 0, failed = 0;
+    char *joined = NULL; int64_t joined_room = 0, joined_used = 0, blocks = 0; char **kept = NULL;
+    const char *event_start = p;
+    for (;;) {
+        p = ws(p, end);
+        if (p < end && *p == ',') p = ws(p + 1, end);
+        event_start = p;
+        if (p >= end) break;
+        if (*p == ']') { status = 1; break; }
+        if (*p != '{') { status = 2; break; }
+        Event e = {0};
+        e.correlation = e.external = e.old_external = -1;
+        p = event_object(p, end, &e);
+        if (p == MORE) break;
+        if (p == BAD) { status = 2; break; }
+        if (e.ph != 'X' || !e.cat) continue;
+        if (!e.has_ts || !e.has_dur || !e.name) { status = 2; break; }
+        if (used == room) {
+            room = room ? room * 2 : 8192;
+            int64_t *more = realloc(rows, room * 10 * sizeof(int64_t));
+            if (!more) { failed = 1; break; }
+            rows = more;
+        }
+        /* A thread is two spans side by side with a line break between; host and device differ by a letter. */
+        int64_t need = e.pid_n + e.tid_n + e.device_n + e.stream_n + 4;
+        if (joined_used + need > joined_room) {
+            joined_room = need > (1 << 20) ? need : 1 << 20;
+            char **grown = realloc(kept, (blocks + 1) * sizeof(char *));
+            joined = malloc(joined_room);
+            if (!grown || !joined) { if (grown) kept = grown; free(joined); failed = 1; break; }
+            kept = grown; kept[blocks++] = joined; joined_used = 0;
+        }
+        char *key = joined + joined_used, *q = key;
+        int64_t category = intern(&strings, e.cat, e.cat_n);
+        int device_row = e.cat_n >= 6 && (!memcmp(e.cat + 1, "kernel", 6) || !memcmp(e.cat + 1, "Kernel", 6) ||
+                         (e.cat_n > 9 && (!memcmp(e.cat + 1, "gpu_mem", 7))) || !memcmp(e.cat + 1, "Memset", 6) || !memcmp(e.cat + 1, "Memcpy", 6));
+        *q++ = device_row ? 'd' : 'h';
+        if (device_row && e.device) { *q++ = 'D'; memcpy(q, e.device, e.device_n); q += e.device_n; }
+        else if (e.pid) { *q++ = 'P'; memcpy(q, e.pid, e.pid_n); q += e.pid_n; }
+        *q++ = '\n';
+        if (device_row && e.stream) { memcpy(q, e.stream, e.stream_n); q += e.stream_n; }
+        else if (e.tid) { memcpy(q, e.tid, e.tid_n); q += e.tid_n; }
+        int64_t before = threads.used, thread = intern(&threads, key, q - key);
+        if (threads.used > before) joined_used += q - key;
+        int64_t name = intern(&strings, e.name, e.name_n);
+        if (category < 0 || name < 0 || thread < 0) { failed = 1; break; }
+        int64_t *row = rows + used++ * 10;
+        row[0] = category; row[1] = name; row[2] = thread; row[3] = e.ts; row[4] = e.dur; row[5] = e.correlation;
+        row[6] = e.external >= 0 ? e.external : e.old_external;
+        row[7] = e.args ? e.args - data : -1; row[8] = e.args ? e.args_n : 0; row[9] = 0;
+    }
+    PyObject *result = NULL;
+    if (failed) PyErr_NoMemory();
+    else {
+        PyObject *table = PyBytes_FromStringAndSize((const char *)rows, used * 10 * sizeof(int64_t));
+        PyObject *first = table ? span_list(&strings) : NULL, *second = first ? span_list(&threads) : NULL;
+        if (second) result = Py_BuildValue("niNNN", (Py_ssize_t)(event_start - data), status, table, first, second);
+        else { Py_XDECREF(table); Py_XDECREF(first); }
+    }
+    for (int64_t i = 0; i < blocks; i++) free(kept[i]);
+    free(kept); free(rows); free(strings.spans); free(strings.table); free(threads.spans); free(threads.table);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+static PyObject *nest(PyObject *self, PyObject *arguments) {
+    Py_buffer order, thread, start, stop;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*", &order, &thread, &start, &stop)) return NULL;
+    int64_t n = order.len / 8, total = start.len / 8, depth = 0, room = 1024, current = -1, failed = 0;
+    const int64_t *o = order.buf, *t = thread.buf, *s = start.buf, *e = stop.buf;
+    int64_t *stack = malloc(room * sizeof(int64_t));
+    PyObject *result = PyBytes_FromStringAndSize(NULL, total * 4);
+    if (stack && result) {
+        int32_t *parent = (int32_t *)PyBytes_AS_STRING(result);
+        memset(parent, 0xff, total * 4);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t row = o[i];
+            if (t[row] != current) { current = t[row]; depth = 0; }
+            while (depth && e[stack[depth - 1]] <= s[row] && !(e[row] == s[row] && s[row] == s[stack[depth - 1]])) depth--;
+            if (depth) parent[row] = (int32_t)stack[depth - 1];
+            if (depth == room) {
+                int64_t *more = realloc(stack, (room *= 2) * sizeof(int64_t));
+                if (!more) { failed = 1; break; }
+                stack = more;
+            }
+            stack[depth++] = row;
+        }
+    } else failed = 1;
+    free(stack);
+    PyBuffer_Release(&order); PyBuffer_Release(&thread); PyBuffer_Release(&start); PyBuffer_Release(&stop);
+    if (failed) { Py_XDECREF(result); return PyErr_NoMemory(); }
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"scan", scan, METH_VARARGS, "Scan events; see the top of _scan.c."},
+    {"nest", nest, METH_VARARGS, "Nest host events; see the top of _scan.c."},
+    {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_scan", NULL, -1, methods};
+PyMODINIT_FUNC PyInit__scan(void) { return PyModule_Create(&module); }
