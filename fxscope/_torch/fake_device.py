@@ -48,7 +48,7 @@ def device(target: Target, plan: Plan) -> Generator[None]:
     import torch._dynamo.device_interface as device_interface
     import torch._subclasses.fake_tensor as fake_tensor
 
-    _borrow_device_guard()
+    _guard_that_does_nothing()
     properties = device_properties(target)
     with contextlib.ExitStack() as stack:
         for name, value in _cuda_functions(target, properties).items():
@@ -85,17 +85,20 @@ def device_properties(target: Target) -> types.SimpleNamespace:
     return types.SimpleNamespace(**values)
 
 
-def _borrow_device_guard() -> None:
-    """Give CUDA the guard of the meta device, which does nothing.
+def _guard_that_does_nothing() -> None:
+    """Give CUDA a device guard that asks no driver.
 
-    A CPU build registers none, and a CUDA build one that asks the driver. Without a guard, writes into fake CUDA
-    tensors raise, and autograd aborts the process. The registry is an array of pointers in libc10, one for each device
-    type.
+    Without one, writes into fake CUDA tensors raise, and autograd aborts the process. A CUDA build has its own such
+    guard for a machine without a device. A CPU build has none: it borrows the meta device's. The registry of guards is
+    an array of pointers in libc10, one for each device type.
     """
+    if torch.version.cuda is not None:
+        torch._C._ensureCUDADeviceGuardSet()
+        return
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     start = ctypes.addressof(ctypes.c_void_p.in_dll(library, "_ZN3c104impl26device_guard_impl_registryE"))
     registry = (ctypes.c_void_p * (_META + 1)).from_address(start)
-    if registry[_META]:
+    if registry[_META] and not registry[_CUDA]:
         registry[_CUDA] = registry[_META]
 
 
@@ -115,6 +118,7 @@ def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[s
         "mem_get_info": lambda device=None: (memory, memory),
         "synchronize": lambda device=None: None,
         "device": _Nothing,
+        "is_current_stream_capturing": lambda: False,
         "_lazy_init": lambda: None,
         "get_rng_state": lambda device=None: torch.zeros(16, dtype=torch.uint8, device="cpu"),
         "set_rng_state": lambda state, device=None: None,
