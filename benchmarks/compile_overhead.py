@@ -5,7 +5,8 @@
 Every measurement is a fresh process with an empty cache folder and Inductor's caches off, so that both compile the same
 from nothing. Plain: `torch.compile(model)(x)`, once. Recorded: everything that `record` does, which is the compile,
 the warm-up, three profiled steps, reading the trace and all passes. They alternate, and the ratio of medians is held to
-at most 1.3 (exit code 1 above).
+at most 1.3 (exit code 1 above). The same ratio of CPU seconds (of the process and the C++ compilers that it starts) is
+printed beside it: on a busy machine it is the one to trust.
 """
 
 from __future__ import annotations
@@ -67,19 +68,25 @@ def measure(how: str, model_name: str, *, backward: bool) -> None:
         import fxscope
 
         fxscope.record  # noqa: B018
-        started = time.perf_counter()
+        started, used = time.perf_counter(), cpu_seconds()
         fxscope.record(model, x, compile=True, backward=backward)
     else:
-        started = time.perf_counter()
+        started, used = time.perf_counter(), cpu_seconds()
         if backward:
             torch.compile(model)(x).sum().backward()
         else:
             with torch.no_grad():
                 torch.compile(model)(x)
-    print(json.dumps(time.perf_counter() - started))
+    print(json.dumps([time.perf_counter() - started, cpu_seconds() - used]))
 
 
-def run_once(how: str, arguments: argparse.Namespace) -> float:
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and of those it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def run_once(how: str, arguments: argparse.Namespace) -> tuple[float, float]:
     """Measure in a fresh process with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": folder, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
@@ -88,7 +95,8 @@ def run_once(how: str, arguments: argparse.Namespace) -> float:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
-    return float(done.stdout.strip().splitlines()[-1])
+    wall, cpu = json.loads(done.stdout.strip().splitlines()[-1])
+    return wall, cpu
 
 
 def main() -> int:
@@ -102,15 +110,18 @@ def main() -> int:
     if arguments.measure:
         measure(arguments.measure, arguments.model, backward=arguments.backward)
         return 0
-    seconds: dict[str, list[float]] = {"plain": [], "recorded": []}
+    seconds: dict[str, list[tuple[float, float]]] = {"plain": [], "recorded": []}
     for _ in range(arguments.repeats):
         for how, values in seconds.items():
             values.append(run_once(how, arguments))
-            print(f"{how:<9}{values[-1]:7.2f} s", file=sys.stderr)
-    plain, recorded = (statistics.median(values) for values in seconds.values())
-    ratio = recorded / plain
-    print(f"{arguments.model}: plain {plain:.2f} s, recorded {recorded:.2f} s, ratio {ratio:.2f} (limit {LIMIT})")
-    return 0 if ratio <= LIMIT else 1
+            print(f"{how:<9}{values[-1][0]:7.2f} s, {values[-1][1]:.2f} CPU s", file=sys.stderr)
+    ratios: list[float] = []
+    for index, name in enumerate(("wall", "CPU")):
+        plain, recorded = (statistics.median(pair[index] for pair in values) for values in seconds.values())
+        ratios.append(recorded / plain)
+        print(f"{arguments.model}, {name}: plain {plain:.2f} s, recorded {recorded:.2f} s, ratio {ratios[-1]:.2f}")
+    print(f"the limit of the wall ratio is {LIMIT}")
+    return 0 if ratios[0] <= LIMIT else 1
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
             sequence_number=op.sequence_number, source=op.source, expected=_expected(op.name),
         )  # fmt: skip
         if fact is not None:
-            sources = [_source_name(tensor, producer, inputs, names) for tensor in fact.inputs]
+            sources: list[str] = [_source_name(tensor, producer, inputs, names) for tensor in fact.inputs]
             producer[fact.position] = name
             node = replace(
                 node,
@@ -57,11 +57,15 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
                 arguments=fact.arguments,
                 source=fact.source or op.source,
                 sequence_number=fact.sequence_number if fact.sequence_number is not None else op.sequence_number,
-                aliases=tuple(dict.fromkeys(sources[index] for index in fact.aliases)),
-                mutates=tuple(dict.fromkeys(sources[index] for index in fact.mutates)),
+                aliases=_chosen(sources, fact.aliases),
+                mutates=_chosen(sources, fact.mutates),
             )
         nodes.append(node)
     return Graph(id=GRAPH_ID, stage="eager", nodes=(*inputs.values(), *_with_sources(nodes)))
+
+
+def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names[position] for position in positions))
 
 
 def _paired(tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> dict[int, Any]:
@@ -86,7 +90,8 @@ def _paired(tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) ->
 def _is_seen(op: Op | None, fact: Any) -> bool:
     if op is None or op.name != fact.name:
         return False
-    first = next((tuple(shape) for shape in op.shapes or () if isinstance(shape, (list, tuple)) and shape), None)
+    shapes: list[Any] = [shape for shape in op.shapes or () if isinstance(shape, (list, tuple)) and shape]
+    first: tuple[Any, ...] | None = tuple(shapes[0]) if shapes else None
     if first is None or not fact.inputs or not all(isinstance(size, int) for size in first):
         return True
     return any(tensor.meta.shape == first for tensor in fact.inputs)

@@ -6,6 +6,11 @@ What nests in what is the profiler's knowledge; each op that passed through the 
 event in the trace, in the same order, so the two join exactly (`fxscope.eager`).
 """
 
+# torch types few of the private objects that pass through here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import sys
@@ -223,14 +228,17 @@ class OpRecorder(TorchDispatchMode):
         if user is None and not modules:
             return None
         path = self._module_path(modules)
-        code, line = user or (None, None)
+        kind = type(modules[0]).__name__ if modules else None
+        if user is None:
+            return Source(module=path, module_type=kind)
+        code, line = user
         return Source(
-            file=code.co_filename if code else None,
+            file=code.co_filename,
             line=line,
-            code=live.code_line(code.co_filename, line) if code else None,
-            function=code.co_name if code else None,
+            code=live.code_line(code.co_filename, line),
+            function=code.co_name,
             module=path,
-            module_type=type(modules[0]).__name__ if modules else None,
+            module_type=kind,
         )
 
     def _module_path(self, modules: list[Any]) -> str | None:
@@ -269,7 +277,7 @@ def _sequence(needs_grad: bool) -> tuple[bool, int | None]:
     In the forward, autograd has already made the op's node: its number is the last one given. In the backward the node
     that runs has the number of the forward op that made it.
     """
-    node = torch._C._current_autograd_node()
+    node: Any = torch._C._current_autograd_node()
     if node is not None:
         number = node._sequence_nr()
         return True, number if number < _NO_SEQUENCE else None

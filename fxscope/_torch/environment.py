@@ -1,5 +1,10 @@
 """What is installed and what this machine has, for a recording's `environment` and for `fxscope env`."""
 
+# torch types few of the private objects that pass through here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import platform
@@ -31,7 +36,7 @@ def environment() -> Environment:
 def triton_version() -> str | None:
     """Return Triton's version, None where it is not installed."""
     try:
-        import triton
+        import triton  # type: ignore[reportMissingTypeStubs]
     except ImportError:
         return None
     return str(getattr(triton, "__version__", None))

@@ -17,6 +17,11 @@ Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.14 where
 | `GraphLowering.codegen` | the post-grad graph, the scheduler, the output code, the kernel → node map |
 """
 
+# torch types few of the private objects that pass through here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import contextlib
@@ -387,7 +392,7 @@ class InductorCapture:
             if node.op in ("placeholder", "output"):
                 continue
             for name, identity in live.ancestry(node.meta):
-                known = self._fx_graphs.get(identity)[0] if identity in self._fx_graphs else None
+                known = self._fx_graphs[identity][0] if identity in self._fx_graphs else None
                 for candidate, names in earlier.items():
                     # A graph that was copied has another identity; then the name must do, in the graph it can be in.
                     if name in names and (candidate == known or (known is None and not candidate.endswith("pre_grad"))):

@@ -4,6 +4,11 @@ Kineto runs one session at a time. `run_steps` profiles a callable. `Session` co
 the program starts a session of its own, then steps aside and takes a copy of that trace after the user's handler.
 """
 
+# torch types few of the private objects that pass through here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +24,7 @@ import torch
 from fxscope._torch.hooks import Hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 PREPARE = "torch.autograd.profiler:profile._prepare_trace"
 FINISH = "torch.autograd.profiler:profile.__exit__"
@@ -75,7 +80,7 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> Generator[None]:
     """Keep the profiler's remarks about its own schedule off the user's screen."""
     import warnings
 
@@ -203,7 +208,7 @@ class Session:
 
 
 @contextlib.contextmanager
-def shared_export(profile: Any) -> Iterator[Callable[[Path], None]]:
+def shared_export(profile: Any) -> Generator[Callable[[Path], None]]:
     """Let a handler of the user's and fxscope both have a trace that Kineto writes only once.
 
     Yields:

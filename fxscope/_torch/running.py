@@ -1,5 +1,10 @@
 """Calling the user's model several times without leaving a trace: what to run, how to compile it, what to put back."""
 
+# torch types few of the private objects that pass through here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +23,7 @@ from fxscope.errors import CaptureError
 from fxscope.model import Memory, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from fxscope._torch.dispatch import OpRecorder
     from fxscope._torch.hooks import Hooks
@@ -160,7 +165,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 @contextlib.contextmanager
-def preserved(model: Any, inputs: Any, kwargs: Any) -> Iterator[list[Problem]]:
+def preserved(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
     """Put back what calling a model changes: random state, gradients, buffers and inputs written in place.
 
     Parameters are not copied: one that a forward changed is reported.

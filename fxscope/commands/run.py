@@ -25,7 +25,7 @@ from fxscope.commands.output import add_output_options, check_outputs, emit
 from fxscope.errors import CaptureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from fxscope.model import Recording
 
@@ -200,19 +200,21 @@ def _call(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any
     if not callable(factory):
         raise CaptureError(f"{expected}; it is a {type(factory).__name__}.")
     try:
-        result = factory()
+        result: Any = factory()
     except Exception as error:
         raise CaptureError(f"{label} raised {_described(error)}. {expected}.") from None
-    if not isinstance(result, (tuple, list)) or len(result) not in (2, 3) or not callable(result[0]):
+    items: list[Any] = list(result) if isinstance(result, (tuple, list)) else []  # type: ignore[reportUnknownArgumentType]
+    if len(items) not in (2, 3) or not callable(items[0]):
         what = type(result).__name__
         if isinstance(result, (tuple, list)):
-            what += f" of {', '.join(type(item).__name__ for item in result[:4]) or 'nothing'}"
+            what += f" of {', '.join(type(item).__name__ for item in items[:4]) or 'nothing'}"
         raise CaptureError(f"{expected}; it returned a {what}.")
-    model, inputs = result[0], result[1]
-    kwargs: dict[str, Any] = dict(result[2]) if len(result) == 3 else {}
+    model, inputs = items[0], items[1]
+    kwargs: dict[str, Any] = dict(items[2]) if len(items) == 3 else {}
     if isinstance(inputs, dict):
         return model, (), {**inputs, **kwargs}
-    return model, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), kwargs
+    given: tuple[Any, ...] = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)  # type: ignore[reportUnknownArgumentType]
+    return model, given, kwargs
 
 
 # ---------------------------------------------------------------------- scripts
@@ -298,7 +300,7 @@ def _split(arguments: argparse.Namespace, source: str) -> tuple[list[str], list[
 
 
 @contextlib.contextmanager
-def _as_main(path: Path, own: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _as_main(path: Path, own: Sequence[str]) -> Generator[dict[str, Any]]:
     """Make everything look as if Python had been started with the script."""
     import types
 
@@ -321,7 +323,7 @@ def _as_main(path: Path, own: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def _stdout_for_the_result(arguments: argparse.Namespace) -> Iterator[None]:
+def _stdout_for_the_result(arguments: argparse.Namespace) -> Generator[None]:
     """Where the result goes to stdout in a format for machines, send what the program prints to stderr."""
     if arguments.output or not arguments.format or arguments.format == "terminal":
         yield
@@ -344,7 +346,7 @@ def _stdout_for_the_result(arguments: argparse.Namespace) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
+def _progress() -> Generator[Callable[[str], None]]:
     """Yield a function that says on stderr what is being done, where that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
