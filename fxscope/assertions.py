@@ -111,7 +111,8 @@ class Recorded:
         lines = outcome_lines(outcome)
         lines += [f"  because: {outcome.reason}"] if outcome.reason else []
         value = expectations.get(outcome.kind)
-        names = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        items: list[Any] = value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
+        names = [item for item in items if isinstance(item, str)]
         shown = around(self.recording, names) if names else plan(self.recording).splitlines()
         return "\n".join([*lines, "", *(f"  {line}" for line in shown)])
 

@@ -10,6 +10,9 @@ from fxscope.commands.diff import chosen_format, write
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+
+    from fxscope.findings import Report
 
 EPILOG = """A file of expectations:
 
@@ -68,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     check.entries(data, expectations[0])  # a typo is told before the recordings are read
     recordings, sweeps = sources.named(others)
     report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
-    show = {
+    show: dict[str, Callable[[Report], str]] = {
         "terminal": findings.check_text, "md": findings.check_markdown, "json": lambda item: item.to_json() + "\n"
     }  # fmt: skip
     write(show[format](report), arguments)

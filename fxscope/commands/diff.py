@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from fxscope.findings import Comparison
 
@@ -36,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     format = chosen_format(arguments)
     comparison = compare(sources.read(arguments.a), sources.read(arguments.b))
-    show = {"terminal": comparison_text, "md": comparison_markdown, "json": lambda item: item.to_json() + "\n"}
+    show: dict[str, Callable[[Comparison], str]] = {
+        "terminal": comparison_text, "md": comparison_markdown, "json": lambda item: item.to_json() + "\n"
+    }  # fmt: skip
     output = show[format](comparison)
     if arguments.resources and format != "json":  # the JSON form holds them anyway
         output += resources(comparison, format)

@@ -114,7 +114,7 @@ def record_both(
     """Record what the guesses are about."""
     from fxscope.capture import record
 
-    found = {}
+    found: dict[str, Recording] = {}
     if "eager" in wanted:
         found["eager"] = record(model, *inputs, kwargs=kwargs, title="eager")
     if "compiled" in wanted:
@@ -150,7 +150,7 @@ def shown(recordings: dict[str, Recording]) -> str:
     """Return what ran, kernel by kernel."""
     from fxscope.assertions import plan
 
-    parts = []
+    parts: list[str] = []
     for name, recording in recordings.items():
         parts.append(f"\n{name}:\n" + "".join(f"  {line}\n" for line in plan(recording).splitlines()))
     return "".join(parts)

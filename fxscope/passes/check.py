@@ -93,11 +93,12 @@ def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
         PassError: an unknown key, or nothing is expected.
     """
     found: list[dict[str, Any]] = []
-    expect = data.get("expect", [])
-    if not isinstance(expect, list) or not all(isinstance(item, dict) for item in expect):
+    expect: Any = data.get("expect", [])
+    tables: list[dict[str, Any]] = expect if isinstance(expect, list) else []  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(expect, list) or not all(isinstance(item, dict) for item in tables):
         raise PassError(f"{where}: write [[expect]] with two brackets for each expectation.")
     top = {key: value for key, value in data.items() if key not in _TOP}
-    for number, item in enumerate([top, *expect] if top else expect):
+    for number, item in enumerate([top, *tables] if top else tables):
         label = "at the top" if top and number == 0 else f"in expectation {number if top else number + 1}"
         for key in item:
             if key not in KINDS and key not in _SAID:

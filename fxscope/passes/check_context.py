@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.errors import PassError
 from fxscope.passes import names
@@ -105,18 +105,19 @@ def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:
     """Return a list of names. Raises PassError."""
     if isinstance(value, str) and least == 1:
         value = [value]
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value) or len(value) < least:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    if not all(isinstance(item, str) for item in items) or len(items) < least:
         raise PassError(
             f'{kind} takes a list of {"" if least == 1 else f"at least {least} "}names, such as ["gelu", "mul"].'
         )
-    return value
+    return items
 
 
 def a_table(value: object, kind: str, example: str) -> dict[str, Any]:
     """Return a table. Raises PassError."""
     if not isinstance(value, dict) or not value:
         raise PassError(f"{kind} takes a table, such as {kind} = {example}.")
-    return value
+    return cast(dict[str, Any], value)
 
 
 def keys_of(value: Mapping[str, Any], kind: str, needed: Sequence[str], optional: Sequence[str] = ()) -> None:

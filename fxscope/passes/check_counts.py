@@ -109,7 +109,7 @@ def again(compile_id: str) -> bool:
 def ops(context: Context, value: object) -> Verdict:
     """CPU ops per step: `ops = { "aten::mm" = 3 }`."""
     recording = context.recording
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for name, amount in a_table(value, "ops", '{ "aten::mm" = 3 }').items():
         expected = quantity.parse(amount)
         known_somewhere(context, name)
@@ -123,7 +123,7 @@ def ops(context: Context, value: object) -> Verdict:
 def kernel_counts(context: Context, value: object) -> Verdict:
     """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3 }`."""
     units = names.units(context.recording)
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for pattern, amount in a_table(value, "kernel_counts", '{ "nvjet*" = 3 }').items():
         expected = quantity.parse(amount)
         found = sum(matches(unit.kernel, pattern) for unit in units)
@@ -146,7 +146,7 @@ def no_kernels(context: Context, value: object) -> Verdict:
 def presence(context: Context, patterns: list[str], *, wanted: bool) -> Verdict:
     """Return whether each pattern matches a kernel (or none does)."""
     every = {unit.kernel for unit in names.units(context.recording)}
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for pattern in patterns:
         found = sorted(name for name in every if matches(name, pattern))
         if not found:
@@ -171,7 +171,7 @@ def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> V
         known_somewhere(context, name)
     if not context.recording.ops:
         return unknown(listed(wanted_names), "the recording has no CPU ops")
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for name in wanted_names:
         count = sum(
             names.op_named(op, name) for op in context.recording.ops if op.step == first_step(context.recording)
@@ -187,7 +187,8 @@ def first_step(recording: Recording) -> int:
 
 def launches_none(context: Context, value: object) -> Verdict:
     """Ops under which nothing runs on the device."""
-    recording, rows, sure = context.recording, [], True
+    recording, sure = context.recording, True
+    rows: list[tuple[bool, str, str]] = []
     for name in a_list(value, "launches_none"):
         names.require(recording, name)
         under = launched_under(recording, name)
@@ -215,7 +216,7 @@ def launched_under(recording: Recording, name: str) -> list[str] | None:
         return None
     calls = {call.id: call.kernel for call in recording.calls}
     by_node = {(launch.graph, node) for launch in recording.launches for node in launch.nodes}
-    found = []
+    found: list[str] = []
     for graph_id, node in nodes:
         if node.nature == "view" or node.kind in ("view", "folded", "eliminated", "input"):
             continue
@@ -227,7 +228,7 @@ def launched_under(recording: Recording, name: str) -> list[str] | None:
 
 def launches(context: Context, value: object) -> Verdict:
     """Device events under an op per step: `launches = { "aten::linear" = 3 }`; kernels only."""
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for name, amount in a_table(value, "launches", '{ "aten::linear" = 3 }').items():
         expected, recording = quantity.parse(amount), context.recording
         names.require(recording, name)
@@ -263,7 +264,7 @@ def known_somewhere(context: Context, name: str) -> None:
     """Raise PassError where no recording of this check has the op: then it is a typo, not an absence."""
     if any(names.known(recording, name) for recording in context.recordings.values()):
         return
-    every = set().union(*(names.words(recording) for recording in context.recordings.values()))
+    every = frozenset[str]().union(*(names.words(recording) for recording in context.recordings.values()))
     raise PassError(
         f"{name!r} occurs in none of the recordings, so its absence would say nothing. {names.nearest(name, every)}"
     )

@@ -10,6 +10,8 @@ from fxscope.passes import names, quantity
 from fxscope.passes.check_context import Context, Verdict, a_list, a_table, keys_of, met, unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fxscope.model import Decision, KernelCall, Node, Recording
 
 
@@ -22,7 +24,7 @@ def fused(context: Context, value: object) -> Verdict:
     if not knows_nodes(recording):
         return unknown(expected, "no kernel's nodes are known: a kernel's name can claim ops that it does not run")
     homes = {name: places(recording, name) for name in wanted}
-    together = set.intersection(*homes.values())
+    together: set[str] = set.intersection(*homes.values())
     rarest = min(homes.values(), key=len)
     # Every occurrence of the rarest name counts: one layer that fused does not speak for the others.
     holds = bool(together) and rarest <= together
@@ -43,7 +45,7 @@ def not_fused(context: Context, value: object) -> Verdict:
     if not knows_nodes(recording):
         return unknown(expected, "no kernel's nodes are known: a kernel's name can claim ops that it does not run")
     homes = [places(recording, name) for name in wanted]
-    shared = set.union(*(a & b for i, a in enumerate(homes) for b in homes[i + 1 :]))
+    shared: set[str] = set.union(*(a & b for i, a in enumerate(homes) for b in homes[i + 1 :]))
     if not shared:
         return met(True, expected, "no kernel runs two of them", why_not(recording, wanted))
     how = next((d.reason for d in decisions_between(recording, *wanted[:2]) if d.verdict == "fused"), None)
@@ -75,7 +77,7 @@ def places(recording: Recording, name: str) -> set[str]:
     return found
 
 
-def runs_it(calls, graph: str, node: Node) -> set[str]:
+def runs_it(calls: Iterable[KernelCall], graph: str, node: Node) -> set[str]:
     """Return the calls that list the node."""
     return {call.id for call in calls if call.graph == graph and node.name in call.nodes}
 
@@ -90,7 +92,7 @@ def describe(recording: Recording, place: str) -> str:
 
 def decisions_between(recording: Recording, a: str, b: str) -> list[Decision]:
     """Return the decisions between nodes called a and nodes called b, in either order."""
-    found = []
+    found: list[Decision] = []
     for decision in recording.decisions:
         left, right = set(decision.a), set(decision.b)
         first = {node.name for _, node in names.nodes_named(recording, a, graph=decision.graph)}

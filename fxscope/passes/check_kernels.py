@@ -45,7 +45,7 @@ def same_launch(context: Context, value: object) -> Verdict:
     """The same kernels with the same grid, block, registers and shared memory: the same work, launched the same way."""
     places = a_list(value, "same_launch", least=2)
     expected = f"equal launches at {', '.join(places)}"
-    rows = []
+    rows: list[list[tuple[Any, ...]]] = []
     for place in places:
         units = context.units(place)
         if not all(unit.launches for unit in units) or not units:
@@ -69,7 +69,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
 
     def hold(context: Context, value: object) -> Verdict:
         table = value if isinstance(value, dict) else {"*": value}
-        rows = []
+        rows: list[tuple[bool, str, str]] = []
         for place, amount in table.items():
             expected = quantity.parse(amount)
             where, _ = context.place(place)
@@ -87,7 +87,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
 
 def decoded(context: Context, value: object) -> Verdict:
     """What a kernel's name says: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "decoded", '{ "aten::addmm" = { epilogue = "bias" } }').items():
         for unit in context.units(place):
             told = unit.launches[0].decoded if unit.launches else None
@@ -113,7 +113,7 @@ def like(found: Any, expected: Any) -> bool:
 
 def runtime(context: Context, value: object) -> Verdict:
     """The runtime calls by which an op launches: `runtime = { "aten::gelu" = ["cudaLaunchKernel"] }`."""
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "runtime", '{ "aten::gelu" = ["cudaLaunchKernel"] }').items():
         expected = a_list(wanted, "runtime")
         for unit in context.units(place):
@@ -126,7 +126,7 @@ def runtime(context: Context, value: object) -> Verdict:
 
 def config(context: Context, value: object) -> Verdict:
     """The launch configuration of a kernel: `config = { "triton_poi*" = "XBLOCK=1024*" }`."""
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "config", '{ "triton_poi*" = "XBLOCK=1024*" }').items():
         where, _ = context.place(place)
         for unit in context.units(place):
@@ -141,7 +141,7 @@ def tensors(kind: str, field: str) -> Callable[[Context, object], Verdict]:
     """Return the expectation about an op's inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`."""
 
     def hold(context: Context, value: object) -> Verdict:
-        rows = []
+        rows: list[tuple[bool, str, str]] = []
         for place, wanted in a_table(value, kind, '{ "aten::mm#1" = [[8192, 768], [768, 3072]] }').items():
             if not isinstance(wanted, list) or not all(isinstance(item, list) for item in wanted):
                 raise PassError(f"{kind}: {place} takes a list of lists of sizes, such as [[8192, 768], [768, 3072]].")
@@ -169,7 +169,7 @@ def ops_at(context: Context, place: str) -> list[Op]:
 
 def flops(context: Context, value: object) -> Verdict:
     """Floating-point operations of a matrix multiplication, from the shapes of its inputs: 2·m·n·k."""
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for place, amount in a_table(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }').items():
         expected = quantity.parse(amount)
         for op in ops_at(context, place):
@@ -194,10 +194,11 @@ def matrix_flops(op: Op) -> int | None:
 
 def shares_storage(context: Context, value: object) -> Verdict:
     """Ops whose result is a view of an input's storage, as seen when they ran."""
-    recording, rows = context.recording, []
+    recording = context.recording
+    rows: list[tuple[bool, str, str]] = []
     for name in a_list(value, "shares_storage"):
         names.require(recording, name)
-        found = [n for g, n in names.nodes_named(recording, name) if n.aliases is not None and n.outputs]
+        found = [n for _, n in names.nodes_named(recording, name) if n.aliases is not None and n.outputs]
         if not found:
             return unknown(f"{name} shares storage", "storage is compared only when a program is recorded live")
         own = [node.name for node in found if not node.aliases]

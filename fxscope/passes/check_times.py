@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def time_us(context: Context, value: object) -> Verdict:
     """Mean duration of each selected kernel: `time_us = { "triton_poi*" = "50..60" }`."""
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for place, amount in a_table(value, "time_us", '{ "triton_poi*" = "50..60" }').items():
         expected = quantity.parse(amount)
         for unit in context.units(place):
@@ -40,7 +40,8 @@ def time_us(context: Context, value: object) -> Verdict:
 
 def device_us(context: Context, value: object) -> Verdict:
     """Device time per step under an op and all it calls: `device_us = { "aten::t" = 0 }`."""
-    recording, rows = context.recording, []
+    recording = context.recording
+    rows: list[tuple[bool, str, str]] = []
     if not recording.launches:
         return unknown("device time", "nothing ran: this recording is a plan")
     for name, amount in a_table(value, "device_us", '{ "aten::t" = 0 }').items():
@@ -116,7 +117,7 @@ def share_of_roof(context: Context, value: object) -> Verdict:
     """Share of the nearer roof: of the selected kernel calls, or of all that have one where only a number is given."""
     recording = context.recording
     table = value if isinstance(value, dict) else {None: value}
-    rows = []
+    rows: list[tuple[bool, str, str]] = []
     for place, amount in table.items():
         expected = quantity.parse(amount)
         wanted = {u.call for u in context.units(place)} if place is not None else None

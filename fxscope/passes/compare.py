@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.findings import Comparison, KernelMatch
 from fxscope.passes import names
@@ -47,7 +47,15 @@ def wall_times(recording: Recording) -> list[float]:
     return [step.duration_ns / 1e3 for step in recording.steps]
 
 
-Group = tuple[list["Unit"], list["Unit"], "AlignedBy | None"]
+GEMM_OPS = frozenset({"mm", "addmm", "bmm", "baddbmm", "matmul", "mkl_linear", "linear_pointwise", "_mkl_linear"})
+
+
+class Group(NamedTuple):
+    """Kernels of A and of B that belong together, and what says so."""
+
+    a: list[Unit]
+    b: list[Unit]
+    how: AlignedBy | None
 
 
 def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Group]:
@@ -57,7 +65,7 @@ def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Group]:
     anchored = any(block.size for block in matcher.get_matching_blocks())
     for tag, a_low, a_high, b_low, b_high in matcher.get_opcodes():
         if tag == "equal":
-            groups += [([x], [y], "name") for x, y in zip(a[a_low:a_high], b[b_low:b_high], strict=True)]
+            groups += [Group([x], [y], "name") for x, y in zip(a[a_low:a_high], b[b_low:b_high], strict=True)]
         else:
             groups += between(list(a[a_low:a_high]), list(b[b_low:b_high]), anchored=anchored)
     return rejoin(groups)
@@ -66,9 +74,10 @@ def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Group]:
 def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Group]:
     """Group what lies between two kernels that stayed: connected by what they share, else by their place."""
     if not a or not b:
-        return [([x], [], None) for x in a] + [([], [y], None) for y in b]
+        return [Group([x], [], None) for x in a] + [Group([], [y], None) for y in b]
     groups: list[Group] = []
-    for how in ("source", "module", "op"):
+    order: tuple[AlignedBy, ...] = ("source", "module", "op")
+    for how in order:
         # Equal names can cross the order (a kernel moved); then what they are called comes before what they share.
         taken, a, b = connected(a, b, how)
         groups += taken
@@ -76,9 +85,9 @@ def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Group]:
     real_b = [u for u in b if u.category in ("kernel", "cpu_kernel")]
     if anchored and real_a and real_b:
         # Nothing names the link (a hand-written kernel shows no ops): same place between the same neighbours.
-        groups.append((real_a, real_b, "order"))
+        groups.append(Group(real_a, real_b, "order"))
         a, b = [u for u in a if u not in real_a], [u for u in b if u not in real_b]
-    groups += [([x], [], None) for x in a] + [([], [y], None) for y in b]
+    groups += [Group([x], [], None) for x in a] + [Group([], [y], None) for y in b]
     return groups
 
 
@@ -101,7 +110,7 @@ def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Group]
             theirs = [z for z in left_b if traits(z, how) & traits(mine[0], how) and compatible(mine[0], z)]
             others = [x for x in left_a if x is not mine[0] and any(traits(x, how) & traits(z, how) for z in theirs)]
             theirs = [y] if others else theirs
-        groups.append((mine, theirs, how))
+        groups.append(Group(mine, theirs, how))
         left_a = [x for x in left_a if x not in mine]
         left_b = [z for z in left_b if z not in theirs]
     return groups, left_a, left_b
@@ -117,11 +126,14 @@ def compatible(x: Unit, y: Unit) -> bool:
 
 
 def is_gemm(unit: Unit) -> bool:
-    """Return whether the unit is a matrix multiplication, by its decoded name or its ops."""
+    """Return whether the unit is a matrix multiplication: by its decoded name, else by the op that launched it."""
+    if unit.category == "cpu_kernel":
+        # The op's own name: addmm copies its bias first, and that copy is no product.
+        return names.short(unit.kernel) in GEMM_OPS
     decoded = unit.launches[0].decoded if unit.launches else None
-    if decoded and decoded.get("role") == "gemm":
-        return True
-    return bool({"mm", "addmm", "bmm", "baddbmm", "matmul"} & unit.all_ops)
+    if decoded and decoded.get("role") not in (None, "other"):
+        return decoded["role"] in ("gemm", "gemv")
+    return bool(GEMM_OPS & unit.all_ops)
 
 
 def traits(unit: Unit, how: AlignedBy) -> set[str]:

@@ -8,12 +8,15 @@ from fxscope.findings import Change, DecisionChange, OpChange
 from fxscope.passes import names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
     from fxscope.model import Decision, Node, Recording
 
 
 def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
     """Return the numbers of both sides, per step; those that neither has are left out."""
-    rows = [
+    rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
         ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
         ("kernels per step", *both(a, b, lambda r: per_step(r, "kernel", "cpu_kernel")), "count"),
         ("memsets per step", *both(a, b, lambda r: per_step(r, "gpu_memset")), "count"),
@@ -36,7 +39,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
     )
 
 
-def both(a: Recording, b: Recording, measure):
+def both(a: Recording, b: Recording, measure: Callable[[Recording], float | None]) -> tuple[float | None, float | None]:
     """Return the measure of each."""
     return measure(a), measure(b)
 
@@ -121,7 +124,8 @@ def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[
     counts_a, counts_b = op_counts(a), op_counts(b)
     early = before_first_launch(b)
     own = {id(side): self_us(side) for side in (a, b)}
-    gone, added = [], []
+    gone: list[OpChange] = []
+    added: list[OpChange] = []
     for name in dict.fromkeys((*counts_a, *counts_b)):
         left, right = counts_a.get(name, 0), counts_b.get(name, 0)
         if left > right:
@@ -168,7 +172,7 @@ def self_us(recording: Recording) -> dict[str, float]:
 def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
     """Return the pairs of ops whose verdict or reason differs; pairs that one side never met are left out."""
     left, right = decisions_by_ops(a), decisions_by_ops(b)
-    found = []
+    found: list[DecisionChange] = []
     for pair in dict.fromkeys((*left, *right)):
         x, y = left.get(pair), right.get(pair)
         if x is None or y is None or (x.verdict, x.reason) == (y.verdict, y.reason):
@@ -185,7 +189,7 @@ def decisions_by_ops(recording: Recording) -> dict[tuple[str, str], Decision]:
     found: dict[tuple[str, str], Decision] = {}
     seen: dict[tuple[str, str], int] = {}
     for item in recording.decisions:
-        ends = []
+        ends: list[str] = []
         for side in (item.a, item.b):
             ops = [names.op_of(nodes[item.graph, n]) for n in side if (item.graph, n) in nodes
                    and nodes[item.graph, n].nature != "view"]  # fmt: skip
@@ -198,7 +202,9 @@ def decisions_by_ops(recording: Recording) -> dict[tuple[str, str], Decision]:
 
 def notes(a: Recording, b: Recording) -> tuple[str, ...]:
     """Return what makes the comparison weaker than it looks."""
-    found = []
+    found: list[str] = []
+    if not names.units(a) and not names.units(b):
+        return ("neither recording holds a kernel: there is nothing to align",)
     for side in (a, b):
         if not side.launches:
             found.append(
@@ -213,4 +219,4 @@ def notes(a: Recording, b: Recording) -> tuple[str, ...]:
     ):
         if x and y and x != y:
             found.append(f"{what} differs: {x} and {y}")
-    return tuple(found)
+    return tuple(dict.fromkeys(found))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope.findings import KernelUse
+from fxscope.passes import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.model import KernelCall, Op, Recording, Resources
+    from fxscope.model import KernelCall, Recording, Resources
     from fxscope.passes.names import Unit
 
 
 def use(recording: Recording, unit: Unit) -> KernelUse:
     """Return the row of one unit; what was not recorded stays `None`."""
-    call = next((item for item in recording.calls if item.id == unit.call), None)
+    call = names.call_of(recording, unit)
     launch = unit.launches[0] if unit.launches else None
     resources = call.resources if call else None
     samples = unit.samples_us
@@ -55,19 +56,11 @@ def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
     return sum(item.bytes or 0 for item in uses)
 
 
-def launch_op(recording: Recording, unit: Unit) -> Op | None:
-    """Return the CPU op that launched the unit in its first step."""
-    if not unit.launches or unit.launches[0].op_id is None:
-        return None
-    wanted = unit.launches[0].op_id
-    return next((op for op in recording.ops if op.id == wanted), None)
-
-
 def configuration(recording: Recording, unit: Unit, resources: Resources | None) -> tuple[str | None, str | None]:
     """Return (launch configuration in words, who chose it)."""
     chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
     kwargs = dict(chosen.kwargs) if chosen else {}
-    op = launch_op(recording, unit)
+    op = names.op_launching(recording, unit)
     if not kwargs and op is not None and op.config and isinstance(op.config.get("kernel_kwargs"), str):
         return op.config["kernel_kwargs"], chosen_by(recording, unit, resources)
     text = ", ".join(f"{key}={value}" for key, value in kwargs.items()) or None
@@ -114,7 +107,7 @@ def num_warps(recording: Recording, unit: Unit, resources: Resources | None) -> 
     chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
     if chosen and chosen.num_warps is not None:
         return chosen.num_warps
-    op = launch_op(recording, unit)
+    op = names.op_launching(recording, unit)
     if op is not None and op.config and isinstance(op.config.get("num_warps"), int):
         return op.config["num_warps"]
     block = unit.launches[0].block if unit.launches else None
@@ -131,7 +124,7 @@ def num_stages(recording: Recording, unit: Unit, resources: Resources | None) ->
     chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
     if chosen and chosen.num_stages is not None:
         return chosen.num_stages
-    op = launch_op(recording, unit)
+    op = names.op_launching(recording, unit)
     if op is not None and op.config and isinstance(op.config.get("num_stages"), int):
         return op.config["num_stages"]
     decoded = unit.launches[0].decoded if unit.launches else None

@@ -19,7 +19,7 @@ def learn(recording: Recording) -> str:
     """Return TOML that the recording meets. Times are left out: they differ from run to run."""
     lines = [
         f"# What {recording.title or 'this recording'} does, learned from it. Keep the lines that you mean.",
-        f"# {environment(recording)}",
+        *(f"# {where}" for where in [environment(recording)] if where),
         "",
     ]
     units = [unit for unit in names.units(recording) if unit.category in KERNELS]

@@ -17,7 +17,7 @@ from fxscope.errors import PassError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fxscope.model import Launch, Node, Op, Recording, Source
+    from fxscope.model import KernelCall, Launch, Node, Op, Recording, Source
 
 _NAMESPACES = ("torch.ops.", "torch.nn.functional.", "torch._C._nn.", "torch.", "nn.functional.", "F.", "functional.")
 
@@ -128,6 +128,23 @@ def _units(key: _Key) -> tuple[Unit, ...]:
             )
         )  # fmt: skip
     return tuple(found)
+
+
+@lru_cache(maxsize=32)
+def _calls_by_id(key: _Key) -> dict[str, KernelCall]:
+    return {call.id: call for call in key.recording.calls}
+
+
+def call_of(recording: Recording, unit: Unit) -> KernelCall | None:
+    """Return the kernel call that a unit belongs to."""
+    return _calls_by_id(_Key(recording)).get(unit.call or "")
+
+
+def op_launching(recording: Recording, unit: Unit) -> Op | None:
+    """Return the CPU op that launched the unit in its first step."""
+    if not unit.launches or unit.launches[0].op_id is None:
+        return None
+    return next(iter(ops_by_id(_Key(recording)).get(unit.launches[0].op_id, ())), None)
 
 
 @lru_cache(maxsize=32)
