@@ -27,28 +27,29 @@ WORDS: dict[str, str] = {
 def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, nodes: Mapping[str, Node]) -> list[Decision]:
     """Return how the ops of each call came together."""
     result: list[Decision] = []
+    origins = schedules.Origins(schedule) if schedule is not None else None
     for call in calls:
         result += folded(call)
-        members = members_of(call, schedule)
-        if schedule is None or not members:
+        members = members_of(call, origins)
+        if schedule is None or origins is None or not members:
             result += untold(call)
             continue
         if not any(member.origins for member in members):
             result += without_origins(call, members, schedule)
             continue
         for member in members:
-            result += inlined(call, member, schedule, nodes)
+            result += inlined(call, member, origins, nodes)
         if len(members) > 1:
-            result += joined(call, members, schedule)
+            result += joined(call, members, schedule, origins)
     return result
 
 
-def members_of(call: KernelCall, schedule: Schedule | None) -> list[SchedulerNode]:
+def members_of(call: KernelCall, origins: schedules.Origins | None) -> list[SchedulerNode]:
     """Return the call's scheduler nodes that compute something."""
-    if schedule is None:
+    if origins is None:
         return []
-    names = set(call.scheduler_nodes)
-    return [node for node in schedule.nodes if node.name in names and node.type not in schedules.TRANSPARENT]
+    members = [origins.by_name[name] for name in call.scheduler_nodes if name in origins.by_name]
+    return [node for node in members if node.type not in schedules.TRANSPARENT]
 
 
 def folded(call: KernelCall) -> list[Decision]:
@@ -104,12 +105,14 @@ def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule
     ]  # fmt: skip
 
 
-def inlined(call: KernelCall, member: SchedulerNode, schedule: Schedule, nodes: Mapping[str, Node]) -> list[Decision]:
+def inlined(
+    call: KernelCall, member: SchedulerNode, origins: schedules.Origins, nodes: Mapping[str, Node]
+) -> list[Decision]:
     """One scheduler node of several ops: Inductor inlined them when it lowered the graph."""
     if schedules.is_extern(member):
         return []
     known = set(call.nodes)
-    ran = [name for name in schedules.ran_nodes([member], schedule) if name in known]
+    ran = [name for name in origins.ran([member]) if name in known]
     if len(ran) < 2:
         return []
     last = member.origin_node if member.origin_node in ran else ran[-1]
@@ -126,14 +129,17 @@ def inlined(call: KernelCall, member: SchedulerNode, schedule: Schedule, nodes: 
     ]  # fmt: skip
 
 
-def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule) -> list[Decision]:
+def joined(
+    call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule, origins: schedules.Origins
+) -> list[Decision]:
     """Scheduler nodes that became one: each join in its order; lists and combos have no order."""
     inside = {node.name: node for node in members}
     result: list[Decision] = []
     seen: set[str] = set()
+    here = set(call.scheduler_nodes)
     for attempt in schedule.attempts:
-        if attempt.fused and {*attempt.a, *attempt.b} <= set(call.scheduler_nodes):
-            result.append(join(call, attempt, schedule))
+        if attempt.fused and attempt.a[0] in here and {*attempt.a, *attempt.b} <= here:
+            result.append(join(call, attempt, origins))
             seen |= {*attempt.a, *attempt.b}
     by_group: dict[int, list[SchedulerNode]] = {}
     for node in members:
@@ -147,20 +153,15 @@ def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedul
             rest = tuple(name for name in inside if name not in {node.name for node in apart})
             first = rest or (apart[0].name,)
             second = tuple(node.name for node in apart if node.name not in first)
-            result.append(join(call, FusionAttempt(a=first, b=second, fused=True, how=how), schedule))
+            result.append(join(call, FusionAttempt(a=first, b=second, fused=True, how=how), origins))
     return result
 
 
-def join(call: KernelCall, attempt: FusionAttempt, schedule: Schedule) -> Decision:
+def join(call: KernelCall, attempt: FusionAttempt, origins: schedules.Origins) -> Decision:
     """One join, in terms of the user's ops."""
-    by_name = {node.name: node for node in schedule.nodes}
-    known = set(call.nodes)
+    by_name, known = origins.by_name, set(call.nodes)
     sides = [
-        tuple(
-            name
-            for name in schedules.ran_nodes([by_name[item] for item in side if item in by_name], schedule)
-            if name in known
-        )
+        tuple(name for name in origins.ran([by_name[item] for item in side if item in by_name]) if name in known)
         for side in (attempt.a, attempt.b)
     ]
     words = WORDS.get(attempt.how or "", "the schedule does not tell how")

@@ -54,7 +54,8 @@ class Pair(NamedTuple):
 def decisions(calls: Sequence[KernelCall], schedule: Schedule | None) -> list[Decision]:
     """Return one decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
     alias = schedules.aliases(schedule) if schedule else {}
-    units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, alias)]
+    origins = schedules.Origins(schedule) if schedule else None
+    units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, origins, alias)]
     found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     window = int((schedule.limits if schedule else {}).get("max_fusion_buffer_group_pairwise_attempts") or WINDOW)
     for pair in pairs(units, window):
@@ -67,12 +68,18 @@ def decisions(calls: Sequence[KernelCall], schedule: Schedule | None) -> list[De
     return [judge.decide(group, readers, returned) for group in found.values()]
 
 
-def units_of(call: KernelCall, position: int, schedule: Schedule | None, alias: Mapping[str, str]) -> list[Unit]:
+def units_of(
+    call: KernelCall,
+    position: int,
+    schedule: Schedule | None,
+    origins: schedules.Origins | None,
+    alias: Mapping[str, str],
+) -> list[Unit]:
     """Split a call into its loop nests. Only the C++ backend writes several independent ones into one function."""
-    names = set(call.scheduler_nodes)
-    members = {node.name: node for node in schedule.nodes if node.name in names} if schedule else {}
+    by_name = origins.by_name if origins is not None else {}
+    members = {name: by_name[name] for name in call.scheduler_nodes if name in by_name}
     groups = list(dict.fromkeys(node.group for node in members.values()))
-    if schedule is None or len(groups) < 2 or call.type != "cpp":
+    if schedule is None or origins is None or len(groups) < 2 or call.type != "cpp":
         kind = next((node.type for node in members.values()), call.type)
         return [
             Unit(
@@ -84,7 +91,7 @@ def units_of(call: KernelCall, position: int, schedule: Schedule | None, alias: 
     for number in groups:
         nodes = [node for node in members.values() if node.group == number]
         group: ScheduledGroup = schedule.groups[number]
-        ran = set(schedules.ran_nodes(nodes, schedule))
+        ran = set(origins.ran(nodes))
         units.append(
             Unit(
                 call, position, tuple(name for name in call.nodes if name in ran), tuple(node.name for node in nodes),

@@ -36,8 +36,9 @@ def attach(recording: Recording) -> Recording:
         graph = graphs.get(schedule.graph)
         known = {node.name for node in graph.nodes} if graph is not None else set[str]()
         mine = [call for call in recording.calls if call.graph == schedule.graph]
+        origins = Origins(schedule)
         for call, members in match(mine, schedule):
-            calls[call.id] = with_members(call, members, schedule, known)
+            calls[call.id] = with_members(call, members, schedule, origins, known)
         if graph is not None:
             calls |= {call.id: call for call in without_upstream([calls[call.id] for call in mine], schedule, graph)}
     return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
@@ -55,13 +56,18 @@ def without_upstream(calls: list[KernelCall], schedule: Schedule, graph: Graph) 
         for access in item.writes:
             stored.setdefault(schedule.renames.get(access.buffer, access.buffer), set()).update(owned(item))
     able = {call.id: computable(call, by_name, stored) for call in calls if call.reads is not None}
+    stores = {item.name: owned(item) for item in schedule.nodes}
+    ran_in: dict[str, list[str]] = defaultdict(list)
+    for call in calls:
+        for name in call.nodes:
+            ran_in[name].append(call.id)
     result: list[KernelCall] = []
     for call in calls:
         apart: list[str] = []
         for name in call.nodes if call.id in able and call.type not in ("extern", "fallback", "user_triton") else ():
-            others = [other for other in calls if other.id != call.id and name in other.nodes]
-            own = any(name in owned(item) for item in schedule.nodes if item.name in call.scheduler_nodes)
-            if not own and name not in able[call.id] and any(name in able.get(other.id, ()) for other in others):
+            if name in able[call.id] or any(name in stores.get(item, ()) for item in call.scheduler_nodes):
+                continue
+            if any(name in able.get(other, ()) for other in ran_in[name] if other != call.id):
                 apart.append(name)
         if apart:
             call = replace(
@@ -152,10 +158,11 @@ def base_name(kernel: str) -> str:
     return parts[0]
 
 
-def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule, known: set[str]) -> KernelCall:
+def with_members(
+    call: KernelCall, members: tuple[str, ...], schedule: Schedule, origins: Origins, known: set[str]
+) -> KernelCall:
     """Return the call with what the scheduler knows of these scheduler nodes."""
-    by_name = {node.name: node for node in schedule.nodes}
-    nodes = with_items([by_name[name] for name in members if name in by_name], schedule)
+    nodes = with_items([origins.by_name[name] for name in members if name in origins.by_name], origins)
     if not nodes:
         return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
@@ -174,16 +181,15 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     )
     if call.nodes:
         return call
-    ran = ran_nodes(nodes, schedule)
+    ran = origins.ran(nodes)
     evidence: Evidence = "origins"
     return replace(call, nodes=tuple(name for name in ran if name in known), nodes_evidence=evidence)
 
 
-def with_items(nodes: list[SchedulerNode], schedule: Schedule) -> list[SchedulerNode]:
+def with_items(nodes: list[SchedulerNode], origins: Origins) -> list[SchedulerNode]:
     """Return the nodes and those that only name an item of their result: the item is written by the same call."""
-    written = {access.buffer for node in nodes for access in node.writes}
-    items = [node for node in schedule.nodes if node.type == "multi_output" and node not in nodes]
-    return [*nodes, *(node for node in items if any(access.buffer in written for access in node.reads))]
+    items = [item for node in nodes for access in node.writes for item in origins.items.get(access.buffer, ())]
+    return [*nodes, *(item for item in items if item not in nodes)]
 
 
 def accesses(
@@ -239,26 +245,41 @@ def total(items: Iterable[BufferAccess]) -> int | None:
     return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
 
-def ran_nodes(nodes: Sequence[SchedulerNode], schedule: Schedule) -> tuple[str, ...]:
-    """Return the post-grad nodes that ran in these scheduler nodes.
+class Origins:
+    """Who computes what in one schedule: made once, since a large graph is asked thousands of times."""
 
-    Origins name everything on the way to a result, also what another scheduler node computed and stored: such a node
-    lends only its name. An extern call runs its own op and what nobody else runs (views that became its strides).
-    """
-    inside = {node.name for node in nodes}
-    stored = {name for node in schedule.nodes if node.name not in inside for name in owned(node)}
-    elsewhere = {
-        name
-        for node in schedule.nodes
-        if node.name not in inside and not is_extern(node) and node.type not in TRANSPARENT
-        for name in node.origins
-    }
-    ran: list[str] = []
-    for node in nodes:
-        own = owned(node)
-        apart = elsewhere if is_extern(node) else set[str]()
-        ran += [name for name in node.origins if name in own or (name not in stored and name not in apart)]
-    return tuple(dict.fromkeys(ran))
+    def __init__(self, schedule: Schedule) -> None:
+        self.by_name = {node.name: node for node in schedule.nodes}
+        self.storing: dict[str, set[str]] = defaultdict(set)  # post-grad node → scheduler nodes that store its result
+        self.computing: dict[str, set[str]] = defaultdict(set)  # → those that Inductor writes and that name it
+        self.items: dict[str, list[SchedulerNode]] = defaultdict(list)  # buffer → nodes that name an item of it
+        for node in schedule.nodes:
+            for name in owned(node):
+                self.storing[name].add(node.name)
+            if node.type == "multi_output":
+                for access in node.reads:
+                    self.items[access.buffer].append(node)
+            elif not is_extern(node) and node.type not in TRANSPARENT:
+                for name in node.origins:
+                    self.computing[name].add(node.name)
+
+    def ran(self, nodes: Sequence[SchedulerNode]) -> tuple[str, ...]:
+        """Return the post-grad nodes that ran in these scheduler nodes.
+
+        Origins name everything on the way to a result, also what another scheduler node computed and stored: such a
+        node lends only its name. An extern call runs its own op and what nobody else runs (views that became its
+        strides).
+        """
+        inside = {node.name for node in nodes}
+        found: dict[str, None] = {}
+        for node in nodes:
+            own = owned(node)
+            for name in node.origins:
+                stored = self.storing.get(name, set()) - inside
+                apart = is_extern(node) and self.computing.get(name, set()) - inside
+                if name in own or not (stored or apart):
+                    found[name] = None
+        return tuple(found)
 
 
 def owned(node: SchedulerNode) -> set[str]:
