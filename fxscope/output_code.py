@@ -237,7 +237,11 @@ class _Walk:
             return
         function = ast.unparse(value.func)
         if function == "assert_size_stride":
-            self.assertion(value)
+            self.assertion(value.args)
+        elif function == "assert_size_stride_grouped":  # torch 2.14: (names), (sizes), (strides), what
+            columns = [item.elts for item in value.args[:3] if isinstance(item, ast.Tuple)]
+            for one in zip(*columns) if len(columns) == 3 else ():  # noqa: B905
+                self.assertion([*one, *value.args[3:]])
         elif function.startswith("empty_strided") or function == "reinterpret_tensor":
             self.allocation(function, value, results)
         elif (name := self.subroutine(function)) is not None:
@@ -272,17 +276,17 @@ class _Walk:
         dtype = ast.unparse(call.args[2]).removeprefix("torch.") if len(call.args) > 2 else None
         self.layout[results[0]] = BufferAccess(buffer=results[0], shape=shape, stride=stride, dtype=dtype)
 
-    def assertion(self, call: ast.Call) -> None:
+    def assertion(self, args: list[ast.expr]) -> None:
         """Keep what is asserted of inputs; the asserts after an extern call are torch's own checks.
 
         Since torch 2.13 an input is asserted just before its first use, with `'input'` as the fourth argument.
         """
-        of_input = len(call.args) > 3 and isinstance(call.args[3], ast.Constant) and call.args[3].value == "input"
-        if (self.calls and not of_input) or len(call.args) < 3 or not isinstance(call.args[0], ast.Name):
+        of_input = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
+        if (self.calls and not of_input) or len(args) < 3 or not isinstance(args[0], ast.Name):
             return
-        shape, stride = _sizes(call.args[1]), _sizes(call.args[2])
+        shape, stride = _sizes(args[1]), _sizes(args[2])
         if shape is not None and stride is not None:
-            name = call.args[0].id
+            name = args[0].id
             self.assertions.append(InputAssertion(name=name, shape=shape, stride=stride))
             self.layout[name] = BufferAccess(buffer=name, shape=shape, stride=stride)
 
