@@ -54,6 +54,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--backward", action="store_true", help="run the backward pass as well")
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
+    group.add_argument(
+        "--keep", metavar="TEXT", action="append", default=[], choices=("ptx", "sass"),
+        help="with --target: keep ptx or sass of each Triton kernel among the recording's sources; repeatable",
+    )  # fmt: skip
     group.add_argument("--steps", type=int, default=3, metavar="N", help="profiled calls (default 3)")
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="what to call the recording")
@@ -95,7 +99,7 @@ def _run_factory(arguments: argparse.Namespace, module_name: str, name: str) -> 
 
             recording = child.record_for_target(
                 arguments.target, factory=f"{module_name}:{name}", compile=_compile_options(arguments) or {},
-                backward=arguments.backward, title=arguments.title or name, progress=say,
+                backward=arguments.backward, title=arguments.title or name, keep=tuple(arguments.keep), progress=say,
             )  # fmt: skip
         else:
             model, inputs, kwargs = _call(_load(module_name, name), f"{module_name}:{name}")
@@ -205,7 +209,7 @@ def _call(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any
         raise CaptureError(f"{label} raised {_described(error)}. {expected}.") from None
     items: list[Any] = list(result) if isinstance(result, (tuple, list)) else []  # type: ignore[reportUnknownArgumentType]
     if len(items) not in (2, 3) or not callable(items[0]):
-        what = type(result).__name__
+        what: str = type(result).__name__  # type: ignore[reportUnknownArgumentType]
         if isinstance(result, (tuple, list)):
             what += f" of {', '.join(type(item).__name__ for item in items[:4]) or 'nothing'}"
         raise CaptureError(f"{expected}; it returned a {what}.")

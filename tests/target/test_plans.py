@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fxscope import output_code
 from tests.target import plans
 from tests.target.conftest import make
 
@@ -124,3 +125,18 @@ def test_data_is_of_one_torch() -> None:
     assert {plans.real(name)["torch"] for name in PROGRAMS} == {"2.11.0+cu130"}
     assert len(PROGRAMS) == 25
     assert Path(plans.REAL, "geglu", "real", "trace.json.gz").exists()
+
+
+def test_inputs_that_torch_2_14_asserts_in_one_call() -> None:
+    text = (
+        "class Runner:\n"
+        "    def call(self, args):\n"
+        "        arg0_1, arg1_1 = args\n"
+        "        assert_size_stride_grouped((arg1_1, arg0_1), ((64, 128, 768), (768, )), ((98304, 768, 1), (1, )), 'input')\n"
+        "        return (arg0_1, )\n"
+    )
+    assertions = output_code.parse(text).assertions
+    assert [(a.name, a.shape, a.stride) for a in assertions] == [
+        ("arg1_1", (64, 128, 768), (98304, 768, 1)),
+        ("arg0_1", (768,), (1,)),
+    ]
