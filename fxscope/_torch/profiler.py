@@ -30,7 +30,7 @@ PREPARE = "torch.autograd.profiler:profile._prepare_trace"
 FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
-COMPILE_SPANS = ("dynamo", "entire_frame_compile")
+COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
 COMPILING = " (dynamo_timed)"
 MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
 

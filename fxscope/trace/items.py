@@ -286,7 +286,7 @@ def _cpu_launches(trace: Trace, step_of: Any, ops: list[Op]) -> list[Launch]:
 
 
 _BOOKKEEPING = re.compile(
-    r"^(torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|AOTDispatcher|CompiledFunction|## Call|"
+    r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|AOTDispatcher|CompiledFunction|## Call|"
     r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|FX codegen|torch/|CompiledFxGraph)"
 )
 
