@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands import output
+from fxscope.commands import output, trace_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     steps.add_argument("--all-steps", action="store_true", help="keep every active step (the default)")
     parser.add_argument("--strict", action="store_true", help="a damaged trace is an error, not a problem to report")
     parser.add_argument("--max-size", type=size, default=16 << 30, metavar="SIZE", help="largest size unpacked (16G)")
+    trace_tables.add_table_options(parser)
     output.add_output_options(parser)
 
 
@@ -37,7 +39,17 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.trace, debug_dir=arguments.debug_dir, compile_log=arguments.compile_log, steps=wanted_steps(arguments),
         strict=arguments.strict, max_bytes=arguments.max_size, progress=progress(arguments.trace),
     )  # fmt: skip
-    output.emit(recording, arguments)
+    recording = trace_tables.narrowed(recording, arguments)
+    if (
+        trace_tables.wanted(arguments)
+        and recording.summary
+        and not arguments.output
+        and arguments.format in (None, "terminal")
+    ):
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+        sys.stdout.write(trace_tables.text(recording.summary, width=width))
+    else:
+        output.emit(recording, arguments)
     return 0
 
 

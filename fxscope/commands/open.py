@@ -1,0 +1,121 @@
+"""`fxscope open TRACE`: show a trace in Perfetto's UI, served once from this machine; or write it annotated."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import urllib.parse
+import webbrowser
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+
+PERFETTO = "https://ui.perfetto.dev"
+# Perfetto's own content-security policy lets its page fetch from this address and port, and from no other.
+ADDRESS = ("127.0.0.1", 9001)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `open`."""
+    parser.add_argument("trace", help="a Kineto trace, .json or .json.gz")
+    parser.add_argument(
+        "--annotated", action="store_true", help="each kernel carries its nodes, source line and fusion group"
+    )
+    parser.add_argument(
+        "--debug-dir", metavar="FOLDER", help="with --annotated: the compile's TORCH_COMPILE_DEBUG folder"
+    )
+    parser.add_argument("--compile-log", metavar="LOG", help="with --annotated: the compile's TORCH_TRACE log")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="with --annotated: write the trace here (.json.gz), open nothing"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
+    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="give up if nobody fetches it (120)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the annotated trace, or serve the trace until it was fetched once."""
+    path = Path(arguments.trace)
+    data = annotated(arguments) if arguments.annotated else content(path)
+    if arguments.output:
+        if not arguments.annotated:
+            raise FxscopeError("-o needs --annotated: without it the trace is the file that you have.")
+        from fxscope.store import write
+
+        print(f"wrote {write(arguments.output, data, force=arguments.force)}", file=sys.stderr)
+        return 0
+    name = path.name if path.name.endswith(".gz") == (data[:2] == b"\x1f\x8b") else path.name + ".gz"
+    return serve(name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
+
+
+def content(path: Path) -> bytes:
+    """Read a file. Raises FxscopeError where it cannot be."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FxscopeError(f"cannot read {path}: {error.strerror}.") from None
+
+
+def annotated(arguments: argparse.Namespace) -> bytes:
+    """Join the trace with what is known of it, and return it annotated."""
+    from fxscope.reading import read_trace
+    from fxscope.trace import annotate
+
+    recording = read_trace(arguments.trace, debug_dir=arguments.debug_dir, compile_log=arguments.compile_log)
+    return annotate(arguments.trace, recording)
+
+
+def serve(name: str, data: bytes, *, browser: bool, timeout_s: float) -> int:
+    """Serve one file, once, to Perfetto's page and nobody else; return when it was fetched."""
+    where = "/" + urllib.parse.quote(name)
+    fetched = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        """Answers one path."""
+
+        def do_GET(self) -> None:
+            if self.path != where:
+                self.send_error(404)
+                return
+            self.answer(200)
+            self.wfile.write(data)
+            fetched.set()
+
+        def do_OPTIONS(self) -> None:
+            self.answer(204)
+
+        def answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("Access-Control-Allow-Origin", PERFETTO)
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("Content-Type", "application/octet-stream")
+            self.send_header("Content-Length", str(len(data) if status == 200 else 0))
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Say nothing: the terminal is the user's."""
+
+    try:
+        server = HTTPServer(ADDRESS, Handler)
+    except OSError as error:
+        raise FxscopeError(
+            f"cannot listen on {ADDRESS[0]}:{ADDRESS[1]} ({error.strerror}): another trace is being served there. "
+            "Perfetto's page fetches from no other port; stop that one first."
+        ) from None
+    url = f"{PERFETTO}/#!/?url=http://{ADDRESS[0]}:{ADDRESS[1]}{where}"
+    with server:
+        server.timeout = 0.5
+        if not browser or not webbrowser.open(url):
+            print(url, flush=True)
+        waited = 0.0
+        while not fetched.is_set() and waited < timeout_s:
+            server.handle_request()
+            waited += 0.0 if fetched.is_set() else server.timeout
+    if not fetched.is_set():
+        raise FxscopeError(f"nobody fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
+    return 0

@@ -1,0 +1,69 @@
+"""The tables of a trace by itself: ops, kernels, steps, gaps, copies and waits; sorted, filtered, cut."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fxscope.errors import FxscopeError
+from fxscope.model import Recording, Summary, replace
+
+if TYPE_CHECKING:
+    import argparse
+
+SORTS = {
+    "total": ("total_us", "device_total_us"), "mean": ("mean_us", "device_self_us"), "count": ("count", "count"),
+    "self": ("total_us", "device_self_us"), "cpu": ("total_us", "cpu_total_us"), "name": ("name", "name"),
+}  # fmt: skip
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Add --top, --filter and --sort."""
+    group = parser.add_argument_group("tables")
+    group.add_argument("--tables", action="store_true", help="show ops, kernels, steps, gaps, copies and waits")
+    group.add_argument("--top", type=int, metavar="N", help="the first N lines of each table")
+    group.add_argument("--filter", metavar="PATTERN", help="only names in which this regular expression is found")
+    group.add_argument("--sort", choices=sorted(SORTS), help="order of the tables (total device time)")
+
+
+def wanted(arguments: argparse.Namespace) -> bool:
+    """Return whether any option asks for the tables."""
+    return bool(arguments.tables or arguments.top is not None or arguments.filter or arguments.sort)
+
+
+def narrowed(recording: Recording, arguments: argparse.Namespace) -> Recording:
+    """Return the recording with its summary sorted, filtered and cut as the options say.
+
+    Raises:
+        FxscopeError: the pattern is no regular expression, or --top is no positive number.
+    """
+    if recording.summary is None or not wanted(arguments):
+        return recording
+    if arguments.top is not None and arguments.top < 1:
+        raise FxscopeError(f"--top {arguments.top}: give a number of lines, 1 or more.")
+    try:
+        pattern = re.compile(arguments.filter or "")
+    except re.error as error:
+        raise FxscopeError(f"--filter {arguments.filter!r} is no regular expression: {error}.") from None
+    summary = recording.summary
+    kernel_key, op_key = SORTS[arguments.sort or "total"]
+    return replace(recording, summary=replace(
+        summary, ops=_table(summary.ops, op_key, pattern, arguments.top),
+        kernels=_table(summary.kernels, kernel_key, pattern, arguments.top),
+        copies=_table(summary.copies, kernel_key, pattern, arguments.top),
+        syncs=_table(summary.syncs, "cpu_total_us" if op_key != "name" else "name", pattern, arguments.top),
+        gaps=summary.gaps[: arguments.top] if arguments.top else summary.gaps,
+    ))  # fmt: skip
+
+
+def _table(lines, key: str, pattern: re.Pattern[str], top: int | None):  # type: ignore[no-untyped-def]
+    found = [line for line in lines if pattern.search(line.name)]
+    found.sort(key=lambda line: getattr(line, key), reverse=key != "name")
+    return tuple(found[:top] if top else found)
+
+
+def text(summary: Summary, *, width: int) -> str:
+    """Return the tables as text of at most `width` columns."""
+    from fxscope.render import trace_tables
+
+    return trace_tables.render(summary, width=width)

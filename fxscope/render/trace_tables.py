@@ -1,0 +1,87 @@
+"""What a trace says by itself, as tables: ops, kernels, steps, gaps of the device, copies and waits."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from fxscope.render import labels, theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fxscope.model import KernelStats, OpStats, Summary
+
+MAX_LINES = 25
+
+
+def render(summary: Summary, *, width: int = 80) -> str:
+    """Return the tables as plain text."""
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None, highlight=False)
+    if summary.ops:
+        section(console, "ops, by device time", ("op", "calls", "device", "self", "cpu", "cpu self"), summary.ops, lambda op: (
+            labels.shorten(op.name, width - 50), str(op.count), theme.microseconds(op.device_total_us),
+            theme.microseconds(op.device_self_us), theme.microseconds(op.cpu_total_us), theme.microseconds(op.cpu_self_us),
+        ))  # fmt: skip
+    for title, lines in (("kernels", summary.kernels), ("copies", summary.copies)):
+        if lines:
+            section(
+                console,
+                title,
+                ("name", "calls", "total", "mean", "min", "max", "share"),
+                lines,
+                lambda k: kernel_row(k, width),
+            )
+    if summary.steps:
+        section(console, "steps", ("step", "wall", "busy", "idle", "launches", "waits", "launching"), summary.steps, lambda s: (
+            s.name, theme.microseconds(s.wall_us), theme.microseconds(s.device_busy_us), theme.microseconds(s.device_idle_us),
+            str(s.num_launches), str(s.num_syncs), theme.microseconds(s.launch_cpu_us),
+        ))  # fmt: skip
+    if summary.gaps:
+        half = max(12, (width - 22) // 2)
+        section(console, "times in which the device ran nothing", ("idle", "step", "after", "before"), summary.gaps, lambda g: (
+            theme.microseconds(g.duration_ns / 1e3), str(g.step), labels.kernel_name(g.before or "?", half),
+            labels.kernel_name(g.after or "?", half),
+        ))  # fmt: skip
+    if summary.syncs:
+        section(
+            console, "waits for the device", ("call", "calls", "total"), summary.syncs, lambda op: sync_row(op, width)
+        )
+    if summary.verdict:
+        console.print(Rule(Text("verdict", style="bold"), align="left"))
+        console.print(f" {summary.verdict}")
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def section(
+    console: Console, title: str, columns: Sequence[str], lines: Sequence[object], row: Callable[..., tuple[str, ...]]
+) -> None:
+    """Print one table, its first lines."""
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    for position, column in enumerate(columns):
+        table.add_column(
+            column, justify="left" if position == 0 or column in ("after", "before") else "right", no_wrap=True
+        )
+    for line in lines[:MAX_LINES]:
+        table.add_row(*row(line))
+    console.print(Rule(Text(title, style="bold"), align="left"))
+    console.print(table)
+    if len(lines) > MAX_LINES:
+        console.print(f"   … {len(lines) - MAX_LINES} more: --filter narrows them, --json has all")
+
+
+def kernel_row(item: KernelStats, width: int) -> tuple[str, ...]:
+    """Return one kernel's cells."""
+    times = (theme.microseconds(value) for value in (item.total_us, item.mean_us, item.min_us, item.max_us))
+    return (labels.kernel_name(item.name, max(16, width - 56)), str(item.count), *times, theme.percent(item.share))
+
+
+def sync_row(item: OpStats, width: int) -> tuple[str, ...]:
+    """Return one waiting call's cells."""
+    return labels.shorten(item.name, width - 30), str(item.count), theme.microseconds(item.cpu_total_us)
