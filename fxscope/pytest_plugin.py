@@ -65,4 +65,4 @@ def fxscope(request: pytest.FixtureRequest) -> Fixture:
     parts = [part for part in request.node.nodeid.split("::")[1:] if part]
     name = "".join(char if char.isalnum() or char in "-_." else "_" for char in ".".join(parts))
     folder = path.parent / "__fxscope__" / path.stem
-    return Fixture(folder / name, update=request.config.getoption("--fxscope-update"))
+    return Fixture(folder / name, update=bool(request.config.getoption("--fxscope-update")))

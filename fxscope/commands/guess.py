@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.errors import FxscopeError
 
@@ -135,7 +135,7 @@ def confront(question: Question, answer: Any, recordings: dict[str, Recording]) 
     try:
         outcome = check(recordings, {"expect": [item]}).outcomes[0]
     except PassError as error:
-        text = ", ".join(answer) if isinstance(answer, list) else str(answer)
+        text = ", ".join(cast("list[str]", answer)) if isinstance(answer, list) else str(answer)
         message = str(error).rsplit(": ", 1)[-1] if "does not occur" not in str(error) else str(error)
         return Outcome(
             claim=question.text, kind=question.kind, subject=question.about, status="not_met", expected=text,

@@ -11,7 +11,7 @@ from fxscope.errors import CaptureError, RenderError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fxscope.findings import Sweep, SweepPoint
     from fxscope.model import Recording
@@ -205,10 +205,11 @@ def build(program: str, name: str, value: Any) -> tuple[Any, tuple[Any, ...], di
 
     from fxscope.commands import run as run_command
 
-    match = run_command._FACTORY.match(program)
+    match = run_command._FACTORY.match(program)  # pyright: ignore[reportPrivateUsage]
     if match is None:
         raise CaptureError(f"{program}: write FILE.py:FACTORY, where FACTORY({name}=…) returns (module, inputs).")
-    factory = run_command._load(match["module"], match["name"])
+    factory = run_command._load(match["module"], match["name"])  # pyright: ignore[reportPrivateUsage]
+    parameters: Mapping[str, inspect.Parameter]
     try:
         parameters = inspect.signature(factory).parameters
     except (TypeError, ValueError):
@@ -217,7 +218,9 @@ def build(program: str, name: str, value: Any) -> tuple[Any, tuple[Any, ...], di
         from fxscope.passes.names import nearest
 
         raise CaptureError(f"{program} has no parameter {name!r} to vary. {nearest(name, parameters)}")
-    return run_command._call(functools.partial(factory, **{name: value}), program)
+    return run_command._call(  # pyright: ignore[reportPrivateUsage]
+        functools.partial(factory, **{name: value}), program
+    )
 
 
 def say(message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.errors import PassError
 from fxscope.findings import Outcome, Report
@@ -95,7 +95,8 @@ def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     expect: Any = data.get("expect", [])
     tables: list[dict[str, Any]] = expect if isinstance(expect, list) else []  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(expect, list) or not all(isinstance(item, dict) for item in tables):
+    rows: list[Any] = [*tables]
+    if not isinstance(expect, list) or not all(isinstance(item, dict) for item in rows):
         raise PassError(f"{where}: write [[expect]] with two brackets for each expectation.")
     top = {key: value for key, value in data.items() if key not in _TOP}
     for number, item in enumerate([top, *tables] if top else tables):
@@ -154,18 +155,18 @@ def check(
 
 def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording], where: str) -> list[str]:
     """Return the recordings that one expectation is about: those it names, else all."""
-    wanted = item.get("in")
+    wanted: Any = item.get("in")
     if wanted is None:
         return list(recordings) or [""]
-    wanted = [wanted] if isinstance(wanted, str) else wanted
-    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
+    listed = [wanted] if isinstance(wanted, str) else cast("list[Any]", wanted) if isinstance(wanted, list) else []
+    if not listed or not all(isinstance(name, str) for name in listed):
         raise PassError(f"{where}: in{claim_of(item)} takes the name of a recording, or a list of names.")
-    for name in wanted:
+    for name in listed:
         if name not in recordings:
             raise PassError(
                 f"{where}: there is no recording {name!r}{claim_of(item)}. {names.nearest(name, recordings)}"
             )
-    return list(wanted)
+    return listed
 
 
 def help_of_kinds() -> str:

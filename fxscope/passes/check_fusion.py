@@ -24,7 +24,7 @@ def fused(context: Context, value: object) -> Verdict:
     if not knows_nodes(recording):
         return unknown(expected, "no kernel's nodes are known: a kernel's name can claim ops that it does not run")
     homes = {name: places(recording, name) for name in wanted}
-    together: set[str] = set.intersection(*homes.values())
+    together: set[str] = set[str].intersection(*homes.values())
     rarest = min(homes.values(), key=len)
     # Every occurrence of the rarest name counts: one layer that fused does not speak for the others.
     holds = bool(together) and rarest <= together
@@ -45,7 +45,7 @@ def not_fused(context: Context, value: object) -> Verdict:
     if not knows_nodes(recording):
         return unknown(expected, "no kernel's nodes are known: a kernel's name can claim ops that it does not run")
     homes = [places(recording, name) for name in wanted]
-    shared: set[str] = set.union(*(a & b for i, a in enumerate(homes) for b in homes[i + 1 :]))
+    shared: set[str] = set[str]().union(*(a & b for i, a in enumerate(homes) for b in homes[i + 1 :]))
     if not shared:
         return met(True, expected, "no kernel runs two of them", why_not(recording, wanted))
     how = next((d.reason for d in decisions_between(recording, *wanted[:2]) if d.verdict == "fused"), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.errors import PassError
 from fxscope.passes import names, quantity
@@ -68,7 +68,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
     """Return the expectation that holds one number of each selected kernel: `registers = { "nvjet*" = "<= 168" }`."""
 
     def hold(context: Context, value: object) -> Verdict:
-        table = value if isinstance(value, dict) else {"*": value}
+        table = cast("dict[str, object]", value) if isinstance(value, dict) else {"*": value}
         rows: list[tuple[bool, str, str]] = []
         for place, amount in table.items():
             expected = quantity.parse(amount)
@@ -103,9 +103,10 @@ def decoded(context: Context, value: object) -> Verdict:
 def like(found: Any, expected: Any) -> bool:
     """Return whether a decoded value is as expected: tuples like lists, numbers by quantity, text as it is."""
     if isinstance(found, (list, tuple)) and isinstance(expected, list):
-        return list(found) == expected
+        return list(cast("list[Any]", found)) == expected
     if isinstance(found, dict) and isinstance(expected, dict):
-        return all(key in found and like(found[key], part) for key, part in expected.items())
+        told = cast("dict[str, Any]", found)
+        return all(key in told and like(told[key], part) for key, part in cast("dict[str, Any]", expected).items())
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         return quantity.parse(expected).holds(found)
     return found == expected
@@ -143,13 +144,14 @@ def tensors(kind: str, field: str) -> Callable[[Context, object], Verdict]:
     def hold(context: Context, value: object) -> Verdict:
         rows: list[tuple[bool, str, str]] = []
         for place, wanted in a_table(value, kind, '{ "aten::mm#1" = [[8192, 768], [768, 3072]] }').items():
-            if not isinstance(wanted, list) or not all(isinstance(item, list) for item in wanted):
+            rows_wanted = cast("list[Any]", wanted) if isinstance(wanted, list) else []
+            if not rows_wanted or not all(isinstance(item, list) for item in rows_wanted):
                 raise PassError(f"{kind}: {place} takes a list of lists of sizes, such as [[8192, 768], [768, 3072]].")
             for op in ops_at(context, place):
                 told = getattr(op, field)
                 if told is None:
                     return unknown(f"{place} {wanted}", f"{kind} were not recorded: profile with record_shapes=True")
-                found = [list(item) for item in told if isinstance(item, (list, tuple)) and item]
+                found = [list(cast("list[Any]", item)) for item in told if isinstance(item, (list, tuple)) and item]
                 rows.append((found == wanted, f"{place} {wanted}", f"{place} {found}"))
         return all_of(rows)
 
@@ -182,7 +184,8 @@ def flops(context: Context, value: object) -> Verdict:
 
 def matrix_flops(op: Op) -> int | None:
     """Return 2·m·n·k (times the batch) of mm, addmm, bmm, baddbmm; `None` for anything else."""
-    shapes = [tuple(item) for item in op.shapes or () if isinstance(item, (list, tuple)) and len(item) >= 2]
+    listed_shapes = [cast("list[int]", item) for item in op.shapes or () if isinstance(item, (list, tuple))]
+    shapes = [tuple(item) for item in listed_shapes if len(item) >= 2]
     if names.short(op.name) not in ("mm", "addmm", "bmm", "baddbmm") or len(shapes) < 2:
         return None
     left, right = shapes[-2:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -116,7 +116,9 @@ def pair(time: TimeComparison, first: str, second: str) -> str:
 def share_of_roof(context: Context, value: object) -> Verdict:
     """Share of the nearer roof: of the selected kernel calls, or of all that have one where only a number is given."""
     recording = context.recording
-    table = value if isinstance(value, dict) else {None: value}
+    table: dict[str | None, object] = (
+        cast("dict[str | None, object]", value) if isinstance(value, dict) else {None: value}
+    )
     rows: list[tuple[bool, str, str]] = []
     for place, amount in table.items():
         expected = quantity.parse(amount)
@@ -227,10 +229,10 @@ def point_of(data: Sweep, setup: str, at: object) -> SweepPoint:
 
 def metric_of(point: SweepPoint, metric: str) -> Sequence[float]:
     """Return a metric's samples, one where it is a single number, none where it was not measured."""
-    found = getattr(point, metric)
+    found: Any = getattr(point, metric)
     if found is None:
         return ()
-    return found if isinstance(found, (list, tuple)) else (float(found),)
+    return cast("Sequence[float]", found) if isinstance(found, (list, tuple)) else (float(found),)
 
 
 def measured(context: Context, value: object) -> Verdict:
@@ -241,7 +243,8 @@ def measured(context: Context, value: object) -> Verdict:
     table = a_table(value, "measured", '{ in = "sweep", path = "experiments.depth.0.depth", is = 1 }')
     keys_of(table, "measured", ["in", "path", "is"], ["to"])
     data = msgspec.to_builtins(find_sweep(context, table["in"]))
-    found, expected = at_path(data, str(table["path"])), table["is"]
+    found: Any = at_path(data, str(table["path"]))
+    expected: Any = table["is"]
     if "to" in table:
         base = at_path(data, str(table["to"]))
         parsed = quantity.parse(expected)
@@ -254,26 +257,28 @@ def measured(context: Context, value: object) -> Verdict:
     if isinstance(found, (int, float)) and not isinstance(found, bool) and not isinstance(expected, (list, bool)):
         parsed = quantity.parse(expected)
         return met(parsed.holds(found), f"{table['path']} {parsed.text}", f"{found:.6g}")
-    wanted = None if expected == "none" else expected
+    wanted: Any = None if expected == "none" else expected
     name = str(table["path"]).rsplit(".", 1)[-1]
     return met(found == wanted, f"{table['path']} = {expected}", f"{name} is {'none' if found is None else found}")
 
 
 def are_samples(value: Any) -> bool:
     """Return whether a value is a list of numbers."""
-    return isinstance(value, list) and bool(value) and all(isinstance(item, float) for item in value)
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return bool(items) and all(isinstance(item, float) for item in items)
 
 
 def at_path(data: Any, path: str) -> Any:
     """Return what is at a dotted path. Raises PassError naming what is there."""
     here = data
     for part in path.split("."):
-        if isinstance(here, list) and part.isdigit() and int(part) < len(here):
-            here = here[int(part)]
-        elif isinstance(here, dict) and part in here:
-            here = here[part]
+        row = cast("list[Any]", here) if isinstance(here, list) else []
+        table = cast("dict[str, Any]", here) if isinstance(here, dict) else {}
+        if part.isdigit() and int(part) < len(row):
+            here = row[int(part)]
+        elif part in table:
+            here = table[part]
         else:
-            there = list(here) if isinstance(here, dict) else []
-            there += [str(number) for number in range(len(here))] if isinstance(here, list) else []
+            there = [*table, *(str(number) for number in range(len(row)))]
             raise PassError(f"measured: {path} has no {part!r}. {names.nearest(part, there)}")
     return here

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fxscope.findings import KernelUse
 from fxscope.passes import names
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from fxscope.model import KernelCall, Recording, Resources
     from fxscope.passes.names import Unit
+
+T = TypeVar("T")
 
 
 def use(recording: Recording, unit: Unit) -> KernelUse:
@@ -37,7 +39,7 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
     )  # fmt: skip
 
 
-def first(*values):
+def first(*values: T | None) -> T | None:
     """Return the first value that is known."""
     return next((value for value in values if value is not None), None)
 

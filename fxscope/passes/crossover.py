@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.passes.timing import compare_times
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 METRICS = ("wall_us", "device_us")
 
 
-def values_of(sweep: Sweep) -> list:
+def values_of(sweep: Sweep) -> list[Any]:
     """Return what the varied input took, in order."""
-    values = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
+    values: list[Any] = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
     return sorted(values, key=lambda value: (isinstance(value, str), value))
 
 
@@ -31,7 +31,7 @@ def point_at(sweep: Sweep, setup: str, value: object) -> SweepPoint | None:
 
 def against(sweep: Sweep, setup: str, base: str, metric: str) -> list[tuple[object, TimeComparison]]:
     """Return (value, comparison of the setup with the base) wherever both were measured."""
-    found = []
+    found: list[tuple[object, TimeComparison]] = []
     for value in values_of(sweep):
         a, b = point_at(sweep, base, value), point_at(sweep, setup, value)
         if a is None or b is None:
@@ -45,7 +45,7 @@ def against(sweep: Sweep, setup: str, base: str, metric: str) -> list[tuple[obje
 def sentences(sweep: Sweep) -> list[str]:
     """Return one sentence per setup and metric: from where on it is faster than the first setup, or that it is not."""
     setups = setups_of(sweep)
-    found = []
+    found: list[str] = []
     for metric, words in zip(METRICS, ("wall time", "device time"), strict=True):
         for setup in setups[1:]:
             rows = against(sweep, setup, setups[0], metric)
@@ -56,7 +56,7 @@ def sentences(sweep: Sweep) -> list[str]:
 
 def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:
     """Return after how many calls the longer first call (compiling, tuning) is paid for, where each call is faster."""
-    found = []
+    found: list[str] = []
     for value, time in against(sweep, setup, base, "wall_us"):
         a, b = point_at(sweep, base, value), point_at(sweep, setup, value)
         if time.verdict != "faster" or a is None or b is None or a.first_call_s is None or b.first_call_s is None:

@@ -10,7 +10,7 @@ import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.errors import PassError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from fxscope.model import KernelCall, Launch, Node, Op, Recording, Source
 
+T = TypeVar("T")
 _NAMESPACES = ("torch.ops.", "torch.nn.functional.", "torch._C._nn.", "torch.", "nn.functional.", "F.", "functional.")
 
 
@@ -245,7 +246,7 @@ def units_named(recording: Recording, text: str, *, kernels_only: bool = True) -
     return pick(found, selector, "kernel")
 
 
-def pick(found: list, selector: Selector, what: str) -> list:
+def pick(found: list[T], selector: Selector, what: str) -> list[T]:
     """Return the numbered occurrence, or all."""
     if selector.number is None:
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from fxscope.errors import PassError
 
@@ -47,10 +47,11 @@ def parse(value: object) -> Quantity:
         raise PassError(f"{value} is not a number.")
     if isinstance(value, (int, float)):
         return Quantity(f"{value:g}" if abs(value) < 1e6 else f"{value}", float(value), float(value))
-    if isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(v, (int, float)) for v in value):
-        low, high = float(value[0]), float(value[1])
+    pair = cast("list[Any]", value) if isinstance(value, (list, tuple)) else []
+    if len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair):
+        low, high = float(pair[0]), float(pair[1])
         if low > high:
-            raise PassError(f"[{value[0]}, {value[1]}] is an empty range: the smaller number comes first.")
+            raise PassError(f"[{pair[0]}, {pair[1]}] is an empty range: the smaller number comes first.")
         return Quantity(f"{low:g} to {high:g}", low, high)
     if isinstance(value, str):
         text = value.strip()
@@ -64,7 +65,8 @@ def parse(value: object) -> Quantity:
         if found := _ONE.fullmatch(text):
             amount, sign = number(found["number"]) * unit_of(found["unit"], text), found["sign"] or "="
             if sign == "~":
-                return Quantity(text, *sorted((amount * (1 - ABOUT), amount * (1 + ABOUT))))
+                low, high = sorted((amount * (1 - ABOUT), amount * (1 + ABOUT)))
+                return Quantity(text, low, high)
             low = amount if sign in (">", ">=", "=", "==", "!=") else -infinity
             high = amount if sign in ("<", "<=", "=", "==", "!=") else infinity
             return Quantity(text, low, high, low_open=sign == ">", high_open=sign == "<", negated=sign == "!=")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.findings import TimeComparison
 
@@ -36,7 +36,7 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_
     The interval is Welch's, on the logarithms: times are ratios, and their interval should not depend on which is A.
     """
     a_mean, b_mean = mean(a), mean(b)
-    common = {"a_us": a_mean, "b_us": b_mean, "num_a": len(a), "num_b": len(b)}
+    common: dict[str, Any] = {"a_us": a_mean, "b_us": b_mean, "num_a": len(a), "num_b": len(b)}
     if not a_mean or not b_mean or min(a) <= 0 or min(b) <= 0:
         return TimeComparison(**common, verdict="not measured", reason="one side was not measured")
     log_a, log_b = [math.log(x) for x in a], [math.log(x) for x in b]

@@ -8,7 +8,7 @@ import math
 import shutil
 import subprocess
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.errors import RenderError
 from fxscope.render import theme
@@ -38,21 +38,31 @@ def several(field: str) -> Callable[[SweepPoint], Sequence[float]]:
     """Return the samples of a field, one of a single number, none where it was not measured."""
 
     def read(point: SweepPoint) -> Sequence[float]:
-        found = getattr(point, field)
+        found: Any = getattr(point, field)
         if found is None:
             return ()
-        return found if isinstance(found, (tuple, list)) else (float(found),)
+        return cast("Sequence[float]", found) if isinstance(found, (tuple, list)) else (float(found),)
 
     return read
+
+
+def number(value: float) -> str:
+    """Format a count."""
+    return f"{value:g}"
+
+
+def scientific(value: float) -> str:
+    """Format a small number."""
+    return f"{value:.1e}"
 
 
 METRICS = (
     Metric("wall time per call", several("wall_us"), theme.microseconds, True),
     Metric("device time per call", several("device_us"), theme.microseconds, True),
-    Metric("kernels per call", several("num_kernels"), lambda value: f"{value:g}", False),
+    Metric("kernels per call", several("num_kernels"), number, False),
     Metric("share of the roof, weighted by time", several("share_of_roof"), theme.percent, False),
     Metric("peak memory", several("peak_bytes"), theme.num_bytes, True),
-    Metric("error against float32 (relative, RMS)", several("relative_rms_error"), lambda value: f"{value:.1e}", False),
+    Metric("error against float32 (relative, RMS)", several("relative_rms_error"), scientific, False),
 )
 
 
@@ -78,13 +88,13 @@ def svg(sweep: Sweep) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def ordered(sweep: Sweep) -> list:
+def ordered(sweep: Sweep) -> list[Any]:
     """Return the varied values in order."""
-    found = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
+    found: list[Any] = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
     return sorted(found, key=lambda value: (isinstance(value, str), value))
 
 
-def panel(sweep: Sweep, metric: Metric, values: list, setups: list[str], top: float) -> str:
+def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], top: float) -> str:
     """Return one panel."""
     measured = {
         (point.setup, point.vary.get(sweep.vary)): metric.samples(point)
@@ -136,7 +146,8 @@ def panel(sweep: Sweep, metric: Metric, values: list, setups: list[str], top: fl
 
 def end_labels(ends: list[tuple[float, int, str]]) -> list[str]:
     """Return each line's name at its end, moved apart where lines end close to each other."""
-    found, previous = [], -math.inf
+    found: list[str] = []
+    previous = -math.inf
     for y, index, setup in sorted(ends):
         y = max(y, previous + 15)
         previous = y
@@ -168,7 +179,7 @@ def middle(samples: Sequence[float]) -> float:
     return sum(samples) / len(samples)
 
 
-def x_axis(values: list) -> Callable[[object], float]:
+def x_axis(values: list[Any]) -> Callable[[object], float]:
     """Return value → x: evenly spaced, as sizes usually double; the labels say what they are."""
     step = (WIDTH - LEFT - RIGHT - 40) / max(1, len(values) - 1)
     places = {value: LEFT + 20 + number * step for number, value in enumerate(values)}
