@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fxscope.findings import Comparison
+    from fxscope.model import Recording
 
 FORMATS = ("terminal", "md", "json")
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
@@ -36,7 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render.findings import comparison_markdown, comparison_text
 
     format = chosen_format(arguments)
-    comparison = compare(sources.read(arguments.a), sources.read(arguments.b))
+    a, b = (told_apart(sources.read(name), name, other) for name, other in (
+        (arguments.a, arguments.b), (arguments.b, arguments.a)
+    ))  # fmt: skip
+    comparison = compare(a, b)
     show: dict[str, Callable[[Comparison], str]] = {
         "terminal": comparison_text, "md": comparison_markdown, "json": lambda item: item.to_json() + "\n"
     }  # fmt: skip
@@ -45,6 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
         output += resources(comparison, format)
     write(output, arguments)
     return 0
+
+
+def told_apart(recording: Recording, name: str, other: str) -> Recording:
+    """Add the file's name to the title: two recordings of one program have the same."""
+    from fxscope.model import replace
+
+    file = Path(name).name if Path(name).name != Path(other).name else name
+    if recording.title in (file, Path(name).stem):
+        return recording
+    return replace(recording, title=f"{recording.title} ({file})")
 
 
 def resources(comparison: Comparison, format: str) -> str:

@@ -42,6 +42,13 @@ def wrapped(line: str, width: int) -> list[str]:
     return textwrap.wrap(line, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
+def wrapped_under(line: str, width: int) -> list[str]:
+    """Return a line folded, its continuation under the second column."""
+    import textwrap
+
+    return textwrap.wrap(line, width, subsequent_indent=" " * 43, break_on_hyphens=False)
+
+
 def summary(report: Report) -> str:
     """Return the last line: how many hold."""
     counts = {status: sum(o.status == status for o in report.outcomes) for status in MARKS}
@@ -147,7 +154,7 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
     lines += [f"{change.subject:42} {change_words(change)}" for change in comparison.totals]
     for name, time in (("device time", comparison.step_time), ("wall time", comparison.wall_time)):
         if time is not None:
-            lines.append(f"{name + ' of a step':42} {time.verdict}: {time.reason}")
+            lines += wrapped_under(f"{name + ' of a step':42} {time.verdict}: {time.reason}", width)
     lines += ["", "Kernels, in the order of a step"]
     for match in comparison.kernels:
         lines.append("")

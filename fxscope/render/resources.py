@@ -52,6 +52,8 @@ def known(value: object) -> str:
 
 def markdown(uses: Sequence[KernelUse]) -> list[str]:
     """Return a table, kernels that are equal in every column once."""
+    if not distinct(uses):
+        return ["No kernel ran on a GPU."]
     lines = [f"| kernel | {' | '.join(HEADINGS)} |", f"|---|{'--:|' * (len(HEADINGS) - 2)}---|---|"]
     for count, use in distinct(uses):
         label, ops = kernel_label(use, 64)
@@ -63,6 +65,8 @@ def markdown(uses: Sequence[KernelUse]) -> list[str]:
 def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
     """Return aligned lines; columns in which nothing is known are left out."""
     found = distinct(uses)
+    if not found:
+        return ["no kernel ran on a GPU"]
     rows = [["kernel", *HEADINGS]] + [
         ["".join(kernel_label(use, width)) + (f" (×{count})" if count > 1 else ""), *cells(use)] for count, use in found
     ]

@@ -126,7 +126,7 @@ def test_the_command_in_three_formats(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["diff", *files]) == 0
     text = capsys.readouterr().out
     assert "collapsed (aligned by op): faster" in text and "4 → 2" in text
-    assert max(len(line) for line in text.splitlines()) <= 160
+    assert max(len(line) for line in text.splitlines()) <= 110
     assert main(["diff", *files, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "fxscope-comparison/1"
     assert main(["diff", *files, "-o", str(tmp_path / "diff.md")]) == 0
