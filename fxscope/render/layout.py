@@ -59,7 +59,7 @@ def place(boxes: Sequence[Box], frames: Sequence[Frame], edges: Iterable[tuple[i
 
 def source(boxes: Sequence[Box], frames: Sequence[Frame], edges: Iterable[tuple[int, int]]) -> str:
     """Return DOT whose nodes are `n<id>` (`m<id>` for closed groups) and whose clusters are `cluster_<id>`."""
-    lines = ["digraph g {", 'graph [rankdir=TB, nodesep=0.22, ranksep=0.36, pad=0.1, fontname=Courier, fontsize=12]']
+    lines = ["digraph g {", "graph [rankdir=TB, nodesep=0.22, ranksep=0.36, pad=0.1, fontname=Courier, fontsize=12]"]
     if len(boxes) > HUGE:
         lines.append("graph [nslimit=0.2, nslimit1=0.2, splines=none, mclimit=0.1]")
     elif len(boxes) > LARGE:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.findings import Comparison, KernelUse
-    from fxscope.model import KernelCall, Launch, Recording
+    from fxscope.model import KernelCall, Launch, Node, Recording
 
 
 def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
@@ -48,7 +48,11 @@ def device_us(recording: Recording) -> float | None:
 
 def moved(recording: Recording) -> int | None:
     """Return what one run of every call moves; `None` unless it is known of each."""
-    totals = [c.bytes_read + c.bytes_written for c in recording.calls if c.bytes_read is not None and c.bytes_written is not None]
+    totals = [
+        c.bytes_read + c.bytes_written
+        for c in recording.calls
+        if c.bytes_read is not None and c.bytes_written is not None
+    ]
     return sum(totals) if totals and len(totals) == len(recording.calls) else None
 
 
@@ -76,15 +80,29 @@ def tiles(recording: Recording) -> list[list[str]]:
         out.append([f"{kernels:g}", "kernels per step", words])
         time = device_us(recording)
         on_cpu = all(x.category == "cpu_kernel" for x in recording.launches)
-        out.append([theme.microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"])
+        out.append(
+            [theme.microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"]
+        )
     walls = [s.wall_us for s in recording.summary.steps] if recording.summary else []
     if walls:
         bound = recording.summary.bound if recording.summary else None
-        out.append([theme.microseconds(sum(walls) / len(walls)), "wall time", f"per step; {bound.upper()}-bound" if bound else "per step"])
+        out.append(
+            [
+                theme.microseconds(sum(walls) / len(walls)),
+                "wall time",
+                f"per step; {bound.upper()}-bound" if bound else "per step",
+            ]
+        )
     if recording.calls:
         fused = [c for c in recording.calls if c.type not in theme.EXTERN_CALLS]
         ops = sum(len(c.nodes) for c in fused)
-        out.append([f"{len(recording.calls)}", "kernel calls compiled", f"{ops} ops inside {labels.plural(len(fused), 'generated kernel')}"])
+        out.append(
+            [
+                f"{len(recording.calls)}",
+                "kernel calls compiled",
+                f"{ops} ops inside {labels.plural(len(fused), 'generated kernel')}",
+            ]
+        )
     total = moved(recording)
     if total is not None:
         out.append([theme.num_bytes(total), "moved by the calls", "inputs, weights and results, each call once"])
@@ -111,7 +129,13 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         kinds = [f"{sum(m.kind == kind for m in against.kernels)} {word}" for kind, word in
                  (("same", "kept"), ("collapsed", "collapsed"), ("replaced", "replaced"), ("split", "split"), ("new", "new"), ("gone", "gone"))
                  if any(m.kind == kind for m in against.kernels)]  # fmt: skip
-        out.append(["⇄", f"Against {against.a_title}: {time.verdict + ', ' + time.reason if time else 'times were not compared'}; kernels: {', '.join(kinds)}.", "compare"])
+        out.append(
+            [
+                "⇄",
+                f"Against {against.a_title}: {time.verdict + ', ' + time.reason if time else 'times were not compared'}; kernels: {', '.join(kinds)}.",
+                "compare",
+            ]
+        )
     nodes = labels.nodes_by_graph(recording)
     biggest = [c for c in recording.calls if c.type not in theme.EXTERN_CALLS and len(c.nodes) > 1]
     if biggest:
@@ -128,21 +152,47 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
     hot = hottest(recording)
     if hot:
         name, time, share = hot
-        out.append(["■", f"Most device time: {labels.kernel_name(name, 72)}, {theme.microseconds(time)} per step, {theme.percent(share)} of it.", f"kernel={name}"])
-    unfused = [(d.saved_bytes or 0, i) for i, d in enumerate(recording.decisions) if d.verdict != "fused" and d.saved_bytes]
+        out.append(
+            [
+                "■",
+                f"Most device time: {labels.kernel_name(name, 72)}, {theme.microseconds(time)} per step, {theme.percent(share)} of it.",
+                f"kernel={name}",
+            ]
+        )
+    unfused = [
+        (d.saved_bytes or 0, i) for i, d in enumerate(recording.decisions) if d.verdict != "fused" and d.saved_bytes
+    ]
     if unfused:
         position = max(unfused)[1]
         decision = recording.decisions[position]
-        cost = theme.num_bytes(decision.saved_bytes) + (f", at least {theme.microseconds(decision.saved_us)}" if decision.saved_us else "")
-        out.append(["✗", f"Dearest pair kept apart: {cost} of traffic. {sentence(decision.reason)}", f"decision={position}"])
-    ops = [n for g in recording.graphs if g.stage in ("eager", "post_grad") for n in g.nodes if n.op in ("call_function", "dispatch")]
+        cost = theme.num_bytes(decision.saved_bytes) + (
+            f", at least {theme.microseconds(decision.saved_us)}" if decision.saved_us else ""
+        )
+        out.append(
+            ["✗", f"Dearest pair kept apart: {cost} of traffic. {sentence(decision.reason)}", f"decision={position}"]
+        )
+    ops = [
+        n
+        for g in recording.graphs
+        if g.stage in ("eager", "post_grad")
+        for n in g.nodes
+        if n.op in ("call_function", "dispatch")
+    ]
     views, total = sum(n.kind in ("view", "folded", "eliminated") for n in ops), len(ops)
     if views:
-        out.append(["·", f"{views} of {total} ops launch nothing: views, strides of other calls, or gone before code generation.", ""])
+        out.append(
+            [
+                "·",
+                f"{views} of {total} ops launch nothing: views, strides of other calls, or gone before code generation.",
+                "",
+            ]
+        )
     if recording.summary and recording.summary.verdict:
         out.append(["◷", sentence(recording.summary.verdict), "timeline"])
     if recording.environment.target:
-        out.append(["?", f"Planned for {recording.environment.target}: nothing was run on one. See the assumptions.", ""])
+        out.append(
+            ["?", f"Planned for {recording.environment.target}: nothing was run on one. See the assumptions.", ""]
+        )
     return out[:6]
 
 
@@ -165,14 +215,26 @@ def hottest(recording: Recording) -> tuple[str, float, float] | None:
 
 def strip(recording: Recording) -> list[list[Any]]:
     """Return the launches of the first step in order: name, µs, category, call, words. Drawn to scale."""
+    nodes = labels.nodes_by_graph(recording)
     if not recording.launches:
         position = {call.id: i for i, call in enumerate(recording.calls)}
-        return [[c.kernel, c.estimated_us, "planned", position[c.id], call_words(recording, c)] for c in recording.calls if c.estimated_us is not None]
+        return [
+            [c.kernel, c.estimated_us, "planned", position[c.id], call_words(c, nodes)]
+            for c in recording.calls
+            if c.estimated_us is not None
+        ]
     first = min(launch.step for launch in recording.launches)
     position = {call.id: i for i, call in enumerate(recording.calls)}
     chosen = sorted((x for x in recording.launches if x.step == first), key=lambda x: x.start_ns)
     return [
-        [x.name, x.duration_ns / 1e3, style_of(recording, x, position), position.get(x.call or "", -1), launch_words(recording, x, position), x.id]
+        [
+            x.name,
+            x.duration_ns / 1e3,
+            style_of(recording, x, position),
+            position.get(x.call or "", -1),
+            launch_words(recording, x, position, nodes),
+            x.id,
+        ]
         for x in chosen[:400]
     ]
 
@@ -186,21 +248,22 @@ def style_of(recording: Recording, launch: Launch, position: dict[str, int]) -> 
     return "fused" if launch.name.startswith(("triton_", "cpp_fused")) or "_geglu" in launch.name else "kernel"
 
 
-def launch_words(recording: Recording, launch: Launch, position: dict[str, int]) -> str:
+def launch_words(
+    recording: Recording, launch: Launch, position: dict[str, int], nodes: dict[str, dict[str, Node]]
+) -> str:
     """Return a short word for a launch: the ops in it, else the op that launched it."""
     if launch.category == "gpu_memset":
         return "memset"
     if launch.category == "gpu_memcpy":
         return "copy"
     if launch.call in position:
-        return call_words(recording, recording.calls[position[launch.call]])
+        return call_words(recording.calls[position[launch.call]], nodes)
     return labels.short_target(launch.op) if launch.op else labels.kernel_name(launch.name, 24)
 
 
-def call_words(recording: Recording, call: KernelCall) -> str:
+def call_words(call: KernelCall, nodes: dict[str, dict[str, Node]]) -> str:
     """Return the ops of a call, few."""
-    nodes = labels.nodes_by_graph(recording) if len(recording.calls) < 64 else {}
-    ops = labels.ops_of(call, nodes.get(call.graph, {})) if call.graph in nodes else [labels.kernel_name(call.kernel, 24)]
+    ops = labels.ops_of(call, nodes.get(call.graph, {}))
     return "·".join(ops[:3]) + ("·…" if len(ops) > 3 else "")
 
 
@@ -224,7 +287,11 @@ def gaps(recording: Recording) -> list[list[Any]]:
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:
     """Return one comparison with the first recording as rows."""
     other = position + 1
-    index = [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[other])] if other < len(recordings) else [{}, {}]
+    index = (
+        [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[other])]
+        if other < len(recordings)
+        else [{}, {}]
+    )
 
     def use(item: KernelUse, side: int) -> dict[str, Any]:
         return {

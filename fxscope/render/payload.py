@@ -24,14 +24,18 @@ if TYPE_CHECKING:
     from fxscope.findings import Comparison
     from fxscope.model import Recording, Source
 
-MAX_EVENTS = 400_000  # CPU events and launches of one recording; whole steps beyond it are left out, and the page says so
+MAX_EVENTS = (
+    400_000  # CPU events and launches of one recording; whole steps beyond it are left out, and the page says so
+)
 MAX_SHAPED_OPS = 50_000
 STAGES = {
     "eager": "Eager", "pre_grad": "Pre-grad", "joint": "Joint", "forward": "Forward", "backward": "Backward",
     "post_grad": "Post-grad", "scheduler": "Scheduler", "kernel_calls": "Kernel calls",
 }  # fmt: skip
 # What text renderers reorder, hide or break lines at: left-to-right marks, embeddings, isolates, separators, controls.
-_UNSEEN = re.compile("[\u0080-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_UNSEEN = re.compile(
+    "[\u0080-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
 _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
 
 
@@ -128,7 +132,9 @@ def one(recording: Recording) -> dict[str, Any]:
     base = min([o.start_ns for o in ops] + [launch.start_ns for launch in launches] or [0])
     op_index = {op.id: position for position, op in enumerate(ops)}
     shaped = len(ops) <= MAX_SHAPED_OPS
-    environment = {k: v for k, v in msgspec.to_builtins(recording.environment).items() if v and k != "device_properties"}
+    environment = {
+        k: v for k, v in msgspec.to_builtins(recording.environment).items() if v and k != "device_properties"
+    }
     data: dict[str, Any] = {
         "title": recording.title or "recording", "environment": environment,
         "graphs": [graph_data(s, made, place) for s, made in zip(scenes, layouts, strict=True)],
@@ -261,10 +267,16 @@ def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str |
             break
         kept.add(step)
     words = f"steps {min(kept)}–{max(kept)} of {len(sizes)}" if len(kept) > 1 else f"step {min(kept)} of {len(sizes)}"
-    return [o for o in ops if o.step in kept], [x for x in launches if x.step in kept], f"{words}: the rest is in the recording"
+    return (
+        [o for o in ops if o.step in kept],
+        [x for x in launches if x.step in kept],
+        f"{words}: the rest is in the recording",
+    )
 
 
-def graph_data(made: scene.Scene, layouts: list[dict[str, Any]], place: Callable[[Source | None], int]) -> dict[str, Any]:
+def graph_data(
+    made: scene.Scene, layouts: list[dict[str, Any]], place: Callable[[Source | None], int]
+) -> dict[str, Any]:
     """Return one graph."""
     graph = made.graph
     index = {node.name: i for i, node in enumerate(graph.nodes)}
@@ -302,7 +314,11 @@ def resources(item: Any) -> dict[str, Any] | None:
 
 def launch_config(launch: Any) -> str | None:
     """Return grid, block and registers of a launch in words."""
-    parts = [f"{label} {'×'.join(map(str, value))}" for label, value in (("grid", launch.grid), ("block", launch.block)) if value]
+    parts = [
+        f"{label} {'×'.join(map(str, value))}"
+        for label, value in (("grid", launch.grid), ("block", launch.block))
+        if value
+    ]
     parts += [f"{launch.registers} registers"] if launch.registers else []
     parts += [f"{launch.shared_bytes} B shared"] if launch.shared_bytes else []
     parts += [f"occupancy {theme.percent(launch.occupancy)}"] if launch.occupancy else []
@@ -342,7 +358,9 @@ def decision_title(recording: Recording, decision: Any, nodes: list[dict[str, in
     ends: list[str] = []
     for graph_id, side in ((decision.graph, decision.a), (decision.other_graph or decision.graph, decision.b)):
         position = graphs.get(graph_id, -1)
-        found = [recording.graphs[position].nodes[nodes[position][n]] for n in side if position >= 0 and n in nodes[position]]
+        found = [
+            recording.graphs[position].nodes[nodes[position][n]] for n in side if position >= 0 and n in nodes[position]
+        ]
         working = [node for node in found if node.nature != "view"] or found
         ops = list(dict.fromkeys(labels.op_of(node) for node in working)) or list(side)[:1] or ["?"]
         ends.append("·".join(ops[:4]) + ("·…" if len(ops) > 4 else ""))

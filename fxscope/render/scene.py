@@ -135,7 +135,9 @@ class GroupBuilder:
         for path in sorted({p[:n] for p in paths for n in range(1, len(p) + 1)}):
             parent = self.of_module.get(path[:-1], -1)
             self.of_module[path] = len(self.groups)
-            self.groups.append(Group(parent, "module", path[-1], self.types.get(path) or "", "", -1, None, ".".join(path)))
+            self.groups.append(
+                Group(parent, "module", path[-1], self.types.get(path) or "", "", -1, None, ".".join(path))
+            )
         for call in calls:
             position = call_index[call.id]
             inside = members.get(position, [])
@@ -267,9 +269,7 @@ class State(NamedTuple):
     closed: frozenset[int]
 
 
-def visible(
-    scene: Scene, state: State
-) -> tuple[list[layout.Box], list[layout.Frame], list[tuple[int, int]]]:
+def visible(scene: Scene, state: State) -> tuple[list[layout.Box], list[layout.Frame], list[tuple[int, int]]]:
     """Return boxes, open frames and edges in a state. `graph.js` has the same rules."""
     shown_as: list[int | None] = []
     inner: list[int] = []
@@ -361,7 +361,8 @@ def opening_state(scene: Scene) -> State:
         depths.append(depths[group.parent] + 1 if counts else 0)
     best = None
     for depth in range(max(depths) + 1):
-        closed = frozenset(i for i, value in enumerate(depths) if value >= depth)
+        # A fused kernel opens into its ops on a click; a module shows what it holds.
+        closed = frozenset(i for i, v in enumerate(depths) if v >= depth or scene.groups[i].kind == "call")
         state = State(modules=modules, views=False, closed=closed)
         if best is not None and len(visible(scene, state)[0]) > MAX_FOLDED:
             break

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 Column = tuple[str, str, str]
 
 
-def table(key: str, title: str, columns: Sequence[Column], rows: Sequence[Sequence[Any]], refs: Sequence[Any]) -> dict[str, Any]:
+def table(
+    key: str, title: str, columns: Sequence[Column], rows: Sequence[Sequence[Any]], refs: Sequence[Any]
+) -> dict[str, Any]:
     """Return a table; `refs` names what a row stands for: (type, index or name), or None."""
     used = [i for i in range(len(columns)) if any(row[i] is not None for row in rows)]
     return {
@@ -26,7 +28,14 @@ def table(key: str, title: str, columns: Sequence[Column], rows: Sequence[Sequen
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
     """Return every table that has a row."""
-    made = [kernels(recording), calls(recording), gemms(recording), decisions(recording), ops(recording), steps(recording)]
+    made = [
+        kernels(recording),
+        calls(recording),
+        gemms(recording),
+        decisions(recording),
+        ops(recording),
+        steps(recording),
+    ]
     return [item for item in made if item["refs"]]
 
 
@@ -51,7 +60,17 @@ def kernels(recording: Recording) -> dict[str, Any]:
         total = sum(sum(values) for values in durations.values()) or 1
         rows = sorted(
             (
-                (name, category, len(v), sum(v) / 1e3, sum(v) / 1e3 / len(v), min(v) / 1e3, max(v) / 1e3, sum(v) / total, says.get(name))
+                (
+                    name,
+                    category,
+                    len(v),
+                    sum(v) / 1e3,
+                    sum(v) / 1e3 / len(v),
+                    min(v) / 1e3,
+                    max(v) / 1e3,
+                    sum(v) / total,
+                    says.get(name),
+                )
                 for (name, category), v in durations.items()
             ),
             key=lambda row: -row[3],

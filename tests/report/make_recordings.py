@@ -41,7 +41,9 @@ def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
         residual = previous
         for position in range(per_layer if layer < layers - 1 else num_nodes - len(nodes)):
             module = f"model.layers.{layer}.{'attention' if position < per_layer // 2 else 'mlp'}"
-            source = Source(file="transformer.py", line=10 + position % 40, code="x = block(x)", module=module, module_type="Block")
+            source = Source(
+                file="transformer.py", line=10 + position % 40, code="x = block(x)", module=module, module_type="Block"
+            )
             gemm, view = position % 10 == 0, position % 10 in (1, 7)
             name = f"{'mm' if gemm else 'view' if view else 'add'}_{layer}_{position}"
             inputs = (previous, residual) if position % 5 == 4 else (previous,)
@@ -80,12 +82,24 @@ def call(number: int, kernel: str, nodes: tuple[str, ...]) -> KernelCall:
 
 def long_timeline(num_launches: int = 100_000) -> Recording:
     """Return one step with a CPU op, a runtime call and a launch for each of `num_launches` kernels on two streams."""
-    ops: list[Op] = [Op(id=0, name="train_step", category="user_annotation", thread=1, start_ns=0, duration_ns=num_launches * 10_000)]
+    ops: list[Op] = [
+        Op(id=0, name="train_step", category="user_annotation", thread=1, start_ns=0, duration_ns=num_launches * 10_000)
+    ]
     launches: list[Launch] = []
     for number in range(num_launches):
         start = number * 10_000
         if number % 4 == 0:
-            ops.append(Op(id=2 * number + 1, name=f"aten::op_{number % 13}", category="cpu_op", thread=1, start_ns=start, duration_ns=9000, parent=0))
+            ops.append(
+                Op(
+                    id=2 * number + 1,
+                    name=f"aten::op_{number % 13}",
+                    category="cpu_op",
+                    thread=1,
+                    start_ns=start,
+                    duration_ns=9000,
+                    parent=0,
+                )
+            )
         launches.append(Launch(
             id=number, name=f"kernel_{number % 31}", category="kernel", start_ns=start + 20_000, duration_ns=4000 + number % 5000, stream=7 + number % 2,
             device=0, op_id=2 * (number - number % 4) + 1, launched_ns=start + 3000, evidence=LaunchEvidence(op="correlation"),
@@ -123,7 +137,10 @@ def hostile() -> Recording:
                evidence=LaunchEvidence(op="correlation", call="order", nodes="debug_handle"))
         for i, text in enumerate(evil)
     )  # fmt: skip
-    ops = tuple(Op(id=i, name=text, category="cpu_op", thread=1, start_ns=i * 1000, duration_ns=950) for i, text in enumerate(evil))
+    ops = tuple(
+        Op(id=i, name=text, category="cpu_op", thread=1, start_ns=i * 1000, duration_ns=950)
+        for i, text in enumerate(evil)
+    )
     return Recording(
         title=evil[0], environment=Environment(device=evil[1], torch=evil[2]), calls=calls, launches=launches, ops=ops,
         graphs=(Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=nodes),),

@@ -19,7 +19,14 @@ from fxscope.render import html, payload, theme
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 MUL = "0/0:inference:post_grad/mul_6"
 
 
@@ -69,7 +76,9 @@ def pages(folder):
     eager, compiled, liger = (recording(name) for name in ("mlp_eager", "mlp_compiled", "mlp_liger"))
     made = {
         "geglu": html.render(compiled),
-        "three": html.render(eager, others=(compiled, liger), comparison=(compare(eager, compiled), compare(eager, liger))),
+        "three": html.render(
+            eager, others=(compiled, liger), comparison=(compare(eager, compiled), compare(eager, liger))
+        ),
         "unaligned": html.render(eager, others=(compiled,)),
         "large": html.render(MAKE.large()),
         "long": html.render(MAKE.long_timeline()),
@@ -89,7 +98,10 @@ class Page:
         self.page = browser.new_page(**options)
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on(
+            "console",
+            lambda message: self.complaints.append(message.text) if message.type in ("error", "warning") else None,
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
@@ -105,6 +117,9 @@ class Page:
 
     def text(self, selector: str) -> str:
         return self.page.inner_text(selector)
+
+    def wait(self, selector: str, text: str) -> None:
+        self.page.locator(selector, has_text=re.compile(f"^{re.escape(text)}$")).wait_for()  # the policy forbids eval
 
     def marked(self, region: str) -> list[str]:
         return self.page.locator(f"{region} .line.marked .text").all_inner_texts()
@@ -138,7 +153,9 @@ def test_no_text_below_eleven_px_and_nothing_from_outside(pages):
     sizes += [float(size) for size in re.findall(r"(?:mono|sans)\((\d[\d.]*)", html.assemble("js"))]
     assert sizes and min(sizes) >= 11
     assert not re.search(r"\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write", source)
-    assert re.findall(r"https?://[^\s'\"]+", source) == ["http://www.w3.org/2000/svg"] * source.count("http://www.w3.org/2000/svg")
+    assert re.findall(r"https?://[^\s'\"]+", source) == ["http://www.w3.org/2000/svg"] * source.count(
+        "http://www.w3.org/2000/svg"
+    )
 
 
 def test_policy_allows_the_one_script_only(pages):
@@ -236,14 +253,15 @@ def test_timeline_arrows_walk_the_launches(open_page):
 def test_a_bar_of_the_timeline_is_clickable(open_page):
     page = open_page("geglu", "#view=timeline")
     box = page.page.locator(".timeline-canvas").bounding_box()
-    hit = page.page.evaluate("""() => { const c = document.querySelector('.timeline-canvas'); return [c.clientWidth, c.clientHeight]; }""")
-    assert hit[0] > 500 and hit[1] > 300
-    # The last row holds the launches; some x on it is a bar.
-    for part in range(20, 100, 2):
-        page.page.mouse.click(box["x"] + box["width"] * part / 100, box["y"] + 198)
-        if page.page.locator(".kind-word").count() and page.text(".kind-word") in ("Launch", "CPU event"):
-            break
-    assert page.text(".kind-word") in ("Launch", "CPU event")
+    seen = set()
+    for y in range(40, 520, 12):  # one column of the picture, from the CPU down to the device
+        page.page.mouse.click(box["x"] + box["width"] * 0.84, box["y"] + y)
+        if page.page.locator(".kind-word").count():
+            seen.add(page.text(".kind-word"))
+            if page.text(".kind-word") == "Launch":
+                break
+    assert seen == {"CPU event", "Launch"}
+    assert "triton_poi_fused" in page.text("#panel") or "nvjet" in page.text("#panel")
 
 
 def test_decisions_in_the_panel_select_both_ends(open_page):
@@ -260,7 +278,7 @@ def test_links_open_at_the_same_place(open_page):
     again = open_page("geglu", "#" + address.split("#", 1)[1])
     assert again.text(".panel-title") == "mul_6"
     again.page.evaluate("location.hash = '#node=mm_1'")  # a bare name, in the page that is open
-    again.page.wait_for_function("document.querySelector('.panel-title').textContent === 'mm_1'")
+    again.wait(".panel-title", "mm_1")
     lost = open_page("geglu", "#node=no_such_node")
     assert "not in this recording" in lost.text("#say")
 
@@ -292,7 +310,7 @@ def test_a_large_model_opens_folded_by_module(open_page):
     assert "5,000 nodes, 50 boxes" in page.text("#view-graph .count")
     assert page.page.is_checked("#view-graph .check:has-text('Modules') input")
     page.page.goto(page.page.url.split("#")[0] + "#node=add_7_12")
-    page.page.wait_for_function("document.querySelector('.panel-title')?.textContent === 'add_7_12'")
+    page.wait(".panel-title", "add_7_12")
     boxes = int(re.search(r"([\d,]+) boxes", page.text("#view-graph .count"))[1].replace(",", ""))
     assert 50 < boxes < 200  # its modules opened, the others did not
     page.page.get_by_role("button", name="Unfold everything").click()
@@ -324,16 +342,21 @@ def test_tables_sort_filter_and_copy(open_page):
     page.page.fill("#view-tables input[type=search]", "triton")
     assert page.page.locator(".tbody .tr").count() == 1
     page.page.get_by_role("button", name="Copy Markdown").click()
-    page.page.wait_for_function("document.querySelector('#say').textContent === 'Markdown copied'")
+    page.wait("#say", "Markdown copied")
     page.page.get_by_role("button", name="Copy CSV").click()
-    page.page.wait_for_function("document.querySelector('#say').textContent === 'CSV copied'")
+    page.wait("#say", "CSV copied")
 
 
 def test_side_by_side(open_page):
     page = open_page("three")
     assert page.page.get_attribute("#app", "data-view") == "compare"
     text = page.text("#view-compare")
-    assert "collapsed" in text and "gelu" in text and "triton_poi_fused__unsafe_view_gelu_mul_0" in text and "_geglu_tanh_forward_kernel" in text
+    assert (
+        "collapsed" in text
+        and "gelu" in text
+        and "triton_poi_fused__unsafe_view_gelu_mul_0" in text
+        and "_geglu_tanh_forward_kernel" in text
+    )
     row = page.page.locator(".versus-row", has_text="triton_poi_fused__unsafe_view_gelu_mul_0")
     cells = row.locator(".versus-cell").all_inner_texts()
     assert len(cells) == 3 and cells[0].count("vectorized_elementwise_kernel") + cells[0].count("vectorized_ele") == 2
@@ -392,9 +415,9 @@ def test_list_of_the_graph_is_for_screen_readers(open_page):
     assert page.text(".panel-title") == "mul_6"
     unnamed = page.page.evaluate(
         "[...document.querySelectorAll('button, input, select, canvas:not([aria-hidden])')]"
-        ".filter((e) => !(e.innerText || e.getAttribute('aria-label') || e.title || e.closest('label')?.innerText || e.placeholder)).length"
+        ".filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.title || e.closest('label')?.innerText || e.placeholder)).length"
     )
-    assert unnamed == page.page.locator(".strip button:empty:not([aria-label])").count() == 0
+    assert unnamed == 0
 
 
 def test_notebook_shows_a_frame_that_may_only_run_scripts():
@@ -406,7 +429,9 @@ def test_notebook_shows_a_frame_that_may_only_run_scripts():
 
 
 def test_notebook_frame_works(browser, folder, pages):
-    (folder / "notebook.html").write_text(f"<!DOCTYPE html><meta charset=utf-8>{html.notebook(MAKE.large(200, layers=4))}", encoding="utf-8")
+    (folder / "notebook.html").write_text(
+        f"<!DOCTYPE html><meta charset=utf-8>{html.notebook(MAKE.large(200, layers=4))}", encoding="utf-8"
+    )
     page = browser.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

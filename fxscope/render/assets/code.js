@@ -44,7 +44,7 @@ class CodePane {
     this.all = this.texts();
     clear(this.pick, this.all.map((text, i) => el('option', { value: i }, text.name)));
     this.pick.hidden = this.all.length < 2;
-    this.none.textContent = this.all.length ? '' : this.kind === 'source' ? 'No source line was recorded.' : 'Nothing was compiled: no generated code.';
+    this.none.textContent = this.all.length ? '' : this.kind === 'source' ? 'No source line was recorded.' : this.recording.calls.n ? 'The generated code was not kept.' : 'Nothing was compiled: no generated code.';
     this.open(0);
   }
   open(i) {

@@ -252,14 +252,33 @@ class GraphView {
     context.fillStyle = colours().paper;
     context.clearRect(0, 0, width, height);
     if (!this.graph || !this.placed) return;
-    const s = this.state;
-    context.save();
-    context.translate(s.x, s.y);
-    context.scale(s.scale, s.scale);
-    this.scene(context, { x0: -s.x / s.scale, y0: -s.y / s.scale, x1: (width - s.x) / s.scale, y1: (height - s.y) / s.scale, scale: s.scale });
-    context.restore();
+    if (this.dragging && this.items.length > 800 && this.state.scale < 0.3) this.shift(context, width, height);
+    else { this.snapshot = null; this.view(context, width, height, 0, 0); }
     this.minimap.draw();
     PAGE.frames = (PAGE.frames || 0) + 1;
+  }
+
+  view(context, width, height, dx, dy) {
+    const s = this.state, x = s.x + dx, y = s.y + dy;
+    context.save();
+    context.translate(x, y);
+    context.scale(s.scale, s.scale);
+    this.scene(context, { x0: -x / s.scale, y0: -y / s.scale, x1: (width - x) / s.scale, y1: (height - y) / s.scale, scale: s.scale });
+    context.restore();
+  }
+  /** While thousands of boxes are dragged, move a picture of them; draw it anew where it ends. */
+  shift(context, width, height) {
+    const s = this.state, margin = 400, ratio = window.devicePixelRatio || 1, shot = this.snapshot;
+    if (!shot || shot.scale !== s.scale || Math.abs(s.x - shot.x) > margin || Math.abs(s.y - shot.y) > margin) {
+      const canvas = document.createElement('canvas');
+      canvas.width = (width + 2 * margin) * ratio; canvas.height = (height + 2 * margin) * ratio;
+      const inner = canvas.getContext('2d');
+      inner.setTransform(ratio, 0, 0, ratio, 0, 0);
+      this.view(inner, width + 2 * margin, height + 2 * margin, margin, margin);
+      this.snapshot = { canvas, x: s.x, y: s.y, scale: s.scale };
+    }
+    const { canvas, x, y } = this.snapshot;
+    context.drawImage(canvas, s.x - x - margin, s.y - y - margin, canvas.width / ratio, canvas.height / ratio);
   }
 
   /** Draw what is in view; also to SVG. */
@@ -456,11 +475,12 @@ class GraphView {
       if (down && this.state) {
         const dx = event.offsetX - down.x, dy = event.offsetY - down.y;
         if (Math.hypot(dx, dy) > 4) down.moved = true;
-        if (down.moved) { this.state.x = down.sx + dx; this.state.y = down.sy + dy; canvas.classList.add('dragging'); this.paint(); }
+        if (down.moved) { this.state.x = down.sx + dx; this.state.y = down.sy + dy; canvas.classList.add('dragging'); this.dragging = true; this.paint(); }
       } else this.hover(event);
     });
     canvas.addEventListener('pointerup', (event) => {
       canvas.classList.remove('dragging');
+      if (this.dragging) { this.dragging = false; this.paint(); }
       if (down && !down.moved) this.act(this.hit(event.offsetX, event.offsetY), event.detail > 1);
       down = null;
     });

@@ -16,8 +16,8 @@ class Overview {
     if (!o.strip.length) return null;
     const total = o.strip.reduce((sum, [, us]) => sum + us, 0), planned = o.strip[0][2] === 'planned';
     if (!total) return null;
-    return el('section', { class: 'strip-section' }, el('h2', {}, planned ? 'The plan, to scale' : 'What the device ran in a step, to scale'),
-      el('div', { class: 'strip' }, o.strip.map(([name, us, kind, call, label, id]) => el('button', {
+    return el('section', { class: 'strip-section' }, el('h2', {}, planned ? 'The plan, to scale' : o.tiles.some(([, label]) => label === 'CPU kernel time') ? 'The kernels of the first step, to scale' : 'What the device ran in the first step, to scale'),
+      el('div', { class: `strip${o.strip.length > 40 ? ' many' : ''}` }, o.strip.map(([name, us, kind, call, label, id]) => el('button', {
         type: 'button', class: `kind-${planned ? 'fused' : kind}`, title: `${name}\n${microseconds(us)}`, style: { flexGrow: us, flexBasis: '0px' }, 'aria-label': `${label}, ${name}, ${microseconds(us)}`,
         onclick: () => { const launch = known(id) ? (r.launches.id || []).indexOf(id) : -1; if (launch >= 0) choose('launch', launch); else if (call >= 0) choose('call', call); show('graph'); },
       }, us / total > 0.05 ? [el('b', {}, label), el('span', {}, microseconds(us))] : null))),

@@ -53,7 +53,7 @@ class Panel {
         how = weakest([...found]);
       }
       const dim = nodes.filter((i) => !graph.dim[i]);
-      const shown = (dim.length ? dim : nodes).slice(0, 6);
+      const all = dim.length ? dim : nodes, shown = all.length > 8 ? [...all.slice(0, 5), all.at(-1)] : all.slice();
       if (chosen.type === 'node' && chosen.key[0] === g && !shown.includes(chosen.key[1])) shown.unshift(chosen.key[1]);
       steps.push({ label: PAGE.stages[graph.stage], how, items: [[shown.map((i) => this.link('node', [g, i], graph.nodes.name[i], `kind-${graph.nodes.kind[i]}${chosen.type === 'node' && chosen.key[0] === g && chosen.key[1] === i ? ' here' : ''}`))]], more: nodes.length - shown.length });
     });
@@ -137,20 +137,22 @@ class Panel {
     const sorted = list.sort((a, b) => (at(d, 'bytes', b) || 0) - (at(d, 'bytes', a) || 0));
     return el('section', {}, el('h3', {}, 'Fusion decisions'), el('ul', { class: 'decisions' }, sorted.slice(0, 12).map((i) => this.decision(r, i))), sorted.length > 12 ? el('p', { class: 'muted small' }, `and ${sorted.length - 12} more in the table`) : null);
   }
-  decision(r, i) {
+  decision(r, i, times = 1) {
     const d = r.decisions, verdict = at(d, 'verdict', i), dear = verdict !== 'fused' && at(d, 'bytes', i);
     const price = dear ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) ? `, at least ${microseconds(d.us[i])}` : ''}` : null;
     return el('li', { class: `decision ${verdict || 'unknown'}${dear ? ' dear' : ''}` },
-      el('button', { type: 'button', class: 'ref block', onclick: () => choose('decision', i, { from: 'panel' }) }, el('b', { 'aria-hidden': 'true' }, PAGE.theme.verdicts[String(verdict)] || '?'), ' ', at(d, 'title', i)),
+      el('button', { type: 'button', class: 'ref block', onclick: () => choose('decision', i, { from: 'panel' }) }, el('b', { 'aria-hidden': 'true' }, PAGE.theme.verdicts[String(verdict)] || '?'), ' ', at(d, 'title', i), times > 1 ? el('span', { class: 'muted' }, ` × ${times}`) : null),
       el('div', { class: 'verdict' }, (verdict || 'cannot be told').replace('_', ' '), at(d, 'how', i) ? ` · ${d.how[i]}` : '', price ? el('span', { class: 'price' }, ` · ${price}`) : null),
       el('p', {}, d.reason[i]), at(d, 'raw', i) ? el('p', { class: 'muted small' }, `Inductor: ${d.raw[i]}`) : null, at(d, 'hint', i) ? el('p', { class: 'hint' }, `Try: ${d.hint[i]}`) : null);
   }
   idle(r) {
     const d = r.decisions, dear = [...Array(d.n).keys()].filter((i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i)).sort((a, b) => d.bytes[b] - d.bytes[a]);
+    const alike = new Map(); // a layer's pair, once for all layers
+    for (const i of dear) push(alike, `${at(d, 'title', i)}|${d.bytes[i]}|${d.reason[i]}`, i);
     return [
       el('h2', { class: 'panel-title' }, 'Nothing chosen'),
       el('p', { class: 'muted' }, 'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, with how each link is known.'),
-      dear.length ? el('section', {}, el('h3', {}, 'Dearest pairs kept apart'), el('ul', { class: 'decisions' }, dear.slice(0, 6).map((i) => this.decision(r, i)))) : null,
+      dear.length ? el('section', {}, el('h3', {}, 'Dearest pairs kept apart'), el('ul', { class: 'decisions' }, [...alike.values()].slice(0, 6).map((same) => this.decision(r, same[0], same.length)))) : null,
       el('section', {}, el('h3', {}, 'Evidence, strongest first'), el('ol', { class: 'evidence-list' }, PAGE.evidence.map((name) => el('li', {}, EVIDENCE_WORDS[name] || name)))),
     ];
   }

@@ -13,7 +13,7 @@ class Table {
       el('button', { type: 'button', class: 'plain', onclick: () => copy(this.csv(), 'CSV') }, 'Copy CSV'), el('button', { type: 'button', class: 'plain', onclick: () => copy(this.markdown(), 'Markdown') }, 'Copy Markdown')), this.grid);
     const widths = table.columns.map(([, heading, unit], i) => {
       const longest = Math.max(heading.length + 2, ...table.values[i].slice(0, 300).map((v) => words(v, unit).length));
-      return unit === 'text' ? `minmax(${Math.min(12, longest + 1)}ch, ${Math.min(64, longest + 2)}fr)` : `${Math.max(longest + 2, 8)}ch`;
+      return unit === 'text' ? `minmax(${Math.min(14, longest + 1)}ch, ${Math.min(64, longest + 2)}fr)` : `calc(${Math.max(longest, 6)}ch + ${unit === 'share' ? 68 : 24}px)`;
     });
     this.grid.style.setProperty('--columns', widths.join(' '));
     this.body.addEventListener('scroll', () => { this.head.scrollLeft = this.body.scrollLeft; });

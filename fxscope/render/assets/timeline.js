@@ -1,6 +1,6 @@
 // One step on a time axis: CPU ops above, the calls that launch below them, then what the device ran on each stream.
 
-const ROW = 20, RULER = 26, LANE_GAP = 10;
+const RULER = 26, LANE_GAP = 10;
 
 class Timeline {
   constructor(host) {
@@ -39,6 +39,7 @@ class Timeline {
     this.pick.value = String(step);
     if (!this.cache.has(step)) this.cache.set(step, this.build(step));
     Object.assign(this, this.cache.get(step));
+    this.stack(this.canvas.clientHeight);
     if (!keep) this.fitAll();
     this.paint();
   }
@@ -84,12 +85,19 @@ class Timeline {
       for (const i of items) { const row = rows.findIndex((ids) => launches.start[ids.at(-1)] + launches.duration[ids.at(-1)] <= launches.start[i] + 1); if (row >= 0) rows[row].push(i); else if (rows.length < 4) rows.push([i]); else rows[3].push(i); }
       lanes.push({ label: cpuOnly ? 'kernels on the CPU' : `GPU ${device} · stream ${stream}`, rows: rows.map((ids) => this.row('launch', ids, launches)), device: true });
     }
-    let y = RULER;
-    for (const lane of lanes) { if (!lane.tight) y += LANE_GAP + 12; else y += 3; lane.y = y; y += lane.rows.length * ROW; }
-    const place = new Map();
-    for (const lane of lanes) lane.rows.forEach((row, k) => row.items.forEach((i) => place.set(`${row.type}${i}`, lane.y + k * ROW)));
-    return { lanes, height: y + 16, t0, t1, list, place };
+    const place = new Map(); // event → its lane and row
+    for (const lane of lanes) lane.rows.forEach((row, k) => row.items.forEach((i) => place.set(`${row.type}${i}`, [lane, k])));
+    return { lanes, t0, t1, list, rows: place, starts: Float64Array.from(list, (i) => launches.start[i]) };
   }
+  /** Rows as tall as there is room for. */
+  stack(room) {
+    const count = this.lanes.reduce((sum, lane) => sum + lane.rows.length, 0), loose = this.lanes.filter((lane) => !lane.tight).length;
+    this.rowHeight = Math.max(20, Math.min(30, Math.floor((room - RULER - 30 - loose * (LANE_GAP + 12)) / Math.max(1, count))));
+    let y = RULER;
+    for (const lane of this.lanes) { if (!lane.tight) y += LANE_GAP + 12; else y += 3; lane.y = y; y += lane.rows.length * this.rowHeight; }
+    this.height = y + 16;
+  }
+  place(event) { const found = this.rows.get(event); return found ? found[0].y + found[1] * this.rowHeight : undefined; }
   row(type, items, table) {
     const start = new Float64Array(items.length), end = new Float64Array(items.length);
     items.forEach((i, k) => { start[k] = table.start[i]; end[k] = table.start[i] + table.duration[i]; });
@@ -123,6 +131,7 @@ class Timeline {
     context.clearRect(0, 0, width, height);
     if (!this.lanes) return;
     if (!this.lanes.length) { context.font = sans(13); context.fillStyle = colours().muted; context.fillText('Nothing was run: the recording has no timeline.', 20, 40); return; }
+    this.stack(height);
     this.scroll = Math.max(0, Math.min(this.scroll, this.height - height));
     this.scene(context, width, height, this.scroll);
     PAGE.frames = (PAGE.frames || 0) + 1;
@@ -136,7 +145,7 @@ class Timeline {
     context.translate(0, -scroll);
     for (const lane of this.lanes) {
       if (!lane.tight) { context.font = sans(11, 600); context.fillStyle = c.muted; context.textAlign = 'left'; context.textBaseline = 'middle'; context.fillText(lane.label, this.left, lane.y - 8); }
-      lane.rows.forEach((row, k) => this.drawRow(context, row, lane.y + k * ROW, width, c, links));
+      lane.rows.forEach((row, k) => this.drawRow(context, row, lane.y + k * this.rowHeight, width, c, links));
     }
     if (this.flows.checked) this.drawFlows(context, width, c, links);
     context.restore();
@@ -169,7 +178,7 @@ class Timeline {
     const from = this.T(0), to = this.T(width), { start, end, items } = row;
     let k = lowerBound(end, from);
     const chosenSet = links ? (row.type === 'launch' ? links.launches : links.ops) : null;
-    const r = this.recording, h = ROW - 3, marks = [];
+    const r = this.recording, h = this.rowHeight - 3, marks = [];
     context.textAlign = 'left'; context.textBaseline = 'middle';
     context.font = row.type === 'launch' ? mono(11, 600) : mono(11);
     let edge = -1e9; // nothing finer than half a pixel is drawn twice
@@ -193,15 +202,17 @@ class Timeline {
   drawFlows(context, width, c, links) {
     const r = this.recording, { launches } = r, from = this.T(-width), to = this.T(2 * width);
     if (!launches.launched) return;
-    const shown = this.list.filter((i) => known(launches.launched[i]) && launches.launched[i] < to && launches.start[i] > from);
-    const picked = links ? shown.filter((i) => links.launches.has(i)) : [];
-    const some = shown.length <= 150 ? shown : [];
+    // Of a hundred thousand launches only those near the view are looked at.
+    const low = lowerBound(this.starts, from), high = lowerBound(this.starts, to);
+    const visible_ = (i) => known(launches.launched[i]) && at(launches, 'step', i) === this.step;
+    const some = high - low <= 150 ? this.list.slice(low, high).filter(visible_) : [];
+    const picked = links ? [...links.launches].slice(0, 5000).filter((i) => visible_(i) && launches.start[i] > from && launches.launched[i] < to) : [];
     const cpu = this.lanes.filter((lane) => !lane.device);
-    const bottom = cpu.length ? cpu.at(-1).y + cpu.at(-1).rows.length * ROW - 3 : RULER;
+    const bottom = cpu.length ? cpu.at(-1).y + cpu.at(-1).rows.length * this.rowHeight - 3 : RULER;
     const line = (list, colour, w) => {
       context.strokeStyle = colour; context.lineWidth = w; context.beginPath();
       for (const i of list.slice(0, 400)) {
-        const x0 = this.X(launches.launched[i]), x1 = this.X(launches.start[i]), y1 = this.place.get(`launch${i}`);
+        const x0 = this.X(launches.launched[i]), x1 = this.X(launches.start[i]), y1 = this.place(`launch${i}`);
         if ((x0 < 0 && x1 < 0) || (x0 > width && x1 > width)) continue;
         const mid = (bottom + y1) / 2;
         context.moveTo(x0, bottom); context.bezierCurveTo(x0, mid + 8, x1, mid - 8, x1, y1);
@@ -216,7 +227,7 @@ class Timeline {
     if (!this.lanes) return null;
     const y = py + this.scroll, t = this.T(px), slack = 2 / this.perNs;
     for (const lane of this.lanes) {
-      const k = Math.floor((y - lane.y) / ROW);
+      const k = Math.floor((y - lane.y) / this.rowHeight);
       if (k < 0 || k >= lane.rows.length || py < RULER) continue;
       const row = lane.rows[k];
       for (let j = lowerBound(row.end, t - slack); j < row.items.length && row.start[j] <= t + slack; j += 1) return { type: row.type, key: row.items[j] };
@@ -282,8 +293,8 @@ class Timeline {
         const a = Math.min(...all.map((x) => table.start[x])), b = Math.max(...all.map((x) => table.start[x] + table.duration[x]));
         const width = this.canvas.clientWidth;
         if (width && (this.X(a) < 0 || this.X(b) > width || (b - a) * this.perNs < 3)) { const half = Math.max((b - a) * 3, Math.min((this.t1 - this.t0) / 2, width / this.perNs / 2)); this.window((a + b) / 2 - half, (a + b) / 2 + half); }
-        const y = this.place.get(`${known(first) ? 'launch' : 'op'}${i}`);
-        if (known(y) && (y - this.scroll < RULER || y - this.scroll > this.canvas.clientHeight - ROW)) this.scroll = Math.max(0, y - this.canvas.clientHeight / 2);
+        const y = this.place(`${known(first) ? 'launch' : 'op'}${i}`);
+        if (known(y) && (y - this.scroll < RULER || y - this.scroll > this.canvas.clientHeight - this.rowHeight)) this.scroll = Math.max(0, y - this.canvas.clientHeight / 2);
       }
     }
     this.paint();
