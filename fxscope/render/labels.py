@@ -71,8 +71,11 @@ _TEMPLATE = re.compile(
 
 def kernel_name(name: str, width: int | None = None) -> str:
     """Return a readable kernel name: a C++ template instance without its arguments, cut to a width."""
+    instance = re.search(r"\bKernel2?<(cutlass\w+)>", name)
     found = _TEMPLATE.match(name)
-    if found:
+    if instance:
+        name = instance[1]
+    elif found:
         functor = re.search(r"(\w+?)(?:Functor|_kernel_cuda|_kernel_impl|OpImpl|_kernel)\b(?!<)", name[found.end() :])
         name = found[1].split("::")[-1] + (f"<…{functor[1]}…>" if functor else "<…>")
     return name if width is None else shorten(name, width)

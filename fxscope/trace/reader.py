@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fxscope.trace.table import Table
 
 CHUNK_BYTES = 16 << 20
+LARGEST_BYTES = 128 << 20  # of a header or of one event; what is larger is damage
 MAX_BYTES = 16 << 30
 LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
 # An int64 of nanoseconds as float microseconds is exact below this; absolute time stamps of some files are above it.
@@ -135,7 +136,7 @@ class Reader:
             head = _HEAD.search(buffer)
             while head is None:
                 data = self._more(file)
-                if not data or len(buffer) > 4 * CHUNK_BYTES:
+                if not data or len(buffer) > LARGEST_BYTES:
                     raise TraceError(_not_a_trace(self.path, buffer))
                 buffer += data
                 head = _HEAD.search(buffer)
@@ -170,7 +171,7 @@ class Reader:
                 self._damage("the file is cut off: its list of events has no end")
                 table.add_events(self._recover(buffer))
                 return
-            if len(buffer) > 8 * CHUNK_BYTES:
+            if len(buffer) > LARGEST_BYTES:
                 # No event is that large: one string has no end. Give it up and go on after it.
                 table.add_events(self._recover(buffer))
                 base, buffer = base + len(buffer), b""
@@ -187,7 +188,7 @@ class Reader:
             for cut in _BOUNDARY.finditer(buffer, max(0, len(buffer) - (1 << 20))):
                 pass
             if cut is None:
-                if len(buffer) > 8 * CHUNK_BYTES:
+                if len(buffer) > LARGEST_BYTES:
                     table.add_events(self._recover(buffer))
                     buffer = b""
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.model import Gap, KernelStats, OpStats, StepStats, Summary
+from fxscope.model import Gap, KernelStats, OpStats, StepStats, Summary, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,19 +29,22 @@ def summarize(recording: Recording, *, num_events: int | None = None) -> Summary
 
 def op_table(recording: Recording) -> tuple[OpStats, ...]:
     """Return one line per op name; device self time is the op's own launches, total adds those of ops it called."""
-    ops = [op for op in recording.ops if op.category == "cpu_op"]
+    kept, repeats = without_repeats(recording.ops)
+    recording = replace(recording, ops=kept)
+    ops = [op for op in kept if op.category == "cpu_op"]
     by_id = {op.id: op for op in recording.ops}
     own: dict[int, int] = {}
     count: dict[int, int] = {}
     for launch in recording.launches:
         if launch.op_id is not None:
-            own[launch.op_id] = own.get(launch.op_id, 0) + launch.duration_ns
-            count[launch.op_id] = count.get(launch.op_id, 0) + 1
+            op_id = repeats.get(launch.op_id, launch.op_id)
+            own[op_id] = own.get(op_id, 0) + launch.duration_ns
+            count[op_id] = count.get(op_id, 0) + 1
     children: dict[int, int] = {}
-    for op in ops:
-        parent = _op_parent(op, by_id)
-        if parent is not None:
-            children[parent] = children.get(parent, 0) + op.duration_ns
+    for op in recording.ops:
+        # As in torch's table: time inside an annotation or the driver is not the op's own either
+        if op.parent is not None:
+            children[op.parent] = children.get(op.parent, 0) + op.duration_ns
     total = dict(own)
     for op_id, duration in own.items():
         names = {by_id[op_id].name}
@@ -69,6 +72,31 @@ def op_table(recording: Recording) -> tuple[OpStats, ...]:
         for name, line in lines.items()
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda item: (-item.device_total_us, -item.cpu_total_us, item.name)))
+
+
+def without_repeats(ops: tuple[Op, ...]) -> tuple[tuple[Op, ...], dict[int, int]]:
+    """Return (ops, repeats → their callers) without the ops that only repeat their caller: `aten::mul ⊃ aten::mul`, and nothing beside it.
+
+    torch's table does the same (torch 2.13, `autograd/profiler_util.py`, `_remove_dup_nodes`). Their launches and
+    children become the caller's; ids stay.
+    """
+    by_id = {op.id: op for op in ops}
+    num_children: dict[int, int] = {}
+    for op in ops:
+        if op.parent is not None:
+            num_children[op.parent] = num_children.get(op.parent, 0) + 1
+    home: dict[int, int] = {}
+    for op in ops:
+        parent = by_id.get(op.parent) if op.parent is not None else None
+        if (
+            parent is not None
+            and parent.name == op.name
+            and parent.category == op.category == "cpu_op"
+            and num_children[parent.id] == 1
+        ):
+            home[op.id] = home.get(parent.id, parent.id)
+    kept = [op for op in ops if op.id not in home]
+    return tuple(replace(op, parent=home[op.parent]) if op.parent in home else op for op in kept), home
 
 
 def _op_parent(op: Op, by_id: dict[int, Op]) -> int | None:

@@ -1,0 +1,217 @@
+"""Columns and summaries of real traces: the native scanner and msgspec agree, and torch's own table agrees with both."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fxscope import trace
+from fxscope.errors import TraceError
+from fxscope.trace import reader
+
+H200 = Path(__file__).parent.parent / "data" / "h200"
+TRACES = sorted(H200.glob("*/trace.json.gz"))
+COLUMNS = (
+    "category",
+    "name",
+    "thread",
+    "start_ns",
+    "duration_ns",
+    "correlation",
+    "external_id",
+    "parent",
+    "launcher",
+    "op",
+    "op_by_external",
+)
+
+
+def without_native(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "native", None)
+
+
+def same(a: trace.Trace, b: trace.Trace) -> None:
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(a, column), getattr(b, column), err_msg=column)
+    assert (a.names, a.threads, a.steps, a.header) == (b.names, b.threads, b.steps, b.header)
+    assert a.details(range(len(a))) == b.details(range(len(b)))
+
+
+@pytest.mark.skipif(reader.native is None, reason="the native scanner was not built here")
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
+def test_the_native_scanner_and_msgspec_give_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = trace.read(path)
+    without_native(monkeypatch)
+    same(fast, trace.read(path))
+
+
+def relaid(path: Path, layout: str) -> bytes:
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    if layout == "one key a line":
+        return json.dumps(data, indent=2).encode()
+    if layout == "re-dumped":
+        return json.dumps(data, separators=(",", ":")).encode()
+    events = data.pop("traceEvents")
+    header = json.dumps(data)[:-1]
+    return (header + ',\n"traceEvents": [\n' + ",\n".join(map(json.dumps, events)) + "\n]}").encode()
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("chunk", [64, 4096, 16 << 20])
+@pytest.mark.parametrize("layout", ["one key a line", "re-dumped", "two-line header"])
+def test_layouts_and_chunks_do_not_matter(
+    layout: str, chunk: int, native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not native:
+        without_native(monkeypatch)
+    if chunk == 64 and not native:
+        pytest.skip("msgspec's chunks are cut at events: a chunk holds one at least")
+    path = H200 / "mlp_eager" / "trace.json.gz"
+    expected = trace.read(path)
+    monkeypatch.setattr(reader, "CHUNK_BYTES", chunk)
+    copy = tmp_path / "t.json"
+    copy.write_bytes(relaid(path, layout))
+    found = trace.read(copy)
+    assert not found.problems
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(found, column), getattr(expected, column), err_msg=column)
+    assert found.base_time_ns == expected.base_time_ns
+
+
+def microseconds(text: str) -> tuple[float, float]:
+    """Return (value, half of its last digit), in microseconds."""
+    number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()  # type: ignore[union-attr]
+    scale = {"us": 1, "ms": 1e3, "s": 1e6}[unit]
+    return float(number) * scale, 0.00051 * scale
+
+
+def torch_table(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
+    """Parse what `key_averages().table()` printed."""
+    lines = path.read_text().splitlines()
+    heads = [head.strip() for head in re.split(r"\s{2,}", lines[1].strip())]
+    rows: dict[str, dict[str, tuple[float, float]]] = {}
+    for line in lines[3:]:
+        if line.startswith("---"):
+            break
+        cells = re.split(r"\s{2,}", line.strip())
+        row = dict(zip(heads, cells, strict=True))
+        rows.setdefault(row["Name"], {
+            "count": (float(row["# of Calls"]), 0.0), "cpu_total_us": microseconds(row["CPU total"]), "cpu_self_us": microseconds(row["Self CPU"]),
+            "device_self_us": microseconds(row["Self CUDA"]), "device_total_us": microseconds(row["CUDA total"]),
+        })  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
+def test_torchs_own_table_agrees(path: Path) -> None:
+    summary = trace.recording(path).summary
+    assert summary is not None
+    table = torch_table(path.parent / "table.txt")
+    checked = 0
+    for line in summary.ops:
+        row = table.get(line.name)
+        if row is None or row["cpu_total_us"][0] == 0:
+            continue  # the table has two lines of some names; its first may be the device's
+        checked += 1
+        for key, (value, half_digit) in row.items():
+            assert getattr(line, key) == pytest.approx(value, abs=half_digit), (line.name, key)
+    assert checked >= 1
+    for line in summary.kernels:
+        row = next(
+            (
+                row
+                for name, row in table.items()
+                if name == line.name or (name.endswith("...") and line.name.startswith(name[:-3]))
+            ),
+            None,
+        )
+        if row is not None and sum(k.name[:110] == line.name[:110] for k in summary.kernels) == 1:
+            assert line.count == row["count"][0] and line.total_us == pytest.approx(row["device_self_us"][0], abs=row["device_self_us"][1])
+
+
+def test_steps_are_kept_apart_and_chosen() -> None:
+    path = H200 / "mlp_eager" / "trace.json.gz"
+    whole = trace.recording(path)
+    assert [step.index for step in whole.steps] == [0, 1, 2]
+    one = trace.recording(path, steps=[2])
+    assert len(one.launches) * 3 == len(whole.launches) and {op.step for op in one.ops} == {2}
+    assert [launch.name for launch in one.launches] == [launch.name for launch in whole.launches if launch.step == 2]
+    with pytest.raises(TraceError, match=r"no step 7: its active steps are 0 to 2"):
+        trace.recording(path, steps=[7])
+
+
+def test_python_stacks_give_module_and_line() -> None:
+    recording = trace.recording(H200 / "mlp_eager_stack" / "trace.json.gz")
+    mm = [op for op in recording.ops if op.name == "aten::mm" and op.step == 0]
+    assert [op.source.module for op in mm if op.source] == ["GeGLU_0.Linear_0", "GeGLU_0.Linear_1", "GeGLU_0.Linear_2"]
+    assert all(op.source and op.source.line and op.source.module_type == "Linear" for op in mm)
+    plain = trace.recording(H200 / "mlp_eager" / "trace.json.gz")
+    assert all(op.source is None for op in plain.ops)
+
+
+def test_gaps_and_busy_time_add_up() -> None:
+    summary = trace.recording(H200 / "mlp_eager" / "trace.json.gz").summary
+    assert summary is not None
+    for step in summary.steps:
+        assert step.device_busy_us + step.device_idle_us == pytest.approx(step.wall_us)
+        inside = sum(gap.duration_ns for gap in summary.gaps if gap.step == step.step) / 1e3
+        assert 0 < inside <= step.device_idle_us + 1e-6
+    assert summary.bound == "gpu" and "GPU-bound" in (summary.verdict or "")
+
+
+def test_the_annotated_trace_carries_nodes_and_stays_a_trace(tmp_path: Path) -> None:
+    folder = H200 / "mlp_compiled"
+    out = tmp_path / "annotated.json.gz"
+    command = [
+        sys.executable,
+        "-m",
+        "fxscope",
+        "open",
+        folder / "trace.json.gz",
+        "--annotated",
+        "--debug-dir",
+        folder / "inductor",
+        "-o",
+        out,
+    ]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    events = json.loads(gzip.decompress(out.read_bytes()))["traceEvents"]
+    before = json.loads(gzip.decompress((folder / "trace.json.gz").read_bytes()))["traceEvents"]
+    assert len(events) == len(before)
+    triton = [event for event in events if event.get("cat") == "kernel" and event["name"].startswith("triton_poi")]
+    assert len(triton) == 3
+    assert triton[0]["args"]["fxscope kernel call"] == "triton_poi_fused__unsafe_view_gelu_mul_0:3"
+    assert "tanh" in triton[0]["args"]["fxscope nodes"] and triton[0]["args"]["fxscope source"] == "model.py:17"
+    assert {key: value for key, value in triton[0].items() if key != "args"} in [
+        {key: value for key, value in event.items() if key != "args"} for event in before
+    ]
+    trace.recording(out)
+
+
+@pytest.mark.skipif(os.environ.get("CI") == "true" and sys.platform != "linux", reason="binds a loopback port")
+def test_open_serves_one_file_once_to_perfetto_alone(tmp_path: Path) -> None:
+    import urllib.error
+    import urllib.request
+
+    path = tmp_path / "my trace.json"
+    path.write_bytes(relaid(H200 / "linear_eager" / "trace.json.gz", "re-dumped"))
+    command = [sys.executable, "-m", "fxscope", "open", str(path), "--no-browser", "--timeout", "20"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        url = process.stdout.readline().strip()
+        assert url == "https://ui.perfetto.dev/#!/?url=http://127.0.0.1:9001/my%20trace.json"
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen("http://127.0.0.1:9001/etc/passwd", timeout=5)
+        with urllib.request.urlopen("http://127.0.0.1:9001/my%20trace.json", timeout=5) as answer:
+            assert answer.headers["Access-Control-Allow-Origin"] == "https://ui.perfetto.dev"
+            assert answer.read() == path.read_bytes()
+        assert process.wait(timeout=10) == 0
