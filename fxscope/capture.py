@@ -152,7 +152,7 @@ class _Job:
                 else:
                     observed()
                     graph = eager.eager_graph(eager.flat_ops(recorder.ops), recorder.ops, range(len(recorder.ops)))
-            recording = self.profiled()
+            recording = self.profiled(capture)
         facts = capture.facts()
         if not any(node.op == "dispatch" for node in graph.nodes) and not facts.graphs:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
@@ -179,7 +179,7 @@ class _Job:
             capture.on_compile = lambda compile_id: self.say(f"compiling {compile_id}")
             self.run()
             num_compiles = capture.num_compiles
-            recording = self.profiled()
+            recording = self.profiled(capture)
         facts = capture.facts()
         if not facts.graphs:
             reasons = "; ".join(problem.message for problem in facts.problems) or "Dynamo skipped every frame"
@@ -197,7 +197,7 @@ class _Job:
             recording = replace(recording, problems=(*recording.problems, problem))
         return _with_facts(recording, facts)
 
-    def profiled(self) -> Recording:
+    def profiled(self, capture: InductorCapture) -> Recording:
         """Warm up, then profile; where the user's own session is running, leave the times out."""
         for _ in range(self.warmup):
             self.run()
@@ -213,7 +213,10 @@ class _Job:
         memory = running.peak_memory_of(self.run)
         with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
             path = Path(folder, "trace.json")
+            num_compiles = capture.num_compiles
             profiler.run_steps(self.run, steps=self.steps, warmup=1, path=path)
+            if capture.num_compiles > num_compiles:
+                profiler.strip_observation(path)  # the compiler's own work is no part of a step
             recording = _read(path)
         return replace(recording, environment=environment(), memory=memory)
 

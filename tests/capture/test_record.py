@@ -78,6 +78,19 @@ def test_training_is_attributed_in_both_directions() -> None:
     assert ran == {call.id for call in recording.calls}
 
 
+def test_a_function_that_compiles_in_each_step_shows_its_own_work_only() -> None:
+    linear = torch.nn.Linear(8, 4)
+
+    def program(x):
+        torch._dynamo.reset()
+        with torch.no_grad():
+            return torch.compile(linear)(x)
+
+    recording = fxscope.record(program, torch.randn(2, 8), steps=2, warmup=0)
+    per_step = [[launch.name for launch in recording.launches if launch.step == step] for step in (0, 1)]
+    assert per_step[0] == per_step[1] and sorted(per_step[0]) == ["aten::addmm", "aten::copy_"]
+
+
 def test_graph_breaks_give_two_compiles() -> None:
     recording = fxscope.record(Breaks(), torch.randn(2, 8), compile=True, steps=1)
     assert len(recording.compiles) == 2 and recording.compiles[0].break_reason
