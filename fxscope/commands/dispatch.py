@@ -1,0 +1,123 @@
+# ruff: noqa: E501 (a message stays on one line, so that it can be searched)
+"""`fxscope dispatch OP`: the keys an op passes, what is registered at each, what it calls, what Inductor makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+
+FORMS = ("all", "table", "tree", "prose")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `dispatch`."""
+    parser.add_argument(
+        "op", metavar="OP", help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; or, with "
+        "--recording, a node of it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--device", metavar="DEVICE", help="where the tensors are: cpu, cuda, meta (default: cuda where there is a GPU)"
+    )
+    parser.add_argument("--no-grad", action="store_true", help="no input requires grad")
+    parser.add_argument("--autocast", action="store_true", help="inside torch.autocast")
+    parser.add_argument("--trace", action="store_true", help="run it on example inputs and show what it really called")
+    parser.add_argument(
+        "--shape", action="append", metavar="8x16", help="shape of the next tensor, with --trace; repeatable"
+    )
+    parser.add_argument("--dtype", default="float32", metavar="DTYPE", help="of the example tensors (default float32)")
+    parser.add_argument(
+        "--recording", metavar="RECORDING", help="take OP's target, shapes and dtype from this recording"
+    )
+    parser.add_argument("--format", choices=FORMS, default="all", help="one form only (default: all)")
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Describe the op."""
+    from fxscope._torch import dispatcher
+    from fxscope.commands.why import width
+    from fxscope.model import replace  # a Struct's fields are replaced alike everywhere
+    from fxscope.render import dispatch as text
+
+    op, shapes, dtype = arguments.op, _shapes(arguments.shape), arguments.dtype
+    if arguments.recording:
+        op, shapes, dtype = from_recording(arguments.recording, op, shapes, dtype)
+    device = arguments.device or default_device()
+    found = dispatcher.describe(op, device=device, requires_grad=not arguments.no_grad, autocast=arguments.autocast)
+    if arguments.trace:
+        from fxscope._torch import dispatch_run
+
+        if not can_run(device):
+            raise FxscopeError(f"--trace runs the op, and this machine has no {device} device. Use --device cpu.")
+        inputs, words = dispatch_run.example(found.name, shapes, dtype, device, requires_grad=not arguments.no_grad)
+        ran = dispatch_run.run(found.name, inputs)
+        found = replace(
+            found, ran=ran, example=tuple(words), contrasts=dispatch_run.contrasts(found.name, inputs, ran)
+        )  # fmt: skip
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode(found).decode())
+    else:
+        print(text.render(found, form=arguments.format, width=width()))
+    return 0
+
+
+def _shapes(words: list[str] | None) -> tuple[tuple[int, ...], ...]:
+    found: list[tuple[int, ...]] = []
+    for word in words or ():
+        try:
+            found.append(
+                tuple(int(size) for size in word.replace("×", "x").replace(",", "x").split("x") if size.strip())
+            )
+        except ValueError:
+            raise FxscopeError(f"--shape takes sizes such as 1024x32, not {word!r}.") from None
+    return tuple(found)
+
+
+def default_device() -> str:
+    """Return "cuda" where there is a GPU, else "cpu"."""
+    return "cuda" if can_run("cuda") else "cpu"
+
+
+def can_run(device: str) -> bool:
+    """Whether an op can run on a device here."""
+    from fxscope._torch import dispatcher
+
+    kind = device.split(":")[0]
+    return kind in ("cpu", "meta") or (kind == "cuda" and dispatcher.has_device())
+
+
+def from_recording(
+    path: str, name: str, shapes: tuple[tuple[int, ...], ...], dtype: str
+) -> tuple[str, tuple[tuple[int, ...], ...], str]:
+    """Return target, shapes and dtype of a node or an op of a recording. Raises FxscopeError where it has none of that name."""
+    from fxscope.commands import sources
+
+    recording = sources.read(path)
+    for graph in recording.graphs:
+        for node in graph.nodes:
+            if name in (node.name, node.target) and node.op in ("call_function", "dispatch"):
+                by_name = {item.name: item for item in graph.nodes}
+                metas = [by_name[item].outputs[0] for item in node.inputs if item in by_name and by_name[item].outputs]
+                known = tuple(
+                    tuple(int(size) for size in meta.shape)
+                    for meta in metas
+                    if all(isinstance(size, int) for size in meta.shape)
+                )
+                kind = next((meta.dtype for meta in metas if meta.dtype), None)
+                return node.target, shapes or known, kind or dtype
+    for op in recording.ops:
+        if op.name in (name, f"aten::{name}") and op.shapes:
+            known = tuple(tuple(shape) for shape in op.shapes if shape and all(isinstance(size, int) for size in shape))
+            return op.name, shapes or known, next(iter(op.dtypes or ()), None) or dtype
+    names = [
+        node.name for graph in recording.graphs for node in graph.nodes if node.op in ("call_function", "dispatch")
+    ]
+    raise FxscopeError(
+        f"{path} has no node or op {name!r}; it has {', '.join(names[:12]) or 'none'}{', …' if len(names) > 12 else ''}."
+    )

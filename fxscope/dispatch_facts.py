@@ -1,0 +1,60 @@
+"""What the dispatcher does with an op, as values."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["Called", "Dispatch", "Key", "Registration"]
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what is here."""
+
+
+class Registration(Fact, frozen=True, kw_only=True):
+    """What is registered at a key. `kind` is torch's word."""
+
+    where: str  # file:line
+    kind: str  # "kernel", "autograd kernel", "math kernel", "default backend kernel", "backend fallback"
+    fallthrough: bool = False
+
+
+class Key(Fact, frozen=True, kw_only=True):
+    """One dispatch key on the way, and what happens there."""
+
+    key: str
+    state: str  # "calls", "calls, then goes on", "falls through", "not reached", "excluded"
+    registration: Registration
+    why: str
+
+
+class Called(Fact, frozen=True, kw_only=True):
+    """An op that really ran, and what it called in turn; `kernels` are the launches of its own."""
+
+    name: str
+    shapes: tuple[tuple[int, ...], ...] = ()
+    cpu_us: float | None = None
+    kernels: tuple[str, ...] = ()
+    children: tuple[Called, ...] = ()
+
+
+class Dispatch(Fact, frozen=True, kw_only=True):
+    """An op, the keys it passes for tensors on a device, and what compilers make of it."""
+
+    name: str
+    schema: str | None = None
+    overloads: tuple[str, ...] = ()
+    device: str = "cpu"
+    torch: str | None = None  # whose tables these are
+    keys: tuple[Key, ...] = ()
+    composite: str | None = None  # "implicit", "explicit"
+    structured: bool | None = None  # the backend has a kernel of its own
+    aliases: tuple[str, ...] | None = None
+    mutates: tuple[str, ...] = ()
+    decomposition: str | None = None
+    inductor: str | None = None  # "decomposition", "decomposition or lowering", "lowering", "fallback", "composite", …
+    inductor_where: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    example: tuple[str, ...] = ()  # the inputs of the run, as words
+    ran: Called | None = None
+    contrasts: tuple[tuple[str, tuple[str, ...]], ...] = ()  # other inputs, and the ops that were called for them

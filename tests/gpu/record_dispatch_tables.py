@@ -1,0 +1,32 @@
+"""Write the dispatcher's tables of a CUDA build of torch: `python tests/gpu/record_dispatch_tables.py OUT.json.gz`.
+
+The package ships one (`fxscope/data/dispatch_cuda.json.gz`) for machines whose torch has no CUDA kernels. No GPU is
+needed to make it, only a CUDA build.
+"""
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from fxscope._torch import dispatcher
+
+
+def main(out: str) -> int:
+    """Write the tables."""
+    if not torch.backends.cuda.is_built():
+        print(f"torch {torch.__version__} is built without CUDA: its tables lack what this is for", file=sys.stderr)
+        return 1
+    tables = dispatcher.record_tables()
+    data = gzip.compress(json.dumps(tables, separators=(",", ":")).encode(), mtime=0)
+    Path(out).write_bytes(data)
+    print(
+        f"{len(tables['ops'])} ops, {len(tables['registrations'])} registrations, {len(data)} bytes, torch {tables['torch']}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
