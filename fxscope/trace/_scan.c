@@ -110,10 +110,11 @@ static const char *nanoseconds(const char *p, const char *end, int64_t *out) {
     int64_t value = 0;
     if (p < end && *p == '-') { negative = 1; p++; }
     while (p < end && *p >= '0' && *p <= '9') {
-        if (++digits > 15) return BAD;
+        if (++digits > 16) return BAD;
         value = value * 10 + (*p++ - '0');
     }
     if (!digits) return p >= end ? MORE : BAD;
+    if (value > 9000000000000000LL) return BAD;
     value *= 1000;
     if (p < end && *p == '.') {
         int64_t scale = 100, n = 0;

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fxscope.errors import TraceError
+from fxscope.trace import reader
 from fxscope.trace.reader import open_trace
 from fxscope.trace.table import identifier, nanoseconds
 
@@ -25,7 +26,7 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
     path = Path(path)
     with open_trace(path) as file:
         try:
-            trace = msgspec.json.decode(file.read())
+            trace = msgspec.json.decode(file.read(reader.MAX_BYTES))
         except (msgspec.DecodeError, UnicodeDecodeError, OSError, EOFError) as error:
             raise TraceError(
                 f"{path} is damaged ({error}): only a whole trace can be annotated. Export it again."

@@ -13,8 +13,8 @@ from fxscope.model import Environment, Launch, LaunchEvidence, Op, Problem, Reco
 from fxscope.trace import table as t
 from fxscope.trace.columns import Trace, nearest_op, read
 from fxscope.trace.reader import MAX_BYTES, Args
-from fxscope.trace.table import identifier, whole
 from fxscope.trace.summary import summarize
+from fxscope.trace.table import identifier, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

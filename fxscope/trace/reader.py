@@ -5,7 +5,6 @@ Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import zlib
@@ -123,6 +122,7 @@ class Reader:
         self.problems: list[Problem] = []
         self.lost = 0
         self._read = 0
+        self._gzip_damaged = False
         self._decoder: msgspec.json.Decoder[Any] | None = None
 
     def fill(self, table: Table) -> None:
@@ -147,7 +147,7 @@ class Reader:
             else:
                 self._decode_chunks(file, buffer[base:], table)
 
-    def _scan(self, file: IO[bytes], buffer: bytes, base: int, table: Table) -> None:
+    def _scan(self, file: IO[bytes] | Unpacked, buffer: bytes, base: int, table: Table) -> None:
         """Let the native scanner read; what it hands back is decoded here, one piece at a time."""
         position = 0
         while True:
@@ -177,7 +177,7 @@ class Reader:
                 base, buffer = base + len(buffer), b""
             buffer += data
 
-    def _decode_chunks(self, file: IO[bytes], buffer: bytes, table: Table) -> None:
+    def _decode_chunks(self, file: IO[bytes] | Unpacked, buffer: bytes, table: Table) -> None:
         """Read chunk by chunk with msgspec, each cut where an event ends."""
         while True:
             data = self._more(file)
@@ -206,12 +206,11 @@ class Reader:
         if isinstance(rest, dict):
             self.header |= rest
 
-    def _more(self, file: IO[bytes]) -> bytes:
-        try:
-            data = file.read(CHUNK_BYTES)
-        except (OSError, EOFError, zlib.error) as error:
-            self._damage(f"the gzip stream ends early or is damaged ({error}); events up to there were read")
-            return b""
+    def _more(self, file: IO[bytes] | Unpacked) -> bytes:
+        data = file.read(CHUNK_BYTES)
+        if isinstance(file, Unpacked) and file.damage and not self._gzip_damaged:
+            self._gzip_damaged = True
+            self._damage(f"the gzip stream {file.damage}; what came before was read")
         self._read += len(data)
         if self._read > self.max_bytes:
             raise TraceError(
@@ -257,8 +256,7 @@ class Reader:
 
     def _recover(self, data: bytes) -> list[Any]:
         """Decode event by event, counting those that cannot be read."""
-        kind = self._decoder.type.__args__[0] if self._decoder else Event  # type: ignore[union-attr]
-        decoder = msgspec.json.Decoder(kind)
+        decoder = msgspec.json.Decoder(ExactEvent)
         events: list[Any] = []
         lost = 0
         for piece in _BOUNDARY.split(data):
@@ -300,21 +298,68 @@ def _without_bad_utf8(text: bytes) -> bytes:
     return text.decode("utf-8", errors="replace").encode()
 
 
-def open_trace(path: Path) -> IO[bytes]:
+class Unpacked:
+    """A gzip file read forwards; a truncated or damaged one gives all that can be unpacked, and says so in `damage`."""
+
+    def __init__(self, path: Path) -> None:
+        self.damage: str | None = None
+        self._file = path.open("rb")
+        self._unpacker = _zlib().decompressobj(31)
+        self._position = 0
+        self._packed = b""
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._file.close()
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, fewer only at the end."""
+        parts: list[bytes] = []
+        missing = size
+        while missing > 0 and self.damage is None:
+            self._packed = self._packed or self._file.read(1 << 20)
+            if not self._packed:
+                if not self._unpacker.eof:
+                    self.damage = "ends early"
+                break
+            if self._unpacker.eof:
+                self._unpacker = _zlib().decompressobj(31)  # a file may be several streams, one after the other
+            try:
+                data = self._unpacker.decompress(self._packed, missing)
+            except Exception as error:  # zlib.error, or isal's own
+                self.damage = f"is damaged ({error})"
+                break
+            self._packed = self._unpacker.unused_data if self._unpacker.eof else self._unpacker.unconsumed_tail
+            parts.append(data)
+            missing -= len(data)
+        result = b"".join(parts)
+        self._position += len(result)
+        return result
+
+    def seek(self, position: int) -> None:
+        """Go forwards to a place in the unpacked bytes."""
+        while self._position < position and self.read(min(CHUNK_BYTES, position - self._position)):
+            pass
+
+
+def _zlib() -> Any:
+    try:
+        from isal import isal_zlib  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return zlib
+    return isal_zlib
+
+
+def open_trace(path: Path) -> IO[bytes] | Unpacked:
     """Open a trace for reading bytes, unpacked where it is gzipped. Raises TraceError where it cannot be read."""
     try:
         with path.open("rb") as file:
             magic = file.read(2)
-        if magic != b"\x1f\x8b":
-            return path.open("rb")
+        return Unpacked(path) if magic == b"\x1f\x8b" else path.open("rb")
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}.") from None
-    try:
-        from isal import igzip  # pyright: ignore[reportMissingImports]
-
-        return igzip.open(path, "rb")
-    except ImportError:
-        return gzip.open(path, "rb")
 
 
 def _not_a_trace(path: Path, head: bytes) -> str:

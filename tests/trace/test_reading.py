@@ -134,7 +134,9 @@ def test_torchs_own_table_agrees(path: Path) -> None:
             None,
         )
         if row is not None and sum(k.name[:110] == line.name[:110] for k in summary.kernels) == 1:
-            assert line.count == row["count"][0] and line.total_us == pytest.approx(row["device_self_us"][0], abs=row["device_self_us"][1])
+            assert line.count == row["count"][0] and line.total_us == pytest.approx(
+                row["device_self_us"][0], abs=row["device_self_us"][1]
+            )
 
 
 def test_steps_are_kept_apart_and_chosen() -> None:

@@ -1,0 +1,316 @@
+"""Damaged and strange traces: every whole event is recovered, what is lost is counted, nothing is made up."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fxscope import trace
+from fxscope.errors import FxscopeError, TraceError
+from fxscope.model import Recording
+from fxscope.reading import read_trace
+from fxscope.trace import reader
+
+H200 = Path(__file__).parent.parent / "data" / "h200"
+WHOLE = gzip.decompress((H200 / "mlp_eager" / "trace.json.gz").read_bytes())
+DATA = json.loads(WHOLE)
+
+
+def op(
+    name: str,
+    start: float,
+    duration: float,
+    *,
+    external: object = None,
+    tid: int = 1,
+    cat: str = "cpu_op",
+    **args: object,
+) -> dict:
+    arguments = {**args, **({"External id": external} if external is not None else {})}
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": start, "dur": duration, "args": arguments}
+
+
+def runtime(start: float, correlation: object, name: str = "cudaLaunchKernel") -> dict:
+    return op(name, start, 1, cat="cuda_runtime", correlation=correlation)
+
+
+def kernel(
+    name: str, start: float, duration: float, *, correlation: object = None, external: object = None, stream: int = 7
+) -> dict:
+    args = {"stream": stream, "device": 0} | ({"correlation": correlation} if correlation is not None else {})
+    event = op(name, start, duration, external=external, cat="kernel", **args)
+    return {**event, "pid": 0, "tid": stream}
+
+
+def read(events: list[dict], tmp_path: Path, **header: object) -> Recording:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({**header, "traceEvents": events}))
+    return trace.recording(path)
+
+
+@pytest.fixture(params=[True, False], ids=["native", "msgspec"])
+def either_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param and reader.native is None:
+        pytest.skip("the native scanner was not built here")
+    if not request.param:
+        monkeypatch.setattr(reader, "native", None)
+
+
+@pytest.mark.usefixtures("either_reader")
+class TestStrangeTraces:
+    def test_a_kernel_with_neither_launch_nor_external_id_is_unattributed(self, tmp_path: Path) -> None:
+        found = read([op("aten::mm", 0, 10, external=3), kernel("lonely", 5, 5)], tmp_path)
+        assert found.launches[0].op is None and found.launches[0].evidence.op is None and found.launches[0].chain == ()
+        assert any("1 of 1 device events" in problem.message for problem in found.problems)
+
+    def test_an_external_id_alone_leads_to_the_op_and_says_so(self, tmp_path: Path) -> None:
+        found = read([op("aten::mm", 0, 10, external=3), kernel("gemm", 5, 5, external=3)], tmp_path)
+        assert found.launches[0].op == "aten::mm" and found.launches[0].evidence.op == "external_id"
+
+    def test_duplicate_external_ids_decide_nothing(self, tmp_path: Path) -> None:
+        events = [
+            op("aten::mm", 0, 10, external=3),
+            op("aten::add", 20, 10, external=3),
+            kernel("gemm", 5, 5, external=3),
+        ]
+        assert read(events, tmp_path).launches[0].op is None
+
+    def test_correlation_wins_over_an_external_id_that_says_otherwise(self, tmp_path: Path) -> None:
+        events = [
+            op("aten::mm", 0, 10, external=3),
+            runtime(2, 9),
+            op("aten::add", 20, 10, external=4),
+            kernel("gemm", 5, 5, correlation=9, external=4),
+        ]
+        assert read(events, tmp_path).launches[0].op == "aten::mm"
+
+    def test_one_graph_launch_with_thousands_of_kernels(self, tmp_path: Path) -> None:
+        events = [
+            op("replay", 0, 10, external=3),
+            runtime(2, 9, "cudaGraphLaunch"),
+            *(kernel(f"k{i}", 10 + i, 1, correlation=9) for i in range(3000)),
+        ]
+        found = read(events, tmp_path)
+        assert len(found.launches) == 3000 and {launch.op for launch in found.launches} == {"replay"}
+        assert [launch.name for launch in found.launches][:3] == ["k0", "k1", "k2"]
+
+    def test_rocm_names_are_runtime_calls_like_any(self, tmp_path: Path) -> None:
+        events = [op("aten::mm", 0, 10), runtime(2, 9, "hipLaunchKernel"), runtime(3, 10, "hipGraphLaunch"),
+                  kernel("Cijk_Ailk_Bljk_HHS_BH_MT64x64x32", 5, 5, correlation=9), kernel("b", 11, 5, correlation=10)]  # fmt: skip
+        found = read(events, tmp_path)
+        assert [launch.op for launch in found.launches] == ["aten::mm", "aten::mm"]
+        assert found.launches[0].runtime == ("hipLaunchKernel", "hipGraphLaunch")
+
+    def test_an_event_may_end_after_its_parent(self, tmp_path: Path) -> None:
+        found = read([op("outer", 0, 10), op("inner", 5, 5.4), op("next", 12, 1)], tmp_path)
+        by_name = {item.name: item for item in found.ops}
+        assert by_name["inner"].parent == by_name["outer"].id and by_name["next"].parent is None
+
+    def test_no_profiler_step_is_one_step(self, tmp_path: Path) -> None:
+        found = read([op("a", 0, 10), op("b", 100, 10)], tmp_path)
+        assert [(step.index, step.name) for step in found.steps] == [(0, "whole trace")] and len(found.ops) == 2
+
+    def test_overlapping_kernels_and_streams_are_busy_once(self, tmp_path: Path) -> None:
+        events = [
+            op("a", 0, 10, external=1),
+            kernel("x", 0, 10, external=1),
+            kernel("y", 5, 10, external=1),
+            kernel("z", 6, 2, external=1, stream=9),
+        ]
+        found = read(events, tmp_path)
+        assert found.summary and found.summary.steps[0].device_busy_us == pytest.approx(15)
+        assert {launch.stream for launch in found.launches} == {7, 9}
+
+    def test_threads_and_processes_do_not_nest_in_each_other(self, tmp_path: Path) -> None:
+        other = {**op("other", 2, 3), "pid": 2}
+        found = read([op("a", 0, 10), op("b", 2, 3, tid=2), other], tmp_path)
+        assert all(item.parent is None for item in found.ops)
+
+    def test_huge_negative_and_impossible_numbers(self, tmp_path: Path) -> None:
+        text = json.dumps({"traceEvents": [op("fine", 1, 2), op("negative", -5, 2)]})[:-2]
+        text += ', {"ph":"X","cat":"cpu_op","name":"big","pid":1,"tid":1,"ts":1e30,"dur":1,"args":{"External id":99999999999999999999999}}'
+        text += ', {"ph":"X","cat":"cpu_op","name":"wide","pid":99999999999999999999999,"tid":"x","ts":3,"dur":-1,"args":{}}]}'
+        path = tmp_path / "t.json"
+        path.write_text(text)
+        found = trace.recording(path)
+        assert {item.name for item in found.ops} == {"fine", "negative", "wide"}
+        assert next(item for item in found.ops if item.name == "wide").duration_ns == 0
+        assert any("no time" in problem.message for problem in found.problems)
+
+    def test_absolute_time_stamps_are_exact_to_the_nanosecond(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.json"
+        path.write_text(
+            '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1693843210123456.789,"dur":0.001}]}'
+        )
+        assert trace.recording(path).ops[0].start_ns == 1693843210123456789
+
+    def test_bad_utf8_and_unescaped_quotes_lose_no_neighbour(self, tmp_path: Path) -> None:
+        parts = [json.dumps(op(f"op{i}", i * 10, 5)).encode() for i in range(6)]
+        parts[2] = parts[2].replace(b"op2", b"op\xff2")
+        parts[4] = parts[4].replace(b"op4", b'op "quoted" 4')
+        path = tmp_path / "t.json"
+        path.write_bytes(b'{"traceEvents":[' + b",\n".join(parts) + b"]}")
+        found = trace.recording(path)
+        assert {item.name for item in found.ops} == {"op0", "op1", "op�2", "op3", "op5"}
+        assert [problem for problem in found.problems if "1 events could not be read" in problem.message]
+        with pytest.raises(TraceError, match="Leave --strict out"):
+            trace.recording(path, strict=True)
+
+    @pytest.mark.parametrize("share", [0.3, 0.7, 0.999])
+    def test_a_cut_off_file_gives_every_whole_event(self, share: float, tmp_path: Path) -> None:
+        cut = WHOLE[: int(len(WHOLE) * share)]
+        path = tmp_path / "t.json"
+        path.write_bytes(cut)
+        names = [event["name"] for event in whole_events(cut)]
+        found = trace.read(path)
+        assert sorted(found.name_of(row) for row in range(len(found))) == sorted(names)
+        assert any("cut off" in problem.message for problem in found.problems)
+
+
+def whole_events(text: bytes) -> list[dict]:
+    """Return the events that fxscope keeps, as many as json itself can read from the start."""
+    decoder = json.JSONDecoder()
+    body = text.decode(errors="replace")
+    position = body.index("[", body.index('"traceEvents"')) + 1
+    events = []
+    while True:
+        while position < len(body) and body[position] in " ,\n\r\t":
+            position += 1
+        try:
+            event, position = decoder.raw_decode(body, position)
+        except ValueError:
+            return [
+                e
+                for e in events
+                if e.get("ph") == "X"
+                and e.get("cat")
+                in (
+                    "cpu_op",
+                    "user_annotation",
+                    "cuda_runtime",
+                    "cuda_driver",
+                    "kernel",
+                    "gpu_memset",
+                    "gpu_memcpy",
+                    "python_function",
+                )
+            ]
+        events.append(event)
+
+
+def test_a_truncated_gzip_gives_what_can_be_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "t.json.gz"
+    data = gzip.compress(WHOLE)
+    path.write_bytes(data[: len(data) * 2 // 3])
+    found = trace.read(path)
+    assert 0 < len(found) < len(trace.read(H200 / "mlp_eager" / "trace.json.gz"))
+    assert any("gzip" in problem.message for problem in found.problems)
+    with pytest.raises(TraceError, match="gzip"):
+        trace.read(path, strict=True)
+
+
+def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b'{"traceEvents":[' + b" " * (40 << 20) + b"]}"))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(TraceError, match=r"unpacks to more than .* Raise --max-size"):
+        trace.read(path, max_bytes=1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"), (b"hello", "is not JSON"), (b'{"a": 1}', "has no traceEvents"), (b'{"traceEvents": []}', "holds no events"),
+        (b'{"schema": "fxscope/1"}', "is a recording, not a trace"), (b"\x1f\x8b\x08broken", "gzip|empty|no traceEvents"),
+        (None, "cannot read"),
+    ],
+)  # fmt: skip
+def test_what_is_no_trace_is_one_line_and_exit_2(content: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    if content is not None:
+        path.write_bytes(content)
+    out = tmp_path / "out.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "fxscope", "trace", str(path), "-o", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and done.stdout == "" and not out.exists()
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+    with pytest.raises(TraceError, match=message):
+        trace.recording(path)
+
+
+def test_files_of_another_program_are_refused() -> None:
+    with pytest.raises(TraceError, match="belongs to another program"):
+        read_trace(H200 / "mlp_compiled" / "trace.json.gz", debug_dir=H200 / "plans" / "softmax" / "real" / "inductor")
+    with pytest.raises(TraceError, match="shows no compiled graph"):
+        read_trace(H200 / "mlp_eager" / "trace.json.gz", debug_dir=H200 / "mlp_compiled" / "inductor")
+    with pytest.raises(TraceError, match="is not a folder"):
+        read_trace(H200 / "mlp_compiled" / "trace.json.gz", debug_dir=H200 / "missing")
+    with pytest.raises(TraceError, match="no compile"):
+        read_trace(H200 / "mlp_compiled" / "trace.json.gz", compile_log=H200 / "mlp_compiled" / "table.txt")
+
+
+CHUNKS = [json.dumps(event).encode() for event in DATA["traceEvents"]]
+DEVICE = {"kernel", "gpu_memset", "gpu_memcpy"}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    cut=st.booleans(),
+    duplicate=st.integers(0, 5),
+    corrupt=st.integers(0, 6),
+    native=st.booleans(),
+)
+def test_mutated_traces_neither_crash_nor_invent(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, cut: bool, duplicate: int, corrupt: int, native: bool
+) -> None:
+    """Cut, duplicate, shuffle and corrupt a real trace: attributed + unattributed = device events, and no time is made up."""
+    chance = random.Random(seed)
+    parts = list(CHUNKS)
+    chance.shuffle(parts)
+    parts += [chance.choice(parts) for _ in range(duplicate)]
+    body = b'{"traceEvents":[' + b",".join(parts) + b"]}"
+    for _ in range(corrupt):
+        position = chance.randrange(len(body))
+        body = body[:position] + bytes([chance.randrange(256)]) + body[position + 1 :]
+    if cut:
+        body = body[: chance.randrange(1, len(body))]
+    path = tmp_path_factory.mktemp("mutated") / "t.json"
+    path.write_bytes(body)
+    kept = reader.native
+    reader.native = kept if native else None
+    try:
+        columns = trace.read(path)
+        recording = read_trace(path)
+    except FxscopeError as error:
+        assert str(error)
+        return
+    finally:
+        reader.native = kept
+    device = [row for row in range(len(columns)) if columns.category[row] >= 4]
+    coverage = recording.coverage
+    if device and coverage is not None:
+        assert (
+            coverage.to_op + coverage.unattributed == coverage.device_events == len(recording.launches) <= len(device)
+        )
+        durations = sorted(launch.duration_ns for launch in recording.launches)
+        everything = sorted(int(columns.duration_ns[row]) for row in device)
+        assert sum(durations) <= sum(everything)
+        if not columns.steps:
+            assert durations == everything
+    untouched = not corrupt and not cut
+    if untouched:
+        # Nothing was lost: as many device events as were written
+        assert len(device) == sum(json.loads(part).get("cat") in DEVICE for part in parts)
