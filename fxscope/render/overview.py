@@ -126,9 +126,18 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
     out: list[list[str]] = []
     if against is not None:
         time = against.step_time or against.wall_time
-        kinds = [f"{sum(m.kind == kind for m in against.kernels)} {word}" for kind, word in
-                 (("same", "kept"), ("collapsed", "collapsed"), ("replaced", "replaced"), ("split", "split"), ("new", "new"), ("gone", "gone"))
-                 if any(m.kind == kind for m in against.kernels)]  # fmt: skip
+        kinds = [
+            f"{sum(m.kind == kind for m in against.kernels)} {word}"
+            for kind, word in (
+                ("same", "kept"),
+                ("collapsed", "collapsed"),
+                ("replaced", "replaced"),
+                ("split", "split"),
+                ("new", "new"),
+                ("gone", "gone"),
+            )
+            if any(m.kind == kind for m in against.kernels)
+        ]
         out.append(
             [
                 "⇄",
@@ -287,7 +296,7 @@ def gaps(recording: Recording) -> list[list[Any]]:
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:
     """Return one comparison with the first recording as rows."""
     other = position + 1
-    index = (
+    index: list[dict[str, int]] = (
         [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[other])]
         if other < len(recordings)
         else [{}, {}]
@@ -295,23 +304,43 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
 
     def use(item: KernelUse, side: int) -> dict[str, Any]:
         return {
-            "position": item.position, "kernel": item.kernel, "category": item.category, "us": item.mean_us, "bytes": item.bytes,
-            "ops": item.ops, "modules": item.modules, "sources": item.sources, "registers": item.registers,
-            "share": item.share_of_roof, "config": item.config, "call": index[side].get(item.call or "", -1),
-        }  # fmt: skip
+            "position": item.position,
+            "kernel": item.kernel,
+            "category": item.category,
+            "us": item.mean_us,
+            "bytes": item.bytes,
+            "ops": item.ops,
+            "modules": item.modules,
+            "sources": item.sources,
+            "registers": item.registers,
+            "share": item.share_of_roof,
+            "config": item.config,
+            "call": index[side].get(item.call or "", -1),
+        }
 
     def time(item: Any) -> Any:
         return item and msgspec.to_builtins(item)
 
     return {
-        "a": item.a_title, "b": item.b_title, "step": time(item.step_time), "wall": time(item.wall_time),
+        "a": item.a_title,
+        "b": item.b_title,
+        "step": time(item.step_time),
+        "wall": time(item.wall_time),
         "kernels": [
-            {"kind": m.kind, "by": m.aligned_by, "a": [use(u, 0) for u in m.a], "b": [use(u, 1) for u in m.b], "time": time(m.time),
-             "saved": m.saved_bytes, "words": match_line(m)}
+            {
+                "kind": m.kind,
+                "by": m.aligned_by,
+                "a": [use(u, 0) for u in m.a],
+                "b": [use(u, 1) for u in m.b],
+                "time": time(m.time),
+                "saved": m.saved_bytes,
+                "words": match_line(m),
+            }
             for m in item.kernels
         ],
         "totals": [[c.subject, c.a, c.b, c.unit, c.verdict] for c in item.totals],
-        "gone": [[c.name, c.a, c.b, c.cpu_us] for c in item.ops_gone], "added": [[c.name, c.a, c.b, c.cpu_us] for c in item.ops_added],
+        "gone": [[c.name, c.a, c.b, c.cpu_us] for c in item.ops_gone],
+        "added": [[c.name, c.a, c.b, c.cpu_us] for c in item.ops_added],
         "decisions": [[list(d.pair), d.a_verdict, d.b_verdict, d.a_reason, d.b_reason] for d in item.decisions],
         "notes": item.notes,
-    }  # fmt: skip
+    }

@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -71,17 +71,36 @@ def look() -> dict[str, Any]:
     """Return labels and glyphs; colours for the canvas, which has no style sheet."""
     return {
         "kinds": {
-            kind: {"label": s.label, "glyph": s.glyph, "meaning": s.meaning, "border": s.border,
-                   "light": [s.fill, s.stroke], "dark": [s.dark_fill, s.dark_stroke]}
+            kind: {
+                "label": s.label,
+                "glyph": s.glyph,
+                "meaning": s.meaning,
+                "border": s.border,
+                "light": [s.fill, s.stroke],
+                "dark": [s.dark_fill, s.dark_stroke],
+            }
             for kind, s in theme.KINDS.items()
         },
-        "calls": theme.CALLS, "extern": sorted(theme.EXTERN_CALLS),
+        "calls": theme.CALLS,
+        "extern": sorted(theme.EXTERN_CALLS),
         "verdicts": {str(verdict): glyph for verdict, (glyph, _) in theme.VERDICTS.items()},
-        "light": {"cost": theme.COST, "text": theme.TEXT, "muted": theme.MUTED, "paper": theme.PAPER, "edge": theme.EDGE},
-        "dark": {"cost": theme.COST_DARK, "text": theme.TEXT_DARK, "muted": theme.MUTED_DARK,
-                 "paper": theme.PAPER_DARK, "edge": theme.EDGE_DARK},
-        "font": theme.FONT, "mono": theme.MONO,
-    }  # fmt: skip
+        "light": {
+            "cost": theme.COST,
+            "text": theme.TEXT,
+            "muted": theme.MUTED,
+            "paper": theme.PAPER,
+            "edge": theme.EDGE,
+        },
+        "dark": {
+            "cost": theme.COST_DARK,
+            "text": theme.TEXT_DARK,
+            "muted": theme.MUTED_DARK,
+            "paper": theme.PAPER_DARK,
+            "edge": theme.EDGE_DARK,
+        },
+        "font": theme.FONT,
+        "mono": theme.MONO,
+    }
 
 
 class Table:
@@ -281,28 +300,53 @@ def graph_data(
     graph = made.graph
     index = {node.name: i for i, node in enumerate(graph.nodes)}
     return {
-        "id": graph.id, "stage": graph.stage, "compile": graph.compile_id, "direction": graph.direction,
+        "id": graph.id,
+        "stage": graph.stage,
+        "compile": graph.compile_id,
+        "direction": graph.direction,
         "outputs": [index[name] for name in graph.outputs if name in index],
         "nodes": columns(
-            graph.nodes, name=lambda n: n.name, op=lambda n: n.op, target=lambda n: n.target, kind=lambda n: n.kind,
-            nature=lambda n: n.nature, reason=lambda n: n.reason, shape=scene.tensor_of,
+            graph.nodes,
+            name=lambda n: n.name,
+            op=lambda n: n.op,
+            target=lambda n: n.target,
+            kind=lambda n: n.kind,
+            nature=lambda n: n.nature,
+            reason=lambda n: n.reason,
+            shape=scene.tensor_of,
             stride=lambda n: n.outputs[0].stride if n.outputs else None,
-            aten=lambda n: n.original_aten, place=lambda n: place(n.source),
-            mean=lambda n: n.timing.mean_us if n.timing else None, args=lambda n: n.arguments,
-            parent=lambda n: index.get(n.parent or "", -1), aliases=lambda n: n.aliases,
+            aten=lambda n: n.original_aten,
+            place=lambda n: place(n.source),
+            mean=lambda n: n.timing.mean_us if n.timing else None,
+            args=lambda n: n.arguments,
+            parent=lambda n: index.get(n.parent or "", -1),
+            aliases=lambda n: n.aliases,
         ),
-        "inputs": made.inputs, "call": made.call_of, "home": made.home,
+        "inputs": made.inputs,
+        "call": made.call_of,
+        "home": made.home,
         "own": [[node, group] for node, group in made.own.items()],
         "dim": [int(value) for value in made.dim],
-        "title": [w.title for w in made.words], "sub": [w.sub for w in made.words], "meta": [w.meta for w in made.words],
-        "width": [w.width for w in made.words], "height": [w.height for w in made.words],
+        "title": [w.title for w in made.words],
+        "sub": [w.sub for w in made.words],
+        "meta": [w.meta for w in made.words],
+        "width": [w.width for w in made.words],
+        "height": [w.height for w in made.words],
         "groups": columns(
-            list(zip(made.groups, made.group_words, strict=True)), parent=lambda g: g[0].parent, kind=lambda g: g[0].kind,
-            title=lambda g: g[0].title, sub=lambda g: g[0].sub, meta=lambda g: g[0].meta, ref=lambda g: g[0].ref,
-            share=lambda g: g[0].share, path=lambda g: g[0].path, width=lambda g: g[1].width, height=lambda g: g[1].height,
+            list(zip(made.groups, made.group_words, strict=True)),
+            parent=lambda g: g[0].parent,
+            kind=lambda g: g[0].kind,
+            title=lambda g: g[0].title,
+            sub=lambda g: g[0].sub,
+            meta=lambda g: g[0].meta,
+            ref=lambda g: g[0].ref,
+            share=lambda g: g[0].share,
+            path=lambda g: g[0].path,
+            width=lambda g: g[1].width,
+            height=lambda g: g[1].height,
         ),
         "layouts": layouts,
-    }  # fmt: skip
+    }
 
 
 def resources(item: Any) -> dict[str, Any] | None:
@@ -334,9 +378,10 @@ def decoded_words(decoded: dict[str, Any] | None) -> str | None:
         if value in (None, False, "", [], {}):
             continue
         if isinstance(value, dict):
-            value = ", ".join(f"{k} {theme.dtype(str(v))}" for k, v in value.items() if v is not None)
+            inner = cast("dict[str, Any]", value)
+            value = ", ".join(f"{k} {theme.dtype(str(v))}" for k, v in inner.items() if v is not None)
         elif isinstance(value, (list, tuple)):
-            value = "×".join(map(str, value))
+            value = "×".join(str(part) for part in cast("list[Any]", value))
         parts.append(f"{key.replace('_', ' ')}: {value}")
     return "; ".join(parts)
 
@@ -347,9 +392,10 @@ def shape_words(shapes: Any, dtypes: Any) -> str | None:
         return None
     names = list(dtypes or ())
     found: list[str] = []
-    for position, shape in enumerate(shapes):
-        if isinstance(shape, (list, tuple)) and shape and all(isinstance(size, (int, str)) for size in shape):
-            found.append(theme.tensor(tuple(shape), names[position] if position < len(names) else None))
+    for position, item in enumerate(shapes):
+        sizes = cast("list[Any]", item) if isinstance(item, (list, tuple)) else []
+        if sizes and all(isinstance(size, (int, str)) for size in sizes):
+            found.append(theme.tensor(tuple(sizes), names[position] if position < len(names) else None))
     return ", ".join(found) or None
 
 

@@ -149,12 +149,13 @@ class GroupBuilder:
                 ops = " · ".join(labels.ops_of(call, nodes)[:6])
                 self.groups.append(Group(self.of_module.get(path, -1), "call", call.kernel, ops, cost_line(call),
                                          position, share, call.id))  # fmt: skip
-        parents = {node.parent for node in self.graph.nodes if node.parent in self.index}
+        index = self.index
+        parents = {node.parent for node in self.graph.nodes if node.parent in index}
         for position, node in enumerate(self.graph.nodes):
             call = self.call_of[position]
             home = self.group_of_call.get(call, self.of_module.get(paths[position], -1))
-            if node.parent in self.index:
-                home = self.own.get(self.index[node.parent], home)
+            if node.parent is not None and node.parent in index:
+                home = self.own.get(index[node.parent], home)
             self.home[position] = home
             if node.name in parents:
                 self.own[position] = len(self.groups)
@@ -226,8 +227,8 @@ def tensor_of(node: Node) -> str:
     """Return the first output as FX prints it."""
     if not node.outputs:
         return ""
-    more = f" +{len(node.outputs) - 1}" if len(node.outputs) > 1 else ""
-    return theme.tensor(node.outputs[0].shape, node.outputs[0].dtype) + more
+    first, *rest = node.outputs
+    return theme.tensor(first.shape, first.dtype) + (f" +{len(rest)}" if rest else "")
 
 
 def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
@@ -297,8 +298,8 @@ def visible(scene: Scene, state: State) -> tuple[list[layout.Box], list[layout.F
             words = scene.words[box] if box >= 0 else scene.group_words[-1 - box]
             boxes[box] = layout.Box(box, words.width, words.height, inner[position])
     needed: set[int] = set()
-    for box in boxes.values():
-        group = box.group
+    for made in boxes.values():
+        group = made.group
         while group >= 0:
             if scene.groups[group].kind != "module" or state.modules:
                 needed.add(group)
@@ -393,12 +394,18 @@ def one_layout(scene: Scene, state: State) -> dict[str, Any] | None:
     if placed is None:
         return {**head, "w": None}
     return {
-        **head, "w": placed.width, "h": placed.height,
-        "box": list(placed.boxes), "x": [p[0] for p in placed.boxes.values()], "y": [p[1] for p in placed.boxes.values()],
-        "frame": list(placed.frames), "corner": [list(c) for c in placed.frames.values()],
-        "from": [e[0] for e in placed.edges], "to": [e[1] for e in placed.edges],
+        **head,
+        "w": placed.width,
+        "h": placed.height,
+        "box": list(placed.boxes),
+        "x": [p[0] for p in placed.boxes.values()],
+        "y": [p[1] for p in placed.boxes.values()],
+        "frame": list(placed.frames),
+        "corner": [list(c) for c in placed.frames.values()],
+        "from": [e[0] for e in placed.edges],
+        "to": [e[1] for e in placed.edges],
         "points": [relative(e[2]) for e in placed.edges],
-    }  # fmt: skip
+    }
 
 
 def relative(points: Sequence[int]) -> list[int]:

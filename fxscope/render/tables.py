@@ -42,9 +42,16 @@ def tables(recording: Recording) -> list[dict[str, Any]]:
 def kernels(recording: Recording) -> dict[str, Any]:
     """Return device time by kernel name."""
     columns: list[Column] = [
-        ("kernel", "Kernel", "text"), ("category", "Category", "text"), ("count", "Launches", "int"), ("total", "Total", "us"),
-        ("mean", "Mean", "us"), ("min", "Min", "us"), ("max", "Max", "us"), ("share", "Share", "share"), ("says", "The name says", "text"),
-    ]  # fmt: skip
+        ("kernel", "Kernel", "text"),
+        ("category", "Category", "text"),
+        ("count", "Launches", "int"),
+        ("total", "Total", "us"),
+        ("mean", "Mean", "us"),
+        ("min", "Min", "us"),
+        ("max", "Max", "us"),
+        ("share", "Share", "share"),
+        ("says", "The name says", "text"),
+    ]
     says: dict[str, str] = {}
     durations: dict[tuple[str, str], list[int]] = {}
     for launch in recording.launches:
@@ -87,34 +94,71 @@ def family(launch: Launch) -> str:
 def calls(recording: Recording) -> dict[str, Any]:
     """Return the kernel calls of the compiled graphs with what they move."""
     columns: list[Column] = [
-        ("call", "Call", "text"), ("handle", "Kernel call", "text"), ("type", "Type", "text"), ("ops", "Ops", "text"), ("mean", "Mean", "us"),
-        ("count", "Runs", "int"), ("planned", "Planned", "us"), ("read", "Read", "bytes"), ("written", "Written", "bytes"),
-        ("rate", "Rate", "rate"), ("flops", "FLOP/s", "flops"), ("share", "Of the roof", "share"), ("bound", "Bound", "text"),
-        ("floor", "Floor", "us"), ("registers", "Registers", "int"), ("spill", "Spill", "bytes"), ("shared", "Shared", "bytes"),
+        ("call", "Call", "text"),
+        ("handle", "Kernel call", "text"),
+        ("type", "Type", "text"),
+        ("ops", "Ops", "text"),
+        ("mean", "Mean", "us"),
+        ("count", "Runs", "int"),
+        ("planned", "Planned", "us"),
+        ("read", "Read", "bytes"),
+        ("written", "Written", "bytes"),
+        ("rate", "Rate", "rate"),
+        ("flops", "FLOP/s", "flops"),
+        ("share", "Of the roof", "share"),
+        ("bound", "Bound", "text"),
+        ("floor", "Floor", "us"),
+        ("registers", "Registers", "int"),
+        ("spill", "Spill", "bytes"),
+        ("shared", "Shared", "bytes"),
         ("occupancy", "Occupancy", "share"),
-    ]  # fmt: skip
+    ]
     nodes = labels.nodes_by_graph(recording)
     rows: list[tuple[Any, ...]] = []
     for call in recording.calls:
         roof, timing, resources = call.roof, call.timing, call.resources
-        rows.append((
-            call.id, call.handle, theme.CALLS[call.type], " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
-            timing.mean_us if timing else None, timing.count if timing else None, call.estimated_us, call.bytes_read,
-            call.bytes_written, roof.bytes_per_second if roof else None, roof.flops_per_second if roof else None,
-            roof.share if roof else None, roof.bound if roof else None, roof.floor_us if roof else None,
-            resources.registers if resources else None, resources.spill_bytes if resources else None,
-            resources.shared_bytes if resources else None, resources.occupancy if resources else None,
-        ))  # fmt: skip
+        rows.append(
+            (
+                call.id,
+                call.handle,
+                theme.CALLS[call.type],
+                " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
+                timing.mean_us if timing else None,
+                timing.count if timing else None,
+                call.estimated_us,
+                call.bytes_read,
+                call.bytes_written,
+                roof.bytes_per_second if roof else None,
+                roof.flops_per_second if roof else None,
+                roof.share if roof else None,
+                roof.bound if roof else None,
+                roof.floor_us if roof else None,
+                resources.registers if resources else None,
+                resources.spill_bytes if resources else None,
+                resources.shared_bytes if resources else None,
+                resources.occupancy if resources else None,
+            )
+        )
     return table("calls", "Kernel calls", columns, rows, [("call", i) for i in range(len(rows))])
 
 
 def gemms(recording: Recording) -> dict[str, Any]:
     """Return matrix multiplications: what their kernels' names say, per call where there is one."""
     columns: list[Column] = [
-        ("kernel", "Kernel", "text"), ("family", "Family", "text"), ("op", "Op", "text"), ("tile", "Tile", "text"), ("layout", "Layout", "text"),
-        ("types", "Types", "text"), ("stages", "Stages", "int"), ("epilogue", "Epilogue", "text"), ("split", "Split-K", "text"),
-        ("count", "Launches", "int"), ("mean", "Mean", "us"), ("flops", "FLOP/s", "flops"), ("share", "Of the roof", "share"),
-    ]  # fmt: skip
+        ("kernel", "Kernel", "text"),
+        ("family", "Family", "text"),
+        ("op", "Op", "text"),
+        ("tile", "Tile", "text"),
+        ("layout", "Layout", "text"),
+        ("types", "Types", "text"),
+        ("stages", "Stages", "int"),
+        ("epilogue", "Epilogue", "text"),
+        ("split", "Split-K", "text"),
+        ("count", "Launches", "int"),
+        ("mean", "Mean", "us"),
+        ("flops", "FLOP/s", "flops"),
+        ("share", "Of the roof", "share"),
+    ]
     position = {call.id: i for i, call in enumerate(recording.calls)}
     groups: dict[tuple[str, str | None], list[Launch]] = {}
     for launch in recording.launches:
@@ -124,14 +168,24 @@ def gemms(recording: Recording) -> dict[str, Any]:
     for (name, call_id), found in groups.items():
         decoded = found[0].decoded or {}
         call = recording.calls[position[call_id]] if call_id in position else None
-        dtypes = decoded.get("dtypes") or {}
-        rows.append((
-            name, decoded.get("family"), found[0].op, "×".join(map(str, decoded.get("tile") or ())) or None, decoded.get("layout"),
-            "·".join(theme.dtype(dtypes.get(k)) for k in ("a", "b", "out") if dtypes.get(k)) or None, decoded.get("stages"),
-            decoded.get("epilogue") and str(decoded["epilogue"]), None if decoded.get("split_k") is None else "yes" if decoded["split_k"] else "no",
-            len(found), sum(x.duration_ns for x in found) / 1e3 / len(found),
-            call.roof.flops_per_second if call and call.roof else None, call.roof.share if call and call.roof else None,
-        ))  # fmt: skip
+        dtypes: dict[str, str] = decoded.get("dtypes") or {}
+        rows.append(
+            (
+                name,
+                decoded.get("family"),
+                found[0].op,
+                "×".join(map(str, decoded.get("tile") or ())) or None,
+                decoded.get("layout"),
+                "·".join(theme.dtype(dtypes.get(k)) for k in ("a", "b", "out") if dtypes.get(k)) or None,
+                decoded.get("stages"),
+                decoded.get("epilogue") and str(decoded["epilogue"]),
+                None if decoded.get("split_k") is None else "yes" if decoded["split_k"] else "no",
+                len(found),
+                sum(x.duration_ns for x in found) / 1e3 / len(found),
+                call.roof.flops_per_second if call and call.roof else None,
+                call.roof.share if call and call.roof else None,
+            )
+        )
     refs = [("call", position[call]) if call in position else ("kernel", name) for name, call in groups]
     return table("gemms", "GEMMs", columns, rows, refs)
 
@@ -139,26 +193,43 @@ def gemms(recording: Recording) -> dict[str, Any]:
 def decisions(recording: Recording) -> dict[str, Any]:
     """Return every pair that was or was not fused, the dearest first."""
     columns: list[Column] = [
-        ("verdict", "Verdict", "text"), ("a", "First", "text"), ("b", "Second", "text"), ("how", "How", "text"), ("saved", "Would save", "bytes"),
-        ("us", "At least", "us"), ("reason", "Reason", "text"), ("hint", "Hint", "text"),
-    ]  # fmt: skip
+        ("verdict", "Verdict", "text"),
+        ("a", "First", "text"),
+        ("b", "Second", "text"),
+        ("how", "How", "text"),
+        ("saved", "Would save", "bytes"),
+        ("us", "At least", "us"),
+        ("reason", "Reason", "text"),
+        ("hint", "Hint", "text"),
+    ]
     order = sorted(range(len(recording.decisions)), key=lambda i: -(recording.decisions[i].saved_bytes or 0))
     rows = [
         (
-            (d.verdict or "cannot be told").replace("_", " "), ", ".join(d.a[:4]), ", ".join(d.b[:4]), d.how,
-            d.saved_bytes if d.verdict != "fused" else None, d.saved_us if d.verdict != "fused" else None, d.reason, d.hint,
+            (d.verdict or "cannot be told").replace("_", " "),
+            ", ".join(d.a[:4]),
+            ", ".join(d.b[:4]),
+            d.how,
+            d.saved_bytes if d.verdict != "fused" else None,
+            d.saved_us if d.verdict != "fused" else None,
+            d.reason,
+            d.hint,
         )
         for d in (recording.decisions[i] for i in order)
-    ]  # fmt: skip
+    ]
     return table("decisions", "Decisions", columns, rows, [("decision", i) for i in order])
 
 
 def ops(recording: Recording) -> dict[str, Any]:
     """Return CPU and device time by op, as `key_averages()` has it."""
     columns: list[Column] = [
-        ("op", "Op", "text"), ("count", "Calls", "int"), ("cpu", "CPU total", "us"), ("self", "CPU self", "us"), ("device", "Device total", "us"),
-        ("dself", "Device self", "us"), ("launches", "Launches", "int"),
-    ]  # fmt: skip
+        ("op", "Op", "text"),
+        ("count", "Calls", "int"),
+        ("cpu", "CPU total", "us"),
+        ("self", "CPU self", "us"),
+        ("device", "Device total", "us"),
+        ("dself", "Device self", "us"),
+        ("launches", "Launches", "int"),
+    ]
     rows = [
         (o.name, o.count, o.cpu_total_us, o.cpu_self_us, o.device_total_us, o.device_self_us, o.num_launches)
         for o in (recording.summary.ops if recording.summary else ())
@@ -169,9 +240,14 @@ def ops(recording: Recording) -> dict[str, Any]:
 def steps(recording: Recording) -> dict[str, Any]:
     """Return each step in numbers."""
     columns: list[Column] = [
-        ("step", "Step", "text"), ("wall", "Wall", "us"), ("busy", "Device busy", "us"), ("idle", "Device idle", "us"), ("launches", "Launches", "int"),
-        ("syncs", "Syncs", "int"), ("cpu", "CPU in launches", "us"),
-    ]  # fmt: skip
+        ("step", "Step", "text"),
+        ("wall", "Wall", "us"),
+        ("busy", "Device busy", "us"),
+        ("idle", "Device idle", "us"),
+        ("launches", "Launches", "int"),
+        ("syncs", "Syncs", "int"),
+        ("cpu", "CPU in launches", "us"),
+    ]
     rows = [
         (s.name, s.wall_us, s.device_busy_us, s.device_idle_us, s.num_launches, s.num_syncs, s.launch_cpu_us)
         for s in (recording.summary.steps if recording.summary else ())

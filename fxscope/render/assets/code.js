@@ -54,14 +54,20 @@ class CodePane {
     if (this.all.length) this.none.textContent = this.all.length < 2 ? `${this.all[i].name.split('/').pop()}${this.all[i].partial ? ' · the lines that were recorded' : ''}` : this.all[i].partial ? 'the lines that were recorded' : '';
     this.none.title = this.all[i]?.name || '';
     this.cursor = 0;
-    this.host.scrollTop = 0;
     this.list.set(this.lines.length);
+    // Start at the first line that something was made of, not at the imports.
+    this.host.scrollTop = 0;
+    const first = this.lines.findIndex(([number]) => this.isLive(number));
+    if (first > 8) { this.host.scrollTop = (first - 2) * this.list.height; this.later = this.host.clientHeight ? null : first; }
   }
   line(i) {
-    const [number, text] = this.lines[i], mark = this.marked(number), r = this.recording;
-    const known_ = this.kind === 'source' ? r.nodesOfLine.has(`${this.all[this.at].name}:${number}`) || r.callsOfLine.has(`${this.all[this.at].name}:${number}`) : this.callLines().has(number);
+    const [number, text] = this.lines[i], mark = this.marked(number), known_ = this.isLive(number);
     return el('div', { class: `line${mark ? ` marked ${mark}` : ''}${known_ ? ' live' : ''}${i === this.cursor ? ' cursor' : ''}`, role: 'option', 'aria-selected': String(Boolean(mark)), 'data-line': number, onclick: () => this.pickLine(i) },
       el('span', { class: 'gutter' }, String(number)), el('span', { class: 'text' }, highlight(text)));
+  }
+  isLive(number) {
+    const r = this.recording, key = `${this.all[this.at].name}:${number}`;
+    return this.kind === 'source' ? r.nodesOfLine.has(key) || r.callsOfLine.has(key) : this.callLines().has(number);
   }
   callLines() {
     if (this.liveFor === this.at && this.liveOf === this.recording) return this.live;
