@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,7 @@ def _ran(dispatch: Dispatch) -> list[str]:
     ran = dispatch.ran
     assert ran is not None
     names = [child.name for child in ran.children]
-    tensors = [word for word in dispatch.example if "[" in word]
+    tensors = [word for word in dispatch.example if re.match(r"\w+ \[?\w+\[", word)]
     seen = f"It saw {_list(tensors)}" if tensors else "It ran"
     if not names:
         return [f"{seen}, and called no other op."]

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
+
 """A story as text of a given width, and its tables; plain text, so that it can be read anywhere and compared."""
 
 from __future__ import annotations

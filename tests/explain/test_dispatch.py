@@ -1,0 +1,153 @@
+"""The dispatcher's tables against torch itself, and the chain that really ran."""
+
+import gzip
+import json
+
+import pytest
+import torch
+
+from fxscope import cli
+from fxscope._torch import dispatch_run, dispatcher
+from fxscope.errors import FxscopeError
+from fxscope.render import dispatch as text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aten::linear",
+        "torch.nn.functional.linear",
+        "aten.linear.default",
+        "linear",
+        "torch.ops.aten.linear.default",
+        "F.linear",
+        "nn.Linear",
+    ],
+)
+def test_one_op_has_many_names(name):
+    assert dispatcher.resolve(name) == "aten::linear"
+
+
+def test_the_overload_with_tensors_stands_for_the_op():
+    assert dispatcher.resolve("torch.add") == "aten::add.Tensor"
+    assert dispatcher.resolve("cross_entropy") == "aten::cross_entropy_loss"
+
+
+def test_an_unknown_op_names_the_nearest():
+    with pytest.raises(FxscopeError, match="aten::linear"):
+        dispatcher.resolve("lineer")
+
+
+def test_linear_is_composite_and_calls_addmm_for_a_bias():
+    found = dispatcher.describe("linear", device="cpu")
+    assert found.composite == "implicit" and found.inductor == "composite" and found.aliases == ()
+    calling = [key for key in found.keys if key.state == "calls"]
+    assert [key.key for key in calling] == ["AutogradCPU"] and calling[0].registration.kind == "math kernel"
+    inputs, _ = dispatch_run.example("aten::linear", (), "float32", "cpu", requires_grad=True)
+    ran = dispatch_run.run("aten::linear", inputs)
+    assert [child.name for child in ran.children] == ["aten::t", "aten::addmm"]
+    assert ran.shapes == ((1024, 32), (64, 32), (64,))
+    differences = dict(dispatch_run.contrasts("aten::linear", inputs, ran))
+    assert "aten::addmm" not in differences["without bias"]
+
+
+def test_addmm_has_a_kernel_below_autograd():
+    found = dispatcher.describe("addmm", device="cpu")
+    states = {key.key: key.state for key in found.keys}
+    assert states["AutogradCPU"] == "calls, then goes on"
+    assert states["ADInplaceOrView"] == states["BackendSelect"] == "falls through"
+    assert states["CPU"] == "calls" and states["AutocastCPU"] == "excluded"
+    assert dispatcher.describe("addmm", device="cpu", autocast=True).keys[0].state == "calls, then goes on"
+
+
+def test_places_are_torchs_own_and_no_folders_of_a_machine():
+    for op in ("linear", "mm", "add", "softmax", "reshape"):
+        for key in dispatcher.describe(op, device="meta").keys:
+            assert key.registration.where.startswith(("aten/", "torch/", "build/aten/", "c10/", "functorch/")), key
+            assert key.registration.where.rsplit(":", 1)[1].isdigit()
+
+
+@pytest.mark.parametrize(
+    ("op", "aliases", "mutates"),
+    [
+        ("view", ("self",), ()),
+        ("reshape", ("self",), ()),
+        ("add", (), ()),
+        ("relu_", (), ("self",)),
+        ("_unsafe_view", (), ()),
+    ],
+)
+def test_what_a_schema_says_of_aliasing(op, aliases, mutates):
+    found = dispatcher.describe(op, device="cpu")
+    assert (found.aliases, found.mutates) == (aliases, mutates)
+
+
+@pytest.mark.parametrize(
+    ("op", "inductor"),
+    [("relu", "lowering"), ("gelu", "decomposition"), ("addmm", "decomposition or lowering"), ("conv2d", "composite")],
+)
+def test_what_inductor_makes_of_it(op, inductor):
+    found = dispatcher.describe(op, device="cpu")
+    assert found.inductor == inductor
+    assert all(place.startswith("torch/") for place in found.inductor_where)
+
+
+def test_torch_agrees_that_linear_never_reaches_the_post_grad_graph():
+    from torch._dispatch.python import enable_python_dispatcher
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    with enable_python_dispatcher():
+        graph = make_fx(torch.nn.functional.linear)(torch.ones(3, 4), torch.ones(5, 4), torch.ones(5))
+    targets = {str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
+    assert "aten.linear.default" not in targets and "aten.addmm.default" in targets
+
+
+def test_recorded_tables_give_back_what_was_recorded(monkeypatch, tmp_path):
+    tables = dispatcher.record_tables()
+    data = gzip.compress(json.dumps(tables, separators=(",", ":")).encode(), mtime=0)
+    assert len(tables["ops"]) > 2000 and len(data) < 120_000
+    monkeypatch.setattr(dispatcher, "recorded", lambda: tables)
+    rows, version = dispatcher._recorded_table("aten::addmm")
+    assert version == str(torch.__version__)
+    real = dispatcher.table("aten::addmm")
+    assert rows == {key: real[key] for key in tables["keys"] if key in real}
+
+
+@pytest.mark.skipif(torch.backends.cuda.is_built(), reason="only a build without CUDA lacks its kernels")
+def test_a_build_without_cuda_says_what_it_cannot_tell(monkeypatch):
+    monkeypatch.setattr(dispatcher, "recorded", lambda: None)
+    found = dispatcher.describe("mm", device="cuda")
+    assert "CUDA" not in {key.key for key in found.keys}
+    assert "no CUDA kernels" in found.notes[0]
+    assert "cannot tell" in text.prose(found)
+
+
+def test_every_form_is_printed(capsys):
+    assert cli.main(["dispatch", "aten::linear", "--trace", "--device", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert "aten::linear is CompositeImplicit for cpu tensors" in " ".join(out.split())
+    assert "├─ aten::t" in out and "AutogradCPU" in out
+    assert cli.main(["dispatch", "linear", "--json", "--device", "cpu"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "aten::linear"
+
+
+def test_shapes_that_do_not_fit_are_a_clear_error(capsys):
+    assert cli.main(["dispatch", "linear", "--trace", "--device", "cpu", "--shape", "3x4", "--shape", "9x9"]) == 2
+    assert "did not take the shapes" in capsys.readouterr().err
+    assert cli.main(["dispatch", "linear", "--shape", "axb"]) == 2
+    assert cli.main(["dispatch", "linear", "--device", "toaster"]) == 2
+
+
+def test_a_node_of_a_recording_brings_its_shapes(capsys):
+    from tests.explain.conftest import H200
+
+    assert (
+        cli.main(
+            ["dispatch", "addmm", "--recording", str(H200 / "linear_compiled"), "--trace", "--device", "cpu", "--json"]
+        )
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert found["name"] == "aten::addmm" and found["ran"]["shapes"] == [[64], [1024, 32], [32, 64]]
+    assert cli.main(["dispatch", "nothing_like_it", "--recording", str(H200 / "linear_compiled")]) == 2
+    assert "it has" in capsys.readouterr().err

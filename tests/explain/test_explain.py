@@ -1,0 +1,273 @@
+# ruff: noqa: E501
+"""The story follows the facts: it is compared on real recordings, then on the same ones with a fact changed."""
+
+import json
+import re
+
+import pytest
+
+from fxscope import cli
+from fxscope.model import Compile, InputAssertion, Recording, replace
+from fxscope.passes.explain import explain
+from fxscope.render import story as text
+
+
+def told(recording, topic, **options):
+    return [item.text for item in explain(recording, **options).sentences if item.topic == topic]
+
+
+def renamed(recording, old, new):
+    """The same recording, had the GPU run another kernel."""
+    return replace(
+        recording,
+        launches=tuple(replace(item, name=item.name.replace(old, new), decoded=None) for item in recording.launches),
+    )
+
+
+def test_a_linear_is_five_names_and_one_kernel(read):
+    [sentence] = told(read("linear_eager"), "dispatch")
+    assert sentence.startswith(
+        "aten::linear: 5 op names (aten::linear, aten::t, aten::transpose, aten::as_strided and aten::addmm)"
+    )
+    assert "1 of them reaches the device: aten::addmm" in sentence
+
+
+def test_the_bias_is_the_epilogue_because_the_name_says_so(read):
+    recording = read("linear_eager")
+    assert told(recording, "bias") == [
+        "There is no separate add for the bias: it is the GEMM's epilogue, `bias` in the name of `nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT`."
+    ]
+    # The name says nothing: then it is there being no second kernel that proves it, and the story says that.
+    assert "the op ran one kernel" in told(renamed(recording, "_bias", ""), "bias")[0]
+    # An activation in the same epilogue is told too.
+    assert "gelu with it" in told(renamed(recording, "_bias", "_gelubias"), "bias")[0]
+
+
+def test_without_a_bias_nothing_is_said_of_it(read):
+    recording = renamed(read("linear_eager"), "_bias", "")
+    ops = tuple(
+        replace(op, name="aten::mm", shapes=op.shapes[1:3], strides=op.strides[1:3]) if op.name == "aten::addmm" else op
+        for op in recording.ops
+    )
+    launches = tuple(replace(item, op="aten::mm") for item in recording.launches)
+    assert told(replace(recording, ops=ops, launches=launches), "bias") == []
+
+
+def test_an_added_kernel_changes_the_story(read):
+    recording = renamed(read("linear_eager"), "_bias", "")
+    first = recording.launches[0]
+    name = "void at::native::vectorized_elementwise_kernel<8, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int)"
+    added = replace(
+        first, id=900, name=name, decoded=None, start_ns=first.start_ns + first.duration_ns + 10, duration_ns=2000
+    )
+    more = replace(recording, launches=(*recording.launches, added))
+    assert (
+        "adds in a kernel of its own after the product: `vectorized_elementwise_kernel<CUDAFunctor_add>`, 2.0 µs"
+        in told(more, "bias")[0]
+    )
+    assert "2 kernels" in told(more, "overview")[0] and "1 kernel." in told(recording, "overview")[0]
+
+
+def test_nobody_transposed_the_weight_until_somebody_does(read):
+    recording = read("mlp_eager")
+    assert (
+        told(recording, "transpose")[0]
+        == "Nobody transposed the second operand of aten::mm: it is a view with strides (1, 768), and the kernel's `TN` layout reads it so."
+    )
+    assert told(recording, "copy") == []
+    # A copy of the weight, row by row, and the kernel that reads it so.
+    ops = tuple(
+        replace(op, strides=(op.strides[0], (op.shapes[1][1], 1))) if op.name == "aten::mm" else op
+        for op in recording.ops
+    )
+    first = recording.launches[0]
+    copy = replace(
+        first, id=901, op="aten::copy_", op_id=None, bytes=None, category="kernel", decoded=None, duration_ns=5000, chain=("aten::linear", "aten::contiguous", "aten::copy_"),
+        name="void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#12}::operator()() const::{lambda(c10::BFloat16)#1}>(int)::{lambda(int)#1}>(int)",
+    )  # fmt: skip
+    changed = replace(renamed(recording, "_TNT", "_NNT"), ops=ops)
+    changed = replace(changed, launches=(copy, *changed.launches))
+    assert all("lies row by row" in sentence and "`NN`" in sentence for sentence in told(changed, "transpose"))
+    assert told(changed, "copy") == [
+        "aten::copy_ copies memory, asked for by aten::contiguous: `elementwise_kernel<direct_copy_kernel_cuda>`, 5.0 µs."
+    ]
+
+
+def test_strides_and_name_that_disagree_are_told_as_such(read):
+    sentences = told(renamed(read("mlp_eager"), "_TNT", "_NNT"), "transpose")
+    assert all("does not agree" in sentence for sentence in sentences)
+
+
+def test_the_memsets_of_the_library_are_told_from_the_programs_work(read):
+    recording = read("mlp_eager")
+    assert told(recording, "workspace")[0].startswith("2 memsets (4 bytes each) a step belong to no op of the program")
+    kept = replace(recording, launches=tuple(item for item in recording.launches if item.category == "kernel"))
+    assert told(kept, "workspace") == []
+
+
+def test_a_split_k_reduction_is_told(read):
+    assert any("K is split among blocks" in sentence for sentence in told(read("mlp_small_eager"), "workspace"))
+
+
+def test_two_products_differ_by_shape_tile_and_waves(read):
+    first = told(read("mlp_eager"), "gemm")[0]
+    assert "8192·768·3072 in tiles of 256×128, 768 tiles = 5.82 waves" in first
+    assert "8192·3072·768 in tiles of 192×128, 256 tiles = 1.94 waves" in first
+
+
+def test_what_compiling_added_and_asserts(read):
+    recording = read("linear_compiled")
+    added = next(sentence for sentence in told(recording, "compile") if "of CPU time" in sentence)
+    assert "for the cache lookup with its guards" in added and "AOTDispatcher's prologue" in added
+    [guards] = told(recording, "guards")
+    assert "arg2_1 of (1024, 32) with strides (32, 1)" in guards and "4 guards" in guards
+    assert told(read("linear_eager"), "guards") == []
+    # Another size, another sentence.
+    compile = recording.compiles[0]
+    other = replace(
+        recording,
+        compiles=(replace(compile, assertions=(InputAssertion(name="x", shape=("s0", 32), stride=(32, 1)),)),),
+    )
+    assert "x has symbolic sizes: other sizes run the same code" in told(other, "guards")[0]
+
+
+def test_why_it_recompiled_is_the_guard_that_failed(read):
+    recording = read("linear_compiled")
+    again = Compile(
+        compile_id="0/1",
+        recompile_reason="tensor 'x' stride mismatch at index 0. expected 32, actual 1",
+        duration_us=1e6,
+    )
+    assert told(recording, "recompile") == []
+    [sentence] = told(replace(recording, compiles=(*recording.compiles, again)), "recompile")
+    assert sentence.startswith("0/1 is a recompile") and "stride mismatch at index 0" in sentence
+
+
+def test_compiled_but_slower_is_said_and_explained(read):
+    sentences = told(read("linear_compiled"), "worth", against=read("linear_eager"))
+    assert "1 op name instead of 5" in sentences[0]
+    assert sentences[-1].startswith("Compilation has not paid for itself: never at these sizes")
+
+
+def test_when_it_is_faster_the_steps_until_it_paid_are_counted(read):
+    eager, compiled = read("mlp_eager"), read("mlp_compiled")
+    slower = replace(
+        eager, summary=None, steps=tuple(replace(step, duration_ns=step.duration_ns * 10) for step in eager.steps)
+    )
+    sentence = told(compiled, "worth", against=slower)[-1]
+    steps = float(re.search(r"after ([\d,]+) steps", sentence)[1].replace(",", ""))
+    before = sorted(step.duration_ns for step in slower.steps)[1] / 1000
+    after = sorted(row.wall_us for row in explain(compiled).steps)[1]
+    assert steps == pytest.approx(compiled.compiles[0].duration_us / (before - after), rel=0.01)
+
+
+def test_fused_nodes_and_intermediates(read):
+    recording = read("mlp_compiled")
+    [fused] = told(recording, "fusion")
+    assert fused.startswith("`triton_poi_fused__unsafe_view_gelu_mul_0` runs 14 nodes in one kernel")
+    [intermediate] = told(recording, "intermediate")
+    assert "302.0 MB" in intermediate
+    calls = tuple(replace(call, nodes=call.nodes[:3]) if len(call.nodes) > 1 else call for call in recording.calls)
+    assert "runs 3 nodes" in told(replace(recording, calls=calls), "fusion")[0]
+
+
+def test_a_step_is_overhead_bound_until_its_kernels_are_long(read):
+    recording = read("linear_eager")
+    assert explain(recording).steps[-1].bound == "overhead"
+    assert "overhead-bound" in told(recording, "launch")[-1]
+    long = replace(
+        recording, summary=None, launches=tuple(replace(item, duration_ns=recording.steps[item.step].duration_ns) for item in recording.launches)
+    )  # fmt: skip
+    assert explain(long).steps[-1].bound == "compute"
+
+
+def test_an_occupancy_query_is_a_row_of_the_launch(read):
+    recording = read("linear_eager")
+    launching = next(op for op in recording.ops if op.name == "cuLaunchKernelEx")
+    asked = replace(
+        launching,
+        id=999,
+        name="cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+        start_ns=launching.start_ns - 900,
+        duration_ns=800,
+        correlation=None,
+    )
+    step = recording.steps[-1].index
+    last = [op for op in recording.ops if op.name == "cuLaunchKernelEx" and op.step == step][0]
+    asked = replace(asked, parent=last.parent, step=step, start_ns=last.start_ns - 900)
+    story = explain(replace(recording, ops=(*recording.ops, asked)))
+    assert story.launches[-1].runtime == ("cudaOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernelEx")
+    assert any("asks the runtime first" in item.text for item in story.sentences)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mlp_eager",
+        "mlp_compiled",
+        "mlp_train_eager",
+        "mlp_reduce_overhead",
+        "attn_compiled",
+        "mlp_dynamic",
+        "mlp_liger",
+    ],
+)
+def test_every_sentence_is_proven_by_items_that_are_there(read, name):
+    recording = read(name)
+    there = (
+        {f"launch:{item.id}" for item in recording.launches} | {f"op:{item.id}" for item in recording.ops} | {f"call:{item.id}" for item in recording.calls}
+        | {f"step:{item.index}" for item in recording.steps} | {f"compile:{item.compile_id}" for item in recording.compiles} | {f"graph:{item.id}" for item in recording.graphs}
+        | {f"node:{graph.id}/{node.name}" for graph in recording.graphs for node in graph.nodes}
+    )  # fmt: skip
+    story = explain(recording)
+    assert len(story.sentences) > 5
+    for sentence in story.sentences:
+        assert sentence.evidence and set(sentence.evidence) <= there, sentence.text
+
+
+def test_an_empty_recording_has_no_story():
+    story = explain(Recording())
+    assert story.sentences == () and story.gemms == ()
+
+
+def test_the_gemm_table_of_the_mlp(read):
+    rows = explain(read("mlp_eager")).gemms
+    assert [(row.m, row.k, row.n) for row in rows] == [(8192, 768, 3072), (8192, 768, 3072), (8192, 3072, 768)]
+    assert all(row.flops == 2 * 8192 * 768 * 3072 and row.layout == "TN" and row.count == 3 for row in rows)
+    assert rows[0].flops_per_second == pytest.approx(rows[0].flops / rows[0].kernel_us * 1e6)
+    assert 0.8 < rows[0].share_of_peak < 1
+    assert "8192·3072·768" in text.gemm_table(explain(read("mlp_eager")))
+
+
+def test_a_gemm_of_a_replayed_graph_takes_its_shape_from_the_graph(read):
+    rows = explain(read("mlp_reduce_overhead")).gemms
+    assert [(row.m, row.k, row.n) for row in rows] == [(8192, 768, 3072), (8192, 768, 3072), (8192, 3072, 768)]
+
+
+def test_attention_and_batched_products_have_shapes(read):
+    rows = explain(read("attn_eager")).gemms
+    assert (4, 512, 256, 512) in [(row.batch, row.m, row.k, row.n) for row in rows]
+
+
+def test_an_unknown_device_has_no_peak_and_no_waves(read):
+    recording = read("mlp_eager")
+    lost = replace(
+        recording, environment=replace(recording.environment, device="NVIDIA Unheard Of", device_properties=None)
+    )
+    rows = explain(lost).gemms
+    assert rows[0].share_of_peak is None and rows[0].waves is None and rows[0].tiles == 768
+
+
+def test_the_command_tells_it_in_eighty_columns_and_in_json(capsys, read):
+    from tests.explain.conftest import H200
+
+    assert cli.main(["explain", str(H200 / "mlp_compiled"), "--against", str(H200 / "mlp_eager"), "--evidence"]) == 0
+    out = capsys.readouterr().out
+    assert "Was it worth it" in out and "tied by" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert cli.main(["explain", str(H200 / "mlp_eager"), "--json"]) == 0
+    story = json.loads(capsys.readouterr().out)
+    assert {"sentences", "gemms", "launches", "steps", "compile_costs"} <= set(story)
+    assert cli.main(["explain", str(H200 / "mlp_eager"), "--table", "launches"]) == 0
+    assert "cudaMemsetAsync + cuLaunchKernelEx" in capsys.readouterr().out
+    assert cli.main(["explain", "no/such/thing"]) == 2
