@@ -39,11 +39,14 @@ def render(
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
-        f'<meta name="generator" content="fxscope">\n<title>{title} · fxscope</title>\n<style>{style}</style>\n</head>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="fxscope">\n<title>{title} · fxscope</title>\n'
+        f"<style>{style}</style>\n</head>\n"
         '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
-        "<noscript>This report draws itself with a script that is part of this file. Allow scripts to see it.</noscript>\n"
-        f'<script type="application/octet-stream" id="recording">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
+        "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
+        f'<script type="application/octet-stream" id="recording">{data}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 
@@ -77,7 +80,8 @@ def palette() -> str:
     return (
         f":root{{color-scheme:light;{block(light)}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{block(dark)}}}}}\n"
-        f":root[data-theme=dark]{{color-scheme:dark;{block(dark)}}}\n@media print{{:root{{color-scheme:light;{block(light)}}}}}\n"
+        f":root[data-theme=dark]{{color-scheme:dark;{block(dark)}}}\n"
+        f"@media print{{:root{{color-scheme:light;{block(light)}}}}}\n"
     )
 
 
@@ -86,8 +90,8 @@ def notebook(recording: Recording) -> str:
     from fxscope.errors import RenderError
 
     frame = (
-        f'<iframe title="fxscope report" srcdoc="{html.escape(render(recording))}" sandbox="allow-scripts allow-downloads" '
-        'width="100%" height="720" loading="lazy" style="border:1px solid #c9d0d8;border-radius:6px"></iframe>'
+        f'<iframe title="fxscope report" srcdoc="{html.escape(render(recording))}" '
+        'sandbox="allow-scripts allow-downloads" width="100%" height="720" loading="lazy" style="border:1px solid #c9d0d8;border-radius:6px"></iframe>'
     )
     if recording.graphs and max(len(graph.nodes) for graph in recording.graphs) <= MAX_PICTURE_NODES:
         try:
@@ -96,7 +100,8 @@ def notebook(recording: Recording) -> str:
             return frame
         alt = html.escape(f"graph of {recording.title or 'the recording'}")
         return (
-            f'<div><img alt="{alt}" style="max-width:100%;background:#ffffff" src="data:image/svg+xml;base64,{picture}">'
+            f'<div><img alt="{alt}" style="max-width:100%;background:#ffffff" '
+            f'src="data:image/svg+xml;base64,{picture}">'
             f"<details><summary>The whole report</summary>{frame}</details></div>"
         )
     return frame

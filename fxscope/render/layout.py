@@ -1,4 +1,4 @@
-"""Where the boxes of a graph go, decided by Graphviz before the page is opened. Names never reach it: only numbers do."""
+"""Where the boxes of a graph go, decided by Graphviz before the page is opened. Only numbers reach it, never names."""
 
 from __future__ import annotations
 

@@ -141,7 +141,8 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         out.append(
             [
                 "⇄",
-                f"Against {against.a_title}: {time.verdict + ', ' + time.reason if time else 'times were not compared'}; kernels: {', '.join(kinds)}.",
+                f"Against {against.a_title}: {f'{time.verdict}, {time.reason}' if time else 'times were not compared'}; "
+                f"kernels: {', '.join(kinds)}.",
                 "compare",
             ]
         )
@@ -164,7 +165,8 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         out.append(
             [
                 "■",
-                f"Most device time: {labels.kernel_name(name, 72)}, {theme.microseconds(time)} per step, {theme.percent(share)} of it.",
+                f"Most device time: {labels.kernel_name(name, 72)}, {theme.microseconds(time)} per step, "
+                f"{theme.percent(share)} of it.",
                 f"kernel={name}",
             ]
         )
@@ -192,7 +194,8 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         out.append(
             [
                 "·",
-                f"{views} of {total} ops launch nothing: views, strides of other calls, or gone before code generation.",
+                f"{views} of {total} ops launch nothing: "
+                "views, strides of other calls, or gone before code generation.",
                 "",
             ]
         )

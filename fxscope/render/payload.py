@@ -143,6 +143,9 @@ def one(recording: Recording) -> dict[str, Any]:
         known = nodes[graphs[graph_id]] if graph_id in graphs else {}
         return [known[name] for name in wanted if name in known]
 
+    def has(end: tuple[str, str]) -> bool:
+        return end[0] in graphs and end[1] in nodes[graphs[end[0]]]
+
     def place(source: Source | None) -> int:
         return places.add(source if source is None else (source.file, source.line, source.code, source.function,
                                                          source.module, source.module_type))  # fmt: skip
@@ -163,7 +166,7 @@ def one(recording: Recording) -> dict[str, Any]:
             kernel=lambda c: c.kernel, type=lambda c: c.type, nodes=lambda c: inside(c.graph, c.nodes),
             folded=lambda c: inside(c.graph, c.folded), named=lambda c: inside(c.graph, c.named_only),
             evidence=lambda c: c.nodes_evidence, read=lambda c: c.bytes_read, written=lambda c: c.bytes_written,
-            flops=lambda c: c.flops, timing=lambda c: c.timing and [c.timing.count, c.timing.mean_us, c.timing.min_us, c.timing.max_us],
+            flops=lambda c: c.flops, timing=lambda c: timing(c.timing),
             estimated=lambda c: scene.finite(c.estimated_us), roof=lambda c: c.roof and msgspec.to_builtins(c.roof),
             kernel_lines=lambda c: c.code.kernel, call_lines=lambda c: c.code.call,
             places=lambda c: [place(source) for source in c.sources],
@@ -173,11 +176,13 @@ def one(recording: Recording) -> dict[str, Any]:
             launches, id=lambda x: x.id, name=lambda x: names.add(x.name), category=lambda x: names.add(x.category),
             step=lambda x: x.step, start=lambda x: x.start_ns - base, duration=lambda x: x.duration_ns,
             stream=lambda x: x.stream, device=lambda x: x.device, op=lambda x: op_index.get(x.op_id, -1),
-            opname=lambda x: names.add(x.op), launched=lambda x: None if x.launched_ns is None else x.launched_ns - base,
+            opname=lambda x: names.add(x.op),
+            launched=lambda x: None if x.launched_ns is None else x.launched_ns - base,
             call=lambda x: calls.get(x.call or "", -1), graph=lambda x: graphs.get(x.graph or "", -1),
             nodes=lambda x: inside(x.graph, x.nodes), bytes=lambda x: x.bytes,
             e_op=lambda x: x.evidence.op, e_call=lambda x: x.evidence.call, e_nodes=lambda x: x.evidence.nodes,
-            chain=lambda x: names.add(" › ".join(x.chain) or None), runtime=lambda x: names.add(", ".join(x.runtime) or None),
+            chain=lambda x: names.add(" › ".join(x.chain) or None),
+            runtime=lambda x: names.add(", ".join(x.runtime) or None),
             config=lambda x: names.add(launch_config(x)), decoded=lambda x: names.add(decoded_words(x.decoded)),
         ),
         "ops": columns(
@@ -190,8 +195,7 @@ def one(recording: Recording) -> dict[str, Any]:
         ),
         "steps": [[s.index, s.name, s.start_ns - base, s.duration_ns] for s in recording.steps],
         "links": columns(
-            (x for x in recording.links if x.from_[0] in graphs and x.to[0] in graphs and x.from_[1] in nodes[graphs[x.from_[0]]]
-             and x.to[1] in nodes[graphs[x.to[0]]]),
+            [x for x in recording.links if has(x.from_) and has(x.to)],
             a=lambda x: graphs[x.from_[0]], an=lambda x: nodes[graphs[x.from_[0]]][x.from_[1]],
             b=lambda x: graphs[x.to[0]], bn=lambda x: nodes[graphs[x.to[0]]][x.to[1]],
             relation=lambda x: x.relation, evidence=lambda x: x.evidence,
@@ -347,6 +351,11 @@ def graph_data(
         ),
         "layouts": layouts,
     }
+
+
+def timing(item: Any) -> list[Any] | None:
+    """Return count, mean, least and most."""
+    return None if item is None else [item.count, item.mean_us, item.min_us, item.max_us]
 
 
 def resources(item: Any) -> dict[str, Any] | None:

@@ -26,9 +26,16 @@ from fxscope.model import (
 
 GRAPH = "0/0:inference:post_grad"
 HOSTILE = (
-    "</script><script>window.hacked=1</script>", '"><img src=x onerror="window.hacked=1">', "' onmouseover='window.hacked=1",
-    "line\u2028paragraph\u2029end", "evil\u202egnp.exe\u202c", "zero\u200bwidth", "<!--<script>", "${window.hacked=1}", "nul\x00bell\x07",
-)  # fmt: skip
+    "</script><script>window.hacked=1</script>",
+    '"><img src=x onerror="window.hacked=1">',
+    "' onmouseover='window.hacked=1",
+    "line\u2028paragraph\u2029end",
+    "evil\u202egnp.exe\u202c",
+    "zero\u200bwidth",
+    "<!--<script>",
+    "${window.hacked=1}",
+    "nul\x00bell\x07",
+)
 
 
 def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
@@ -49,8 +56,18 @@ def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
             inputs = (previous, residual) if position % 5 == 4 else (previous,)
             target = "aten.mm.default" if gemm else "aten.view.default" if view else "aten.add.Tensor"
             kind = "kernel" if gemm else "view" if view else "fused"
-            nodes.append(Node(name=name, op="call_function", target=target, inputs=inputs, outputs=(tensor(),), kind=kind,
-                              nature="view" if view else "kernel", source=source))  # fmt: skip
+            nodes.append(
+                Node(
+                    name=name,
+                    op="call_function",
+                    target=target,
+                    inputs=inputs,
+                    outputs=(tensor(),),
+                    kind=kind,
+                    nature="view" if view else "kernel",
+                    source=source,
+                )
+            )
             if gemm:
                 if group:
                     calls.append(call(len(calls) + 1, "triton_poi_fused_add", tuple(group)))
@@ -100,15 +117,27 @@ def long_timeline(num_launches: int = 100_000) -> Recording:
                     parent=0,
                 )
             )
-        launches.append(Launch(
-            id=number, name=f"kernel_{number % 31}", category="kernel", start_ns=start + 20_000, duration_ns=4000 + number % 5000, stream=7 + number % 2,
-            device=0, op_id=2 * (number - number % 4) + 1, launched_ns=start + 3000, evidence=LaunchEvidence(op="correlation"),
-        ))  # fmt: skip
+        launches.append(
+            Launch(
+                id=number,
+                name=f"kernel_{number % 31}",
+                category="kernel",
+                start_ns=start + 20_000,
+                duration_ns=4000 + number % 5000,
+                stream=7 + number % 2,
+                device=0,
+                op_id=2 * (number - number % 4) + 1,
+                launched_ns=start + 3000,
+                evidence=LaunchEvidence(op="correlation"),
+            )
+        )
     return Recording(
-        title="long", launches=tuple(launches), ops=tuple(ops),
+        title="long",
+        launches=tuple(launches),
+        ops=tuple(ops),
         steps=(Step(index=0, name="ProfilerStep#0", start_ns=0, duration_ns=num_launches * 10_000),),
         coverage=Coverage(device_events=num_launches, to_op=num_launches, to_call=None, to_node=None, unattributed=0),
-    )  # fmt: skip
+    )
 
 
 def hostile() -> Recording:
@@ -120,34 +149,89 @@ def hostile() -> Recording:
 
     nodes = tuple(
         Node(
-            name=f"n{i}{text}", op="call_function", target=f"aten.{text}.Tensor", inputs=(f"n{i - 1}{evil[i - 1]}",) if i else (),
-            outputs=(TensorMeta(shape=(text, 2), dtype=text),), kind="fused", nature="kernel", reason=text, arguments=text, original_aten=text,
-            source=Source(file=f"{pick(i + 1)}.py", line=i + 1, code=text, function=text, module=f"m.{pick(i + 2)}", module_type=text),
+            name=f"n{i}{text}",
+            op="call_function",
+            target=f"aten.{text}.Tensor",
+            inputs=(f"n{i - 1}{evil[i - 1]}",) if i else (),
+            outputs=(TensorMeta(shape=(text, 2), dtype=text),),
+            kind="fused",
+            nature="kernel",
+            reason=text,
+            arguments=text,
+            original_aten=text,
+            source=Source(
+                file=f"{pick(i + 1)}.py",
+                line=i + 1,
+                code=text,
+                function=text,
+                module=f"m.{pick(i + 2)}",
+                module_type=text,
+            ),
         )
         for i, text in enumerate(evil)
-    )  # fmt: skip
+    )
     handle = f"triton{evil[0]}"
-    calls = (KernelCall(
-        id=f"c{evil[1]}", graph=GRAPH, handle=handle, kernel=handle, type="triton_pointwise", nodes=tuple(n.name for n in nodes),
-        code=CodeLines(kernel=(1, 3), call=(4, 4)), roof=Roof(share=0.5, basis=evil[2]), sources=(Source(file=evil[3], line=1, code=evil[0]),),
-    ),)  # fmt: skip
+    calls = (
+        KernelCall(
+            id=f"c{evil[1]}",
+            graph=GRAPH,
+            handle=handle,
+            kernel=handle,
+            type="triton_pointwise",
+            nodes=tuple(n.name for n in nodes),
+            code=CodeLines(kernel=(1, 3), call=(4, 4)),
+            roof=Roof(share=0.5, basis=evil[2]),
+            sources=(Source(file=evil[3], line=1, code=evil[0]),),
+        ),
+    )
     launches = tuple(
-        Launch(id=i, name=text, category="kernel", start_ns=i * 1000, duration_ns=900, op=text, op_id=i, call=calls[0].id, graph=GRAPH,
-               nodes=(nodes[0].name,), chain=(text, text), runtime=(text,), decoded={"family": text, "role": "gemm"},
-               evidence=LaunchEvidence(op="correlation", call="order", nodes="debug_handle"))
+        Launch(
+            id=i,
+            name=text,
+            category="kernel",
+            start_ns=i * 1000,
+            duration_ns=900,
+            op=text,
+            op_id=i,
+            call=calls[0].id,
+            graph=GRAPH,
+            nodes=(nodes[0].name,),
+            chain=(text, text),
+            runtime=(text,),
+            decoded={"family": text, "role": "gemm"},
+            evidence=LaunchEvidence(op="correlation", call="order", nodes="debug_handle"),
+        )
         for i, text in enumerate(evil)
-    )  # fmt: skip
+    )
     ops = tuple(
         Op(id=i, name=text, category="cpu_op", thread=1, start_ns=i * 1000, duration_ns=950)
         for i, text in enumerate(evil)
     )
     return Recording(
-        title=evil[0], environment=Environment(device=evil[1], torch=evil[2]), calls=calls, launches=launches, ops=ops,
+        title=evil[0],
+        environment=Environment(device=evil[1], torch=evil[2]),
+        calls=calls,
+        launches=launches,
+        ops=ops,
         graphs=(Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=nodes),),
-        sources=(SourceText(id=f"code{evil[0]}", kind="output_code", text="\n".join(evil), graph=GRAPH),
-                 SourceText(id="u", kind="user", file=f"{evil[1]}.py", text="\n".join(evil))),
-        decisions=(Decision(graph=GRAPH, a=(nodes[0].name,), b=(nodes[1].name,), verdict="rejected", reason=evil[0], raw_reason=evil[1],
-                            hint=evil[2], saved_bytes=1000, saved_us=1.0),),
+        sources=(
+            SourceText(id=f"code{evil[0]}", kind="output_code", text="\n".join(evil), graph=GRAPH),
+            SourceText(id="u", kind="user", file=f"{evil[1]}.py", text="\n".join(evil)),
+        ),
+        decisions=(
+            Decision(
+                graph=GRAPH,
+                a=(nodes[0].name,),
+                b=(nodes[1].name,),
+                verdict="rejected",
+                reason=evil[0],
+                raw_reason=evil[1],
+                hint=evil[2],
+                saved_bytes=1000,
+                saved_us=1.0,
+            ),
+        ),
         steps=(Step(index=0, name=evil[0], start_ns=0, duration_ns=10_000),),
-        assumptions=(Assumption(subject=evil[0], assumed=evil[1], because=evil[2]),), problems=(Problem(where=evil[0], message=evil[1], remedy=evil[4]),),
-    )  # fmt: skip
+        assumptions=(Assumption(subject=evil[0], assumed=evil[1], because=evil[2]),),
+        problems=(Problem(where=evil[0], message=evil[1], remedy=evil[4]),),
+    )

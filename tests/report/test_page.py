@@ -341,10 +341,21 @@ def test_tables_sort_filter_and_copy(open_page):
     assert page.page.locator(".tbody .tr").first.inner_text() != first
     page.page.fill("#view-tables input[type=search]", "triton")
     assert page.page.locator(".tbody .tr").count() == 1
+    # A file has no clipboard to read back from, so what is copied is caught on its way.
+    catch = (
+        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.caught = text; }}})"
+    )
+    page.page.evaluate(catch)
     page.page.get_by_role("button", name="Copy Markdown").click()
     page.wait("#say", "Markdown copied")
+    markdown = page.page.evaluate("window.caught").splitlines()
+    assert markdown[0].startswith("| Kernel | Category | Launches | Total |") and len(markdown) == 3
+    assert "56.1 µs" in markdown[2]
     page.page.get_by_role("button", name="Copy CSV").click()
     page.wait("#say", "CSV copied")
+    heading, row = page.page.evaluate("window.caught").splitlines()
+    assert heading.startswith("Kernel,Category,Launches,Total (µs),Mean (µs)")
+    assert row.startswith("triton_poi_fused__unsafe_view_gelu_mul_0,kernel,3,168.")
 
 
 def test_side_by_side(open_page):

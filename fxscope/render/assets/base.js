@@ -202,6 +202,5 @@ async function copy(text, what) {
     document.execCommand('copy');
     area.remove();
   }
-  PAGE.copied = text;
   say(`${what} copied`);
 }
