@@ -18,7 +18,7 @@ What is measured, and how:
 - single projections (1024x4096x1024), depth (1 to 16 layers), training, a stride change, a new shape.
 
 `--liger FOLDER` is where `pip install --no-deps --target FOLDER liger-kernel` put Liger; without it that setup is left
-out, and the file says so. On a machine without a GPU `--quick` runs a toy size on the CPU: it tests the script, no more.
+out, and the file says so. On a machine without a GPU `--quick` runs a toy size on the CPU: it tests the script.
 """
 
 from __future__ import annotations

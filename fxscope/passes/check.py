@@ -171,7 +171,7 @@ def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recordin
 
 def help_of_kinds() -> str:
     """Return every kind with its first line of help."""
-    lines = []
+    lines: list[str] = []
     for name, function in KINDS.items():
         text = (function.__doc__ or _HELP.get(name) or "").strip().splitlines()
         lines.append(f"{name:17} {text[0] if text else _HELP[name]}")

@@ -257,9 +257,9 @@ def measured(context: Context, value: object) -> Verdict:
     if isinstance(found, (int, float)) and not isinstance(found, bool) and not isinstance(expected, (list, bool)):
         parsed = quantity.parse(expected)
         return met(parsed.holds(found), f"{table['path']} {parsed.text}", f"{found:.6g}")
-    wanted: Any = None if expected == "none" else expected
+    expected = None if expected == "none" else expected
     name = str(table["path"]).rsplit(".", 1)[-1]
-    return met(found == wanted, f"{table['path']} = {expected}", f"{name} is {'none' if found is None else found}")
+    return met(found == expected, f"{table['path']} = {expected}", f"{name} is {'none' if found is None else found}")
 
 
 def are_samples(value: Any) -> bool:
