@@ -43,7 +43,7 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
         bandwidth: the user's own measure of the device's memory bandwidth, in bytes per second.
     """
     limits = find_limits(recording, bandwidth)
-    graphs = {graph.id: graph for graph in recording.graphs}
+    graphs = {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
     calls = tuple(cost_of_call(call, graphs.get(call.graph), limits, recording) for call in recording.calls)
     return replace(
         recording,
@@ -79,7 +79,9 @@ def launch_time(recording: Recording) -> float | None:
     return median(times) / 1e3 if times else None
 
 
-def cost_of_call(call: KernelCall, graph: Graph | None, limits: Limits | None, recording: Recording) -> KernelCall:
+def cost_of_call(
+    call: KernelCall, graph: Mapping[str, Node] | None, limits: Limits | None, recording: Recording
+) -> KernelCall:
     """Return the call with FLOPs, its roof, and on a target an estimate of its time."""
     flops = call.flops
     if flops is None and graph is not None and call.type in ("extern", "triton_template"):
@@ -95,12 +97,12 @@ def cost_of_call(call: KernelCall, graph: Graph | None, limits: Limits | None, r
     return replace(call, flops=flops, roof=roof, estimated_us=estimated)
 
 
-def dtype_of(call: KernelCall, graph: Graph | None) -> str | None:
+def dtype_of(call: KernelCall, graph: Mapping[str, Node] | None) -> str | None:
     """Return the dtype that the call computes its matrix products in."""
     if graph is not None:
-        for node in graph.nodes:
-            if node.name in call.nodes and counted.is_product(node):
-                return next((output.dtype for output in node.outputs), None)
+        for name in call.nodes:
+            if name in graph and counted.is_product(graph[name]):
+                return next((output.dtype for output in graph[name].outputs), None)
     return next((access.dtype for access in (*(call.reads or ()), *(call.writes or ())) if access.dtype), None)
 
 

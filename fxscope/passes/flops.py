@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Graph, Node, TensorMeta
+    from fxscope.model import Node, TensorMeta
 
 ITEM_BYTES = {
     "bool": 1, "uint8": 1, "int8": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "int16": 2, "uint16": 2, "float16": 2,
@@ -30,9 +30,8 @@ def is_product(node: Node) -> bool:
     return op_name(node) in PRODUCTS or "convolution" in op_name(node)
 
 
-def of_nodes(names: Iterable[str], graph: Graph) -> int | None:
+def of_nodes(names: Iterable[str], by_name: Mapping[str, Node]) -> int | None:
     """Return the FLOPs of these nodes of a graph, `None` where none of them has any or a shape is not a number."""
-    by_name = {node.name: node for node in graph.nodes}
     counts = [of_node(by_name[name], by_name) for name in names if name in by_name and is_product(by_name[name])]
     if not counts or any(count is None for count in counts):
         return None

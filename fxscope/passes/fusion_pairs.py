@@ -23,10 +23,10 @@ from fxscope.passes.fusion_reasons import Reason, opaque, translate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# A buffer with this many readers makes no pair per two of them: readers further apart than Inductor's window are left
-# out (it would not ask about them either), else one shared scalar in a large graph makes millions of decisions.
+# A buffer with this many readers makes no pair per two of them, only of those that are near each other: else one shared
+# scalar in a large graph makes millions of decisions.
 MANY_USERS = 200
-WINDOW = 64  # max_fusion_buffer_group_pairwise_attempts, where the recording does not say
+NEAR = 8
 
 
 class Unit(NamedTuple):
@@ -57,8 +57,7 @@ def decisions(calls: Sequence[KernelCall], schedule: Schedule | None) -> list[De
     origins = schedules.Origins(schedule) if schedule else None
     units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, origins, alias)]
     found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    window = int((schedule.limits if schedule else {}).get("max_fusion_buffer_group_pairwise_attempts") or WINDOW)
-    for pair in pairs(units, window):
+    for pair in pairs(units):
         inside = pair.a.call.id == pair.b.call.id
         key = (pair.a.call.id, f"{pair.a.members}{pair.b.members}" if inside else pair.b.call.id)
         found[key].append(pair)
@@ -124,7 +123,7 @@ def readers_of(units: Sequence[Unit]) -> dict[str, int]:
     return found
 
 
-def pairs(units: Sequence[Unit], window: int) -> list[Pair]:
+def pairs(units: Sequence[Unit]) -> list[Pair]:
     """Return every two units that share memory, the earlier first."""
     users: dict[str, list[int]] = defaultdict(list)
     for position, unit in enumerate(units):
@@ -134,7 +133,7 @@ def pairs(units: Sequence[Unit], window: int) -> list[Pair]:
     for name, positions in users.items():
         for first, second in combinations(range(len(positions)), 2):
             one, other = positions[first], positions[second]
-            if len(positions) > MANY_USERS and second - first > window and name not in units[one].writes:
+            if len(positions) > MANY_USERS and second - first > NEAR and name not in units[one].writes:
                 continue
             shared[one, other].append(name)
     result: list[Pair] = []
@@ -153,6 +152,10 @@ class Judge:
         self.schedule = schedule
         self.limits = schedule.limits if schedule else {}
         self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
+        self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
+        for node in self.nodes.values():
+            for access in (*node.reads, *node.writes):
+                self.users[access.buffer].setdefault(node.group, len(self.users[access.buffer]))
         self.unit_of = {name: (unit.call.id, unit.members) for unit in units for name in unit.members}
         self.attempts: dict[tuple[object, object], list[FusionAttempt]] = defaultdict(list)
         for attempt in schedule.attempts if schedule else ():
@@ -281,14 +284,7 @@ class Judge:
 
     def distance(self, buffer: str, a: Unit, b: Unit) -> int:
         """Return how far apart two units are among the scheduler's groups that use a buffer."""
-        users = list(
-            dict.fromkeys(
-                node.group
-                for node in self.nodes.values()
-                if any(access.buffer == buffer for access in (*node.reads, *node.writes))
-            )
-        )
-        places = [users.index(self.nodes[unit.members[0]].group) for unit in (a, b)]
+        places = [self.users[buffer][self.nodes[unit.members[0]].group] for unit in (a, b)]
         return abs(places[0] - places[1])
 
     def attempt(self, a: Unit, b: Unit) -> FusionAttempt | None:
