@@ -127,6 +127,7 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
     everything = [op, *below]
     reaching = list(dict.fromkeys(launch.op_id for launch in ran))
     who = (op.source.module if op.source and op.source.module else None) or _module(op, recording) or op.name
+    there = "the CPU's kernels" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
     head = f"{who}: {counted(len(everything), 'op name')} ({names([item.name for item in everything], limit=4)})"
     if not ran:
         text = f"{head}, none of them reaches the device: only metadata changes."
@@ -140,11 +141,11 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
             beside += f" and {counted(len(others) - len(cleared), 'memory copy')}"
         verb = "reaches" if len(reaching) == 1 else "reach"
         if len(everything) == 1:
-            text = f"{op.name} reaches the device itself, as {what}{beside}."
+            text = f"{op.name} reaches {there} itself, as {what}{beside}."
             if who != op.name:
                 text = f"{who}: {text}"
         else:
-            text = f"{head}, {len(reaching)} of them {verb} the device: {names(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}{beside}."
+            text = f"{head}, {len(reaching)} of them {verb} {there}: {names(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}{beside}."
     return Sentence(
         topic="dispatch",
         text=text,

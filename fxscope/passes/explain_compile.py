@@ -269,18 +269,23 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
         text = f"A step dispatches {counted(b, 'op name')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
         found.append(Sentence(topic="worth", text=text, evidence=("step:0",), values={"ops": b, "ops_before": a}))
     old, new = launch_cost.wall_us(against), launch_cost.wall_us(recording)
+    before_us, after_us = launch_cost.walls_us(against), launch_cost.walls_us(recording)
     if old and new:
         old_busy, new_busy = _busy(against), _busy(recording)
-        text = f"A step takes {microseconds(new)} instead of {microseconds(old)} ({new / old - 1:+.0%})"
+        spread = f"{microseconds(min(after_us))} to {microseconds(max(after_us))} against {microseconds(min(before_us))} to {microseconds(max(before_us))}"
+        if launch_cost.differs(before_us, after_us):
+            text = f"A step takes {microseconds(new)} instead of {microseconds(old)} ({new / old - 1:+.0%}; {spread})"
+        else:
+            text = f"No difference in the length of a step is shown ({spread})"
         if old_busy and new_busy:
-            text += f", the device is busy for {microseconds(new_busy)} instead of {microseconds(old_busy)} ({new_busy / old_busy - 1:+.0%})"
-        text += f". Medians of {counted(len(recording.steps), 'step')} and {len(against.steps)}: few steps say little about small differences."
+            text += f". The device is busy for {microseconds(new_busy)} of it instead of {microseconds(old_busy)} ({new_busy / old_busy - 1:+.0%})"
+        text += f". Medians of {counted(len(after_us), 'step')} and {len(before_us)}: few steps say little about small differences."
         found.append(
             Sentence(
                 topic="worth",
                 text=text,
                 evidence=tuple(f"step:{step.index}" for step in recording.steps),
-                values={"before_us": old, "after_us": new},
+                values={"before_us": before_us, "after_us": after_us},
             )
         )
     if recording.compiles:

@@ -53,7 +53,10 @@ def main_kernel(launches: Sequence[Launch]) -> Launch | None:
 
 
 def role(launch: Launch) -> str:
-    """Return what a launch's kernel is for."""
+    """Return what a launch's kernel is for; on the CPU the op's name is all there is."""
+    if launch.category == "cpu_kernel":
+        name = (launch.op or launch.name).rsplit("::", 1)[-1].split(".")[0]
+        return "gemm" if name in _OPERANDS else "convolution" if "convolution" in name else "other"
     decoded = launch.decoded or decode(launch.name)
     return decoded["role"] if decoded else "other"
 
@@ -131,9 +134,7 @@ def _evidence(main: Launch, launches: Sequence[Launch], node: Node | None, graph
     return tuple(found)
 
 
-def _node(
-    launch: Launch, nodes: dict[tuple[str, str], tuple[Node, Graph]]
-) -> tuple[Node, Graph] | tuple[None, None]:
+def _node(launch: Launch, nodes: dict[tuple[str, str], tuple[Node, Graph]]) -> tuple[Node, Graph] | tuple[None, None]:
     """Return the product among the nodes that ran in a launch; with several, no single one is it."""
     found = [nodes[launch.graph or "", name] for name in launch.nodes if (launch.graph or "", name) in nodes]
     if len(found) == 1:

@@ -84,7 +84,10 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
         known = stats.get(step.index)
         busy = known.device_busy_us if known else _busy(mine) / 1000
         wall = known.wall_us if known else step.duration_ns / 1000
-        calls = [op for op in recording.ops if op.step == step.index and op.category == "runtime" and op.correlation in launching]  # fmt: skip
+        calls = [
+            op for op in recording.ops
+            if op.step == step.index and op.category == "runtime" and op.correlation in launching
+        ]  # fmt: skip
         inside = sum(op.duration_ns for op in calls) / 1000
         waits = [item.start_ns - item.launched_ns for item in mine if item.launched_ns is not None]
         queue = median(waits) / 1000 if waits else None
@@ -101,7 +104,7 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
                 queue_us=queue,
                 bound=bound,
                 verdict=_verdict(bound, wall, busy, len(mine)),
-            )  # fmt: skip
+            )
         )
     return tuple(rows)
 
@@ -114,7 +117,8 @@ def _verdict(bound: str | None, wall: float, busy: float, count: int) -> str | N
         "compute": "compute-bound: the device is the slower one",
         "mixed": "partly overhead-bound: the device is busy more than half of the time, but waits too",
     }
-    return f"{words[bound]}; busy {busy:.0f} of {wall:.0f} µs ({busy / wall:.0%}) with {count} launch{'' if count == 1 else 'es'}"
+    launches = "1 launch" if count == 1 else f"{count} launches"
+    return f"{words[bound]}; busy {busy:.0f} of {wall:.0f} µs ({busy / wall:.0%}) with {launches}"
 
 
 def _busy(launches: Iterable[Launch]) -> int:
@@ -162,21 +166,37 @@ def num_dispatched(recording: Recording) -> dict[int, int]:
     return dict(Counter(op.step for op in recording.ops if op.category == "cpu_op" and "::" in op.name))
 
 
-def wall_us(recording: Recording) -> float | None:
-    """Return the median length of a step, `None` without steps. The first step still warms up where there are more."""
+def walls_us(recording: Recording) -> list[float]:
+    """Return the steps' lengths. Where there are three and more the first is left out: it still warms up."""
     found = [row.wall_us for row in step_costs(recording)] or [step.duration_ns / 1000 for step in recording.steps]
+    return found[1:] if len(found) > 2 else found
+
+
+def wall_us(recording: Recording) -> float | None:
+    """Return the median length of a step, `None` without steps."""
+    found = walls_us(recording)
     return median(found) if found else None
+
+
+def differs(before: list[float], after: list[float]) -> bool:
+    """Whether two sets of times are apart: no time of one lies among the other's. One time each shows nothing."""
+    if len(before) < 2 or len(after) < 2:
+        return False
+    return max(before) < min(after) or max(after) < min(before)
 
 
 def break_even(eager: Recording, compiled: Recording) -> tuple[float | None, str]:
     """After how many steps compilation has paid for itself, and why there is no number where there is none."""
-    before, after = wall_us(eager), wall_us(compiled)
+    before, after = walls_us(eager), walls_us(compiled)
     durations = [item.duration_us for item in compiled.compiles if item.duration_us is not None]
-    if before is None or after is None:
+    if not before or not after:
         return None, "the steps' lengths are not known"
     if not durations:
         return None, "how long compiling took is not known"
-    if after >= before:
-        return None, f"never at these sizes: a step takes {after:.0f} µs compiled and {before:.0f} µs eager"
-    steps = sum(durations) / (before - after)
-    return steps, f"compiling took {sum(durations) / 1e6:.1f} s and a step is {before - after:.0f} µs shorter"
+    if not differs(before, after):
+        return None, "these steps show no difference"
+    old, new = median(before), median(after)
+    if new >= old:
+        return None, f"never at these sizes: a step takes {new:.0f} µs compiled and {old:.0f} µs eager"
+    steps = sum(durations) / (old - new)
+    return steps, f"compiling took {sum(durations) / 1e6:.1f} s and a step is {old - new:.0f} µs shorter"
