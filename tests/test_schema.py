@@ -25,6 +25,7 @@ def test_the_shipped_schema_is_up_to_date() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert json.loads(module.schema()) == SCHEMA, "run tools/make_schema.py"
+    assert module.document() == (ROOT / "docs" / "schema.md").read_text(), "run tools/make_schema.py"
 
 
 @pytest.mark.parametrize("recording", [recordings.compiled(), recordings.eager(), Recording()])

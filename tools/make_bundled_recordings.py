@@ -41,7 +41,9 @@ def read(folder: Path, title: str) -> Recording:
     """Return one capture as a recording, with the versions that its meta.json names."""
     debug, log = folder / "inductor", folder / "torch_trace.log.gz"
     recording = read_trace(
-        folder / "trace.json.gz", debug_dir=debug if debug.is_dir() else None, compile_log=log if log.is_file() else None
+        folder / "trace.json.gz",
+        debug_dir=debug if debug.is_dir() else None,
+        compile_log=log if log.is_file() else None,
     )
     meta = json.loads((folder / "meta.json").read_text())
     environment = replace(recording.environment, torch=meta["torch"], triton=meta["triton"])

@@ -1,15 +1,31 @@
-"""Write the JSON Schema of a recording (`fxscope/data/recording.schema.json`) from the types in `fxscope.model`."""
+"""Write the JSON Schema of a recording and `docs/schema.md`, both from the types in `fxscope/model.py`."""
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import msgspec
 
 from fxscope import model
 
-PATH = Path(__file__).resolve().parent.parent / "fxscope" / "data" / "recording.schema.json"
+ROOT = Path(__file__).resolve().parent.parent
+PATH = ROOT / "fxscope" / "data" / "recording.schema.json"
+DOCUMENT = ROOT / "docs" / "schema.md"
+HEAD = """# The recording as JSON
+
+`fxscope view X --format json`, `fxscope trace X --format json` and `recording.to_json()` give this; a `.fxscope` file is the same, gzipped.
+It is a public contract: keys keep their names and meaning, more may be added, and a breaking change raises `schema`
+(`{schema}` now). A value that is not known is `null`: never 0, and never left out. `fxscope/data/recording.schema.json` is the same as JSON
+Schema; both are written by `tools/make_schema.py`.
+
+Ids: a compile id is Dynamo's (`0/0`). Graphs are `eager`, `0/0:pre_grad`, `0/0:inference` (AOT's graph), `0/0:forward`, `0/0:backward`,
+`0/0:joint`, `0/0:inference:post_grad`, `0/0:inference:scheduler`, `0/0:inference:kernel_calls`. A kernel call is
+`<compile id>:<inference|forward|backward>:<n-th call of that wrapper>`; a graph that ran twice in a step gives launches with the same `call`
+and another `invocation`. Steps count from 0. Times are nanoseconds on the trace's own clock (`base_time_ns` is its zero since the epoch).
+"""
 
 
 def schema() -> str:
@@ -23,6 +39,35 @@ def schema() -> str:
     return json.dumps(found, indent=1, sort_keys=True) + "\n"
 
 
+def document() -> str:
+    """Return `docs/schema.md`: each type with its fields, the meaning taken from the comment beside the field."""
+    text = (ROOT / "fxscope" / "model.py").read_text()
+    lines = text.splitlines()
+    parts = [HEAD.format(schema=model.SCHEMA)]
+    for node in ast.parse(text).body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Subscript)
+            and ast.unparse(node.value.value) == "Literal"
+        ):
+            words = ", ".join(f"`{item}`" for item in ast.literal_eval(node.value.slice))
+            parts.append(f"**{ast.unparse(node.targets[0])}**: {words}\n")
+        if not isinstance(node, ast.ClassDef) or node.name == "Item":
+            continue
+        parts.append(f"## {node.name}\n\n{ast.get_docstring(node)}\n\n| key | type | meaning |\n|---|---|---|")
+        renamed = {"from_": "from"}
+        for field in node.body:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                name = renamed.get(field.target.id, field.target.id)
+                comment = re.search(r"#\s(?!type:|fmt:)(.*)$", lines[(field.end_lineno or field.lineno) - 1])
+                kind = ast.unparse(field.annotation).replace("|", "or")
+                meaning = comment[1].replace("|", "\\|") if comment else ""
+                parts.append(f"| `{name}` | {kind} | {meaning} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
 if __name__ == "__main__":
     PATH.write_text(schema())
-    print(f"wrote {PATH.name}")
+    DOCUMENT.write_text(document())
+    print(f"wrote {PATH.name} and {DOCUMENT.name}")
