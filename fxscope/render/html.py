@@ -91,7 +91,8 @@ def notebook(recording: Recording) -> str:
 
     frame = (
         f'<iframe title="fxscope report" srcdoc="{html.escape(render(recording))}" '
-        'sandbox="allow-scripts allow-downloads" width="100%" height="720" loading="lazy" style="border:1px solid #c9d0d8;border-radius:6px"></iframe>'
+        'sandbox="allow-scripts allow-downloads" width="100%" height="720" loading="lazy" '
+        'style="border:1px solid #c9d0d8;border-radius:6px"></iframe>'
     )
     if recording.graphs and max(len(graph.nodes) for graph in recording.graphs) <= MAX_PICTURE_NODES:
         try:

@@ -125,6 +125,7 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
     """Return the story: (glyph, text, reference or "")."""
     out: list[list[str]] = []
     if against is not None:
+        no_times = "times were not compared"
         time = against.step_time or against.wall_time
         kinds = [
             f"{sum(m.kind == kind for m in against.kernels)} {word}"
@@ -141,7 +142,7 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         out.append(
             [
                 "⇄",
-                f"Against {against.a_title}: {f'{time.verdict}, {time.reason}' if time else 'times were not compared'}; "
+                f"Against {against.a_title}: {f'{time.verdict}, {time.reason}' if time else no_times}; "
                 f"kernels: {', '.join(kinds)}.",
                 "compare",
             ]
@@ -177,7 +178,9 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         position = max(unfused)[1]
         decision = recording.decisions[position]
         cost = theme.num_bytes(decision.saved_bytes) + (
-            f", at least {theme.microseconds(decision.saved_us)}" if decision.saved_us else ""
+            f", at least {theme.microseconds(decision.saved_us)}"
+            if decision.saved_us and decision.saved_us >= 0.005
+            else ""
         )
         out.append(
             ["✗", f"Dearest pair kept apart: {cost} of traffic. {sentence(decision.reason)}", f"decision={position}"]

@@ -76,7 +76,8 @@ def cost_line(call: KernelCall) -> str:
     if call.timing:
         parts.append(theme.microseconds(call.timing.mean_us))
     elif call.estimated_us is not None:
-        parts.append(f"≥ {theme.microseconds(call.estimated_us)} planned")
+        time = theme.microseconds(call.estimated_us) if call.estimated_us >= 0.005 else "0.01 µs or less"
+        parts.append(f"≥ {time} planned" if call.estimated_us >= 0.005 else f"{time} planned")
     if call.bytes_read is not None or call.bytes_written is not None:
         parts.append(theme.num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
@@ -161,7 +162,8 @@ class GroupBuilder:
                 self.own[position] = len(self.groups)
                 shape = tensor_of(node)
                 title = labels.short_target(node.target)
-                self.groups.append(Group(home, "op", title, shape, "", position, None, node.name))
+                meta = theme.microseconds(node.timing.mean_us) if node.timing and works(node) else ""
+                self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
         self.sum_modules()
 
     def paths(self) -> list[tuple[str, ...]]:
@@ -348,9 +350,20 @@ def edges_of(scene: Scene, shown_as: Sequence[int | None]) -> list[tuple[int, in
     return list(edges)
 
 
+def works(node: Node) -> bool:
+    """Return whether an op launches work of its own, whatever it calls besides."""
+    return node.kind == "kernel" and node.nature != "composite"
+
+
+def unfolded(scene: Scene) -> State:
+    """Return all open, but for eager ops that do the work themselves: `mm` is a kernel, not the views it asks for."""
+    closed = (group for node, group in scene.own.items() if works(scene.graph.nodes[node]))
+    return State(modules=False, views=True, closed=frozenset(closed))
+
+
 def opening_state(scene: Scene) -> State:
     """Return the state a graph opens in: all of a small one, the upper modules of a large one."""
-    everything = State(modules=False, views=True, closed=frozenset())
+    everything = unfolded(scene)
     if len(visible(scene, everything)[0]) <= MAX_OPEN:
         return everything
     if not scene.groups:
@@ -363,7 +376,10 @@ def opening_state(scene: Scene) -> State:
     best = None
     for depth in range(max(depths) + 1):
         # A fused kernel opens into its ops on a click; a module shows what it holds.
-        closed = frozenset(i for i, v in enumerate(depths) if v >= depth or scene.groups[i].kind == "call")
+        closed = (
+            frozenset(i for i, v in enumerate(depths) if v >= depth or scene.groups[i].kind == "call")
+            | unfolded(scene).closed
+        )
         state = State(modules=modules, views=False, closed=closed)
         if best is not None and len(visible(scene, state)[0]) > MAX_FOLDED:
             break
@@ -375,7 +391,7 @@ def layouts(scene: Scene) -> list[dict[str, Any]]:
     """Return the layouts made ahead; the first is the one the graph opens in."""
     first = opening_state(scene)
     states = [first, first._replace(views=not first.views)]
-    everything = State(modules=False, views=True, closed=frozenset())
+    everything = unfolded(scene)
     if len(scene.graph.nodes) <= MAX_OPEN:
         if any(group.kind == "module" for group in scene.groups):
             states.append(first._replace(modules=not first.modules))

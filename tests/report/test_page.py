@@ -426,7 +426,8 @@ def test_list_of_the_graph_is_for_screen_readers(open_page):
     assert page.text(".panel-title") == "mul_6"
     unnamed = page.page.evaluate(
         "[...document.querySelectorAll('button, input, select, canvas:not([aria-hidden])')]"
-        ".filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.title || e.closest('label')?.innerText || e.placeholder)).length"
+        ".filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.title || e.closest('label')?.innerText"
+        " || e.placeholder)).length"
     )
     assert unnamed == 0
 

@@ -35,6 +35,7 @@ function scaled(value, units, base, digits) {
 function microseconds(value) {
   if (!known(value)) return '–';
   const size = Math.abs(value);
+  if (size > 0 && size < 0.005) return '< 0.01 µs';
   if (size >= 1e6) return `${(value / 1e6).toFixed(2)} s`;
   if (size >= 1e3) return `${(value / 1e3).toFixed(2)} ms`;
   return size < 10 ? `${value.toFixed(2)} µs` : `${value.toFixed(1)} µs`;

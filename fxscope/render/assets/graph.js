@@ -316,6 +316,7 @@ class GraphView {
       const [fill, stroke] = kindColours(extern ? 'kernel' : 'fused');
       return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke };
     }
+    if (frame.kind === 'op' && at(groups, 'meta', frame.id)) { const [fill, stroke] = kindColours(this.groupKind(frame.id)); return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke }; }
     return { fill: mix(c.paper, c.muted, frame.kind === 'op' ? 0.03 : 0.05 + 0.02 * Math.min(4, frame.depth)), stroke: mix(c.paper, c.muted, 0.5), text: c.muted };
   }
   frameTitle(context, frame, look) {
@@ -397,7 +398,7 @@ class GraphView {
     const label = (pair, x, y) => {
       if (done.has(pair) || !near(x - 60, y - 10, x + 60, y + 10)) return;
       done.add(pair);
-      const words_ = `${words(d.bytes[pair], 'bytes')}${at(d, 'us', pair) ? ` · ≥ ${microseconds(d.us[pair])}` : ''} not fused`;
+      const words_ = `${words(d.bytes[pair], 'bytes')}${at(d, 'us', pair) >= 0.005 ? ` · ≥ ${microseconds(d.us[pair])}` : ''} not fused`;
       context.font = sans(11.5, 600); context.textAlign = 'left'; context.textBaseline = 'middle';
       const w = context.measureText(words_).width + 12;
       const on_ = chosen.links && chosen.type === 'decision' && chosen.key === pair;
@@ -462,7 +463,7 @@ class GraphView {
     const { groups } = this.graph;
     if (hit.type === 'node') choose('node', [this.g, hit.key], { from: 'graph' });
     else if (hit.type === 'decision') choose('decision', hit.key, { from: 'graph' });
-    else if (hit.mark || twice || (hit.type === 'closed' && groups.kind[hit.key] !== 'call')) { this.fold(hit.key); if (groups.kind[hit.key] === 'call') choose('call', groups.ref[hit.key], { from: 'graph' }); else choose('group', [this.g, hit.key], { from: 'graph' }); } else if (hit.type === 'frame' && !hit.head) choose(null, null, { from: 'graph' });
+    else if (hit.mark || twice || (hit.type === 'closed' && groups.kind[hit.key] === 'module')) { this.fold(hit.key); if (groups.kind[hit.key] === 'call') choose('call', groups.ref[hit.key], { from: 'graph' }); else choose('group', [this.g, hit.key], { from: 'graph' }); } else if (hit.type === 'frame' && !hit.head) choose(null, null, { from: 'graph' });
     else if (groups.kind[hit.key] === 'call') choose('call', groups.ref[hit.key], { from: 'graph' });
     else if (groups.kind[hit.key] === 'op') choose('node', [this.g, groups.ref[hit.key]], { from: 'graph' });
     else choose('group', [this.g, hit.key], { from: 'graph' });

@@ -139,7 +139,7 @@ class Panel {
   }
   decision(r, i, times = 1) {
     const d = r.decisions, verdict = at(d, 'verdict', i), dear = verdict !== 'fused' && at(d, 'bytes', i);
-    const price = dear ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) ? `, at least ${microseconds(d.us[i])}` : ''}` : null;
+    const price = dear ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) >= 0.005 ? `, at least ${microseconds(d.us[i])}` : ''}` : null;
     return el('li', { class: `decision ${verdict || 'unknown'}${dear ? ' dear' : ''}` },
       el('button', { type: 'button', class: 'ref block', onclick: () => choose('decision', i, { from: 'panel' }) }, el('b', { 'aria-hidden': 'true' }, PAGE.theme.verdicts[String(verdict)] || '?'), ' ', at(d, 'title', i), times > 1 ? el('span', { class: 'muted' }, ` × ${times}`) : null),
       el('div', { class: 'verdict' }, (verdict || 'cannot be told').replace('_', ' '), at(d, 'how', i) ? ` · ${d.how[i]}` : '', price ? el('span', { class: 'price' }, ` · ${price}`) : null),
