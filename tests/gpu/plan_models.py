@@ -369,3 +369,66 @@ def sort_scan_cat(device):
         _random(device, 256, 512, dtype=torch.float32),
         torch.randint(0, 512, (256, 64)).to(device),
     )
+
+
+@_model("convolution and batch norm in training: cuDNN's batch norm, running statistics", train=True)
+def conv_norm_train(device):
+    return ConvNormRelu().to(device), (_random(device, 8, 16, 64, 64, dtype=torch.float32),)
+
+
+class DepthwiseSeparable(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.depthwise = nn.Conv2d(32, 32, 3, padding=1, groups=32)
+        self.pointwise = nn.Conv2d(32, 64, 1)
+        self.norm = nn.GroupNorm(8, 64)
+
+    def forward(self, x):
+        return functional.silu(self.norm(self.pointwise(self.depthwise(x))))
+
+
+@_model("depthwise and 1×1 convolutions, group norm; channels last")
+def depthwise(device):
+    x = _random(device, 4, 32, 56, 56, dtype=torch.float16).contiguous(memory_format=torch.channels_last)
+    return DepthwiseSeparable().to(device, torch.float16, memory_format=torch.channels_last).eval(), (x,)
+
+
+@_model("torch's own encoder layer, which has a fast path of its own")
+def encoder_layer(device):
+    layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+    return layer.to(device, HALF).eval(), (_random(device, 4, 128, 256),)
+
+
+class GroupedQueries(nn.Module):
+    def forward(self, q, k, v, mask):
+        plain = functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        masked = functional.scaled_dot_product_attention(q, k.repeat_interleave(4, 1), v.repeat_interleave(4, 1), mask)
+        return plain + masked
+
+
+@_model("SDPA with grouped queries, and with a mask")
+def grouped_queries(device):
+    q, k, v = _random(device, 2, 16, 256, 64), _random(device, 2, 4, 256, 64), _random(device, 2, 4, 256, 64)
+    mask = torch.ones(256, 256, dtype=torch.bool).tril().to(device)
+    return GroupedQueries(), (q, k, v, mask)
+
+
+@_model("dropout and attention in training", train=True)
+def encoder_layer_train(device):
+    layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.1, activation="gelu", batch_first=True)
+    return layer.to(device, HALF), (_random(device, 4, 128, 256),)
+
+
+class FlexAttention(nn.Module):
+    def forward(self, q, k, v):
+        from torch.nn.attention.flex_attention import flex_attention
+
+        def causal(score, batch, head, query, key):
+            return torch.where(query >= key, score, -float("inf"))
+
+        return flex_attention(q, k, v, score_mod=causal)
+
+
+@_model("flex attention: a Triton template without a benchmark")
+def flex(device):
+    return FlexAttention(), tuple(_random(device, 2, 8, 512, 64) for _ in range(3))

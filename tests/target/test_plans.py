@@ -132,7 +132,8 @@ def test_inputs_that_torch_2_14_asserts_in_one_call() -> None:
         "class Runner:\n"
         "    def call(self, args):\n"
         "        arg0_1, arg1_1 = args\n"
-        "        assert_size_stride_grouped((arg1_1, arg0_1), ((64, 128, 768), (768, )), ((98304, 768, 1), (1, )), 'input')\n"
+        "        assert_size_stride_grouped((arg1_1, arg0_1), ((64, 128, 768), (768, )), "
+        "((98304, 768, 1), (1, )), 'input')\n"
         "        return (arg0_1, )\n"
     )
     assertions = output_code.parse(text).assertions
