@@ -14,6 +14,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = "test"
+# The Triton that each torch was released with. torch's CUDA builds ask for theirs; its CPU builds ask for none, and
+# Inductor's generated code and another Triton need not fit.
+TRITON = {"2.11": "3.6.*", "2.12": "3.7.*", "2.13": "3.7.*", "2.14": "3.8.*"}
 
 
 def main() -> None:
@@ -36,9 +39,11 @@ def main() -> None:
         pip(python, arguments.torch)
         torch = version_of(python, "torch")
     say(f"installing fxscope beside torch {torch}")
-    # The exact installed version is a constraint, so that no dependency can move it.
+    # The exact installed versions are constraints, so that no dependency can move them.
     constraint = arguments.venv / "constraints.txt"
-    constraint.write_text(f"torch=={torch}\n")
+    triton = version_of(python, "triton")
+    pins = [f"torch=={torch}", f"triton=={triton or TRITON.get('.'.join(str(torch).split('.')[:2]), '')}"]
+    constraint.write_text("".join(f"{pin}\n" for pin in pins if not pin.endswith("==")))
     pip(python, "--constraint", str(constraint), "--editable", f"{ROOT}[{EXTRAS}]")
     # kernels (Hugging Face) is what one example loads; nothing else needs it, so failing to get it is no failure.
     if subprocess.run([python, "-c", "import kernels"], capture_output=True, check=False).returncode:
