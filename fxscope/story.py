@@ -101,7 +101,7 @@ class Sentence(Row, frozen=True, kw_only=True):
     topic: Topic
     text: str
     evidence: tuple[str, ...] = ()
-    weakest: str | None = None  # the weakest evidence among the links that were followed
+    weakest: Any = None  # the weakest evidence among the links that were followed
     values: dict[str, Any] = {}  # the numbers in the text
 
 

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
+
 """`fxscope explain RECORDING`: its story, each sentence with its evidence; GEMM, launch and compile tables."""
 
 from __future__ import annotations

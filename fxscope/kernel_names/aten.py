@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (patterns are read and searched as one line)
 """ATen's native CUDA kernels: a few templates, and what they are applied to is in the template arguments."""
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def decode(name: str) -> dict[str, Any] | None:
         return None
     function = parsed.function or text
     low = function.lower()
-    role = next((role for pattern, role in _FUNCTIONS if re.search(pattern, low)), "other")
+    role = next((role for pattern, role in _FUNCTIONS if re.search(pattern, low)), None)
+    # a helper of an op's own namespace: mbtopk::computeBlockDigitCounts
+    role = role or next((role for pattern, role in _FUNCTIONS if re.search(pattern, parsed.symbol.lower())), "other")
     result: dict[str, Any] = {
         "family": "aten",
         "function": function,
@@ -181,7 +184,7 @@ def _functor_types(functor: str, text: str) -> dict[str, Any]:
         return dtypes(types[0], types[0], types[0], types[1] if len(types) > 1 else None)
     if re.match(r"CUDAFunctorOn(?:Self|Other)_add", head) and types and not cast:
         return dtypes(types[0], None, types[0], types[1] if len(types) > 1 else None)
-    lambdas = re.findall(r"\{lambda\(([^()]*)\)#\d+\}", functor)
+    lambdas = re.findall(r"[{\[]lambda\(([^()]*)\)(?:#\d+| \(instance \d+\))[}\]]", functor)
     parameters = [of_cpp(part) for part in cpp.split(lambdas[-1])] if lambdas else []
     target = re.search(r"(bfloat16|float16)_copy_kernel", functor)
     if target:

@@ -11,8 +11,7 @@ import re
 from typing import Any
 
 from fxscope.kernel_names import cpp
-from fxscope.kernel_names import dtypes as types
-from fxscope.kernel_names.dtypes import LETTERS, dtypes, of_cpp, of_word
+from fxscope.kernel_names.dtypes import LETTERS, dtypes, is_word, of_cpp, of_word, pair
 
 ARCHITECTURES = {
     "kepler": "sm35", "maxwell": "sm50", "pascal": "sm60", "volta": "sm70", "turing": "sm75", "ampere": "sm80",
@@ -20,9 +19,14 @@ ARCHITECTURES = {
 }  # fmt: skip
 
 _EPILOGUE = re.compile(
-    r"_((?:d?(?:gelu|relu|silu|swish|sigmoid|tanh))?(?:aux)?(?:bias|bgrad[ab]?|gelu|relu|silu|swish|sigmoid)(?:aux)?)(?:_f\d+|_bf16)?(?=_|$)",
+    r"_((?:d?(?:gelu|relu|silu|swish|sigmoid|tanh))?(?:aux)?(?:bias[a-z]?|bgrad[ab]?|gelu|relu|silu|swish|sigmoid)(?:aux)?)(?:_f\d+|_bf16)?(?=_|$)",
     re.IGNORECASE,
 )
+
+
+def _joined(words: list[str]) -> str | None:
+    """The epilogue as the name writes it: `gelubias`, `bias_relu`."""
+    return "_".join(words) or None
 
 
 def decode(name: str) -> dict[str, Any] | None:
@@ -37,6 +41,7 @@ def decode(name: str) -> dict[str, Any] | None:
         _gemv,
         _generation,
         _tensile,
+        _small,
     ):
         found = function(name)
         if found is not None:
@@ -64,7 +69,7 @@ def _nvjet(name: str) -> dict[str, Any] | None:
     accumulate = LETTERS.get(letters[-2]) if len(letters) >= 3 else None
     layout = re.search(r"_([NT])([NT])[NT]{0,2}(?=$|[^A-Za-z])", rest)
     sizes = re.findall(r"_(\d+)x(\d+)(?=_|$)", rest)
-    epilogue = _EPILOGUE.search(rest)
+    epilogue = _EPILOGUE.findall(rest)
     order = re.search(r"_([hv])_", rest)
     stages = found["stages3"] or found["stages"]
     depth = found["k3"] or found["k"]
@@ -78,7 +83,7 @@ def _nvjet(name: str) -> dict[str, Any] | None:
         "tile_k": int(depth) if depth else None,
         "stages": int(stages) if stages else None,
         "cluster": [int(sizes[0][0]), int(sizes[0][1])] if sizes and not found["mma"] else None,
-        "epilogue": epilogue[1] if epilogue else None,
+        "epilogue": _joined(epilogue),
         "split_k": "splitk" in rest.lower(),
         "cooperative": bool(re.search(r"_coop[AB]?(?=_|$)", rest)),
     }
@@ -113,7 +118,7 @@ def _xmma(name: str) -> dict[str, Any] | None:
             "role": "convolution" if convolution else "gemm",
             **({"direction": _CONVOLUTIONS[convolution]} if convolution else {}),
         }
-    first, second = (types.pair(part) for part in found["types"].split("_"))
+    first, second = (pair(part) for part in found["types"].split("_"))
     rest = found["rest"]
     a, out = (of_word(first[0]), of_word(first[1])) if first else (None, None)
     arithmetic, accumulate = second or (None, None)
@@ -122,7 +127,7 @@ def _xmma(name: str) -> dict[str, Any] | None:
     tile = re.search(r"tilesize(\d+)x(\d+)x(\d+)", rest)
     stages = re.search(r"_stage(\d+)", rest)
     layout = re.match(r"([nt])([nt])(?:_[nt])?_", rest)
-    epilogue = _EPILOGUE.search(rest)
+    epilogue = _EPILOGUE.findall(rest)
     result: dict[str, Any] = {
         "family": "xmma",
         "role": "gemm" if found["kind"] == "gemm" else "convolution",
@@ -132,7 +137,7 @@ def _xmma(name: str) -> dict[str, Any] | None:
         "tile": [int(tile[1]), int(tile[2])] if tile else None,
         "tile_k": int(tile[3]) if tile else None,
         "stages": int(stages[1]) if stages else None,
-        "epilogue": epilogue[1] if epilogue else None,
+        "epilogue": _joined(epilogue),
         "split_k": bool(re.search(r"split_?k", rest, re.IGNORECASE)) if "execute" in rest or "split" in rest else None,
     }
     if arithmetic == "tf32":
@@ -169,7 +174,7 @@ def _cutlass3(name: str) -> dict[str, Any] | None:
     if not found:
         return None
     words = [re.sub(r"^.*x(?=u?e\dm\d)", "", word) for word in found["types"].strip("_").split("_")]
-    words = [word for word in words if types.is_word(word)]  # "block_scaled" and the like say how, not what
+    words = [word for word in words if is_word(word)]  # "block_scaled" and the like say how, not what
     a, b, accumulate, _, out = [of_word(word) for word in words[:5]] + [None] * max(0, 5 - len(words))
     rest = found["rest"]
     result: dict[str, Any] = {
@@ -196,8 +201,7 @@ def _cutlass3(name: str) -> dict[str, Any] | None:
             result["schedule"] = schedule
     if "stream_k" in rest or "streamk" in rest:
         result["stream_k"] = True
-    if epilogue := _EPILOGUE.search(rest):
-        result["epilogue"] = epilogue[1]
+    result["epilogue"] = _joined(_EPILOGUE.findall(rest))
     return result
 
 
@@ -228,7 +232,7 @@ def _cutlass2(name: str) -> dict[str, Any] | None:
     tensor_cores = found["unit"] != "simt"
     layout = re.match(r"_([ntch])([ntch])[ntch]?(?=_|$)", rest)
     words = (found["before"] or "") + (found["after"] or "") + rest
-    epilogue = _EPILOGUE.search(words)
+    epilogue = _EPILOGUE.findall(words)
     convolution = kind in _CONVOLUTIONS
     result: dict[str, Any] = {
         "family": "cutlass",
@@ -244,7 +248,7 @@ def _cutlass2(name: str) -> dict[str, Any] | None:
         "stages": int(found["stages"]) if found["stages"] else None,
         # A split along K is an argument of the launch here; only some names say it.
         "split_k": True if re.search(r"split_?k", name, re.IGNORECASE) else None,
-        "epilogue": epilogue[1] if epilogue else None,
+        "epilogue": _joined(epilogue),
         "tensor_cores": tensor_cores,
     }
     if found["math"] in ("tf32", "fastbf16", "fastf16") or found["a"] == "tf32":
@@ -360,7 +364,7 @@ def _generation(name: str) -> dict[str, Any] | None:
     size = re.search(r"_(\d{2,3})x(\d{1,3})(?=_|$)", rest)
     stages = re.search(r"_stages_(\d+)x(\d+)", rest)
     layout = re.search(r"_([ntc])([ntc])(?=_v\d+$|$)", rest)
-    epilogue = _EPILOGUE.search(rest)
+    epilogue = _EPILOGUE.findall(rest)
     result: dict[str, Any] = {
         "family": "cudnn" if found["kind"] == "cudnn" else "cublas",
         "role": "convolution" if found["kind"] == "cudnn" or "winograd" in rest else "gemm",
@@ -373,7 +377,7 @@ def _generation(name: str) -> dict[str, Any] | None:
         "stages": int(stages[2]) if stages else None,
         # A splitKreduce kernel may follow although the name does not say that K is split.
         "split_k": True if re.search(r"split_?k", rest, re.IGNORECASE) else None,
-        "epilogue": epilogue[1] if epilogue else None,
+        "epilogue": _joined(epilogue),
         "tensor_cores": bool(found["shape"]),
     }
     if found["shape"] and a == "float32":
@@ -485,7 +489,7 @@ def _tensile(name: str) -> dict[str, Any] | None:
             out, accumulate = _TENSILE_TYPES[tail[0]], _TENSILE_TYPES[tail[1]]
     tile = re.search(r"_MT(\d+)x(\d+)x(\d+)", name)
     splits = re.search(r"_GSU(\d+)(?=_|$)", name)
-    isa = re.search(r"_ISA(\d+)", name) or re.search(r"_gfx(\w+)", name)
+    isa = re.search(r"_ISA([0-9a-c]+)(?=[_.]|$)", name) or re.search(r"_gfx(\w+)", name)
     epilogue = [word for word in words if word in ("Bias", "Gelu", "Relu")]
     result: dict[str, Any] = {
         "family": "tensile",
@@ -507,3 +511,18 @@ def _tensile(name: str) -> dict[str, Any] | None:
 def _gfx(digits: str) -> str:
     """ISA90a is written 90a, ISA942 942; ISA9010 (9, 0, 10) is 90a."""
     return "90a" if digits == "9010" else digits
+
+
+def _small(name: str) -> dict[str, Any] | None:
+    """cuBLAS's kernels for narrow results: `gemmSN_TN_kernel<float, …>`, `gemmk1_kernel<int, float, …>`."""
+    parsed = cpp.parse(name)
+    found = re.fullmatch(r"gemm(?:SN|k1|LN)(?:_([NTC])([NTC]))?_kernel\w*", parsed.function)
+    if not found:
+        return None
+    a = next((dtype for dtype in map(of_cpp, parsed.templates) if dtype and not dtype.startswith("int")), None)
+    return {
+        "family": "cublas",
+        "role": "gemm",
+        "dtypes": dtypes(a),
+        "layout": (found[1] + found[2]).replace("C", "T") if found[1] else None,
+    }

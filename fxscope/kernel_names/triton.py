@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (patterns are read and searched as one line)
 """Triton kernels: Inductor's, whose names list the ops they came from, and those people wrote."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (patterns are read and searched as one line)
 """Memory operations, collectives, attention libraries, cuDNN, ROCm, CUB and Thrust, cuFFT, cuSOLVER."""
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def collective(name: str) -> dict[str, Any] | None:
 
 def attention(name: str) -> dict[str, Any] | None:
     """Flash attention 2 and 3, PyTorch's memory-efficient attention, cuDNN's, CK's, FlashInfer's, TensorRT's."""
-    if cudnn := re.search(r"cudnn_generated_fort_native_sdpa(.*)", name):
+    if cudnn := re.search(r"cudnn_generated_\w*?sdpa(.*)", name):
         return _cudnn_attention(cudnn[1])
     low = name.lower()
     if found := re.search(
@@ -114,8 +115,7 @@ def attention(name: str) -> dict[str, Any] | None:
         or "attentionbackwardkernel<" in low
         or "attention_kernel_batched" in low
         or "fmha_cutlass" in low
-        or ("kernel_forward" in low
-        and "AttentionKernel" in name)
+        or ("kernel_forward" in low and "AttentionKernel" in name)
     ):
         parsed = (
             cpp.template(cpp.normalize(name), "AttentionKernel")
@@ -257,7 +257,7 @@ def cudnn(name: str) -> dict[str, Any] | None:
         result["role"] = "random" if "dropout" in low else "elementwise"
     elif re.search(r"pool|reduce", low):
         result["role"] = "reduction"
-    elif re.search(r"generated_fort_native_(?:conv|\w*conv)|fprop|dgrad|wgrad", low):
+    elif re.search(r"generated_fort_native_(?:conv|\w*conv)|fprop|dgrad|wgrad|convfwd|convd|convw", low):
         result["role"] = "convolution"
         result |= {"direction": _convolution(low)} if _convolution(low) else {}
     elif re.search(r"gemm|matmul", low):
@@ -269,6 +269,7 @@ def cudnn(name: str) -> dict[str, Any] | None:
 
 def _convolution(low: str) -> str | None:
     for words, direction in (
+        ("convfwd", "forward"),
         ("wgrad", "backward_weight"),
         ("dgrad", "backward_data"),
         ("fprop", "forward"),
@@ -335,6 +336,7 @@ _OTHER = (
     (r"cross_?entropy|nll|loss", "reduction"),
     (r"softmax", "softmax"),
     (r"rms_?norm|layer_?norm|group_?norm|batch_?norm|cuapply(?:layer|rms)|ln_(?:fwd|bwd)|norm_kernel|cucompute(?:part)?grad(?:gamma|input)", "normalization"),
+    (r"rotary|rope", "elementwise"),
     (r"embedding", "embedding"),
     (r"radix_?sort|merge_?sort|bitonic|sort_?kernel|devicesegmentedsort|topk|top_?k|onesweep|sort", "sort"),
     (r"devicescan|scan|cumsum|cumprod|selective_scan|prefix", "scan"),

@@ -13,7 +13,7 @@ from fxscope.story import CompileCost, Sentence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.model import KernelCall, Recording
+    from fxscope.model import KernelCall, Node, Recording
 
 
 def story(recording: Recording, costs: Sequence[CompileCost]) -> list[Sentence]:
@@ -99,7 +99,9 @@ def _intermediates(recording: Recording) -> list[Sentence]:
         by_graph.setdefault(call.id.rsplit(":", 1)[0], []).append(call)
     found: list[Sentence] = []
     for name, calls in by_graph.items():
-        total, evidence, buffers = 0, [], []
+        total = 0
+        evidence: list[str] = []
+        buffers: list[str] = []
         for position, writer in enumerate(calls):
             for access in writer.writes or ():
                 readers = [
@@ -135,7 +137,9 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
 
     gpu = gpus.find(recording.environment.device)
     rate = gpu.bandwidth() if gpu is not None else None
-    total, evidence, who = 0, [], []
+    total = 0
+    evidence: list[str] = []
+    who: list[str] = []
     for graph in recording.graphs:
         if graph.stage != "eager":
             continue
@@ -169,13 +173,13 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
     ]
 
 
-def _producer(name: str, by_name: dict[str, object]):
+def _producer(name: str, by_name: dict[str, Node]) -> Node | None:
     """Follow views back to the kernel that wrote the memory; `None` where it is an input."""
     seen: set[str] = set()
     while name in by_name and name not in seen:
         seen.add(name)
         node = by_name[name]
-        kind, inputs = node.kind, node.inputs  # type: ignore[attr-defined]
+        kind, inputs = node.kind, node.inputs
         if kind == "kernel":
             return node
         if kind != "view" or not inputs:

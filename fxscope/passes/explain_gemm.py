@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 from fxscope.kernel_names import decode
@@ -110,7 +111,7 @@ def _bias(group: list[Launch], ops: dict[int, Op]) -> Sentence | None:
     link = weakest(main.evidence.op)
     # The name is what says it: that is the weakest link of the argument.
     if stated and "bias" in stated:
-        activation = stated.replace("bias", "").strip("_")
+        activation = re.sub(r"bias[a-z]?(?=_|$)", "", stated).strip("_")
         more = f", and {activation} with it" if activation else ""
         text = f"There is no separate add for the bias{more}: it is the GEMM's epilogue, `{stated}` in the name of `{short(main.name)}`."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest="name", values={"epilogue": stated})

@@ -208,7 +208,8 @@ def _dtype(op: Op | None, node: Node | None, graph: Graph | None, decoded: dict[
         for name in node.inputs:
             if name in by_name and by_name[name].outputs:
                 return by_name[name].outputs[0].dtype
-    stated = (decoded.get("dtypes") or {}).get("a")
+    dtypes: dict[str, Any] = decoded.get("dtypes") or {}
+    stated = dtypes.get("a")
     return stated if isinstance(stated, str) else None
 
 

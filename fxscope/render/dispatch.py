@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from fxscope.render.story import table
 
 if TYPE_CHECKING:
-    from fxscope.dispatch_facts import Called, Dispatch
+    from collections.abc import Iterable, Sequence
+
+    from fxscope.dispatch_facts import Called, Dispatch, Key
 
 INDUCTOR = {
     "decomposition": "decomposes it before lowering",
@@ -39,7 +41,7 @@ def render(dispatch: Dispatch, *, form: str = "all", width: int = 80) -> str:
     return "\n\n".join(blocks)
 
 
-def _marked(items):
+def _marked(items: Sequence[Key]) -> list[tuple[Key, bool]]:
     return [(item, position == len(items) - 1) for position, item in enumerate(items)]
 
 
@@ -144,7 +146,7 @@ def key_table(dispatch: Dispatch, *, width: int = 80) -> str:
     rows = [[key.key, key.state, key.registration.kind, key.registration.where] for key in dispatch.keys]
     lines = table(["key", "what happens", "kind", "registered at"], rows, left=4)
     if max(map(len, lines)) > width:  # the files' names on lines of their own
-        lines = []
+        lines: list[str] = []
         for key in dispatch.keys:
             lines += [
                 f"  {key.key:<16} {key.state:<20} {key.registration.kind}",
@@ -153,6 +155,6 @@ def key_table(dispatch: Dispatch, *, width: int = 80) -> str:
     return "\n".join(lines)
 
 
-def _list(words) -> str:
+def _list(words: Iterable[str]) -> str:
     words = list(words)
     return "".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,4 +1,3 @@
-
 """A story as text of a given width, and its tables; plain text, so that it can be read anywhere and compared."""
 
 from __future__ import annotations
