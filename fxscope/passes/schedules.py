@@ -69,6 +69,10 @@ def without_upstream(calls: list[KernelCall], schedule: Schedule, graph: Graph) 
                 continue
             if any(name in able.get(other, ()) for other in ran_in[name] if other != call.id):
                 apart.append(name)
+        if apart and len(apart) == len(call.nodes):
+            # The second half of a split reduction reads only the first half's partial results: it is the reduction still.
+            taken = {name for node in call.nodes if node in by_name for name in by_name[node].inputs}
+            apart = [name for name in apart if name in taken]
         if apart:
             call = replace(
                 call,

@@ -79,16 +79,17 @@ def test_every_node_has_a_kind_with_a_reason(name: str, how: str) -> None:
         for node in graph.nodes:
             assert node.kind in get_args(Kind) and node.reason, (graph.id, node.name)
         if graph.stage == "post_grad":
-            unknown = [node.name for node in graph.nodes if node.kind == "unknown"]
-            assert not unknown, (graph.id, unknown)
+            unknown = {node.name for node in graph.nodes if node.kind == "unknown"}
+            assert unknown <= UNNAMED.get(name, set()), (graph.id, unknown)
 
 
-@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", COMPILED)
-def test_the_two_sources_agree(name: str, how: str) -> None:
-    del how
-    ours, theirs = ([(c.handle, c.type, set(c.nodes)) for c in joined(name, h).calls] for h in HOW)
-    assert sorted(ours, key=str) == sorted(theirs, key=str)
+def test_the_two_sources_agree(name: str) -> None:
+    """The folder has the scheduler's text as well: it may tell that a node only lent its name to a call."""
+    ours, theirs = ({c.id: c for c in joined(name, how).calls} for how in HOW)
+    assert {id: (c.handle, c.type) for id, c in ours.items()} == {id: (c.handle, c.type) for id, c in theirs.items()}
+    for call_id, call in ours.items():
+        assert set(call.nodes) <= set(theirs[call_id].nodes) <= {*call.nodes, *call.named_only}, call.handle
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -184,7 +185,11 @@ def test_provenance_reaches_the_users_line() -> None:
     linked = {(link.from_[1], link.to[1]) for link in recording.links if link.from_[0] == "0/0:pre_grad"}
     assert ("h", "tanh") in linked and ("m", "mul_6") in linked and ("g", "mm") in linked
     pre = {node.name: node for node in recording.graph("0/0:pre_grad").nodes}
-    assert pre["h"].kind == "fused" and "became convert_element_type_4" in (pre["h"].reason or "") and pre["h"].calls == ("0/0:inference:3",)
+    assert (
+        pre["h"].kind == "fused"
+        and "became convert_element_type_4" in (pre["h"].reason or "")
+        and pre["h"].calls == ("0/0:inference:3",)
+    )
     assert pre["h"].source and pre["h"].source.line == 17 and "F.gelu" in (pre["h"].source.code or "")
     tanh = next(node for node in recording.graph("0/0:inference:post_grad").nodes if node.name == "tanh")
     assert tanh.original_aten == "aten.gelu" and tanh.from_node == ("h",)
