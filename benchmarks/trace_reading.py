@@ -66,7 +66,7 @@ def measure(python: str, code: str, environment: dict[str, str], trace: Path | N
             command = [python, "-c", code]
             if trace is not None:
                 copy = Path(folder) / trace.name
-                os.symlink(trace.resolve(), copy)
+                copy.symlink_to(trace.resolve())
                 command.append(str(copy))
             process = subprocess.Popen(
                 command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **environment}

@@ -109,11 +109,8 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
-        opened = gzip.open(path, "rt", encoding="utf-8", errors="replace") if compressed else path.open(
-            encoding="utf-8", errors="replace"
-        )  # fmt: skip
         size = 0
-        with opened as file:
+        with (gzip.open if compressed else open)(path, "rt", encoding="utf-8", errors="replace") as file:
             for line in file:
                 size += len(line)
                 if size > MAX_BYTES:
@@ -147,9 +144,14 @@ def _read_log_file(path: Path, collected: Collected) -> None:
 
 
 def _entry(
-    entry: dict[str, Any], payload: str, compile_id: str, strings: dict[int, str], current: dict[tuple[str, str], Found],
-    direction: dict[str, Direction], collected: Collected,
-) -> None:  # fmt: skip
+    entry: dict[str, Any],
+    payload: str,
+    compile_id: str,
+    strings: dict[int, str],
+    current: dict[tuple[str, str], Found],
+    direction: dict[str, Direction],
+    collected: Collected,
+) -> None:
     artifact = entry.get("artifact")
     name = artifact.get("name") if isinstance(artifact, dict) else None
     if "dynamo_start" in entry:
@@ -308,11 +310,14 @@ def read_debug_dir(path: str | Path) -> Recording:
         direction = _direction_of_code(code) or _direction_of_folder(folder.name)
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
         found = Found(
-            compile_id=_folder_compile_id(folders, folder), direction=direction, code=code,
+            compile_id=_folder_compile_id(folders, folder),
+            direction=direction,
+            code=code,
             post_grad=_text(folder / "fx_graph_transformed.py") or None,
-            mappings=_json(_text(mapping)) if mapping.is_file() else {}, ir=_text(folder / "ir_post_fusion.txt") or None,
+            mappings=_json(_text(mapping)) if mapping.is_file() else {},
+            ir=_text(folder / "ir_post_fusion.txt") or None,
             fusion_log=sections[position] if len(sections) == len(folders) else None,
-        )  # fmt: skip
+        )
         collected.found.append(found)
         before = _text(folder / "fx_graph_readable.py")
         if before:
@@ -363,8 +368,13 @@ def _recording(collected: Collected) -> Recording:
         nodes, outputs = graph_text.parse(found.post_grad or "")
         known = {node.name for node in nodes}
         post_grad = Graph(
-            id=graph_id, stage="post_grad", compile_id=found.compile_id, direction=found.direction, nodes=nodes, outputs=outputs
-        )  # fmt: skip
+            id=graph_id,
+            stage="post_grad",
+            compile_id=found.compile_id,
+            direction=found.direction,
+            nodes=nodes,
+            outputs=outputs,
+        )
         graphs.append(post_grad)
         if found.code is not None:
             parsed = output_code.parse(found.code)

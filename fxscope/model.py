@@ -65,9 +65,7 @@ Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad"
 Direction = Literal["inference", "forward", "backward"]
 Kind = Literal["input", "view", "kernel", "fused", "folded", "eliminated", "host", "unknown"]
 Nature = Literal["view", "kernel", "composite", "host", "unknown"]
-Evidence = Literal[
-    "correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name"
-]
+Evidence = Literal["correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name"]
 EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = (
     "correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name",
 )  # fmt: skip

@@ -73,11 +73,17 @@ _NO_KERNEL = re.compile(
     r"record_function|contextlib\..*|V\..*|empty_strided_p2p|.*_RecordFunctionFast|_record_function\w*)$"
 )
 _HEURISTICS: dict[str, CallType] = {
-    "pointwise": "triton_pointwise", "reduction": "triton_reduction", "persistent_reduction": "triton_persistent_reduction",
-    "cooperative_reduction": "triton_reduction", "template": "triton_template", "fixed_config": "triton_template",
-    "foreach": "triton_foreach", "split_scan": "triton_scan", "user_autotune": "user_triton",
+    "pointwise": "triton_pointwise",
+    "reduction": "triton_reduction",
+    "persistent_reduction": "triton_persistent_reduction",
+    "cooperative_reduction": "triton_reduction",
+    "template": "triton_template",
+    "fixed_config": "triton_template",
+    "foreach": "triton_foreach",
+    "split_scan": "triton_scan",
+    "user_autotune": "user_triton",
     "persistent_reduction_mix_order": "triton_persistent_reduction",
-}  # fmt: skip
+}
 
 
 def parse(text: str) -> OutputCode:
@@ -104,11 +110,19 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
         kernel = code.kernels.get(call.kernel)
         found.append(
             KernelCall(
-                id=f"{prefix}:{number}", graph=graph_id, handle=call.handle or f"{call.kernel}:{number}", kernel=call.kernel,
-                original_aten=call.original_aten, source_names=call.source_nodes, type=call.type, reads=call.reads, writes=call.writes, device=call.device,
+                id=f"{prefix}:{number}",
+                graph=graph_id,
+                handle=call.handle or f"{call.kernel}:{number}",
+                kernel=call.kernel,
+                original_aten=call.original_aten,
+                source_names=call.source_nodes,
+                type=call.type,
+                reads=call.reads,
+                writes=call.writes,
+                device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -222,9 +236,7 @@ class _Walk:
             elif isinstance(statement, ast.If):
                 self.block(statement.body)
                 self.block(statement.orelse)
-            elif isinstance(statement, ast.For | ast.While):
-                self.block(statement.body)
-            elif isinstance(statement, ast.Try):
+            elif isinstance(statement, ast.For | ast.While | ast.Try):
                 self.block(statement.body)
             elif isinstance(statement, ast.Expr):
                 self.value(statement.value, (), statement)

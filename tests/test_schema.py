@@ -52,11 +52,39 @@ def test_the_contract_keys_are_there() -> None:
     assert {"name", "op", "target", "inputs", "outputs", "parent", "source", "kind", "reason", "nature"} <= data[
         "graphs"
     ][0]["nodes"][0].keys()
-    assert {"id", "graph", "handle", "kernel", "type", "nodes", "named_only", "bytes_read", "bytes_written", "flops", "code",
-            "resources"} <= data["calls"][0].keys()  # fmt: skip
+    assert {
+        "id",
+        "graph",
+        "handle",
+        "kernel",
+        "type",
+        "nodes",
+        "named_only",
+        "bytes_read",
+        "bytes_written",
+        "flops",
+        "code",
+        "resources",
+    } <= data["calls"][0].keys()
     launch = json.loads(recordings.eager().to_json())["launches"][0]
-    assert {"id", "name", "category", "step", "invocation", "start_ns", "duration_ns", "stream", "device", "op", "chain",
-            "runtime", "call", "nodes", "evidence", "decoded"} <= launch.keys()  # fmt: skip
+    assert {
+        "id",
+        "name",
+        "category",
+        "step",
+        "invocation",
+        "start_ns",
+        "duration_ns",
+        "stream",
+        "device",
+        "op",
+        "chain",
+        "runtime",
+        "call",
+        "nodes",
+        "evidence",
+        "decoded",
+    } <= launch.keys()
     assert launch["evidence"] == {"op": "correlation", "call": None, "nodes": "correlation"}
 
 

@@ -16,15 +16,16 @@ PATH = ROOT / "fxscope" / "data" / "recording.schema.json"
 DOCUMENT = ROOT / "docs" / "schema.md"
 HEAD = """# The recording as JSON
 
-`fxscope view X --format json`, `fxscope trace X --format json` and `recording.to_json()` give this; a `.fxscope` file is the same, gzipped.
-It is a public contract: keys keep their names and meaning, more may be added, and a breaking change raises `schema`
-(`{schema}` now). A value that is not known is `null`: never 0, and never left out. `fxscope/data/recording.schema.json` is the same as JSON
-Schema; both are written by `tools/make_schema.py`.
+`fxscope view X --format json`, `fxscope trace X --format json` and `recording.to_json()` give this; a `.fxscope` file
+is the same, gzipped. It is a public contract: keys keep their names and meaning, more may be added, and a breaking
+change raises `schema` (`{schema}` now). A value that is not known is `null`: never 0, and never left out.
+`fxscope/data/recording.schema.json` is the same as JSON Schema; both are written by `tools/make_schema.py`.
 
-Ids: a compile id is Dynamo's (`0/0`). Graphs are `eager`, `0/0:pre_grad`, `0/0:inference` (AOT's graph), `0/0:forward`, `0/0:backward`,
-`0/0:joint`, `0/0:inference:post_grad`, `0/0:inference:scheduler`, `0/0:inference:kernel_calls`. A kernel call is
-`<compile id>:<inference|forward|backward>:<n-th call of that wrapper>`; a graph that ran twice in a step gives launches with the same `call`
-and another `invocation`. Steps count from 0. Times are nanoseconds on the trace's own clock (`base_time_ns` is its zero since the epoch).
+Ids: a compile id is Dynamo's (`0/0`). Graphs are `eager`, `0/0:pre_grad`, `0/0:inference` (AOT's graph),
+`0/0:forward`, `0/0:backward`, `0/0:joint`, `0/0:inference:post_grad`, `0/0:inference:scheduler`,
+`0/0:inference:kernel_calls`. A kernel call is `<compile id>:<inference|forward|backward>:<n-th call of that
+wrapper>`; a graph that ran twice in a step gives launches with the same `call` and another `invocation`. Steps count
+from 0. Times are nanoseconds on the trace's own clock (`base_time_ns` is its zero since the epoch).
 """
 
 

@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
     parser.add_argument("--torch", required=True, help="the requirement to install where there is no torch")
     arguments = parser.parse_args()
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 10):  # noqa: UP036 - this file is what an older Python meets first
         sys.exit(f"fxscope needs Python 3.10 or newer; this is {sys.version.split()[0]}. Run make PYTHON=python3.11 …")
     inherited = version_of(sys.executable, "torch")
     python = arguments.venv / "bin" / "python"

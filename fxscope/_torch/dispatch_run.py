@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (a message stays on one line, so that it can be searched)
 """Runs one op on example inputs and returns what it really called, with the launches."""
 
 from __future__ import annotations

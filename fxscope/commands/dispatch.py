@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (a message stays on one line, so that it can be searched)
 """`fxscope dispatch OP`: the keys an op passes, what is registered at each, what it calls, what Inductor makes of it."""
 
 from __future__ import annotations

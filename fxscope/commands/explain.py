@@ -1,4 +1,3 @@
-
 """`fxscope explain RECORDING`: its story, each sentence with its evidence; GEMM, launch and compile tables."""
 
 from __future__ import annotations

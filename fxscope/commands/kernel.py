@@ -58,7 +58,7 @@ def describe(name: str, decoded: dict[str, Any] | None) -> list[str]:
         "vector": f"{decoded['vector_width']} elements at once" if decoded.get("vector_width") else None,
         "kind": decoded.get("kind"),
         "direction": decoded.get("direction"),
-        "collective": decoded.get("collective"),
+        "operation": decoded.get("operation"),
         "algorithm": decoded.get("algorithm"),
         "protocol": decoded.get("protocol"),
         "math": decoded.get("math"),

@@ -36,9 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     output.check_outputs(arguments)
     recording = read_trace(
-        arguments.trace, debug_dir=arguments.debug_dir, compile_log=arguments.compile_log, steps=wanted_steps(arguments),
-        strict=arguments.strict, max_bytes=arguments.max_size, progress=progress(arguments.trace),
-    )  # fmt: skip
+        arguments.trace,
+        debug_dir=arguments.debug_dir,
+        compile_log=arguments.compile_log,
+        steps=wanted_steps(arguments),
+        strict=arguments.strict,
+        max_bytes=arguments.max_size,
+        progress=progress(arguments.trace),
+    )
     recording = trace_tables.narrowed(recording, arguments)
     if (
         trace_tables.wanted(arguments)

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (patterns are read and searched as one line)
 """A demangled C++ name, taken apart: return type off, symbol, template arguments, parameters. No grammar, only brackets."""
 
 from __future__ import annotations

@@ -271,9 +271,12 @@ def _eager_node(
         reason = f"launched {', '.join(launched[:3])}{' …' if len(launched) > 3 else ''}"
         if expected == "view" or (node.aliases and not node.mutates):  # an in-place op returns what it wrote
             problems.append(
-                Problem(where=node.name, message=f"{node.target} should only be a view, but the trace shows that it launched "
-                        f"{launched[0]}", remedy="The recording keeps both: `expected` and `nature`.")
-            )  # fmt: skip
+                Problem(
+                    where=node.name,
+                    message=f"{node.target} should only be a view, but the trace shows that it launched {launched[0]}",
+                    remedy="The recording keeps both: `expected` and `nature`.",
+                )
+            )
     elif below:
         kind, nature, reason = "kernel", "composite", "the ops it calls launch work"
     elif node.aliases:

@@ -17,10 +17,16 @@ _REGION = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
 _COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
 # An extern's name in the wrapper → the ops under which it shows in a trace, where they differ.
 _SHOWN_AS = {
-    "bias_addmm": ("addmm",), "_mm_plus_mm": ("mm", "addmm"), "convolution": ("convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution"),
-    "_linear_pointwise": ("_linear_pointwise",), "copy_": ("copy_",), "randint": ("randint", "random_", "low_out"),
-    "sort": ("sort",), "_int_mm": ("_int_mm",), "_scaled_mm": ("_scaled_mm",),
-}  # fmt: skip
+    "bias_addmm": ("addmm",),
+    "_mm_plus_mm": ("mm", "addmm"),
+    "convolution": ("convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution"),
+    "_linear_pointwise": ("_linear_pointwise",),
+    "copy_": ("copy_",),
+    "randint": ("randint", "random_", "low_out"),
+    "sort": ("sort",),
+    "_int_mm": ("_int_mm",),
+    "_scaled_mm": ("_scaled_mm",),
+}
 
 
 @dataclass(kw_only=True)
@@ -127,9 +133,7 @@ def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[
 
 def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
     """Return which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
-    if region.replayed and not region.groups:
-        fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
-    elif region.replayed:
+    if (region.replayed and not region.groups) or region.replayed:
         fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
     else:
         fitting, num = len(match_sequence([g.name for g in region.groups], calls)), max(len(region.groups), len(calls))

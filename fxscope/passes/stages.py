@@ -41,11 +41,20 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
         kind: Kind = "kernel" if call.type in _OPAQUE or len(call.nodes) < 2 else "fused"
         nodes.append(
             Node(
-                name=call.handle, op="kernel_call", target=call.kernel, inputs=sources, outputs=_outputs(call.writes or ()),
-                source=call.sources[-1] if call.sources else None, nature="kernel", expected="kernel", kind=kind,
-                reason=f"call {call.id}", calls=(call.id,), timing=call.timing,
+                name=call.handle,
+                op="kernel_call",
+                target=call.kernel,
+                inputs=sources,
+                outputs=_outputs(call.writes or ()),
+                source=call.sources[-1] if call.sources else None,
+                nature="kernel",
+                expected="kernel",
+                kind=kind,
+                reason=f"call {call.id}",
+                calls=(call.id,),
+                timing=call.timing,
             )
-        )  # fmt: skip
+        )
         writer |= {access.buffer: call.handle for access in call.writes or ()}
     return Graph(
         id=graph_id, stage="kernel_calls", compile_id=graph.compile_id, direction=graph.direction,

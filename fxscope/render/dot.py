@@ -132,9 +132,15 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, group: list) -
         mean = theme.microseconds(sum(durations) / len(durations) / 1e3)
         style = theme.KINDS["kernel"]
         out.node(
-            identifier(graph, f"{name}→{kernel}"), label=f"{plain(labels.kernel_name(kernel, 48))}\\n{mean}",
-            shape="box", style="filled", fillcolor=theme.PAPER, color=style.stroke, fontsize="10", tooltip=plain(kernel),
-        )  # fmt: skip
+            identifier(graph, f"{name}→{kernel}"),
+            label=f"{plain(labels.kernel_name(kernel, 48))}\\n{mean}",
+            shape="box",
+            style="filled",
+            fillcolor=theme.PAPER,
+            color=style.stroke,
+            fontsize="10",
+            tooltip=plain(kernel),
+        )
         out.edge(identifier(graph, name), identifier(graph, f"{name}→{kernel}"), color=style.stroke, penwidth="1.6")
 
 

@@ -25,10 +25,20 @@ def render(summary: Summary, *, width: int = 80) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None, highlight=False)
     if summary.ops:
-        section(console, "ops, by device time", ("op", "calls", "device", "self", "cpu", "cpu self"), summary.ops, lambda op: (
-            labels.shorten(op.name, width - 50), str(op.count), theme.microseconds(op.device_total_us),
-            theme.microseconds(op.device_self_us), theme.microseconds(op.cpu_total_us), theme.microseconds(op.cpu_self_us),
-        ))  # fmt: skip
+        section(
+            console,
+            "ops, by device time",
+            ("op", "calls", "device", "self", "cpu", "cpu self"),
+            summary.ops,
+            lambda op: (
+                labels.shorten(op.name, width - 50),
+                str(op.count),
+                theme.microseconds(op.device_total_us),
+                theme.microseconds(op.device_self_us),
+                theme.microseconds(op.cpu_total_us),
+                theme.microseconds(op.cpu_self_us),
+            ),
+        )
     for title, lines in (("kernels", summary.kernels), ("copies", summary.copies)):
         if lines:
             section(
@@ -39,16 +49,35 @@ def render(summary: Summary, *, width: int = 80) -> str:
                 lambda k: kernel_row(k, width),
             )
     if summary.steps:
-        section(console, "steps", ("step", "wall", "busy", "idle", "launches", "waits", "launching"), summary.steps, lambda s: (
-            s.name, theme.microseconds(s.wall_us), theme.microseconds(s.device_busy_us), theme.microseconds(s.device_idle_us),
-            str(s.num_launches), str(s.num_syncs), theme.microseconds(s.launch_cpu_us),
-        ))  # fmt: skip
+        section(
+            console,
+            "steps",
+            ("step", "wall", "busy", "idle", "launches", "waits", "launching"),
+            summary.steps,
+            lambda s: (
+                s.name,
+                theme.microseconds(s.wall_us),
+                theme.microseconds(s.device_busy_us),
+                theme.microseconds(s.device_idle_us),
+                str(s.num_launches),
+                str(s.num_syncs),
+                theme.microseconds(s.launch_cpu_us),
+            ),
+        )
     if summary.gaps:
         half = max(12, (width - 22) // 2)
-        section(console, "times in which the device ran nothing", ("idle", "step", "after", "before"), summary.gaps, lambda g: (
-            theme.microseconds(g.duration_ns / 1e3), str(g.step), labels.kernel_name(g.before or "?", half),
-            labels.kernel_name(g.after or "?", half),
-        ))  # fmt: skip
+        section(
+            console,
+            "times in which the device ran nothing",
+            ("idle", "step", "after", "before"),
+            summary.gaps,
+            lambda g: (
+                theme.microseconds(g.duration_ns / 1e3),
+                str(g.step),
+                labels.kernel_name(g.before or "?", half),
+                labels.kernel_name(g.after or "?", half),
+            ),
+        )
     if summary.syncs:
         section(
             console, "waits for the device", ("call", "calls", "total"), summary.syncs, lambda op: sync_row(op, width)

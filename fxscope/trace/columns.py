@@ -112,14 +112,27 @@ def read(
             gc.enable()
     rows = table.columns()
     trace = Trace(
-        path=Path(path), category=rows[:, t.CATEGORY].astype(np.int8), name=rows[:, t.NAME].astype(np.int32),
-        thread=rows[:, t.THREAD].astype(np.int32), start_ns=rows[:, t.START].copy(), duration_ns=rows[:, t.DURATION].copy(),
-        correlation=rows[:, t.CORRELATION].copy(), external_id=rows[:, t.EXTERNAL].copy(),
-        args_at=rows[:, t.ARGS_AT].copy(), args_length=rows[:, t.ARGS_LENGTH].astype(np.int32),
-        known_args=table.known_args, parent=np.full(len(rows), -1, np.int32), launcher=np.full(len(rows), -1, np.int32),
-        op=np.full(len(rows), -1, np.int32), op_by_external=np.zeros(len(rows), np.bool_), names=list(table.names),
-        threads=list(table.threads), steps=[], header=reader.header, problems=reader.problems,
-    )  # fmt: skip
+        path=Path(path),
+        category=rows[:, t.CATEGORY].astype(np.int8),
+        name=rows[:, t.NAME].astype(np.int32),
+        thread=rows[:, t.THREAD].astype(np.int32),
+        start_ns=rows[:, t.START].copy(),
+        duration_ns=rows[:, t.DURATION].copy(),
+        correlation=rows[:, t.CORRELATION].copy(),
+        external_id=rows[:, t.EXTERNAL].copy(),
+        args_at=rows[:, t.ARGS_AT].copy(),
+        args_length=rows[:, t.ARGS_LENGTH].astype(np.int32),
+        known_args=table.known_args,
+        parent=np.full(len(rows), -1, np.int32),
+        launcher=np.full(len(rows), -1, np.int32),
+        op=np.full(len(rows), -1, np.int32),
+        op_by_external=np.zeros(len(rows), np.bool_),
+        names=list(table.names),
+        threads=list(table.threads),
+        steps=[],
+        header=reader.header,
+        problems=reader.problems,
+    )
     del rows
     if table.without_time:
         message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"

@@ -68,16 +68,26 @@ def recording(
     ]
     lost = sum(launch.op is None for launch in launches)
     if lost:
-        problems.append(Problem(where=trace.path.name, message=f"{lost} of {len(launches)} device events have neither a "
-                                "launch nor an external id: they are unattributed"))  # fmt: skip
+        problems.append(
+            Problem(
+                where=trace.path.name,
+                message=f"{lost} of {len(launches)} device events have neither a "
+                "launch nor an external id: they are unattributed",
+            )
+        )
     step_items = tuple(
         Step(index=index, name=trace.name_of(row) if row >= 0 else "whole trace", start_ns=start, duration_ns=duration)
         for index, row, start, duration in kept
     )
     result = Recording(
-        title=_title(trace.path), environment=_environment(trace, on_device),
-        launches=tuple(launches), ops=tuple(ops), steps=step_items, base_time_ns=trace.base_time_ns, problems=tuple(problems),
-    )  # fmt: skip
+        title=_title(trace.path),
+        environment=_environment(trace, on_device),
+        launches=tuple(launches),
+        ops=tuple(ops),
+        steps=step_items,
+        base_time_ns=trace.base_time_ns,
+        problems=tuple(problems),
+    )
     return _with(result, summary=summarize(result, num_events=len(trace)))
 
 
@@ -214,16 +224,29 @@ def _launch(
     (_, device), (_, stream) = trace.threads[trace.thread[row]]
     share = args.occupancy if args is not None else None
     return Launch(
-        id=row, name=trace.name_of(row), category=_DEVICE_CATEGORY[int(trace.category[row])], step=step,
-        start_ns=int(trace.start_ns[row]), duration_ns=int(trace.duration_ns[row]), stream=whole(stream), device=whole(device),
-        correlation=positive(int(trace.correlation[row])), external_id=positive(int(trace.external_id[row])),
-        op=trace.name_of(op) if op >= 0 else None, op_id=op if op >= 0 else None, chain=_chain(trace, launcher if launcher >= 0 else op),
-        runtime=runtime, launched_ns=int(trace.start_ns[launcher]) if launcher >= 0 else None,
-        grid=_ints(args and args.grid), block=_ints(args and args.block), registers=whole(args and args.registers),
-        shared_bytes=whole(args and args.shared_bytes), bytes=whole(args and args.bytes),
+        id=row,
+        name=trace.name_of(row),
+        category=_DEVICE_CATEGORY[int(trace.category[row])],
+        step=step,
+        start_ns=int(trace.start_ns[row]),
+        duration_ns=int(trace.duration_ns[row]),
+        stream=whole(stream),
+        device=whole(device),
+        correlation=positive(int(trace.correlation[row])),
+        external_id=positive(int(trace.external_id[row])),
+        op=trace.name_of(op) if op >= 0 else None,
+        op_id=op if op >= 0 else None,
+        chain=_chain(trace, launcher if launcher >= 0 else op),
+        runtime=runtime,
+        launched_ns=int(trace.start_ns[launcher]) if launcher >= 0 else None,
+        grid=_ints(args and args.grid),
+        block=_ints(args and args.block),
+        registers=whole(args and args.registers),
+        shared_bytes=whole(args and args.shared_bytes),
+        bytes=whole(args and args.bytes),
         occupancy=share / 100 if isinstance(share, int | float) and share > 0 else None,
         evidence=LaunchEvidence(op=evidence),
-    )  # fmt: skip
+    )
 
 
 def _ints(value: Any) -> tuple[int, ...] | None:
@@ -286,8 +309,10 @@ def _cpu_launches(trace: Trace, step_of: Any, ops: list[Op]) -> list[Launch]:
 
 
 _BOOKKEEPING = re.compile(
-    r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|AOTDispatcher|CompiledFunction|## Call|"
-    r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|FX codegen|torch/|CompiledFxGraph)"
+    r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
+    r"AOTDispatcher|CompiledFunction|## Call|"
+    r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|"
+    r"FX codegen|torch/|CompiledFxGraph)"
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from decimal import Decimal
+from decimal import Decimal  # noqa: TC003 - msgspec resolves it at run time
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
@@ -184,9 +184,8 @@ class Reader:
             if not data:
                 break
             buffer += data
-            cut = None
-            for cut in _BOUNDARY.finditer(buffer, max(0, len(buffer) - (1 << 20))):
-                pass
+            cuts = list(_BOUNDARY.finditer(buffer, max(0, len(buffer) - (1 << 20))))
+            cut = cuts[-1] if cuts else None
             if cut is None:
                 if len(buffer) > LARGEST_BYTES:
                     table.add_events(self._recover(buffer))

@@ -75,7 +75,7 @@ def op_table(recording: Recording) -> tuple[OpStats, ...]:
 
 
 def without_repeats(ops: tuple[Op, ...]) -> tuple[tuple[Op, ...], dict[int, int]]:
-    """Return (ops, repeats → their callers) without the ops that only repeat their caller: `aten::mul ⊃ aten::mul`, and nothing beside it.
+    """Return (ops, repeats → their callers) without ops that only repeat their caller: `aten::mul ⊃ aten::mul`.
 
     torch's table does the same (torch 2.13, `autograd/profiler_util.py`, `_remove_dup_nodes`). Their launches and
     children become the caller's; ids stay.
@@ -114,11 +114,17 @@ def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
     everything = sum(map(sum, groups.values())) or 1
     found = [
         KernelStats(
-            name=name, category=category, count=len(times), total_us=sum(times) / 1e3, mean_us=sum(times) / len(times) / 1e3,
-            min_us=min(times) / 1e3, max_us=max(times) / 1e3, share=sum(times) / everything,
+            name=name,
+            category=category,
+            count=len(times),
+            total_us=sum(times) / 1e3,
+            mean_us=sum(times) / len(times) / 1e3,
+            min_us=min(times) / 1e3,
+            max_us=max(times) / 1e3,
+            share=sum(times) / everything,
         )
         for (name, category), times in groups.items()
-    ]  # fmt: skip
+    ]
     return tuple(sorted(found, key=lambda item: (-item.total_us, item.name)))
 
 
@@ -191,10 +197,16 @@ def sync_table(ops: Iterable[Op]) -> list[OpStats]:
         if _is_sync(op):
             groups.setdefault(op.name, []).append(op.duration_ns)
     found = [
-        OpStats(name=name, count=len(times), cpu_total_us=sum(times) / 1e3, cpu_self_us=sum(times) / 1e3, device_total_us=0.0,
-                device_self_us=0.0)
+        OpStats(
+            name=name,
+            count=len(times),
+            cpu_total_us=sum(times) / 1e3,
+            cpu_self_us=sum(times) / 1e3,
+            device_total_us=0.0,
+            device_self_us=0.0,
+        )
         for name, times in groups.items()
-    ]  # fmt: skip
+    ]
     return sorted(found, key=lambda item: -item.cpu_total_us)
 
 

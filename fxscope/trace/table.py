@@ -7,19 +7,33 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from fxscope.trace.reader import Args
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fxscope.trace.reader import Args
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
 CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
 CATEGORIES = {
-    "cpu_op": CPU_OP, "Operator": CPU_OP, "user_annotation": ANNOTATION, "cuda_runtime": RUNTIME, "cuda_driver": RUNTIME,
-    "Runtime": RUNTIME, "hip_runtime": RUNTIME, "xpu_runtime": RUNTIME, "privateuse1_runtime": RUNTIME,
-    "privateuse1_driver": RUNTIME, "mtia_runtime": RUNTIME, "python_function": PYTHON, "kernel": KERNEL, "Kernel": KERNEL,
-    "gpu_memset": MEMSET, "Memset": MEMSET, "gpu_memcpy": MEMCPY, "Memcpy": MEMCPY,
-}  # fmt: skip
+    "cpu_op": CPU_OP,
+    "Operator": CPU_OP,
+    "user_annotation": ANNOTATION,
+    "cuda_runtime": RUNTIME,
+    "cuda_driver": RUNTIME,
+    "Runtime": RUNTIME,
+    "hip_runtime": RUNTIME,
+    "xpu_runtime": RUNTIME,
+    "privateuse1_runtime": RUNTIME,
+    "privateuse1_driver": RUNTIME,
+    "mtia_runtime": RUNTIME,
+    "python_function": PYTHON,
+    "kernel": KERNEL,
+    "Kernel": KERNEL,
+    "gpu_memset": MEMSET,
+    "Memset": MEMSET,
+    "gpu_memcpy": MEMCPY,
+    "Memcpy": MEMCPY,
+}
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
 CATEGORY, NAME, THREAD, START, DURATION, CORRELATION, EXTERNAL, ARGS_AT, ARGS_LENGTH = range(9)
@@ -87,9 +101,18 @@ class Table:
                 external = identifier(detail.external_id if detail.external_id is not None else detail.old_external_id)
                 self.known_args[self._num_rows + len(rows)] = detail
             rows.append(
-                (category, self.names.setdefault(name, len(self.names)), self.threads.setdefault(thread, len(self.threads)),
-                 start, max(0, duration), correlation, external, -1, 0)
-            )  # fmt: skip
+                (
+                    category,
+                    self.names.setdefault(name, len(self.names)),
+                    self.threads.setdefault(thread, len(self.threads)),
+                    start,
+                    max(0, duration),
+                    correlation,
+                    external,
+                    -1,
+                    0,
+                )
+            )
         if rows:
             self._append(np.array(rows, np.int64))
 

@@ -22,7 +22,7 @@ def geglu(*, grad: bool = False):
 def attributed(recording) -> None:
     assert recording.coverage.device_events == recording.coverage.to_op > 0
     assert recording.coverage.unattributed == 0
-    assert not [problem for problem in recording.problems], recording.problems
+    assert not recording.problems
 
 
 def test_eager_linear_is_one_gemm_with_the_bias_in_its_epilogue() -> None:

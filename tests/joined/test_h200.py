@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -27,7 +27,7 @@ OUTSIDE = {
 UNNAMED = {"encoder_layer_train": {"sum_11"}, "flex": {"lt", "where", "index_put"}}
 
 
-@lru_cache(maxsize=None)
+@cache
 def joined(name: str, how: str | None = None) -> Recording:
     folder = FOLDERS[name]
     files = {"debug_dir": folder / "inductor", "compile_log": folder / "torch_trace.log.gz"}

@@ -120,14 +120,26 @@ def eager() -> Recording:
     kernel = "nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT"
     launches = tuple(
         Launch(
-            id=number, name=name, category=category, step=step, start_ns=1000 * number, duration_ns=duration,
-            op="aten::addmm", graph="eager", nodes=("addmm#5",), evidence=LaunchEvidence(op="correlation", nodes="correlation"),
+            id=number,
+            name=name,
+            category=category,
+            step=step,
+            start_ns=1000 * number,
+            duration_ns=duration,
+            op="aten::addmm",
+            graph="eager",
+            nodes=("addmm#5",),
+            evidence=LaunchEvidence(op="correlation", nodes="correlation"),
         )
         for number, (name, category, step, duration) in enumerate(
-            [("Memset (Device)", "gpu_memset", 0, 700), (kernel, "kernel", 0, 2600),
-             ("Memset (Device)", "gpu_memset", 1, 800), (kernel, "kernel", 1, 2800)]
+            [
+                ("Memset (Device)", "gpu_memset", 0, 700),
+                (kernel, "kernel", 0, 2600),
+                ("Memset (Device)", "gpu_memset", 1, 800),
+                (kernel, "kernel", 1, 2800),
+            ]
         )
-    )  # fmt: skip
+    )
     return Recording(
         title="linear_eager", environment=ENVIRONMENT, graphs=(Graph(id="eager", stage="eager", nodes=nodes),),
         launches=launches, coverage=Coverage(device_events=4, to_op=4, to_call=None, to_node=4, unattributed=0),

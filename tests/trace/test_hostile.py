@@ -103,8 +103,13 @@ class TestStrangeTraces:
         assert [launch.name for launch in found.launches][:3] == ["k0", "k1", "k2"]
 
     def test_rocm_names_are_runtime_calls_like_any(self, tmp_path: Path) -> None:
-        events = [op("aten::mm", 0, 10), runtime(2, 9, "hipLaunchKernel"), runtime(3, 10, "hipGraphLaunch"),
-                  kernel("Cijk_Ailk_Bljk_HHS_BH_MT64x64x32", 5, 5, correlation=9), kernel("b", 11, 5, correlation=10)]  # fmt: skip
+        events = [
+            op("aten::mm", 0, 10),
+            runtime(2, 9, "hipLaunchKernel"),
+            runtime(3, 10, "hipGraphLaunch"),
+            kernel("Cijk_Ailk_Bljk_HHS_BH_MT64x64x32", 5, 5, correlation=9),
+            kernel("b", 11, 5, correlation=10),
+        ]
         found = read(events, tmp_path)
         assert [launch.op for launch in found.launches] == ["aten::mm", "aten::mm"]
         assert found.launches[0].runtime == ("hipLaunchKernel", "hipGraphLaunch")
@@ -136,7 +141,8 @@ class TestStrangeTraces:
 
     def test_huge_negative_and_impossible_numbers(self, tmp_path: Path) -> None:
         text = json.dumps({"traceEvents": [op("fine", 1, 2), op("negative", -5, 2)]})[:-2]
-        text += ', {"ph":"X","cat":"cpu_op","name":"big","pid":1,"tid":1,"ts":1e30,"dur":1,"args":{"External id":99999999999999999999999}}'
+        text += ', {"ph":"X","cat":"cpu_op","name":"big","pid":1,"tid":1,"ts":1e30,"dur":1,'
+        text += '"args":{"External id":99999999999999999999999}}'
         text += ', {"ph":"X","cat":"cpu_op","name":"wide","pid":99999999999999999999999,"tid":"x","ts":3,"dur":-1,"args":{}}]}'
         path = tmp_path / "t.json"
         path.write_text(text)
@@ -228,7 +234,8 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is empty"), (b"hello", "is not JSON"), (b'{"a": 1}', "has no traceEvents"), (b'{"traceEvents": []}', "holds no events"),
+        (b"", "is empty"), (b"hello", "is not JSON"),
+        (b'{"a": 1}', "has no traceEvents"), (b'{"traceEvents": []}', "holds no events"),
         (b'{"schema": "fxscope/1"}', "is a recording, not a trace"), (b"\x1f\x8b\x08broken", "gzip|empty|no traceEvents"),
         (None, "cannot read"),
     ],

@@ -103,10 +103,16 @@ def torch_table(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
             break
         cells = re.split(r"\s{2,}", line.strip())
         row = dict(zip(heads, cells, strict=True))
-        rows.setdefault(row["Name"], {
-            "count": (float(row["# of Calls"]), 0.0), "cpu_total_us": microseconds(row["CPU total"]), "cpu_self_us": microseconds(row["Self CPU"]),
-            "device_self_us": microseconds(row["Self CUDA"]), "device_total_us": microseconds(row["CUDA total"]),
-        })  # fmt: skip
+        rows.setdefault(
+            row["Name"],
+            {
+                "count": (float(row["# of Calls"]), 0.0),
+                "cpu_total_us": microseconds(row["CPU total"]),
+                "cpu_self_us": microseconds(row["Self CPU"]),
+                "device_self_us": microseconds(row["Self CUDA"]),
+                "device_total_us": microseconds(row["CUDA total"]),
+            },
+        )
     return rows
 
 
