@@ -14,7 +14,9 @@ from fxscope.reading import read_trace
 
 HOME = Path(__file__).parent.parent / "data" / "h200"
 FOLDERS = {path.parent.name: path.parent for path in sorted(HOME.glob("*/trace.json.gz"))} | {
-    path.parent.parent.name: path.parent for path in sorted((HOME / "plans").glob("*/real/trace.json.gz"))
+    path.parent.parent.name: path.parent
+    for folder in ("plans", "more")
+    for path in sorted((HOME / folder).glob("*/real/trace.json.gz"))
 }
 COMPILED = [name for name, folder in FOLDERS.items() if (folder / "inductor").is_dir()]
 HOW = ["debug_dir", "compile_log"]
