@@ -177,33 +177,41 @@ def nest(trace: Trace) -> None:
 
 def link(trace: Trace) -> None:
     """Fill `launcher` and `op` of device rows: correlation id first, external id where that leads nowhere."""
+    device = np.flatnonzero(trace.category >= KERNEL)
     runtime = np.flatnonzero((trace.category == RUNTIME) & (trace.correlation >= 0))
-    by_correlation = dict(zip(trace.correlation[runtime].tolist(), runtime.tolist(), strict=True))
+    launcher, _ = _find(trace.correlation[runtime], runtime, trace.correlation[device])
+    op = nearest_ops(trace, launcher)
     ops = np.flatnonzero((trace.category == CPU_OP) & (trace.external_id >= 0))
-    by_external: dict[int, int] = {}
-    ambiguous: set[int] = set()
-    for row, external in zip(ops.tolist(), trace.external_id[ops].tolist(), strict=True):
-        if external in by_external:
-            ambiguous.add(external)
-        by_external[external] = row
-    for row in np.flatnonzero(trace.category >= KERNEL).tolist():
-        launcher = by_correlation.get(int(trace.correlation[row]), -1) if trace.correlation[row] >= 0 else -1
-        trace.launcher[row] = launcher
-        op = nearest_op(trace, launcher) if launcher >= 0 else -1
-        if op < 0:
-            external = int(trace.external_id[row])
-            if external in by_external and external not in ambiguous:
-                op = by_external[external]
-                trace.op_by_external[row] = True
-        trace.op[row] = op
+    by_external, count = _find(trace.external_id[ops], ops, trace.external_id[device])
+    # An external id that several ops have decides nothing.
+    fallback = (op < 0) & (by_external >= 0) & (count == 1)
+    trace.launcher[device] = launcher
+    trace.op[device] = np.where(fallback, by_external, op)
+    trace.op_by_external[device] = fallback
 
 
-def nearest_op(trace: Trace, row: int) -> int:
-    """Return the innermost CPU op around a host event, -1 for none; annotations and Python frames are looked through."""
-    row = int(trace.parent[row])
-    while row >= 0 and trace.category[row] != CPU_OP:
-        row = int(trace.parent[row])
-    return row
+def _find(
+    keys: NDArray[np.int64], rows: NDArray[np.intp], wanted: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each wanted key (the last row that has it, how many have it); -1 and 0 for none, and for key -1."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first, last = np.searchsorted(ordered, wanted, "left"), np.searchsorted(ordered, wanted, "right")
+    count = np.where(wanted >= 0, last - first, 0)
+    found = np.full(len(wanted), -1, np.int64)
+    hit = count > 0
+    found[hit] = rows[order[last[hit] - 1]]
+    return found, count
+
+
+def nearest_ops(trace: Trace, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the innermost CPU op around each host row, -1 for none; annotations and Python frames are looked through."""
+    found = np.where(rows >= 0, trace.parent[rows], -1).astype(np.int64)
+    while True:
+        looking = np.flatnonzero((found >= 0) & (trace.category[found] != CPU_OP))
+        if not len(looking):
+            return found
+        found[looking] = trace.parent[found[looking]]
 
 
 def find_steps(trace: Trace) -> list[int]:

@@ -11,7 +11,7 @@ from fxscope.aten_ops import MAY_COPY, base_name, expected_nature
 from fxscope.errors import TraceError
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Problem, Recording, Source, Step
 from fxscope.trace import table as t
-from fxscope.trace.columns import Trace, nearest_op, read
+from fxscope.trace.columns import Trace, nearest_ops, read
 from fxscope.trace.reader import MAX_BYTES, Args
 from fxscope.trace.summary import summarize
 from fxscope.trace.table import identifier, whole
@@ -204,8 +204,8 @@ def _launches(trace: Trace, step_of: Any) -> list[Launch]:
     rows = np.flatnonzero((trace.category >= t.KERNEL) & (step_of >= 0))
     rows = rows[np.lexsort((rows, trace.start_ns[rows]))]
     runtime_of: dict[int, list[int]] = {}
-    for row in np.flatnonzero(trace.category == t.RUNTIME).tolist():
-        op = nearest_op(trace, row)
+    calls = np.flatnonzero(trace.category == t.RUNTIME)
+    for row, op in zip(calls.tolist(), nearest_ops(trace, calls).tolist(), strict=True):
         if op >= 0:
             runtime_of.setdefault(op, []).append(row)
     details = trace.details(rows.tolist())
