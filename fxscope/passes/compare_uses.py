@@ -27,7 +27,8 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         position=unit.position, kernel=unit.kernel, category=unit.category, call=unit.call, ops=unit.ops,
         modules=unit.modules, sources=unit.sources, num_samples=len(samples),
         mean_us=sum(samples) / len(samples) if samples else (call.estimated_us if call and not samples else None),
-        bytes=call_bytes(call) if call else (launch.bytes if launch else None),
+        # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
+        bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
         registers=first(launch.registers if launch else None, resources.registers if resources else None),
         spill_bytes=resources.spill_bytes if resources else None,
         shared_bytes=first(launch.shared_bytes if launch else None, resources.shared_bytes if resources else None),
@@ -35,7 +36,7 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         grid=first(launch.grid if launch else None, resources.grid if resources else None),
         block=first(launch.block if launch else None, resources.block if resources else None),
         num_warps=num_warps(recording, unit, resources), num_stages=num_stages(recording, unit, resources),
-        config=config, chosen_by=chosen_by, share_of_roof=call.roof.share if call and call.roof else None,
+        config=config, chosen_by=chosen_by, share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )  # fmt: skip
 
 

@@ -115,7 +115,8 @@ def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall 
     if call is not None:
         lines += call_lines(call)
     out.node(
-        identifier(graph, node.name), label="\\n".join(plain(line) for line in lines), fillcolor=style.fill,
+        identifier(graph, node.name), label="\\n".join(plain(line) for line in lines),
+        fillcolor=theme.PAPER if node.nature == "composite" else style.fill,
         color=style.stroke, style=f"filled,rounded,{border}", fontsize="10" if small else "12",
         height="0.22" if small else "0.32", margin="0.08,0.03" if small else "0.14,0.06",
         penwidth="1.8" if call is not None or timed else "1.1", tooltip=plain(tooltip(node)),

@@ -142,3 +142,18 @@ def test_hostile_names_stay_text() -> None:
     nasty = replace(base, title="<script>|`", launches=tuple(replace(x, name="k|`<b>\n") for x in base.launches))
     shown = findings.comparison_markdown(compare(nasty, base))
     assert "<script>" not in shown and "k|" not in shown
+
+
+def test_a_memset_does_not_carry_its_calls_traffic() -> None:
+    from pathlib import Path
+
+    from fxscope.passes import compare
+    from fxscope.reading import read_trace
+
+    h200 = Path(__file__).parent.parent / "data" / "h200"
+    eager = read_trace(h200 / "mlp_eager" / "trace.json.gz")
+    compiled = read_trace(h200 / "mlp_compiled" / "trace.json.gz", debug_dir=h200 / "mlp_compiled" / "inductor")
+    memsets = [
+        use for match in compare.compare(eager, compiled).kernels for use in match.b if use.category == "gpu_memset"
+    ]
+    assert len(memsets) == 2 and all(use.bytes is not None and use.bytes < 1000 for use in memsets)
