@@ -1,6 +1,6 @@
 class GraphModule(torch.nn.Module):
     def forward(self, primals_1: "f32[32, 16, 3, 3]", primals_3: "f32[8, 16, 64, 64]", primals_7: "f32[32]", convolution: "f32[8, 32, 64, 64]", squeeze_1: "f32[32]", le: "b8[8, 32, 64, 64]", unsqueeze_6: "f32[1, 32, 1, 1]", tangents_1: "f32[8, 32, 64, 64]"):
-        # File: /work/main/tests/gpu/plan_models.py:137 in forward, code: return torch.relu(self.norm(self.conv(x)))
+        # File: tests/gpu/plan_models.py:137 in forward, code: return torch.relu(self.norm(self.conv(x)))
         full_default: "f32[]" = torch.ops.aten.full.default([], 0.0, dtype = torch.float32, layout = torch.strided, device = device(type='cuda', index=0), pin_memory = False)
         where: "f32[8, 32, 64, 64]" = torch.ops.aten.where.self(le, full_default, tangents_1);  le = full_default = tangents_1 = None
         sum_1: "f32[32]" = torch.ops.aten.sum.dim_IntList(where, [0, 2, 3])

@@ -1,6 +1,6 @@
 class GraphModule(torch.nn.Module):
     def forward(self, primals_1: "f32[32, 16, 3, 3]", primals_2: "f32[32]", primals_3: "f32[8, 16, 64, 64]", primals_4: "i64[]", primals_5: "f32[32]", primals_6: "f32[32]", primals_7: "f32[32]", primals_8: "f32[32]"):
-        # File: /work/main/tests/gpu/plan_models.py:137 in forward, code: return torch.relu(self.norm(self.conv(x)))
+        # File: tests/gpu/plan_models.py:137 in forward, code: return torch.relu(self.norm(self.conv(x)))
         convolution: "f32[8, 32, 64, 64]" = torch.ops.aten.convolution.default(primals_3, primals_1, primals_2, [1, 1], [1, 1], [1, 1], False, [0, 0], 1);  primals_2 = None
         add: "i64[]" = torch.ops.aten.add.Tensor(primals_4, 1)
         var_mean = torch.ops.aten.var_mean.correction(convolution, [0, 2, 3], correction = 0, keepdim = True)

@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "f16[32, 1, 3, 3]", arg1_1: "f16[32]", arg2_1: "f16[4, 32, 56, 56]", arg3_1: "f16[64, 32, 1, 1]", arg4_1: "f16[64]", arg5_1: "f16[64]", arg6_1: "f16[64]"):
-        # File: /work/main/tests/gpu/plan_models.py:387 in forward, code: return functional.silu(self.norm(self.pointwise(self.depthwise(x))))
+        # File: tests/gpu/plan_models.py:387 in forward, code: return functional.silu(self.norm(self.pointwise(self.depthwise(x))))
         convolution: "f16[4, 32, 56, 56]" = torch.ops.aten.convolution.default(arg2_1, arg0_1, arg1_1, [1, 1], [1, 1], [1, 1], False, [0, 0], 32);  arg2_1 = arg0_1 = arg1_1 = None
         convolution_1: "f16[4, 64, 56, 56]" = torch.ops.aten.convolution.default(convolution, arg3_1, arg4_1, [1, 1], [0, 0], [1, 1], False, [0, 0], 1);  convolution = arg3_1 = arg4_1 = None
         clone: "f16[4, 64, 56, 56]" = torch.ops.aten.clone.default(convolution_1, memory_format = torch.contiguous_format);  convolution_1 = None

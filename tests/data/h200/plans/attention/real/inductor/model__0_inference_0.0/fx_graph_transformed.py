@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "bf16[8, 12, 256, 64]", arg1_1: "bf16[8, 12, 256, 64]", arg2_1: "bf16[8, 12, 256, 64]"):
-        # File: /work/main/tests/gpu/plan_models.py:158 in forward, code: mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
+        # File: tests/gpu/plan_models.py:158 in forward, code: mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
         iota: "i64[256]" = torch.ops.prims.iota.default(256, start = 0, step = 1, dtype = torch.int64, device = device(type='cuda', index=0), requires_grad = False)
         unsqueeze: "i64[1, 256]" = torch.ops.aten.unsqueeze.default(iota, -2);  iota = None
         iota_1: "i64[256]" = torch.ops.prims.iota.default(256, start = 0, step = 1, dtype = torch.int64, device = device(type='cuda', index=0), requires_grad = False)
@@ -10,11 +10,11 @@ class <lambda>(torch.nn.Module):
         full_default: "b8[256, 256]" = torch.ops.aten.full.default([256, 256], True, dtype = torch.bool, layout = torch.strided, device = device(type='cuda', index=0), pin_memory = False)
         logical_and: "b8[256, 256]" = torch.ops.aten.logical_and.default(le, full_default);  le = full_default = None
 
-        # File: /work/main/tests/gpu/plan_models.py:159 in forward, code: return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+        # File: tests/gpu/plan_models.py:159 in forward, code: return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
         bitwise_not: "b8[256, 256]" = torch.ops.aten.bitwise_not.default(logical_and);  logical_and = None
         full_default_1: "bf16[]" = torch.ops.aten.full.default([], -inf, dtype = torch.bfloat16, layout = torch.strided, device = device(type='cuda', index=0), pin_memory = False)
 
-        # File: /work/main/tests/gpu/plan_models.py:157 in forward, code: scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        # File: tests/gpu/plan_models.py:157 in forward, code: scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
         expand: "bf16[8, 12, 256, 64]" = torch.ops.aten.expand.default(arg1_1, [8, 12, 256, 64]);  arg1_1 = None
         view: "bf16[96, 256, 64]" = torch.ops.aten.reshape.default(expand, [96, 256, 64]);  expand = None
         permute: "bf16[8, 12, 64, 256]" = torch.ops.aten.permute.default(arg0_1, [0, 1, 3, 2]);  arg0_1 = None
@@ -24,7 +24,7 @@ class <lambda>(torch.nn.Module):
         view_2: "bf16[8, 12, 256, 256]" = torch.ops.aten.reshape.default(bmm, [8, 12, 256, 256]);  bmm = None
         mul: "bf16[8, 12, 256, 256]" = torch.ops.aten.mul.Tensor(view_2, 0.125);  view_2 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:159 in forward, code: return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+        # File: tests/gpu/plan_models.py:159 in forward, code: return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
         where: "bf16[8, 12, 256, 256]" = torch.ops.aten.where.self(bitwise_not, full_default_1, mul);  bitwise_not = full_default_1 = mul = None
         convert_element_type_2: "f32[8, 12, 256, 256]" = torch.ops.prims.convert_element_type.default(where, torch.float32);  where = None
 
@@ -35,7 +35,7 @@ class <lambda>(torch.nn.Module):
         sub_tensor: "f32[8, 12, 256, 256]" = torch.ops.aten.sub.Tensor(convert_element_type_2, getitem);  convert_element_type_2 = getitem = None
         exp_default: "f32[8, 12, 256, 256]" = torch.ops.aten.exp.default(sub_tensor);  sub_tensor = None
 
-        # File: /work/main/tests/gpu/plan_models.py:159 in forward, code: return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
+        # File: tests/gpu/plan_models.py:159 in forward, code: return torch.softmax(scores.masked_fill(~mask, float("-inf")), -1) @ v
         div: "f32[8, 12, 256, 256]" = torch.ops.aten.div.Tensor(exp_default, getitem_1);  exp_default = getitem_1 = None
         convert_element_type_3: "bf16[8, 12, 256, 256]" = torch.ops.prims.convert_element_type.default(div, torch.bfloat16);  div = None
         expand_2: "bf16[8, 12, 256, 256]" = torch.ops.aten.expand.default(convert_element_type_3, [8, 12, 256, 256]);  convert_element_type_3 = None

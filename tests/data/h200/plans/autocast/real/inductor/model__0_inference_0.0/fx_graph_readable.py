@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "f32[512, 256]", arg1_1: "f32[512]", arg2_1: "f32[512, 256]"):
-        # File: /work/main/tests/gpu/plan_models.py:299 in forward, code: return torch.softmax(self.proj(x), -1)
+        # File: tests/gpu/plan_models.py:299 in forward, code: return torch.softmax(self.proj(x), -1)
         convert_element_type: "bf16[512]" = torch.ops.prims.convert_element_type.default(arg1_1, torch.bfloat16);  arg1_1 = None
         convert_element_type_1: "bf16[512, 256]" = torch.ops.prims.convert_element_type.default(arg0_1, torch.bfloat16);  arg0_1 = None
         convert_element_type_2: "bf16[512, 256]" = torch.ops.prims.convert_element_type.default(arg2_1, torch.bfloat16);  arg2_1 = None

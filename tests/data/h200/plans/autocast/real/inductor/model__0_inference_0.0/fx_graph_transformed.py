@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "f32[512, 256]", arg1_1: "f32[512]", arg2_1: "f32[512, 256]"):
-        # File: /work/main/tests/gpu/plan_models.py:299 in forward, code: return torch.softmax(self.proj(x), -1)
+        # File: tests/gpu/plan_models.py:299 in forward, code: return torch.softmax(self.proj(x), -1)
         convert_element_type: "bf16[512]" = torch.ops.prims.convert_element_type.default(arg1_1, torch.bfloat16);  arg1_1 = None
         convert_element_type_2: "bf16[512, 256]" = torch.ops.prims.convert_element_type.default(arg2_1, torch.bfloat16);  arg2_1 = None
         convert_element_type_1: "bf16[512, 256]" = torch.ops.prims.convert_element_type.default(arg0_1, torch.bfloat16);  arg0_1 = None
@@ -15,6 +15,6 @@ class <lambda>(torch.nn.Module):
         sub_tensor: "f32[512, 512]" = torch.ops.aten.sub.Tensor(convert_element_type_6, getitem);  convert_element_type_6 = getitem = None
         exp_default: "f32[512, 512]" = torch.ops.aten.exp.default(sub_tensor);  sub_tensor = None
 
-        # File: /work/main/tests/gpu/plan_models.py:299 in forward, code: return torch.softmax(self.proj(x), -1)
+        # File: tests/gpu/plan_models.py:299 in forward, code: return torch.softmax(self.proj(x), -1)
         div: "f32[512, 512]" = torch.ops.aten.div.Tensor(exp_default, getitem_1);  exp_default = getitem_1 = None
         return (div,)

@@ -1,6 +1,6 @@
 class GraphModule(torch.nn.Module):
     def forward(self, primals_1: "bf16[512]", primals_3: "bf16[8, 256, 512]", primals_4: "bf16[1536, 512]", primals_6: "bf16[512, 512]", primals_8: "bf16[512]", primals_10: "bf16[2048, 512]", primals_11: "bf16[2048, 512]", primals_12: "bf16[512, 2048]", getitem_1: "f32[8, 256, 1]", rsqrt: "f32[8, 256, 1]", view: "bf16[2048, 512]", permute_1: "bf16[8, 8, 256, 64]", permute_2: "bf16[8, 8, 256, 64]", permute_3: "bf16[8, 8, 256, 64]", getitem_5: "bf16[8, 8, 256, 64]", getitem_6: "f32[8, 8, 256, 1]", getitem_11: "i64[]", getitem_12: "i64[]", addmm_1: "bf16[2048, 512]", getitem_15: "f32[8, 256, 1]", rsqrt_1: "f32[8, 256, 1]", view_8: "bf16[2048, 512]", mm: "bf16[2048, 2048]", mm_1: "bf16[2048, 2048]", view_12: "bf16[2048, 2048]", tangents_1: "bf16[8, 256, 512]"):
-        # File: /work/main/tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
+        # File: tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
         view_14: "bf16[2048, 512]" = torch.ops.aten.reshape.default(tangents_1, [2048, 512])
         permute_9: "bf16[512, 2048]" = torch.ops.aten.permute.default(view_14, [1, 0])
         mm_3: "bf16[512, 2048]" = torch.ops.aten.mm.default(permute_9, view_12);  permute_9 = view_12 = None
@@ -51,20 +51,20 @@ class GraphModule(torch.nn.Module):
         view_19: "bf16[8, 256, 512]" = torch.ops.aten.reshape.default(mm_8, [8, 256, 512]);  mm_8 = None
         add_12: "bf16[8, 256, 512]" = torch.ops.aten.add.Tensor(view_17, view_19);  view_17 = view_19 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:322 in forward, code: return x + self.mlp(self.norm2(x))
+        # File: tests/gpu/plan_models.py:322 in forward, code: return x + self.mlp(self.norm2(x))
         convert_element_type_33: "f32[8, 256, 512]" = torch.ops.prims.convert_element_type.default(add_12, torch.float32);  add_12 = None
         convert_element_type_35: "f32[512]" = torch.ops.prims.convert_element_type.default(primals_8, torch.float32);  primals_8 = None
         mul_26: "f32[8, 256, 512]" = torch.ops.aten.mul.Tensor(convert_element_type_33, convert_element_type_35);  convert_element_type_35 = None
         mul_27: "f32[8, 256, 512]" = torch.ops.aten.mul.Tensor(mul_26, 512)
         sum_1: "f32[8, 256, 1]" = torch.ops.aten.sum.dim_IntList(mul_26, [2], True)
 
-        # File: /work/main/tests/gpu/plan_models.py:178 in forward, code: return self.out(y.transpose(1, 2).reshape(batch, length, dim))
+        # File: tests/gpu/plan_models.py:178 in forward, code: return self.out(y.transpose(1, 2).reshape(batch, length, dim))
         view_7: "bf16[8, 256, 512]" = torch.ops.aten.reshape.default(addmm_1, [8, 256, 512]);  addmm_1 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:321 in forward, code: x = x + self.attention(self.norm1(x))
+        # File: tests/gpu/plan_models.py:321 in forward, code: x = x + self.attention(self.norm1(x))
         add_2: "bf16[8, 256, 512]" = torch.ops.aten.add.Tensor(primals_3, view_7);  view_7 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:322 in forward, code: return x + self.mlp(self.norm2(x))
+        # File: tests/gpu/plan_models.py:322 in forward, code: return x + self.mlp(self.norm2(x))
         convert_element_type_8: "f32[8, 256, 512]" = torch.ops.prims.convert_element_type.default(add_2, torch.float32);  add_2 = None
         sub_1: "f32[8, 256, 512]" = torch.ops.aten.sub.Tensor(convert_element_type_8, getitem_15);  convert_element_type_8 = getitem_15 = None
         mul_2: "f32[8, 256, 512]" = torch.ops.aten.mul.Tensor(sub_1, rsqrt_1);  sub_1 = None
@@ -83,7 +83,7 @@ class GraphModule(torch.nn.Module):
         convert_element_type_39: "bf16[512]" = torch.ops.prims.convert_element_type.default(sum_4, torch.bfloat16);  sum_4 = None
         add_13: "bf16[8, 256, 512]" = torch.ops.aten.add.Tensor(tangents_1, convert_element_type_37);  tangents_1 = convert_element_type_37 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:178 in forward, code: return self.out(y.transpose(1, 2).reshape(batch, length, dim))
+        # File: tests/gpu/plan_models.py:178 in forward, code: return self.out(y.transpose(1, 2).reshape(batch, length, dim))
         view_20: "bf16[2048, 512]" = torch.ops.aten.reshape.default(add_13, [2048, 512])
         permute_5: "bf16[512, 512]" = torch.ops.aten.permute.default(primals_6, [1, 0]);  primals_6 = None
         permute_21: "bf16[512, 512]" = torch.ops.aten.permute.default(permute_5, [1, 0]);  permute_5 = None
@@ -99,13 +99,13 @@ class GraphModule(torch.nn.Module):
         view_23: "bf16[8, 256, 8, 64]" = torch.ops.aten.reshape.default(view_22, [8, 256, 8, 64]);  view_22 = None
         permute_25: "bf16[8, 8, 256, 64]" = torch.ops.aten.permute.default(view_23, [0, 2, 1, 3]);  view_23 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:177 in forward, code: y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        # File: tests/gpu/plan_models.py:177 in forward, code: y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         _scaled_dot_product_cudnn_attention_backward = torch.ops.aten._scaled_dot_product_cudnn_attention_backward.default(permute_25, permute_1, permute_2, permute_3, getitem_5, getitem_6, getitem_11, getitem_12, None, None, None, 256, 256, 0.0, True);  permute_25 = permute_1 = permute_2 = permute_3 = getitem_5 = getitem_6 = getitem_11 = getitem_12 = None
         getitem_16: "bf16[8, 8, 256, 64]" = _scaled_dot_product_cudnn_attention_backward[0]
         getitem_17: "bf16[8, 8, 256, 64]" = _scaled_dot_product_cudnn_attention_backward[1]
         getitem_18: "bf16[8, 8, 256, 64]" = _scaled_dot_product_cudnn_attention_backward[2];  _scaled_dot_product_cudnn_attention_backward = None
 
-        # File: /work/main/tests/gpu/plan_models.py:176 in <genexpr>, code: q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+        # File: tests/gpu/plan_models.py:176 in <genexpr>, code: q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
         permute_26: "bf16[8, 256, 8, 64]" = torch.ops.aten.permute.default(getitem_18, [0, 2, 1, 3]);  getitem_18 = None
         view_24: "bf16[8, 256, 512]" = torch.ops.aten.reshape.default(permute_26, [8, 256, 512]);  permute_26 = None
         permute_27: "bf16[8, 256, 8, 64]" = torch.ops.aten.permute.default(getitem_17, [0, 2, 1, 3]);  getitem_17 = None
@@ -113,7 +113,7 @@ class GraphModule(torch.nn.Module):
         permute_28: "bf16[8, 256, 8, 64]" = torch.ops.aten.permute.default(getitem_16, [0, 2, 1, 3]);  getitem_16 = None
         view_26: "bf16[8, 256, 512]" = torch.ops.aten.reshape.default(permute_28, [8, 256, 512]);  permute_28 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:176 in forward, code: q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+        # File: tests/gpu/plan_models.py:176 in forward, code: q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
         cat: "bf16[8, 256, 1536]" = torch.ops.aten.cat.default([view_26, view_25, view_24], 2);  view_26 = view_25 = view_24 = None
         view_27: "bf16[2048, 1536]" = torch.ops.aten.reshape.default(cat, [2048, 1536]);  cat = None
         permute: "bf16[512, 1536]" = torch.ops.aten.permute.default(primals_4, [1, 0]);  primals_4 = None
@@ -125,7 +125,7 @@ class GraphModule(torch.nn.Module):
         view_28: "bf16[1536]" = torch.ops.aten.reshape.default(sum_6, [1536]);  sum_6 = None
         view_29: "bf16[8, 256, 512]" = torch.ops.aten.reshape.default(mm_11, [8, 256, 512]);  mm_11 = None
 
-        # File: /work/main/tests/gpu/plan_models.py:321 in forward, code: x = x + self.attention(self.norm1(x))
+        # File: tests/gpu/plan_models.py:321 in forward, code: x = x + self.attention(self.norm1(x))
         convert_element_type_48: "f32[8, 256, 512]" = torch.ops.prims.convert_element_type.default(view_29, torch.float32);  view_29 = None
         convert_element_type_50: "f32[512]" = torch.ops.prims.convert_element_type.default(primals_1, torch.float32);  primals_1 = None
         mul_33: "f32[8, 256, 512]" = torch.ops.aten.mul.Tensor(convert_element_type_48, convert_element_type_50);  convert_element_type_50 = None

@@ -1,14 +1,14 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "bf16[4, 8, 512, 64]", arg1_1: "bf16[4, 8, 1, 64]"):
-        # File: /work/main/tests/gpu/plan_models.py:351 in forward, code: self.cache[:, :, 17:18] = x
+        # File: tests/gpu/plan_models.py:351 in forward, code: self.cache[:, :, 17:18] = x
         slice_1: "bf16[4, 8, 1, 64]" = torch.ops.aten.slice.Tensor(arg0_1, 2, 17, 18)
         copy: "bf16[4, 8, 1, 64]" = torch.ops.aten.copy.default(slice_1, arg1_1);  slice_1 = arg1_1 = None
         slice_scatter: "bf16[4, 8, 512, 64]" = torch.ops.aten.slice_scatter.default(arg0_1, copy, 2, 17, 18);  copy = None
 
-        # File: /work/main/tests/gpu/plan_models.py:352 in forward, code: return (self.cache * 0.5).mean(-1)
+        # File: tests/gpu/plan_models.py:352 in forward, code: return (self.cache * 0.5).mean(-1)
         mul: "bf16[4, 8, 512, 64]" = torch.ops.aten.mul.Tensor(slice_scatter, 0.5)
         mean: "bf16[4, 8, 512]" = torch.ops.aten.mean.dim(mul, [-1]);  mul = None
 
-        # File: /work/main/tests/gpu/plan_models.py:351 in forward, code: self.cache[:, :, 17:18] = x
+        # File: tests/gpu/plan_models.py:351 in forward, code: self.cache[:, :, 17:18] = x
         copy_: "bf16[4, 8, 512, 64]" = torch.ops.aten.copy_.default(arg0_1, slice_scatter);  arg0_1 = slice_scatter = copy_ = None
         return (mean,)

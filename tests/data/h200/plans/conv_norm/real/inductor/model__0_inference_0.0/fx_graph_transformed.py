@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "f32[32, 16, 3, 3]", arg1_1: "f32[32]", arg2_1: "f32[8, 16, 64, 64]", arg3_1: "f32[32]", arg4_1: "f32[32]", arg5_1: "f32[32]", arg6_1: "f32[32]"):
-        # File: /work/main/tests/gpu/plan_models.py:137 in forward, code: return torch.relu(self.norm(self.conv(x)))
+        # File: tests/gpu/plan_models.py:137 in forward, code: return torch.relu(self.norm(self.conv(x)))
         convolution: "f32[8, 32, 64, 64]" = torch.ops.aten.convolution.default(arg2_1, arg0_1, arg1_1, [1, 1], [1, 1], [1, 1], False, [0, 0], 1);  arg2_1 = arg0_1 = arg1_1 = None
         unsqueeze: "f32[32, 1]" = torch.ops.aten.unsqueeze.default(arg3_1, -1);  arg3_1 = None
         unsqueeze_1: "f32[32, 1, 1]" = torch.ops.aten.unsqueeze.default(unsqueeze, -1);  unsqueeze = None

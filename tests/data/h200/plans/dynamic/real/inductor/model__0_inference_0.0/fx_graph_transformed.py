@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "bf16[1024, 256]", arg1_1: "Sym(s77)", arg2_1: "Sym(s27)", arg3_1: "bf16[s77, s27, 256]", arg4_1: "bf16[1024, 256]", arg5_1: "bf16[256, 1024]"):
-        # File: /work/main/tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
+        # File: tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
         mul: "Sym(s27*s77)" = arg1_1 * arg2_1
         view: "bf16[s27*s77, 256]" = torch.ops.aten.reshape.default(arg3_1, [mul, 256])
         permute: "bf16[256, 1024]" = torch.ops.aten.permute.default(arg0_1, [1, 0]);  arg0_1 = None

@@ -1,6 +1,6 @@
 class GraphModule(torch.nn.Module):
     def forward(self, primals_2: "i64[8, 256]", primals_3: "f32[8192, 256]", primals_4: "i64[8, 256]", view: "f32[2048, 256]", mm: "f32[2048, 8192]", amax: "f32[2048, 1]", log: "f32[2048, 1]", convert_element_type: "f32[]", tangents_1: "f32[]"):
-        # File: /work/main/tests/gpu/plan_models.py:203 in forward, code: return functional.cross_entropy(self.head(self.embedding(tokens)).float().flatten(0, 1), targets.flatten())
+        # File: tests/gpu/plan_models.py:203 in forward, code: return functional.cross_entropy(self.head(self.embedding(tokens)).float().flatten(0, 1), targets.flatten())
         div_1: "f32[]" = torch.ops.aten.div.Tensor(tangents_1, convert_element_type);  tangents_1 = convert_element_type = None
         view_3: "i64[2048]" = torch.ops.aten.view.default(primals_4, [2048]);  primals_4 = None
         unsqueeze_1: "i64[2048, 1]" = torch.ops.aten.unsqueeze.default(view_3, 1);  view_3 = None
@@ -17,7 +17,7 @@ class GraphModule(torch.nn.Module):
         scalar_tensor_default_1: "f32[]" = torch.ops.aten.scalar_tensor.default(-1.0, dtype = torch.float32, layout = torch.strided, device = device(type='cuda', index=0))
         where_self: "f32[2048, 8192]" = torch.ops.aten.where.self(eq_tensor, scalar_tensor_default_1, scalar_tensor_default);  eq_tensor = scalar_tensor_default_1 = scalar_tensor_default = None
 
-        # File: /work/main/tests/gpu/plan_models.py:203 in forward, code: return functional.cross_entropy(self.head(self.embedding(tokens)).float().flatten(0, 1), targets.flatten())
+        # File: tests/gpu/plan_models.py:203 in forward, code: return functional.cross_entropy(self.head(self.embedding(tokens)).float().flatten(0, 1), targets.flatten())
         full_default_1: "f32[]" = torch.ops.aten.full.default([], 0.0, dtype = torch.float32, layout = torch.strided, device = device(type='cuda', index=0), pin_memory = False)
         where_3: "f32[2048, 1]" = torch.ops.aten.where.self(ne_3, div_1, full_default_1);  ne_3 = div_1 = None
         mul: "f32[2048, 8192]" = torch.ops.aten.mul.Tensor(where_self, where_3);  where_self = where_3 = None

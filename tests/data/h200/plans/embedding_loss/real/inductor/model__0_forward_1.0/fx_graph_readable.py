@@ -1,6 +1,6 @@
 class GraphModule(torch.nn.Module):
     def forward(self, primals_1: "f32[8192, 256]", primals_2: "i64[8, 256]", primals_3: "f32[8192, 256]", primals_4: "i64[8, 256]"):
-        # File: /work/main/tests/gpu/plan_models.py:203 in forward, code: return functional.cross_entropy(self.head(self.embedding(tokens)).float().flatten(0, 1), targets.flatten())
+        # File: tests/gpu/plan_models.py:203 in forward, code: return functional.cross_entropy(self.head(self.embedding(tokens)).float().flatten(0, 1), targets.flatten())
         embedding: "f32[8, 256, 256]" = torch.ops.aten.embedding.default(primals_1, primals_2);  primals_1 = None
         permute: "f32[256, 8192]" = torch.ops.aten.permute.default(primals_3, [1, 0])
         view: "f32[2048, 256]" = torch.ops.aten.view.default(embedding, [2048, 256]);  embedding = None

@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "bf16[3072, 768]", arg1_1: "bf16[64, 128, 768]", arg2_1: "bf16[3072, 768]", arg3_1: "bf16[768, 3072]"):
-        # File: /work/main/tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
+        # File: tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
         permute: "bf16[768, 3072]" = torch.ops.aten.permute.default(arg0_1, [1, 0]);  arg0_1 = None
         view: "bf16[8192, 768]" = torch.ops.aten.view.default(arg1_1, [8192, 768])
         mm: "bf16[8192, 3072]" = torch.ops.aten.mm.default(view, permute);  view = permute = None

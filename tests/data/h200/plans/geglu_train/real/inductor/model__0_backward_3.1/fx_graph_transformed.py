@@ -1,6 +1,6 @@
 class GraphModule(torch.nn.Module):
     def forward(self, primals_1: "bf16[3072, 768]", primals_3: "bf16[3072, 768]", primals_4: "bf16[768, 3072]", view: "bf16[8192, 768]", mm: "bf16[8192, 3072]", mm_1: "bf16[8192, 3072]", view_4: "bf16[8192, 3072]", tangents_1: "bf16[64, 128, 768]"):
-        # File: /work/main/tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
+        # File: tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
         view_6: "bf16[8192, 768]" = torch.ops.aten.reshape.default(tangents_1, [8192, 768]);  tangents_1 = None
         permute_3: "bf16[768, 8192]" = torch.ops.aten.permute.default(view_6, [1, 0])
         mm_3: "bf16[768, 3072]" = torch.ops.aten.mm.default(permute_3, view_4);  permute_3 = view_4 = None

@@ -1,6 +1,6 @@
 class GraphModule(torch.nn.Module):
     def forward(self, primals_1: "bf16[3072, 768]", primals_2: "bf16[64, 128, 768]", primals_3: "bf16[3072, 768]", primals_4: "bf16[768, 3072]"):
-        # File: /work/main/tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
+        # File: tests/gpu/plan_models.py:69 in forward, code: return self.down_proj(functional.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
         permute: "bf16[768, 3072]" = torch.ops.aten.permute.default(primals_1, [1, 0])
         view: "bf16[8192, 768]" = torch.ops.aten.reshape.default(primals_2, [8192, 768]);  primals_2 = None
         mm: "bf16[8192, 3072]" = torch.ops.aten.mm.default(view, permute);  permute = None

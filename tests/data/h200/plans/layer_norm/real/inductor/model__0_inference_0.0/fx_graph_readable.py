@@ -1,6 +1,6 @@
 class <lambda>(torch.nn.Module):
     def forward(self, arg0_1: "bf16[768]", arg1_1: "bf16[768]", arg2_1: "bf16[64, 128, 768]"):
-        # File: /work/main/tests/gpu/plan_models.py:88 in forward, code: return functional.gelu(self.norm(x)) + x
+        # File: tests/gpu/plan_models.py:88 in forward, code: return functional.gelu(self.norm(x)) + x
         convert_element_type: "f32[64, 128, 768]" = torch.ops.prims.convert_element_type.default(arg2_1, torch.float32)
         var_mean = torch.ops.aten.var_mean.correction(convert_element_type, [2], correction = 0, keepdim = True)
         getitem: "f32[64, 128, 1]" = var_mean[0]

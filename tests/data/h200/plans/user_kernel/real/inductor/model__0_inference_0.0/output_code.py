@@ -34,7 +34,7 @@ async_compile = AsyncCompile()
 empty_strided_p2p = torch._C._distributed_c10d._SymmetricMemory.empty_strided_p2p
 
 
-# Original path: /work/main/tests/gpu/plan_models.py:254
+# Original path: tests/gpu/plan_models.py:254
 scale_and_shift_0 = async_compile.triton('scale_and_shift', '''
 
 import triton
