@@ -144,14 +144,19 @@ def _efficient(query: Any, key: Any, value: Any, mask: Any, dropout: float, caus
     )
 
 
+def _added_mask(query: Any, mask: Any, lowest: float) -> Any:
+    """A fused kernel adds its mask: a boolean one becomes zeros and the lowest number that the backend is given."""
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    forbidden = torch.scalar_tensor(lowest, dtype=query.dtype, device=query.device)
+    allowed = torch.scalar_tensor(0.0, dtype=query.dtype, device=query.device)
+    return torch.where(mask, allowed, forbidden)
+
+
 def _mask(query: Any, key: Any, mask: Any) -> Any:
-    """A fused kernel adds its mask: a boolean one becomes zeros and -inf, and every mask is expanded."""
-    if mask is None:
-        return None
-    if mask.dtype == torch.bool:
-        zero = torch.zeros((), dtype=query.dtype, device=query.device)
-        mask = torch.where(mask, zero, torch.full((), float("-inf"), dtype=query.dtype, device=query.device))
-    return mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
+    """The memory-efficient kernel's mask is expanded to every head; the others' is not."""
+    mask = _added_mask(query, mask, float("-inf"))
+    return None if mask is None else mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
 
 
 def _needs_logsumexp(*tensors: Any) -> bool:
@@ -162,7 +167,9 @@ def _call_cudnn(
     q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, *, scale: Any, enable_gqa: bool
 ) -> Any:
     op = torch.ops.aten._scaled_dot_product_cudnn_attention
-    return op(q, k, v, _mask(q, k, mask), _needs_logsumexp(q, k, v), dropout, causal, False, scale=scale)[0]
+    # cuDNN is given -65504, half precision's lowest, where the others get -inf; seen on an H200 with torch 2.11.
+    mask = _added_mask(q, mask, -65504.0)
+    return op(q, k, v, mask, _needs_logsumexp(q, k, v), dropout, causal, False, scale=scale)[0]
 
 
 def _call_flash(
@@ -181,7 +188,9 @@ def _call_efficient(
     q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, *, scale: Any, enable_gqa: bool
 ) -> Any:
     op = torch.ops.aten._scaled_dot_product_efficient_attention
-    return op(q, k, v, _mask(q, k, mask), _needs_logsumexp(q, k, v), dropout, causal, scale=scale)[0]
+    # cuDNN is given -65504, half precision's lowest, where the others get -inf; seen on an H200 with torch 2.11.
+    mask = _added_mask(q, mask, -65504.0)
+    return op(q, k, v, mask, _needs_logsumexp(q, k, v), dropout, causal, scale=scale)[0]
 
 
 def _call_math(q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, *, scale: Any, enable_gqa: bool) -> Any:
