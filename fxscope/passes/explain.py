@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fxscope.aten_ops import expected_nature
 from fxscope.model import weakest
 from fxscope.passes import explain_compile, explain_gemm, gemm, launch_cost
 from fxscope.passes.words import counted, microseconds, names
@@ -130,22 +131,26 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
     there = "the CPU's kernels" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
     head = f"{who}: {counted(len(everything), 'op name')} ({names([item.name for item in everything], limit=4)})"
     if not ran:
-        text = f"{head}, none of them reaches the device: only metadata changes."
+        # A CPU tensor's op in a GPU program works as well, only not there.
+        working = any(expected_nature(item.name) == "kernel" for item in everything)
+        what = "their work is the CPU's" if working else "only metadata changes"
+        text = f"{head}, none of them reaches the device: {what}."
     else:
         kernels = [launch for launch in ran if launch.category in ("kernel", "cpu_kernel")]
         others = [launch for launch in ran if launch not in kernels]
         what = counted(len(kernels), "kernel") if len(kernels) != 1 else f"`{_short(kernels[0].name)}`"
         cleared = [launch for launch in others if launch.category == "gpu_memset"]
-        beside = f" and {counted(len(cleared), 'memset')}" if cleared else ""
-        if len(others) > len(cleared):
-            beside += f" and {counted(len(others) - len(cleared), 'memory copy')}"
+        parts = [what] if kernels else []
+        parts += [counted(len(cleared), "memset")] if cleared else []
+        parts += [counted(len(others) - len(cleared), "memory copy")] if len(others) > len(cleared) else []
+        what = " and ".join(parts)
         verb = "reaches" if len(reaching) == 1 else "reach"
         if len(everything) == 1:
-            text = f"{op.name} reaches {there} itself, as {what}{beside}."
+            text = f"{op.name} reaches {there} itself, as {what}."
             if who != op.name:
                 text = f"{who}: {text}"
         else:
-            text = f"{head}, {len(reaching)} of them {verb} {there}: {names(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}{beside}."
+            text = f"{head}, {len(reaching)} of them {verb} {there}: {names(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."
     return Sentence(
         topic="dispatch",
         text=text,

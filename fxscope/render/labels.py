@@ -10,7 +10,7 @@ from fxscope.aten_ops import expected_nature
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fxscope.model import Coverage, Graph, KernelCall, Launch, Node, Recording
+    from fxscope.model import Graph, KernelCall, Launch, Node, Recording
 
 
 def short_target(target: str) -> str:
@@ -81,10 +81,11 @@ def kernel_name(name: str, width: int | None = None) -> str:
     return name if width is None else shorten(name, width)
 
 
-def coverage_line(coverage: Coverage | None) -> str:
+def coverage_line(recording: Recording) -> str:
     """Return the one line that says how much of what ran was attributed."""
+    coverage = recording.coverage
     if coverage is None:
-        return "no device events: nothing was run, only planned"
+        return "no device events: nothing was run, only planned" if recording.environment.target else "no device events"
     total = coverage.device_events
     parts = [f"{coverage.to_op} of {total} device events → ops"]
     if coverage.to_call is not None:

@@ -30,7 +30,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     if not recording.calls and recording.summary and recording.summary.kernels:
         parts += ["### Kernels", "", *kernel_table(recording), ""]
     parts += costs(recording)
-    parts.append(f"**Coverage:** {labels.coverage_line(recording.coverage)}")
+    parts.append(f"**Coverage:** {labels.coverage_line(recording)}")
     for heading, lines in (
         ("Assumed, not observed", [f"{a.subject}: {a.assumed} ({a.because})" for a in recording.assumptions]),
         ("Problems", [f"{p.where}: {p.message} {p.remedy or ''}".rstrip() for p in recording.problems]),

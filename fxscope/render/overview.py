@@ -23,7 +23,7 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
         against = comparison[position - 1] if comparison and position else None
         out.append({
             "tiles": tiles(recording), "lines": lines(recording, against), "strip": strip(recording),
-            "coverage": labels.coverage_line(recording.coverage),
+            "coverage": labels.coverage_line(recording),
             "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
             "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
             "problems": [[p.where, p.message, p.remedy] for p in recording.problems],

@@ -222,7 +222,7 @@ def end_label(names: tuple[str, ...], nodes: dict[str, Node]) -> str:
 
 def footer(recording: Recording) -> list[RenderableType]:
     """Return coverage, assumptions and problems."""
-    parts: list[RenderableType] = [title("coverage"), Text(f" {labels.coverage_line(recording.coverage)}")]
+    parts: list[RenderableType] = [title("coverage"), Text(f" {labels.coverage_line(recording)}")]
     if recording.assumptions:
         parts.append(title("assumed, not observed"))
         parts += [Text(f" • {a.subject}: {a.assumed} ({a.because})") for a in recording.assumptions]
