@@ -67,6 +67,7 @@ def device(target: Target, plan: Plan) -> Generator[None]:
         # bound by arithmetic.
         clock = properties.clock_rate // 1000
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
+        stack.enter_context(mock.patch.object(torch, "tensor", _empty_where_it_is_wanted(torch.tensor)))
         stack.enter_context(_triton_driver(target))
         stack.enter_context(fake_decisions.padding(target, plan))
         stack.enter_context(fake_decisions.first_of_choices(plan))
@@ -230,3 +231,17 @@ def _fresh_caches() -> Generator[None]:
         yield
     finally:
         clear()
+
+
+def _empty_where_it_is_wanted(original: Any) -> Any:
+    """Return `torch.tensor` that allocates an empty tensor on its device instead of copying nothing there.
+
+    A program calls it while it runs (an empty key-value cache, say); a build without CUDA has no copy to offer.
+    """
+
+    def tensor(data: Any, *, device: Any = None, dtype: Any = None, **options: Any) -> Any:
+        if isinstance(data, list | tuple) and not data and device is not None and torch.device(device).type == "cuda":
+            return torch.empty((0,), dtype=dtype, device=device)
+        return original(data, device=device, dtype=dtype, **options)
+
+    return tensor
