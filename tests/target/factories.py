@@ -95,6 +95,16 @@ def nothing_to_compile():
     return Function(lambda x: x), (torch.randn(3),)
 
 
+def empty_cache():
+    """A key-value cache begins as an empty tensor, made while the model runs."""
+
+    def step(x):
+        cache = torch.tensor([], dtype=x.dtype, device=x.device)
+        return torch.cat([cache, x.relu()]) * 2
+
+    return Function(step), (torch.randn(64),)
+
+
 def raises():
     raise ValueError("no weights here")
 

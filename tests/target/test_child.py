@@ -221,3 +221,8 @@ def test_command_line(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--mode", "max-autotune"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("fxscope run: max_autotune is decided by benchmarks")
+
+
+def test_an_empty_tensor_that_is_made_while_the_model_runs() -> None:
+    recording = child.record_for_target("h200", factory=f"{FACTORIES}:empty_cache")
+    assert [call.type for call in recording.calls] == ["triton_pointwise"]
