@@ -58,104 +58,199 @@ static const char *ws(const char *p, const char *end) {
     return p;
 }
 
-/* After the opening quote; returns the closing one, NULL where the data ends, (char*)1 for a control character. */
-static const char *string_end(const char *p, const char *end) {
-    for (; p < end; p++) {
-        unsigned char c = (unsigned char)*p;
-        if (c == '"') return p;
-        if (c == '\\') { p++; continue; }
-        if (c < 0x20) return (const char *)1;
-    }
-    return NULL;
-}
-
 #define MORE ((const char *)0)
 #define BAD ((const char *)1)
+#define DEEPEST 200
 
-static const char *skip(const char *p, const char *end) {
-    int depth = 0;
+static int is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+/* One character of two to four bytes, as strict as Python: no overlong form, no surrogate, nothing above U+10FFFF. */
+static const char *utf8(const char *p, const char *end) {
+    unsigned char c = (unsigned char)*p, low = 0x80, high = 0xBF;
+    int more = c >= 0xC2 && c <= 0xDF ? 1 : (c & 0xF0) == 0xE0 ? 2 : c >= 0xF0 && c <= 0xF4 ? 3 : 0;
+    if (!more) return BAD;
+    if (c == 0xE0) low = 0xA0;
+    else if (c == 0xED) high = 0x9F;
+    else if (c == 0xF0) low = 0x90;
+    else if (c == 0xF4) high = 0x8F;
+    for (p++; more--; p++) {
+        if (p >= end) return MORE;
+        if ((unsigned char)*p < low || (unsigned char)*p > high) return BAD;
+        low = 0x80; high = 0xBF;
+    }
+    return p;
+}
+
+/* After the opening quote; returns the closing one. Surrogates written as escapes are Python's business. */
+static const char *string_end(const char *p, const char *end) {
+    const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
+    for (;;) {
+        while (end - p >= 8) { /* eight at once, while none is a quote, a backslash, a control character or beyond ASCII */
+            uint64_t w, quote, slash;
+            memcpy(&w, p, 8);
+            quote = w ^ (ones * '"');
+            slash = w ^ (ones * '\\');
+            if ((w | (w - ones * 0x20) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops) break;
+            p += 8;
+        }
+        if (p >= end) return MORE;
+        unsigned char c = (unsigned char)*p;
+        if (c == '"') return p;
+        if (c < 0x20) return BAD;
+        if (c >= 0x80) {
+            p = utf8(p, end);
+            if (p == MORE || p == BAD) return p;
+        } else if (c == '\\') {
+            if (end - p < 2) return MORE;
+            if (p[1] == 'u') {
+                if (end - p < 6) return MORE;
+                if (!is_hex(p[2]) || !is_hex(p[3]) || !is_hex(p[4]) || !is_hex(p[5])) return BAD;
+                if ((p[2] == 'd' || p[2] == 'D') && p[3] > '7') return BAD;
+                p += 6;
+            } else if (strchr("\"\\/bfnrt", p[1]) && p[1]) p += 2;
+            else return BAD;
+        } else p++;
+    }
+}
+
+/* After the opening quote of a key; one with an escape is Python's business. */
+static const char *key_end(const char *p, const char *end) {
+    const char *q = string_end(p, end);
+    return q != MORE && q != BAD && memchr(p, '\\', q - p) ? BAD : q;
+}
+
+static const char *digits(const char *p, const char *end) {
+    const char *q = p;
+    while (q < end && *q >= '0' && *q <= '9') q++;
+    return q >= end ? MORE : q == p ? BAD : q;
+}
+
+static const char *number(const char *p, const char *end) {
+    if (*p == '-') p++;
+    if (p < end && *p == '0') { p++; if (p < end && *p >= '0' && *p <= '9') return BAD; }
+    else if ((p = digits(p, end)) == MORE || p == BAD) return p;
+    if (p < end && *p == '.' && ((p = digits(p + 1, end)) == MORE || p == BAD)) return p;
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < end && (*p == '+' || *p == '-')) p++;
+        if ((p = digits(p, end)) == MORE || p == BAD) return p;
+    }
+    return p >= end ? MORE : p;
+}
+
+static const char *word(const char *p, const char *end, const char *text) {
+    for (; *text; text++, p++) {
+        if (p >= end) return MORE;
+        if (*p != *text) return BAD;
+    }
+    return p;
+}
+
+/* Any value, held to JSON's grammar: what this accepts, Python accepts. */
+static const char *skip(const char *p, const char *end, int depth) {
+    if (p >= end) return MORE;
+    char c = *p, closing = c == '{' ? '}' : ']';
+    if (c == '"') {
+        p = string_end(p + 1, end);
+        return p == MORE || p == BAD ? p : p + 1;
+    }
+    if (c == 't') return word(p, end, "true");
+    if (c == 'f') return word(p, end, "false");
+    if (c == 'n') return word(p, end, "null");
+    if (c == '-' || (c >= '0' && c <= '9')) return number(p, end);
+    if ((c != '{' && c != '[') || depth > DEEPEST) return BAD;
+    p = ws(p + 1, end);
+    if (p < end && *p == closing) return p + 1;
     for (;;) {
         p = ws(p, end);
         if (p >= end) return MORE;
-        char c = *p;
-        if (c == '"') {
+        if (c == '{') {
+            if (*p != '"') return BAD;
             p = string_end(p + 1, end);
             if (p == MORE || p == BAD) return p;
-            p++;
-        } else if (c == '{' || c == '[') {
-            if (++depth > 512) return BAD;
-            p++;
-            continue;
-        } else if (c == '}' || c == ']') {
-            if (--depth < 0) return BAD;
-            p++;
-        } else if (c == ',' || c == ':') {
-            if (!depth) return BAD;
-            p++;
-            continue;
-        } else {
-            const char *q = p;
-            while (p < end && ((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                               *p == '-' || *p == '+' || *p == '.')) p++;
-            if (p == q) return BAD;
+            p = ws(p + 1, end);
             if (p >= end) return MORE;
+            if (*p != ':') return BAD;
+            p = ws(p + 1, end);
         }
-        if (!depth) return p;
+        p = skip(p, end, depth + 1);
+        if (p == MORE || p == BAD) return p;
+        p = ws(p, end);
+        if (p >= end) return MORE;
+        if (*p == closing) return p + 1;
+        if (*p != ',') return BAD;
+        p++;
     }
 }
 
-/* Microseconds as decimal text to nanoseconds, half a nanosecond away from zero. Exponents are Python's business. */
+/* Microseconds as decimal text to nanoseconds. Exponents, times that int64 cannot hold, and what lies near the middle of
+ * two nanoseconds are Python's business. */
 static const char *nanoseconds(const char *p, const char *end, int64_t *out) {
-    int negative = 0, digits = 0;
+    int negative = 0, count = 0, up = 0;
     int64_t value = 0;
     if (p < end && *p == '-') { negative = 1; p++; }
+    const char *first = p;
     while (p < end && *p >= '0' && *p <= '9') {
-        if (++digits > 16) return BAD;
+        if (++count > 16) return BAD;
         value = value * 10 + (*p++ - '0');
     }
-    if (!digits) return p >= end ? MORE : BAD;
-    if (value > 9000000000000000LL) return BAD;
+    if (!count) return p >= end ? MORE : BAD;
+    if ((count > 1 && *first == '0') || value > 4600000000000000LL) return BAD;
+    int small = value < 10000000000LL;
     value *= 1000;
     if (p < end && *p == '.') {
-        int64_t scale = 100, n = 0;
+        int64_t scale = 100, finer = 0, n = 0;
         p++;
-        while (p < end && *p >= '0' && *p <= '9') {
+        for (; p < end && *p >= '0' && *p <= '9'; p++, n++) {
             if (scale) { value += (*p - '0') * scale; scale /= 10; }
-            else if (*p != '0') return BAD; /* finer than a nanosecond: Python rounds */
-            p++; n++;
+            else if (n < 5) finer = finer * 10 + (*p - '0');
+            else if (*p != '0' && !small) return BAD;
         }
         if (!n) return p >= end ? MORE : BAD;
+        if (n == 4) finer *= 10;
+        if (finer && !small) return BAD;
+        if (finer == 49 || finer == 50) return BAD;
+        up = finer > 50;
     }
     if (p >= end) return MORE;
-    if (*p == 'e' || *p == 'E' || *p == '.') return BAD;
+    if (*p == 'e' || *p == 'E') return BAD;
+    value += up;
     *out = negative ? -value : value;
     return p;
 }
 
+/* A correlation or external id; 0 and what is no whole number of int64 are none. Ids in quotes are Python's business. */
 static const char *identifier(const char *p, const char *end, int64_t *out) {
     const char *q = p;
-    int64_t value = 0; int digits = 0;
-    while (q < end && *q >= '0' && *q <= '9') { if (++digits > 18) return skip(p, end); value = value * 10 + (*q++ - '0'); }
+    int64_t value = 0;
+    int count = 0;
+    *out = -1;
+    if (p < end && *p == '"') return BAD;
+    for (; q < end && *q >= '0' && *q <= '9'; q++)
+        if (++count <= 18) value = value * 10 + (*q - '0');
     if (q >= end) return MORE;
-    if (!digits || *q == '.' || *q == 'e' || *q == 'E') return *p == '"' ? BAD : skip(p, end);
-    if (value > 0) *out = value;
+    if (count == 19) return BAD;
+    if (!count || count > 18 || *p == '0' || *q == '.' || *q == 'e' || *q == 'E') return skip(p, end, 0);
+    *out = value;
     return q;
 }
 
 #define KEY(text) (n == (int64_t)sizeof(text) - 1 && !memcmp(key, text, sizeof(text) - 1))
 
-typedef struct { const char *cat, *name, *pid, *tid, *args, *stream, *device; int64_t cat_n, name_n, pid_n, tid_n, args_n, stream_n, device_n, ts, dur, correlation, external, old_external; char ph; int has_ts, has_dur; } Event;
+typedef struct { const char *cat, *name, *pid, *tid, *args, *stream, *device; int64_t cat_n, name_n, pid_n, tid_n, args_n, stream_n, device_n, ts, dur, correlation, external, old_external; char ph; int has_ts, has_dur, has_external; } Event;
 
 static const char *args_object(const char *p, const char *end, Event *e) {
-    p++;
-    p = ws(p, end);
+    e->correlation = e->external = e->old_external = -1; /* a second "args" replaces the first */
+    e->stream = e->device = NULL;
+    e->has_external = 0;
+    p = ws(p + 1, end);
     if (p < end && *p == '}') return p + 1;
     for (;;) {
         p = ws(p, end);
         if (p >= end) return MORE;
         if (*p != '"') return BAD;
         const char *key = p + 1;
-        p = string_end(key, end);
+        p = key_end(key, end);
         if (p == MORE || p == BAD) return p;
         int64_t n = p - key;
         p = ws(p + 1, end);
@@ -164,13 +259,13 @@ static const char *args_object(const char *p, const char *end, Event *e) {
         p = ws(p + 1, end);
         if (p >= end) return MORE;
         const char *value = p;
-        if (KEY("External id")) p = identifier(p, end, &e->external);
+        if (KEY("External id")) { e->has_external = *p != 'n'; p = identifier(p, end, &e->external); }
         else if (KEY("external id")) p = identifier(p, end, &e->old_external);
         else if (KEY("correlation")) p = identifier(p, end, &e->correlation);
-        else p = skip(p, end);
+        else p = skip(p, end, 0);
         if (p == MORE || p == BAD) return p;
-        if (KEY("stream")) { e->stream = value; e->stream_n = p - value; }
-        else if (KEY("device")) { e->device = value; e->device_n = p - value; }
+        if (KEY("stream")) { e->stream = *value == 'n' ? NULL : value; e->stream_n = p - value; }
+        else if (KEY("device")) { e->device = *value == 'n' ? NULL : value; e->device_n = p - value; }
         p = ws(p, end);
         if (p >= end) return MORE;
         if (*p == ',') { p++; continue; }
@@ -180,14 +275,14 @@ static const char *args_object(const char *p, const char *end, Event *e) {
 }
 
 static const char *event_object(const char *p, const char *end, Event *e) {
-    p++;
+    p = ws(p + 1, end);
+    if (p < end && *p == '}') return p + 1;
     for (;;) {
         p = ws(p, end);
         if (p >= end) return MORE;
-        if (*p == '}') return p + 1;
         if (*p != '"') return BAD;
         const char *key = p + 1;
-        p = string_end(key, end);
+        p = key_end(key, end);
         if (p == MORE || p == BAD) return p;
         int64_t n = p - key;
         p = ws(p + 1, end);
@@ -196,15 +291,17 @@ static const char *event_object(const char *p, const char *end, Event *e) {
         p = ws(p + 1, end);
         if (p >= end) return MORE;
         const char *value = p;
-        if (KEY("ts") && *p != 'n' && *p != '"') { p = nanoseconds(p, end, &e->ts); e->has_ts = 1; }
-        else if (KEY("dur") && *p != 'n' && *p != '"') { p = nanoseconds(p, end, &e->dur); e->has_dur = 1; }
-        else if (KEY("args") && *p == '{') p = args_object(p, end, e);
-        else if ((KEY("ts") || KEY("dur")) && *p == '"') return BAD;
-        else p = skip(p, end);
+        if (KEY("ts") && *p != 'n') { p = nanoseconds(p, end, &e->ts); e->has_ts = 1; }
+        else if (KEY("dur") && *p != 'n') { p = nanoseconds(p, end, &e->dur); e->has_dur = 1; }
+        else if (KEY("ts") || KEY("dur") || (KEY("args") && *p != '{')) return BAD;
+        else if (KEY("args")) p = args_object(p, end, e);
+        else p = skip(p, end, 0);
         if (p == MORE || p == BAD) return p;
         int64_t length = p - value;
-        if (KEY("ph")) e->ph = length == 3 ? value[1] : 0;
-        else if (KEY("cat")) { if (*value == '"') { e->cat = value; e->cat_n = length; } }
+        if (KEY("ph")) {
+            if (memchr(value, '\\', length)) return BAD;
+            e->ph = *value == '"' && length == 3 ? value[1] : 0;
+        } else if (KEY("cat")) { e->cat = *value == '"' ? value : NULL; e->cat_n = length; }
         else if (KEY("name")) { e->name = value; e->name_n = length; }
         else if (KEY("pid")) { e->pid = value; e->pid_n = length; }
         else if (KEY("tid")) { e->tid = value; e->tid_n = length; }
@@ -280,7 +377,7 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
         if (category < 0 || name < 0 || thread < 0) { failed = 1; break; }
         int64_t *row = rows + used++ * 10;
         row[0] = category; row[1] = name; row[2] = thread; row[3] = e.ts; row[4] = e.dur; row[5] = e.correlation;
-        row[6] = e.external >= 0 ? e.external : e.old_external;
+        row[6] = e.has_external ? e.external : e.old_external;
         row[7] = e.args ? e.args - data : -1; row[8] = e.args ? e.args_n : 0; row[9] = 0;
     }
     PyObject *result = NULL;
