@@ -125,15 +125,19 @@ static const char *digits(const char *p, const char *end) {
     return q >= end ? MORE : q == p ? BAD : q;
 }
 
+/* Numbers that might be beyond a double are Python's business. */
 static const char *number(const char *p, const char *end) {
+    const char *first = p;
     if (*p == '-') p++;
     if (p < end && *p == '0') { p++; if (p < end && *p >= '0' && *p <= '9') return BAD; }
     else if ((p = digits(p, end)) == MORE || p == BAD) return p;
     if (p < end && *p == '.' && ((p = digits(p + 1, end)) == MORE || p == BAD)) return p;
+    if (p - first > 200) return BAD;
     if (p < end && (*p == 'e' || *p == 'E')) {
-        p++;
+        const char *exponent = ++p;
         if (p < end && (*p == '+' || *p == '-')) p++;
         if ((p = digits(p, end)) == MORE || p == BAD) return p;
+        if (p - exponent > 3) return BAD;
     }
     return p >= end ? MORE : p;
 }
@@ -301,7 +305,10 @@ static const char *event_object(const char *p, const char *end, Event *e) {
         if (KEY("ph")) {
             if (memchr(value, '\\', length)) return BAD;
             e->ph = *value == '"' && length == 3 ? value[1] : 0;
-        } else if (KEY("cat")) { e->cat = *value == '"' ? value : NULL; e->cat_n = length; }
+        } else if (KEY("cat")) {
+            if (memchr(value, '\\', length)) return BAD;
+            e->cat = *value == '"' ? value : NULL; e->cat_n = length;
+        }
         else if (KEY("name")) { e->name = value; e->name_n = length; }
         else if (KEY("pid")) { e->pid = value; e->pid_n = length; }
         else if (KEY("tid")) { e->tid = value; e->tid_n = length; }

@@ -5,6 +5,7 @@ Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import zlib
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from fxscope.trace.table import Table
 
-CHUNK_BYTES = 16 << 20
+CHUNK_BYTES = 2 << 20
 LARGEST_BYTES = 128 << 20  # of a header or of one event; what is larger is damage
 MAX_BYTES = 16 << 30
 LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
@@ -105,6 +106,7 @@ class ExactEvent(msgspec.Struct):
 
 _HEAD = re.compile(rb'"traceEvents"\s*:\s*\[')
 # An event starts with one of these keys. A boundary inside a string would have escaped quotes and does not match.
+_BETWEEN = re.compile(r"[,\s]*")
 _BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|ts|pid|tid|id)"\s*:)')
 
 
@@ -121,6 +123,7 @@ class Reader:
         self.header: dict[str, Any] = {}
         self.problems: list[Problem] = []
         self.lost = 0
+        self.mended = 0
         self._read = 0
         self._gzip_damaged = False
         self._decoder: msgspec.json.Decoder[Any] | None = None
@@ -135,7 +138,7 @@ class Reader:
             buffer = self._more(file)
             head = _HEAD.search(buffer)
             while head is None:
-                data = self._more(file)
+                data = self._more(file, len(buffer))
                 if not data or len(buffer) > LARGEST_BYTES:
                     raise TraceError(_not_a_trace(self.path, buffer))
                 buffer += data
@@ -146,6 +149,10 @@ class Reader:
                 self._scan(file, buffer[base:], base, table)
             else:
                 self._decode_chunks(file, buffer[base:], table)
+        if self.lost:
+            self._damage(f"{self.lost} events could not be read; every whole event around them was")
+        if self.mended:
+            self._damage(f"{self.mended} events hold bytes that are not UTF-8: each such byte reads \ufffd")
 
     def _scan(self, file: IO[bytes] | Unpacked, buffer: bytes, base: int, table: Table) -> None:
         """Let the native scanner read; what it hands back is decoded here, one piece at a time."""
@@ -166,10 +173,9 @@ class Reader:
                     position = boundary.end()
                     continue
             base, buffer, position = base + position, buffer[position:], 0
-            data = self._more(file)
+            data = self._more(file, len(buffer))
             if not data:
-                self._damage("the file is cut off: its list of events has no end")
-                table.add_events(self._recover(buffer))
+                table.add_events(self._last(buffer))
                 return
             if len(buffer) > LARGEST_BYTES:
                 # No event is that large: one string has no end. Give it up and go on after it.
@@ -180,7 +186,7 @@ class Reader:
     def _decode_chunks(self, file: IO[bytes] | Unpacked, buffer: bytes, table: Table) -> None:
         """Read chunk by chunk with msgspec, each cut where an event ends."""
         while True:
-            data = self._more(file)
+            data = self._more(file, len(buffer))
             if not data:
                 break
             buffer += data
@@ -205,8 +211,9 @@ class Reader:
         if isinstance(rest, dict):
             self.header |= rest
 
-    def _more(self, file: IO[bytes] | Unpacked) -> bytes:
-        data = file.read(CHUNK_BYTES)
+    def _more(self, file: IO[bytes] | Unpacked, num_unread: int = 0) -> bytes:
+        """Read a chunk; as much again as there is unread, so that what spans many chunks is not scanned many times."""
+        data = file.read(max(CHUNK_BYTES, num_unread))
         if isinstance(file, Unpacked) and file.damage and not self._gzip_damaged:
             self._gzip_damaged = True
             self._damage(f"the gzip stream {file.damage}; what came before was read")
@@ -243,6 +250,8 @@ class Reader:
         """Decode what is left; the array ends before the last keys of the file's object, or not at all."""
         for end in _array_ends(buffer):
             tail = buffer[end + 1 :]
+            if buffer[:end].rstrip()[-1:] not in (b"}", b",", b""):
+                continue  # the end of a list within an event
             try:
                 rest = msgspec.json.decode(b"{" + tail.strip().lstrip(b",").rstrip().removesuffix(b"}") + b"}")
             except (msgspec.DecodeError, UnicodeDecodeError):
@@ -254,28 +263,32 @@ class Reader:
         return self._recover(buffer)
 
     def _recover(self, data: bytes) -> list[Any]:
-        """Decode event by event, counting those that cannot be read."""
+        """Decode event by event, counting those that cannot be read; after one of these, go on where the next starts."""
         decoder = msgspec.json.Decoder(ExactEvent)
+        text = data.decode("latin-1")  # a character a byte: only the ends of events are looked for in it
         events: list[Any] = []
-        lost = 0
-        for piece in _BOUNDARY.split(data):
-            text = piece.strip().strip(b",").strip()
-            if not text:
-                continue
-            if not text.endswith(b"}") or text.count(b"{") > text.count(b"}"):
-                text += b"}"  # the boundary took it
-            for attempt in (text, _without_bad_utf8(text)):
+        position = 0
+        while True:
+            position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr] - it may be empty
+            if position >= len(data):
+                return events
+            end = _whole_object(text, position)
+            if end is None:
+                boundary = _BOUNDARY.search(data, position)
+                end = boundary.start() + 1 if boundary else len(data)
+            piece = data[position:end].rstrip()
+            if not piece.endswith(b"}") or piece.count(b"{") > piece.count(b"}"):
+                piece += b"}"  # what follows may have taken it
+            try:
+                events.append(decoder.decode(piece))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                mended = piece.decode("utf-8", errors="replace").encode()
                 try:
-                    events.append(decoder.decode(attempt))
-                    break
+                    events.append(decoder.decode(mended))
+                    self.mended += mended != piece
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    continue
-            else:
-                lost += 1
-        if lost:
-            self.lost += lost
-            self._damage(f"{lost} events could not be read; every whole event around them was")
-        return events
+                    self.lost += 1
+            position = end
 
     def _damage(self, message: str) -> None:
         if self.strict:
@@ -293,8 +306,19 @@ def _array_ends(buffer: bytes) -> Iterator[int]:
         yield position
 
 
-def _without_bad_utf8(text: bytes) -> bytes:
-    return text.decode("utf-8", errors="replace").encode()
+def _no_constant(text: str) -> None:
+    raise ValueError(text)  # NaN and Infinity are not JSON
+
+
+_WHOLE = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
+
+
+def _whole_object(text: str, position: int) -> int | None:
+    """Return where the JSON object that starts here ends, `None` if none starts or it is broken."""
+    try:
+        return _WHOLE.raw_decode(text, position)[1] if text[position] == "{" else None
+    except (ValueError, RecursionError):
+        return None
 
 
 class Unpacked:

@@ -36,6 +36,7 @@ CATEGORIES = {
 }
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
+TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
 CATEGORY, NAME, THREAD, START, DURATION, CORRELATION, EXTERNAL, ARGS_AT, ARGS_LENGTH = range(9)
 WIDTH = 9
 
@@ -147,12 +148,12 @@ def _value(span: bytes) -> Any:
 
 
 def nanoseconds(value: Any) -> int | None:
-    """Convert microseconds, float or decimal, to whole nanoseconds; `None` for what is no time in int64."""
+    """Convert microseconds, float or decimal, to whole nanoseconds; `None` for what is no time, or far too large."""
     try:
         result = round(value * 1000)
     except (TypeError, ValueError, OverflowError, ArithmeticError):
         return None
-    return result if -INT64_MAX <= result <= INT64_MAX else None
+    return result if -TIME_MAX <= result <= TIME_MAX else None
 
 
 def whole(value: Any) -> int | None:
