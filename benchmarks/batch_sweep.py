@@ -131,9 +131,11 @@ def profiled(call, label: str, path: Path) -> dict:
     """Profile three calls (wait 1, warm-up 1, active 3), write the trace, and return what it says per call."""
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])
     with profile(
-        activities=activities, schedule=schedule(wait=1, warmup=1, active=3, repeat=1), record_shapes=True,
+        activities=activities,
+        schedule=schedule(wait=1, warmup=1, active=3, repeat=1),
+        record_shapes=True,
         on_trace_ready=lambda p: p.export_chrome_trace(str(path)),
-    ) as profiler:  # fmt: skip
+    ) as profiler:
         for _ in range(5):
             with record_function(label):
                 call()
@@ -155,11 +157,15 @@ def profiled(call, label: str, path: Path) -> dict:
         row = kernels.setdefault(
             e["name"],
             {
-                "category": e["cat"], "count": 0, "samples_us": [], "registers": details.get("registers per thread"),
-                "block": details.get("block"), "grid": details.get("grid"),
+                "category": e["cat"],
+                "count": 0,
+                "samples_us": [],
+                "registers": details.get("registers per thread"),
+                "block": details.get("block"),
+                "grid": details.get("grid"),
                 "shared_bytes": details.get("shared memory"),
             },
-        )  # fmt: skip
+        )
         row["count"] += 1
         row["samples_us"].append(round(e["dur"], 3))
 
@@ -168,10 +174,14 @@ def profiled(call, label: str, path: Path) -> dict:
 
     number = max(1, len(steps))
     return {
-        "num_steps": len(steps), "device_us": per_step(device), "launch_cpu_us": per_step(launching),
-        "num_launches": len(device) / number, "num_kernels": sum(e["cat"] == "kernel" for e in device) / number,
-        "num_runtime_launches": len(launching) / number, "kernels": kernels,
-    }  # fmt: skip
+        "num_steps": len(steps),
+        "device_us": per_step(device),
+        "launch_cpu_us": per_step(launching),
+        "num_launches": len(device) / number,
+        "num_kernels": sum(e["cat"] == "kernel" for e in device) / number,
+        "num_runtime_launches": len(launching) / number,
+        "kernels": kernels,
+    }
 
 
 def peak_bytes(call) -> dict:
@@ -222,14 +232,17 @@ def triton_resources() -> list[dict]:
                     continue
                 found.append(
                     {
-                        "kernel": kernel_name(item), "kwargs": dict(config.kwargs),
-                        "num_warps": config.num_warps, "num_stages": config.num_stages,
-                        "registers": getattr(launcher, "n_regs", None), "spills": getattr(launcher, "n_spills", None),
+                        "kernel": kernel_name(item),
+                        "kwargs": dict(config.kwargs),
+                        "num_warps": config.num_warps,
+                        "num_stages": config.num_stages,
+                        "registers": getattr(launcher, "n_regs", None),
+                        "spills": getattr(launcher, "n_spills", None),
                         "shared_bytes": getattr(launcher, "shared", None),
                         "heuristic": str(getattr(item, "heuristic_type", "")),
                         "size_hints": str(getattr(item, "size_hints", "")),
                     }
-                )  # fmt: skip
+                )
     return found
 
 
@@ -245,10 +258,16 @@ def liger_resources() -> list[dict]:
             for item in cache[0].values():
                 meta = item.metadata
                 found.append(
-                    {"kernel": name, "num_warps": meta.num_warps, "num_stages": meta.num_stages,
-                     "registers": item.n_regs, "spills": item.n_spills, "shared_bytes": meta.shared,
-                     "hash": item.hash[:16]}
-                )  # fmt: skip
+                    {
+                        "kernel": name,
+                        "num_warps": meta.num_warps,
+                        "num_stages": meta.num_stages,
+                        "registers": item.n_regs,
+                        "spills": item.n_spills,
+                        "shared_bytes": meta.shared,
+                        "hash": item.hash[:16],
+                    }
+                )
     return found
 
 
@@ -495,10 +514,12 @@ def main() -> int:
         )
         return 2
     sizes = SimpleNamespace(
-        dim=64 if arguments.quick else 768, hidden=128 if arguments.quick else 3072,
+        dim=64 if arguments.quick else 768,
+        hidden=128 if arguments.quick else 3072,
         sequence=4 if arguments.quick else 128,
-        dtype=torch.bfloat16 if arguments.cuda else torch.float32, device="cuda" if arguments.cuda else "cpu",
-    )  # fmt: skip
+        dtype=torch.bfloat16 if arguments.cuda else torch.float32,
+        device="cuda" if arguments.cuda else "cpu",
+    )
     arguments.batches = [1, 4] if arguments.quick else [64, 1, 8, 512, 2, 4, 16, 32, 128, 256]
     arguments.middle = 4 if arguments.quick else 64
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -513,17 +534,27 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         report = {
-            "schema": "fxscope-sweep/1", "title": "GeGLU MLP over batch sizes", "vary": "batch",
+            "schema": "fxscope-sweep/1",
+            "title": "GeGLU MLP over batch sizes",
+            "vary": "batch",
             "environment": {
-                "torch": torch.__version__, "triton": triton_version, "cuda": torch.version.cuda,
+                "torch": torch.__version__,
+                "triton": triton_version,
+                "cuda": torch.version.cuda,
                 "device": torch.cuda.get_device_name() if arguments.cuda else "cpu",
             },
             "parameters": {
-                "sequence": sizes.sequence, "dim": sizes.dim, "hidden": sizes.hidden, "dtype": str(sizes.dtype)[6:]
+                "sequence": sizes.sequence,
+                "dim": sizes.dim,
+                "hidden": sizes.hidden,
+                "dtype": str(sizes.dtype)[6:],
             },
-            "notes": [why_not] if why_not else [], "points": [], "experiments": {}, "triton_configs": [],
+            "notes": [why_not] if why_not else [],
+            "points": [],
+            "experiments": {},
+            "triton_configs": [],
             "folder": Path(folder),
-        }  # fmt: skip
+        }
         sweep(arguments, sizes, liger, report)
         others(arguments, sizes, liger, report)
         if liger is not None:

@@ -66,7 +66,7 @@ def main() -> int:
     """Measure, and print one line per page."""
     from playwright.sync_api import sync_playwright
 
-    from fxscope.render import html
+    from fxscope.render.page import html
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(

@@ -16,7 +16,7 @@ _HOME = {
     "Recorder": "fxscope.capture",
     "on_trace_ready": "fxscope.capture",
     "load": "fxscope.store",
-    "read_trace": "fxscope.reading",
+    "read_trace": "fxscope.readers.join",
     "Recording": "fxscope.model",
     "FxscopeError": "fxscope.errors",
     "CaptureError": "fxscope.errors",
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fxscope.errors import RenderError as RenderError
     from fxscope.errors import TraceError as TraceError
     from fxscope.model import Recording as Recording
-    from fxscope.reading import read_trace as read_trace
+    from fxscope.readers.join import read_trace as read_trace
     from fxscope.store import load as load
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fxscope.findings import Outcome
+    from fxscope.analysis.findings import Outcome
     from fxscope.model import Graph, Recording
 
 AROUND = 2  # nodes shown before and after each place
@@ -37,7 +37,7 @@ class Recorded:
             AssertionError: one is not met, or cannot be told.
             PassError: an unknown kind or name; the message names the nearest.
         """
-        from fxscope.passes.check import check
+        from fxscope.analysis.check import check
 
         recordings = {"recorded": self.recording}
         for name, other in (others or {}).items():
@@ -122,7 +122,7 @@ def plan(recording: Recording) -> str:
 
     Times, addresses and hashes are not in it; the numbers at the end of node names are, because they tell nodes apart.
     """
-    from fxscope.passes import names
+    from fxscope.analysis import select
 
     lines: list[str] = []
     graphs = {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
@@ -135,13 +135,13 @@ def plan(recording: Recording) -> str:
                 ran = [name for name in call.nodes if name not in nodes or nodes[name].nature != "view"]
                 lines += [f"    {name} = {nodes[name].target if name in nodes else '?'}" for name in ran or call.nodes]
     else:
-        lines += [f"{unit.kernel}  [{', '.join(unit.ops) or unit.category}]" for unit in names.units(recording)]
+        lines += [f"{unit.kernel}  [{', '.join(unit.ops) or unit.category}]" for unit in select.units(recording)]
     return "\n".join(lines or ["nothing was compiled, and nothing ran on a device"]) + "\n"
 
 
 def around(recording: Recording, wanted: list[str]) -> list[str]:
     """Return the lines of the graph around the named ops: kind, node, target, and the kernel it ran in."""
-    from fxscope.passes import names
+    from fxscope.analysis import select
     from fxscope.render import theme
 
     homes = {call.graph for call in recording.calls}
@@ -149,8 +149,8 @@ def around(recording: Recording, wanted: list[str]) -> list[str]:
     lines: list[str] = []
     for graph in graphs:
         hits = [
-            index for index, node in enumerate(graph.nodes) if any(names.node_matches(node, name) for name in wanted)
-        ]  # fmt: skip
+            index for index, node in enumerate(graph.nodes) if any(select.node_matches(node, name) for name in wanted)
+        ]
         if not hits:
             continue
         shown = sorted({i for hit in hits for i in range(hit - AROUND, hit + AROUND + 1) if 0 <= i < len(graph.nodes)})
@@ -167,7 +167,10 @@ def around(recording: Recording, wanted: list[str]) -> list[str]:
 def node_line(recording: Recording, graph: Graph, index: int, theme: Any) -> str:
     """Return one node: glyph, name, target, where it ran."""
     node = graph.nodes[index]
-    handles = [call.handle for call in recording.calls if call.id in node.calls or
-               (call.graph == graph.id and node.name in call.nodes)]  # fmt: skip
+    handles = [
+        call.handle
+        for call in recording.calls
+        if call.id in node.calls or (call.graph == graph.id and node.name in call.nodes)
+    ]
     where = f"   in {', '.join(dict.fromkeys(handles))}" if handles else f"   {node.kind}"
     return f"{theme.KINDS[node.kind].glyph} {node.name} = {node.target}({', '.join(node.inputs)}){where}"

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxscope import eager
 from fxscope._torch import profiler, running
-from fxscope._torch.dispatch import OpRecorder
 from fxscope._torch.environment import environment
 from fxscope._torch.inductor import Facts, InductorCapture
+from fxscope._torch.op_recorder import OpRecorder
 from fxscope.errors import CaptureError, NothingCapturedError, TraceError
 from fxscope.model import Memory, Problem, Recording, replace
+from fxscope.readers import eager_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,12 +81,18 @@ def record(
         raise CaptureError(f"steps must be at least 1 and warmup at least 0, not {steps} and {warmup}.")
     options = running.compile_options(compile)
     if target is not None:
-        from fxscope._torch import child
+        from fxscope._torch.target import child
 
         return child.record(
-            model, *inputs, target=target, compile=options or {}, backward=backward, title=title,
-            kwargs=dict(kwargs or {}), progress=progress,
-        )  # fmt: skip
+            model,
+            *inputs,
+            target=target,
+            compile=options or {},
+            backward=backward,
+            title=title,
+            kwargs=dict(kwargs or {}),
+            progress=progress,
+        )
     title = title or _title(model)
     with _Only(title), running.preserved(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
@@ -148,18 +154,18 @@ class _Job:
                 if profiled:
                     profiler.run_steps(observed, steps=1, warmup=0, path=path, cpu_only=True)
                     seen_ids = profiler.strip_observation(path)
-                    graph = eager.eager_graph(_read(path).ops, recorder.ops, seen_ids)
+                    graph = eager_graph.eager_graph(_read(path).ops, recorder.ops, seen_ids)
                 else:
                     observed()
-                    graph = eager.eager_graph(eager.flat_ops(recorder.ops), recorder.ops, range(len(recorder.ops)))
+                    graph = eager_graph.eager_graph(
+                        eager_graph.flat_ops(recorder.ops), recorder.ops, range(len(recorder.ops))
+                    )
             recording = self.profiled(capture)
         facts = capture.facts()
         if not any(node.op == "dispatch" for node in graph.nodes) and not facts.graphs:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
         recording = replace(
-            recording,
-            ops=eager.tie(recording.ops, graph),
-            problems=(*recording.problems, *recorder.problems),
+            recording, ops=eager_graph.tie(recording.ops, graph), problems=(*recording.problems, *recorder.problems)
         )
         if facts.graphs:  # parts of the program compile themselves
             recording = _with_facts(recording, facts)
@@ -284,18 +290,18 @@ class Recorder:
             seen = self._mode.recorder.ops if self._mode is not None else []
             if self._session.adopted:
                 recording = _read(path)
-                graph = eager.adopted_graph(recording.ops, seen)
+                graph = eager_graph.adopted_graph(recording.ops, seen)
             else:
                 seen_ids = profiler.strip_observation(path)
                 try:
                     recording = _read(path)
                 except TraceError:  # a trace without events: the program called nothing of torch
                     recording = Recording()
-                graph = eager.program_graph(recording.ops, seen, seen_ids)
+                graph = eager_graph.program_graph(recording.ops, seen, seen_ids)
             if self._mode is not None:
                 problems += self._mode.recorder.problems
             if graph.nodes:
-                recording = replace(recording, graphs=(graph,), ops=eager.tie(recording.ops, graph))
+                recording = replace(recording, graphs=(graph,), ops=eager_graph.tie(recording.ops, graph))
         recording = replace(
             recording, title=self._title, environment=environment(), problems=(*recording.problems, *problems)
         )
@@ -357,7 +363,7 @@ def on_trace_ready(
 
 
 def _read(path: Path) -> Recording:
-    from fxscope import trace
+    from fxscope.readers import trace
 
     return trace.recording(path)
 

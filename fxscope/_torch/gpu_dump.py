@@ -15,12 +15,23 @@ import torch
 
 # What is worth keeping of `get_device_properties`; identifiers of the single card (uuid, PCI address) are not.
 PROPERTIES = (
-    "major", "minor", "warp_size", "max_threads_per_block", "max_threads_per_multi_processor",
-    "regs_per_multiprocessor", "shared_memory_per_block", "shared_memory_per_block_optin",
+    "major",
+    "minor",
+    "warp_size",
+    "max_threads_per_block",
+    "max_threads_per_multi_processor",
+    "regs_per_multiprocessor",
+    "shared_memory_per_block",
+    "shared_memory_per_block_optin",
     "shared_memory_per_multiprocessor",
-    "multi_processor_count", "total_memory", "L2_cache_size", "clock_rate", "memory_clock_rate", "memory_bus_width",
+    "multi_processor_count",
+    "total_memory",
+    "L2_cache_size",
+    "clock_rate",
+    "memory_clock_rate",
+    "memory_bus_width",
     "gcnArchName",
-)  # fmt: skip
+)
 # What torch does not tell: CUdevice_attribute numbers of cuda.h.
 ATTRIBUTES = {"max_blocks_per_multiprocessor": 106, "reserved_shared_memory_per_block": 111}
 

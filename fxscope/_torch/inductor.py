@@ -35,19 +35,7 @@ import torch
 
 from fxscope._torch import nodes as live
 from fxscope._torch.hooks import Hooks, has_switch
-from fxscope.model import (
-    Compile,
-    Graph,
-    Item,
-    KernelCall,
-    Link,
-    Node,
-    Problem,
-    Schedule,
-    Source,
-    SourceText,
-    replace,
-)
+from fxscope.model import Compile, Graph, Item, KernelCall, Link, Node, Problem, Schedule, Source, SourceText, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -227,9 +215,7 @@ class InductorCapture:
         if code is not None:
             source = Source(file=code.co_filename, line=code.co_firstlineno, function=code.co_name)
         self._compile(
-            current_compile_id(),
-            guards=tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS]),
-            source=source,
+            current_compile_id(), guards=tuple(str(part).strip() for part in list(parts)[:_MAX_GUARDS]), source=source
         )
 
     def _recompiles(self, reasons: Any, *_: Any, **__: Any) -> None:
@@ -244,9 +230,12 @@ class InductorCapture:
         kind = "joint" if joint else "inference"
         with self._lock:
             self._add_graph(
-                f"{compile_id}:{kind}", "joint" if joint else "forward", compile_id, None if joint else "inference",
+                f"{compile_id}:{kind}",
+                "joint" if joint else "forward",
+                compile_id,
+                None if joint else "inference",
                 module.graph,
-            )  # fmt: skip
+            )
 
     def _inner_compile(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
         direction = _direction(kwargs.get("is_inference"), kwargs.get("is_backward"))
@@ -256,9 +245,15 @@ class InductorCapture:
         with self._config_here():
             result = original(module, *args, **kwargs)
         self.hooks.guard(
-            "inner compile", self._compiled, compile_id, direction, kwargs, result,
-            self._num_lowered > before, time.perf_counter_ns() - started,
-        )  # fmt: skip
+            "inner compile",
+            self._compiled,
+            compile_id,
+            direction,
+            kwargs,
+            result,
+            self._num_lowered > before,
+            time.perf_counter_ns() - started,
+        )
         return result
 
     def _direction_graph(self, compile_id: str, direction: Direction, module: Any) -> None:
@@ -349,7 +344,7 @@ class InductorCapture:
         names: Iterable[str],
     ) -> None:
         """Keep the output code and make the kernel calls out of it."""
-        from fxscope import output_code
+        from fxscope.readers import output_code
 
         source_id = graph_id.replace(":post_grad", ":output_code")
         self._sources[source_id] = SourceText(id=source_id, kind="output_code", text=text, graph=graph_id)
@@ -372,9 +367,13 @@ class InductorCapture:
     def _add_graph(self, graph_id: str, stage: Any, compile_id: str, direction: Direction | None, graph: Any) -> None:
         nodes = _with_caller(live.fx_nodes(graph), self._callers.get(compile_id))
         self._graphs[graph_id] = Graph(
-            id=graph_id, stage=stage, compile_id=compile_id, direction=direction, nodes=nodes,
+            id=graph_id,
+            stage=stage,
+            compile_id=compile_id,
+            direction=direction,
+            nodes=nodes,
             outputs=live.output_names(graph),
-        )  # fmt: skip
+        )
         if stage != "pre_grad":
             self._link_back(graph_id, compile_id, direction, graph, nodes)
         self._fx_graphs[id(graph)] = (graph_id, graph)
@@ -458,11 +457,7 @@ def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, 
         replace(
             node,
             source=replace(
-                node.source or Source(),
-                file=caller.file,
-                line=caller.line,
-                code=caller.code,
-                function=caller.function,
+                node.source or Source(), file=caller.file, line=caller.line, code=caller.code, function=caller.function
             ),
         )
         if node.op.startswith("call_") and (node.source is None or node.source.file is None)

@@ -157,9 +157,13 @@ def source_of(meta: dict[str, Any]) -> Source | None:
         return None
     frame = frame or Source()
     return Source(
-        file=frame.file, line=frame.line, code=frame.code, function=frame.function, module=module,
+        file=frame.file,
+        line=frame.line,
+        code=frame.code,
+        function=frame.function,
+        module=module,
         module_type=module_type,
-    )  # fmt: skip
+    )
 
 
 def source_in(stack_trace: str | None) -> Source | None:

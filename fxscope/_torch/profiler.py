@@ -111,9 +111,10 @@ class Session:
         """Start profiling. Where a session runs already, it is left alone and nothing is profiled."""
         if is_profiling():
             self.hooks.problem(
-                "profiler", "a profiler session was already running, and there can be one at a time",
+                "profiler",
+                "a profiler session was already running, and there can be one at a time",
                 "start fxscope before the profiler, or pass fxscope.on_trace_ready to it",
-            )  # fmt: skip
+            )
             return
         profile = torch.profiler.profile(activities=activities(), record_shapes=True, with_stack=self._with_stack)
         self._as_ours(profile.start)
@@ -132,9 +133,10 @@ class Session:
         copies = [copy for _, copy in self._theirs if copy is not None]
         if len(copies) > 1:
             self.hooks.problem(
-                "profiler", f"the program made {len(copies)} traces; the last one is shown",
+                "profiler",
+                f"the program made {len(copies)} traces; the last one is shown",
                 "pass fxscope.on_trace_ready to the profiler to get each",
-            )  # fmt: skip
+            )
         return copies[-1] if copies else self._stopped
 
     def cleanup(self) -> None:

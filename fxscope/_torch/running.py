@@ -25,8 +25,8 @@ from fxscope.model import Memory, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from fxscope._torch.dispatch import OpRecorder
     from fxscope._torch.hooks import Hooks
+    from fxscope._torch.op_recorder import OpRecorder
 
 DYNAMIC_STATE = "torch._dynamo.pgo:_CODE_STATE"
 

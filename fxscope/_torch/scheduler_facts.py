@@ -16,15 +16,35 @@ ORDER_ONLY = "node1 must go before node2"  # the pair was asked about in the wro
 
 # Inductor's switches that bear on fusion. Those that this torch lacks are left out.
 LIMITS = (
-    "max_fusion_size", "max_fusion_buffer_group_pairwise_attempts", "score_fusion_memory_threshold",
-    "max_fusion_unique_io_buffers", "aggressive_fusion", "epilogue_fusion", "prologue_fusion", "benchmark_fusion",
-    "benchmark_epilogue_fusion", "max_autotune", "max_autotune_gemm", "max_autotune_gemm_backends",
-    "loop_ordering_after_fusion", "loop_index_inversion_in_fusion", "expand_dimension_for_pointwise_nodes",
-    "combo_kernels", "realize_opcount_threshold", "realize_reads_threshold", "split_reductions",
-    "triton.tiling_prevents_pointwise_fusion", "triton.tiling_prevents_reduction_fusion",
-    "triton.mix_order_reduction", "triton.nested_reduction", "triton.cudagraphs",
-    "cpp.max_horizontal_fusion_size", "cpp.fallback_scatter_reduce_sum", "conv_1x1_as_mm", "force_disable_caches",
-)  # fmt: skip
+    "max_fusion_size",
+    "max_fusion_buffer_group_pairwise_attempts",
+    "score_fusion_memory_threshold",
+    "max_fusion_unique_io_buffers",
+    "aggressive_fusion",
+    "epilogue_fusion",
+    "prologue_fusion",
+    "benchmark_fusion",
+    "benchmark_epilogue_fusion",
+    "max_autotune",
+    "max_autotune_gemm",
+    "max_autotune_gemm_backends",
+    "loop_ordering_after_fusion",
+    "loop_index_inversion_in_fusion",
+    "expand_dimension_for_pointwise_nodes",
+    "combo_kernels",
+    "realize_opcount_threshold",
+    "realize_reads_threshold",
+    "split_reductions",
+    "triton.tiling_prevents_pointwise_fusion",
+    "triton.tiling_prevents_reduction_fusion",
+    "triton.mix_order_reduction",
+    "triton.nested_reduction",
+    "triton.cudagraphs",
+    "cpp.max_horizontal_fusion_size",
+    "cpp.fallback_scatter_reduce_sum",
+    "conv_1x1_as_mm",
+    "force_disable_caches",
+)
 
 
 class Observed:
@@ -313,10 +333,15 @@ def _attempts(scheduler: Any, observed: Observed, group_of: dict[str, int]) -> t
         reason = words or (reasons[-1] if reasons else None)
         cause = _cause(scheduler, node1, node2) if reason == "no shared data" else None
         attempt = FusionAttempt(
-            a=a, b=b, fused=False, raw_reason=reason, cause=cause, order=clock,
+            a=a,
+            b=b,
+            fused=False,
+            raw_reason=reason,
+            cause=cause,
+            order=clock,
             # A pair that could be fused and was not, without a word: another fusion went first.
             how=None,
-        )  # fmt: skip
+        )
         if answer and words is None:
             attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=None, cause="could be fused", order=clock)
         key = (groups_a.pop() or 0, groups_b.pop() or 0)

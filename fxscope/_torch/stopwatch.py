@@ -30,9 +30,7 @@ def wall_samples(
 
     A sample is a block of calls between two synchronisations: what a program that does not wait for each call sees.
     """
-    run = running.runner(
-        model, inputs, kwargs, backward=backward, compile_options=running.compile_options(compile)
-    )  # fmt: skip
+    run = running.runner(model, inputs, kwargs, backward=backward, compile_options=running.compile_options(compile))
     start = time.perf_counter()
     run()
     synchronize()
@@ -69,9 +67,12 @@ def error_against_float32(
         result = run()
         exact_model = copy.deepcopy(model).float()
         exact = running.runner(
-            exact_model, [as_float32(item) for item in inputs], {k: as_float32(v) for k, v in kwargs.items()},
-            backward=False, compile_options=None,
-        )()  # fmt: skip
+            exact_model,
+            [as_float32(item) for item in inputs],
+            {k: as_float32(v) for k, v in kwargs.items()},
+            backward=False,
+            compile_options=None,
+        )()
     except Exception:
         # A model that insists on its dtype, or is too large twice: then the error is not known, and that is said.
         return None, None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from fxscope.findings import Report
+    from fxscope.analysis.findings import Report
 
 EPILOG = """A file of expectations:
 
@@ -33,9 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
-        "files", nargs="*", metavar="FILE",
+        "files",
+        nargs="*",
+        metavar="FILE",
         help="recordings, traces, folders with a trace, sweeps (NAME=FILE gives one a name), and last the .toml file",
-    )  # fmt: skip
+    )
     parser.add_argument("--learn", action="store_true", help="write expectations that the recording meets, as TOML")
     parser.add_argument("--kinds", action="store_true", help="list what can be expected")
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
@@ -50,9 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
     from fxscope import store
+    from fxscope.analysis import check
     from fxscope.commands import sources
     from fxscope.errors import FxscopeError, RenderError
-    from fxscope.passes import check
     from fxscope.render import findings
 
     if arguments.kinds:
@@ -72,8 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
     recordings, sweeps = sources.named(others)
     report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
     show: dict[str, Callable[[Report], str]] = {
-        "terminal": findings.check_text, "md": findings.check_markdown, "json": lambda item: item.to_json() + "\n"
-    }  # fmt: skip
+        "terminal": findings.check_text,
+        "md": findings.check_markdown,
+        "json": lambda item: item.to_json() + "\n",
+    }
     write(show[format](report), arguments)
     if arguments.junit:
         store.write(arguments.junit, findings.check_junit(report), force=arguments.force)
@@ -84,9 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
 def learn(arguments: argparse.Namespace) -> int:
     """Write what one recording does as expectations."""
     from fxscope import store
+    from fxscope.analysis.check.learn import learn as expectations_of
     from fxscope.commands import sources
     from fxscope.errors import FxscopeError
-    from fxscope.passes.learn import learn as expectations_of
 
     if len(arguments.files) != 1:
         raise FxscopeError("--learn takes one recording.")

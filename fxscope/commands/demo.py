@@ -78,7 +78,8 @@ def record_here(*, compiled: bool) -> Recording:
 
 def plan_for_h200() -> Recording:
     """Plan the MLP at the article's size for an H200 that need not be here."""
-    from fxscope._torch import child, geglu
+    from fxscope._torch import geglu
+    from fxscope._torch.target import child
 
     title = "GeGLU MLP, planned for an H200"
     return child.record_for_target(
@@ -96,8 +97,8 @@ def bundled(name: str) -> Recording:
 
 def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
     """Write each recording, its picture, and one page that compares the real ones."""
+    from fxscope.analysis import compare
     from fxscope.errors import RenderError
-    from fxscope.passes import compare
     from fxscope.render import save
 
     written: list[Path] = []

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from fxscope.findings import Comparison
+    from fxscope.analysis.findings import Comparison
     from fxscope.model import Recording
 
 FORMATS = ("terminal", "md", "json")
@@ -32,18 +32,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read both, compare, and show."""
+    from fxscope.analysis.compare import compare
     from fxscope.commands import sources
-    from fxscope.passes.compare import compare
     from fxscope.render.findings import comparison_markdown, comparison_text
 
     format = chosen_format(arguments)
-    a, b = (told_apart(sources.read(name), name, other) for name, other in (
-        (arguments.a, arguments.b), (arguments.b, arguments.a)
-    ))  # fmt: skip
+    a, b = (
+        told_apart(sources.read(name), name, other)
+        for name, other in ((arguments.a, arguments.b), (arguments.b, arguments.a))
+    )
     comparison = compare(a, b)
     show: dict[str, Callable[[Comparison], str]] = {
-        "terminal": comparison_text, "md": comparison_markdown, "json": lambda item: item.to_json() + "\n"
-    }  # fmt: skip
+        "terminal": comparison_text,
+        "md": comparison_markdown,
+        "json": lambda item: item.to_json() + "\n",
+    }
     output = show[format](comparison)
     if arguments.resources and format != "json":  # the JSON form holds them anyway
         output += resources(comparison, format)

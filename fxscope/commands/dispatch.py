@@ -15,9 +15,11 @@ FORMS = ("all", "table", "tree", "prose")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `dispatch`."""
     parser.add_argument(
-        "op", metavar="OP", help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; or, with "
+        "op",
+        metavar="OP",
+        help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; or, with "
         "--recording, a node of it",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--device", metavar="DEVICE", help="where the tensors are: cpu, cuda, meta (default: cuda where there is a GPU)"
     )
@@ -37,26 +39,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe the op."""
-    from fxscope._torch import dispatcher
+    from fxscope._torch import dispatch_table
     from fxscope.commands.why import width
-    from fxscope.model import replace  # a Struct's fields are replaced alike everywhere
+    from fxscope.model import replace
     from fxscope.render import dispatch as text
 
     op, shapes, dtype = arguments.op, _shapes(arguments.shape), arguments.dtype
     if arguments.recording:
         op, shapes, dtype = from_recording(arguments.recording, op, shapes, dtype)
     device = arguments.device or default_device()
-    found = dispatcher.describe(op, device=device, requires_grad=not arguments.no_grad, autocast=arguments.autocast)
+    found = dispatch_table.describe(op, device=device, requires_grad=not arguments.no_grad, autocast=arguments.autocast)
     if arguments.trace:
-        from fxscope._torch import dispatch_run
+        from fxscope._torch import dispatch_example
 
         if not can_run(device):
             raise FxscopeError(f"--trace runs the op, and this machine has no {device} device. Use --device cpu.")
-        inputs, words = dispatch_run.example(found.name, shapes, dtype, device, requires_grad=not arguments.no_grad)
-        ran = dispatch_run.run(found.name, inputs)
+        inputs, words = dispatch_example.example(found.name, shapes, dtype, device, requires_grad=not arguments.no_grad)
+        ran = dispatch_example.run(found.name, inputs)
         found = replace(
-            found, ran=ran, example=tuple(words), contrasts=dispatch_run.contrasts(found.name, inputs, ran)
-        )  # fmt: skip
+            found, ran=ran, example=tuple(words), contrasts=dispatch_example.contrasts(found.name, inputs, ran)
+        )
     if arguments.json:
         import msgspec
 
@@ -85,10 +87,10 @@ def default_device() -> str:
 
 def can_run(device: str) -> bool:
     """Whether an op can run on a device here."""
-    from fxscope._torch import dispatcher
+    from fxscope._torch import dispatch_table
 
     kind = device.split(":")[0]
-    return kind in ("cpu", "meta") or (kind == "cuda" and dispatcher.has_device())
+    return kind in ("cpu", "meta") or (kind == "cuda" and dispatch_table.has_device())
 
 
 def from_recording(

@@ -20,9 +20,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `env`."""
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument(
-        "--dump-gpu", metavar="FILE", nargs="?", const="-", default=None,
+        "--dump-gpu",
+        metavar="FILE",
+        nargs="?",
+        const="-",
+        default=None,
         help="describe the GPU of this machine as gpus/NAME.json does; to stdout without FILE",
-    )  # fmt: skip
+    )
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
 
 

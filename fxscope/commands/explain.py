@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Tell the story."""
+    from fxscope.analysis.explain import explain
     from fxscope.commands.why import width
-    from fxscope.passes.explain import explain
     from fxscope.render import story as text
 
     recording = sources.read(arguments.recording)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from fxscope.findings import Outcome
+    from fxscope.analysis.findings import Outcome
     from fxscope.model import Recording
 
 
@@ -27,7 +27,7 @@ class Question(NamedTuple):
 
 def number(answer: str) -> str:
     """Check that an answer is a number (or "<= 5"). Raises FxscopeError."""
-    from fxscope.passes.quantity import parse
+    from fxscope.analysis.check.quantity import parse
 
     parse(answer)
     return answer
@@ -68,8 +68,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, confront. A wrong guess is no error: that is what it is for."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+    from fxscope.analysis.findings import Report
     from fxscope.commands.run import load_factory
-    from fxscope.findings import Report
     from fxscope.render.findings import check_text
 
     model, inputs, kwargs = load_factory(arguments.factory)
@@ -120,16 +120,16 @@ def record_both(
     if "compiled" in wanted:
         found["compiled"] = record(
             model, *inputs, kwargs=kwargs, compile=True, target=arguments.target, title="compiled"
-        )  # fmt: skip
+        )
     return found
 
 
 def confront(question: Question, answer: Any, recordings: dict[str, Recording]) -> Outcome:
     """Hold one guess against its recording; an op that does not occur is a wrong guess, and the nearest is named."""
+    from fxscope.analysis.check import check
+    from fxscope.analysis.findings import Outcome
     from fxscope.errors import PassError
-    from fxscope.findings import Outcome
     from fxscope.model import replace
-    from fxscope.passes.check import check
 
     item = {"claim": question.text, "in": question.about, question.kind: answer}
     try:
@@ -138,9 +138,13 @@ def confront(question: Question, answer: Any, recordings: dict[str, Recording]) 
         text = ", ".join(cast("list[str]", answer)) if isinstance(answer, list) else str(answer)
         message = str(error).rsplit(": ", 1)[-1] if "does not occur" not in str(error) else str(error)
         return Outcome(
-            claim=question.text, kind=question.kind, subject=question.about, status="not_met", expected=text,
+            claim=question.text,
+            kind=question.kind,
+            subject=question.about,
+            status="not_met",
+            expected=text,
             found=message.split(f"{question.kind}: ", 1)[-1],
-        )  # fmt: skip
+        )
     if outcome.status == "met":
         return replace(outcome, found=f"right: {outcome.found}")
     return outcome

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 # In the order in which a bare name is tried; `word:name` names the sort.
 SORTS = ("call", "kernel", "variable", "op", "node", "buffer", "scheduler", "module")
 SORT_WORDS = {
-    "call": "kernel call", "kernel": "kernel", "variable": "variable", "op": "op", "node": "FX node",
-    "buffer": "buffer", "scheduler": "scheduler node", "module": "module",
-}  # fmt: skip
+    "call": "kernel call",
+    "kernel": "kernel",
+    "variable": "variable",
+    "op": "op",
+    "node": "FX node",
+    "buffer": "buffer",
+    "scheduler": "scheduler node",
+    "module": "module",
+}
 
 
 class Place(NamedTuple):

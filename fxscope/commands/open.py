@@ -63,8 +63,8 @@ def content(path: Path) -> bytes:
 
 def annotated(arguments: argparse.Namespace) -> bytes:
     """Join the trace with what is known of it, and return it annotated."""
-    from fxscope.reading import read_trace
-    from fxscope.trace import annotate
+    from fxscope.readers.join import read_trace
+    from fxscope.readers.trace import annotate
 
     recording = read_trace(arguments.trace, debug_dir=arguments.debug_dir, compile_log=arguments.compile_log)
     return annotate(arguments.trace, recording)

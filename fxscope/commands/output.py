@@ -16,9 +16,13 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where a recording goes and how it is written."""
     group = parser.add_argument_group("output")
     group.add_argument(
-        "-o", "--output", metavar="FILE", action="append", default=None,
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=None,
         help="write FILE, its suffix gives the format: .fxscope .json .svg .dot .md .html .txt; repeatable",
-    )  # fmt: skip
+    )
     group.add_argument("--format", metavar="NAME", help="format, whatever the suffix; without -o it goes to stdout")
     group.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
     group.add_argument("--force", action="store_true", help="overwrite files that exist")

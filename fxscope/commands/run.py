@@ -49,22 +49,30 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--mode", metavar="MODE", help="mode of torch.compile, such as max-autotune; implies --compile")
     group.add_argument("--dynamic", action="store_true", help="compile with dynamic shapes; implies --compile")
     group.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[],
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
         help="an Inductor switch, such as epilogue_fusion=false; repeatable; implies --compile",
-    )  # fmt: skip
+    )
     group.add_argument("--backward", action="store_true", help="run the backward pass as well")
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
     group.add_argument(
-        "--keep", metavar="TEXT", action="append", default=[], choices=("ptx", "sass"),
+        "--keep",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        choices=("ptx", "sass"),
         help="with --target: keep ptx or sass of each Triton kernel among the recording's sources; repeatable",
-    )  # fmt: skip
+    )
     group.add_argument("--steps", type=int, default=3, metavar="N", help="profiled calls (default 3)")
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="what to call the recording")
     both.add_argument(
-        "--keep-caches", action="store_true",
+        "--keep-caches",
+        action="store_true",
         help="let Inductor use its caches; what comes out of one leaves no evidence, and fxscope says so",
-    )  # fmt: skip
+    )
     add_output_options(parser)
 
 
@@ -95,12 +103,17 @@ def _run_factory(arguments: argparse.Namespace, module_name: str, name: str) -> 
     with _stdout_for_the_result(arguments), _progress() as say:
         if arguments.target:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
-            from fxscope._torch import child
+            from fxscope._torch.target import child
 
             recording = child.record_for_target(
-                arguments.target, factory=f"{module_name}:{name}", compile=_compile_options(arguments) or {},
-                backward=arguments.backward, title=arguments.title or name, keep=tuple(arguments.keep), progress=say,
-            )  # fmt: skip
+                arguments.target,
+                factory=f"{module_name}:{name}",
+                compile=_compile_options(arguments) or {},
+                backward=arguments.backward,
+                title=arguments.title or name,
+                keep=tuple(arguments.keep),
+                progress=say,
+            )
         else:
             model, inputs, kwargs = _call(_load(module_name, name), f"{module_name}:{name}")
             recording = _record(arguments, model, inputs, kwargs, say, title=arguments.title or name)
@@ -109,18 +122,30 @@ def _run_factory(arguments: argparse.Namespace, module_name: str, name: str) -> 
 
 
 def _record(
-    arguments: argparse.Namespace, model: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any],
-    say: Callable[[str], None], *, title: str,
-) -> Recording:  # fmt: skip
+    arguments: argparse.Namespace,
+    model: Any,
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    say: Callable[[str], None],
+    *,
+    title: str,
+) -> Recording:
     from fxscope.capture import record
     from fxscope.errors import FxscopeError
 
     options = _compile_options(arguments)
     try:
         return record(
-            model, *inputs, kwargs=kwargs, compile=False if options is None else options, backward=arguments.backward,
-            steps=arguments.steps, title=title, bypass_caches=not arguments.keep_caches, progress=say,
-        )  # fmt: skip
+            model,
+            *inputs,
+            kwargs=kwargs,
+            compile=False if options is None else options,
+            backward=arguments.backward,
+            steps=arguments.steps,
+            title=title,
+            bypass_caches=not arguments.keep_caches,
+            progress=say,
+        )
     except FxscopeError:
         raise
     except Exception as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
-    from fxscope.findings import Sweep
+    from fxscope.analysis.findings import Sweep
     from fxscope.model import Recording
 
 TRACES = ("trace.json.gz", "trace.json")
@@ -27,7 +27,7 @@ def read(name: str) -> Recording:
 
         recording = load(path)
     else:
-        from fxscope.reading import read_trace
+        from fxscope.readers.join import read_trace
 
         recording = read_trace(path)
     return recording if recording.title else replace(recording, title=stem(path))
@@ -35,7 +35,7 @@ def read(name: str) -> Recording:
 
 def read_folder(path: Path) -> Recording:
     """Return the recording of a folder with a trace, and next to it a debug folder or a compile log."""
-    from fxscope.reading import read_trace
+    from fxscope.readers.join import read_trace
 
     trace = next((path / name for name in TRACES if (path / name).is_file()), None)
     if trace is None:
@@ -106,7 +106,7 @@ def read_sweep(path: Path) -> Sweep:
     """Read a sweep. Raises FxscopeError."""
     import msgspec
 
-    from fxscope.findings import SWEEP_SCHEMA, Sweep
+    from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
 
     try:
         sweep = msgspec.json.decode(path.read_bytes(), type=Sweep)

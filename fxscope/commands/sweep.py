@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from fxscope.findings import Sweep, SweepPoint
+    from fxscope.analysis.findings import Sweep, SweepPoint
     from fxscope.model import Recording
 
 SUFFIXES = (".json", ".svg", ".png", ".html", ".md", ".txt")
@@ -26,10 +26,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--vary", metavar="NAME=V1,V2,…", help="a parameter of the factory and its values")
     parser.add_argument(
-        "--setup", metavar="NAME", action="append",
+        "--setup",
+        metavar="NAME",
+        action="append",
         help="eager, compiled, a mode of torch.compile (max-autotune, …), or NAME=FILE.py:FACTORY; repeatable "
         "(default: eager and compiled)",
-    )  # fmt: skip
+    )
     parser.add_argument("--repeats", type=int, default=10, metavar="N", help="samples of each wall time (default 10)")
     parser.add_argument("--backward", action="store_true", help="run the backward pass as well")
     parser.add_argument("--from", dest="source", metavar="FILE", help="show a sweep that was measured before (.json)")
@@ -70,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def sentences_of(sweep: Sweep) -> list[str]:
     """Return where the crossovers lie."""
-    from fxscope.passes.crossover import sentences
+    from fxscope.analysis.sweep import sentences
 
     return sentences(sweep)
 
@@ -115,7 +117,7 @@ def value_of(text: str) -> int | float | str:
 def measure(arguments: argparse.Namespace) -> Sweep:
     """Run every setup at every value. What fails becomes a point with a problem."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
-    from fxscope.findings import Sweep, SweepPoint
+    from fxscope.analysis.findings import Sweep, SweepPoint
 
     name, values = parse_vary(arguments.vary)
     if arguments.repeats < 2:
@@ -155,10 +157,10 @@ def fill(
 ) -> dict[str, Any]:
     """Measure one point; return the environment. Raises CaptureError."""
     from fxscope._torch import stopwatch
+    from fxscope.analysis.compare import step_times
+    from fxscope.analysis.compare.rest import device_us, per_step
     from fxscope.capture import record
     from fxscope.errors import FxscopeError
-    from fxscope.passes.compare import step_times
-    from fxscope.passes.compare_rest import device_us, per_step
 
     stopwatch.reset()
     model, inputs, kwargs = build(program, name, value)
@@ -191,9 +193,10 @@ def fill(
 def weighted_share(recording: Recording) -> float | None:
     """Return the mean share of the roof over the calls that have one, weighted by their time."""
     rows = [
-        (call.roof.share, call.timing.total_us) for call in recording.calls
+        (call.roof.share, call.timing.total_us)
+        for call in recording.calls
         if call.roof and call.roof.share is not None and call.timing
-    ]  # fmt: skip
+    ]
     total = sum(time for _, time in rows)
     return sum(share * time for share, time in rows) / total if total else None
 
@@ -215,7 +218,7 @@ def build(program: str, name: str, value: Any) -> tuple[Any, tuple[Any, ...], di
     except (TypeError, ValueError):
         parameters = {}
     if name not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        from fxscope.passes.names import nearest
+        from fxscope.analysis.select import nearest
 
         raise CaptureError(f"{program} has no parameter {name!r} to vary. {nearest(name, parameters)}")
     return run_command._call(  # pyright: ignore[reportPrivateUsage]

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, join, and show."""
-    from fxscope.reading import read_trace
+    from fxscope.readers.join import read_trace
 
     output.check_outputs(arguments)
     recording = read_trace(

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     import argparse
 
 SORTS = {
-    "total": ("total_us", "device_total_us"), "mean": ("mean_us", "device_self_us"), "count": ("count", "count"),
-    "self": ("total_us", "device_self_us"), "cpu": ("total_us", "cpu_total_us"), "name": ("name", "name"),
-}  # fmt: skip
+    "total": ("total_us", "device_total_us"),
+    "mean": ("mean_us", "device_self_us"),
+    "count": ("count", "count"),
+    "self": ("total_us", "device_self_us"),
+    "cpu": ("total_us", "cpu_total_us"),
+    "name": ("name", "name"),
+}
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
@@ -47,13 +51,17 @@ def narrowed(recording: Recording, arguments: argparse.Namespace) -> Recording:
         raise FxscopeError(f"--filter {arguments.filter!r} is no regular expression: {error}.") from None
     summary = recording.summary
     kernel_key, op_key = SORTS[arguments.sort or "total"]
-    return replace(recording, summary=replace(
-        summary, ops=_table(summary.ops, op_key, pattern, arguments.top),
-        kernels=_table(summary.kernels, kernel_key, pattern, arguments.top),
-        copies=_table(summary.copies, kernel_key, pattern, arguments.top),
-        syncs=_table(summary.syncs, "cpu_total_us" if op_key != "name" else "name", pattern, arguments.top),
-        gaps=summary.gaps[: arguments.top] if arguments.top else summary.gaps,
-    ))  # fmt: skip
+    return replace(
+        recording,
+        summary=replace(
+            summary,
+            ops=_table(summary.ops, op_key, pattern, arguments.top),
+            kernels=_table(summary.kernels, kernel_key, pattern, arguments.top),
+            copies=_table(summary.copies, kernel_key, pattern, arguments.top),
+            syncs=_table(summary.syncs, "cpu_total_us" if op_key != "name" else "name", pattern, arguments.top),
+            gaps=summary.gaps[: arguments.top] if arguments.top else summary.gaps,
+        ),
+    )
 
 
 def _table(lines, key: str, pattern: re.Pattern[str], top: int | None):  # type: ignore[no-untyped-def]

@@ -53,7 +53,7 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
         return
     if formats - {"html"} or not (formats or arguments.format == "html"):
         raise RenderError("several recordings go into one .html page: use -o report.html, or view them one by one.")
-    from fxscope.passes import compare
+    from fxscope.analysis import compare
 
     comparison = [compare.compare(recordings[0], other) for other in recordings[1:]]
     options = {"others": tuple(recordings[1:]), "comparison": tuple(comparison)}

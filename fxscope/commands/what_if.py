@@ -12,15 +12,25 @@ from fxscope.errors import CaptureError, FxscopeError
 if TYPE_CHECKING:
     import argparse
 
-    from fxscope.findings import Comparison
+    from fxscope.analysis.findings import Comparison
     from fxscope.model import Recording
 
 # Switches whose effect is decided by running candidates: without the GPU there is nothing to run them on.
 NEED_BENCHMARKS = (
-    "max_autotune", "coordinate_descent_tuning", "benchmark_", "shape_padding", "triton.multi_kernel", "autotune",
-    "combo_kernels_autotune", "combo_kernel_autotune", "triton.autotune", "cutedsl_enable_autotuning", "pad_mm",
-    "distributed_max_autotune", "pipeline_max_autotune",
-)  # fmt: skip
+    "max_autotune",
+    "coordinate_descent_tuning",
+    "benchmark_",
+    "shape_padding",
+    "triton.multi_kernel",
+    "autotune",
+    "combo_kernels_autotune",
+    "combo_kernel_autotune",
+    "triton.autotune",
+    "cutedsl_enable_autotuning",
+    "pad_mm",
+    "distributed_max_autotune",
+    "pipeline_max_autotune",
+)
 BENCHMARKING_MODES = ("max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -28,9 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `what-if`."""
     parser.add_argument("program", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
     parser.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[], dest="settings",
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        dest="settings",
         help="an Inductor switch to change; repeatable: all are changed at once",
-    )  # fmt: skip
+    )
     parser.add_argument("--mode", metavar="MODE", help="a mode of torch.compile to change to, instead of switches")
     parser.add_argument(
         "--base", metavar="NAME=VALUE", action="append", default=[], help="a switch that is set before and after"
@@ -47,8 +61,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Record before and after, and say what changed."""
     from fxscope import store
+    from fxscope.analysis.compare import compare
     from fxscope.commands.run import load_factory, parse_setting
-    from fxscope.passes.compare import compare
     from fxscope.render import check_target
     from fxscope.render.findings import comparison_text
 
@@ -132,9 +146,13 @@ def title(arguments: argparse.Namespace) -> str:
 
 
 def recorded(
-    arguments: argparse.Namespace, model: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any],
-    compile_options: dict[str, Any], name: str,
-) -> Recording:  # fmt: skip
+    arguments: argparse.Namespace,
+    model: Any,
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    compile_options: dict[str, Any],
+    name: str,
+) -> Recording:
     """Record once."""
     from fxscope.capture import record
 
@@ -142,9 +160,16 @@ def recorded(
         print(f"recording: {name}", file=sys.stderr)
     try:
         return record(
-            model, *inputs, kwargs=kwargs, compile=compile_options or True, backward=arguments.backward,
-            target=arguments.target, steps=arguments.steps, warmup=10, title=name,
-        )  # fmt: skip
+            model,
+            *inputs,
+            kwargs=kwargs,
+            compile=compile_options or True,
+            backward=arguments.backward,
+            target=arguments.target,
+            steps=arguments.steps,
+            warmup=10,
+            title=name,
+        )
     except FxscopeError:
         raise
     except Exception as error:

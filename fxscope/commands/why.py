@@ -21,10 +21,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME",
+        "names",
+        nargs="*",
+        metavar="NAME",
         help="none: all unfused neighbours, dearest first; one: its kernel and its neighbours; two: that pair. A "
         "variable, op, FX node, buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
-    )  # fmt: skip
+    )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N decisions (default 10); 0 for all")
     parser.add_argument(
         "--bandwidth", type=float, metavar="BYTES_PER_SECOND", help="your own measure of the device's memory bandwidth"

@@ -148,9 +148,13 @@ def occupancy(gpu: Gpu, registers: int, shared_bytes: int, num_warps: int) -> Oc
         num_warps: per block.
     """
     names_needed = (
-        "max_warps_per_multiprocessor", "max_blocks_per_multiprocessor", "regs_per_multiprocessor",
-        "shared_memory_per_multiprocessor", "shared_memory_per_block_optin", "reserved_shared_memory_per_block",
-    )  # fmt: skip
+        "max_warps_per_multiprocessor",
+        "max_blocks_per_multiprocessor",
+        "regs_per_multiprocessor",
+        "shared_memory_per_multiprocessor",
+        "shared_memory_per_block_optin",
+        "reserved_shared_memory_per_block",
+    )
     limits = [gpu.limit(name) for name in names_needed]
     if gpu.vendor != "nvidia" or None in limits or num_warps < 1:
         return None

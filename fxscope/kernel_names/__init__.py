@@ -18,10 +18,28 @@ from fxscope.kernel_names.dtypes import dtypes
 __all__ = ["ROLES", "decode"]
 
 ROLES = (
-    "gemm", "gemv", "convolution", "attention", "elementwise", "reduction", "softmax", "normalization", "sort", "scan",
-    "copy", "fill", "memset", "memcpy", "random", "index", "embedding", "split_k_reduce", "collective", "optimizer",
+    "gemm",
+    "gemv",
+    "convolution",
+    "attention",
+    "elementwise",
+    "reduction",
+    "softmax",
+    "normalization",
+    "sort",
+    "scan",
+    "copy",
+    "fill",
+    "memset",
+    "memcpy",
+    "random",
+    "index",
+    "embedding",
+    "split_k_reduce",
+    "collective",
+    "optimizer",
     "other",
-)  # fmt: skip
+)
 
 _KEYS = ("family", "role", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages")
 

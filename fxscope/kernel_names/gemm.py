@@ -14,9 +14,16 @@ from fxscope.kernel_names import cpp
 from fxscope.kernel_names.dtypes import LETTERS, dtypes, is_word, of_cpp, of_word, pair
 
 ARCHITECTURES = {
-    "kepler": "sm35", "maxwell": "sm50", "pascal": "sm60", "volta": "sm70", "turing": "sm75", "ampere": "sm80",
-    "ada": "sm89", "hopper": "sm90", "blackwell": "sm100",
-}  # fmt: skip
+    "kepler": "sm35",
+    "maxwell": "sm50",
+    "pascal": "sm60",
+    "volta": "sm70",
+    "turing": "sm75",
+    "ampere": "sm80",
+    "ada": "sm89",
+    "hopper": "sm90",
+    "blackwell": "sm100",
+}
 
 _EPILOGUE = re.compile(
     r"_((?:d?(?:gelu|relu|silu|swish|sigmoid|tanh))?(?:aux)?(?:bias[a-z]?|bgrad[ab]?|gelu|relu|silu|swish|sigmoid)(?:aux)?)(?:_f\d+|_bf16)?(?=_|$)",
@@ -455,10 +462,20 @@ def _gemv(name: str) -> dict[str, Any] | None:
 
 # Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI16x16x16x1_…: A(i,l), B(l,j) read plainly are N, N.
 _TENSILE_TYPES = {
-    "S": "float32", "D": "float64", "H": "float16", "B": "bfloat16", "C": "complex64", "Z": "complex128",
-    "I": "int32", "I8": "int8", "F8": "float8_e4m3", "B8": "float8_e5m2", "F8N": "float8_e4m3fnuz",
-    "B8N": "float8_e5m2fnuz", "X": "float32",
-}  # fmt: skip
+    "S": "float32",
+    "D": "float64",
+    "H": "float16",
+    "B": "bfloat16",
+    "C": "complex64",
+    "Z": "complex128",
+    "I": "int32",
+    "I8": "int8",
+    "F8": "float8_e4m3",
+    "B8": "float8_e5m2",
+    "F8N": "float8_e4m3fnuz",
+    "B8N": "float8_e5m2fnuz",
+    "X": "float32",
+}
 
 
 def _tensile(name: str) -> dict[str, Any] | None:

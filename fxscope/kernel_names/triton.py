@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (patterns are read and searched as one line)
 """Triton kernels: Inductor's, whose names list the ops they came from, and those people wrote."""
 
 from __future__ import annotations
@@ -15,31 +14,71 @@ _TEMPLATE = re.compile(
     r"^triton_(?P<op>mm|bmm|addmm|baddbmm|convolution|conv2d|flex_attention|flex_decoding|mm_plus_mm|scaled_mm|grouped_mm)(?=_|\d|$)"
 )
 _KINDS = {
-    "poi": ("pointwise", "elementwise"), "red": ("reduction", "reduction"), "per": ("persistent_reduction", "reduction"),
-    "cooperative_red": ("cooperative_reduction", "reduction"), "cooperative": ("cooperative_reduction", "reduction"),
-    "tem": ("template", "gemm"), "for": ("foreach", "elementwise"), "spl": ("split_scan", "scan"),
-    "mix": ("mix_order_reduction", "reduction"), "unk": ("unknown", "other"), "user": ("user", "other"),
+    "poi": ("pointwise", "elementwise"),
+    "red": ("reduction", "reduction"),
+    "per": ("persistent_reduction", "reduction"),
+    "cooperative_red": ("cooperative_reduction", "reduction"),
+    "cooperative": ("cooperative_reduction", "reduction"),
+    "tem": ("template", "gemm"),
+    "for": ("foreach", "elementwise"),
+    "spl": ("split_scan", "scan"),
+    "mix": ("mix_order_reduction", "reduction"),
+    "unk": ("unknown", "other"),
+    "user": ("user", "other"),
     "helion": ("user", "other"),
-}  # fmt: skip
+}
 
 # Liger's kernels are known by name; the rest of the world's follow a rule of thumb below.
 _LIGER = (
-    "geglu_tanh", "swiglu", "rms_norm_forward", "rms_norm_backward", "layer_norm_forward", "layer_norm_backward",
-    "liger_", "block_rms_norm", "fused_add_rms_norm", "group_norm_forward", "group_norm_backward", "triton_rope",
-    "triton_qwen2vl_mrope", "kldiv_kernel", "_jsd_kernel", "tv_distance", "_grpo_loss", "dyt_fwd", "dyt_bwd",
-    "softmax_single_block", "softmax_multi_block", "sparsemax", "element_mul_kernel", "embedding_forward_kernel",
-    "embedding_backward_kernel", "fused_neighborhood", "llama4_rope", "poly_norm", "mhc_",
-)  # fmt: skip
+    "geglu_tanh",
+    "swiglu",
+    "rms_norm_forward",
+    "rms_norm_backward",
+    "layer_norm_forward",
+    "layer_norm_backward",
+    "liger_",
+    "block_rms_norm",
+    "fused_add_rms_norm",
+    "group_norm_forward",
+    "group_norm_backward",
+    "triton_rope",
+    "triton_qwen2vl_mrope",
+    "kldiv_kernel",
+    "_jsd_kernel",
+    "tv_distance",
+    "_grpo_loss",
+    "dyt_fwd",
+    "dyt_bwd",
+    "softmax_single_block",
+    "softmax_multi_block",
+    "sparsemax",
+    "element_mul_kernel",
+    "embedding_forward_kernel",
+    "embedding_backward_kernel",
+    "fused_neighborhood",
+    "llama4_rope",
+    "poly_norm",
+    "mhc_",
+)
 _ROLES = (
-    (r"attn|attention|mha|sdpa|mqa_|gqa|_flash|^flash|paged|decode_stage|bwd_kernel_dk_dv|bwd_kernel_dq|mla_|flex_|bwd_preprocess|attn_bwd", "attention"),
+    (
+        r"attn|attention|mha|sdpa|mqa_|gqa|_flash|^flash|paged|decode_stage|bwd_kernel_dk_dv|bwd_kernel_dq|mla_|flex_|bwd_preprocess|attn_bwd",
+        "attention",
+    ),
     (r"cross_entropy|kldiv|kl_div|jsd|logsumexp|nll|loss|tv_distance|grpo", "reduction"),
     (r"softmax|sparsemax", "softmax"),
-    (r"rms_?norm|layer_?norm|group_?norm|batch_?norm|rms_|layernorm|l2norm|_norm|norm_|layer_norm|dyt_", "normalization"),
+    (
+        r"rms_?norm|layer_?norm|group_?norm|batch_?norm|rms_|layernorm|l2norm|_norm|norm_|layer_norm|dyt_",
+        "normalization",
+    ),
     (r"rope|rotary", "elementwise"),
     (r"embedding|embed_", "embedding"),
     (r"conv", "convolution"),
     (r"gemv|matvec", "gemv"),
-    (r"matmul|gemm|_mm_|^mm_|_mm$|bmm|scaled_mm|moe_kernel|w8a8|int8_mm|linear_kernel|lora_(expand|shrink)|sgmv|grouped_mm", "gemm"),
+    (
+        r"matmul|gemm|_mm_|^mm_|_mm$|bmm|scaled_mm|moe_kernel|w8a8|int8_mm|linear_kernel|lora_(expand|shrink)|sgmv|grouped_mm",
+        "gemm",
+    ),
     (r"all_?reduce|all_?gather|reduce_?scatter|all_to_all", "collective"),
     (r"adam|sgd|lamb|lion|optimizer|muon", "optimizer"),
     (r"dropout|rand|philox|seeded|sample|gumbel", "random"),
@@ -49,8 +88,11 @@ _ROLES = (
     (r"copy|transpose|cat_|concat|pack", "copy"),
     (r"fill|zero|memset|init_", "fill"),
     (r"_sum|sum_|reduce|mean|amax|argmax|norm", "reduction"),
-    (r"glu|gelu|silu|relu|rope|rotary|quant|cast|add|mul|element|sigmoid|tanh|swish|act_|activation|scale", "elementwise"),
-)  # fmt: skip
+    (
+        r"glu|gelu|silu|relu|rope|rotary|quant|cast|add|mul|element|sigmoid|tanh|swish|act_|activation|scale",
+        "elementwise",
+    ),
+)
 
 
 @lru_cache(maxsize=1)

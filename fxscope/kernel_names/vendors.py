@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (patterns are read and searched as one line)
 """Memory operations, collectives, attention libraries, cuDNN, ROCm, CUB and Thrust, cuFFT, cuSOLVER."""
 
 from __future__ import annotations
@@ -9,7 +8,15 @@ from typing import Any
 from fxscope.kernel_names import cpp
 from fxscope.kernel_names.dtypes import dtypes, of_cpp, of_word
 
-_COPIES = {"HtoD": ("host", "device"), "DtoH": ("device", "host"), "DtoD": ("device", "device"), "HtoH": ("host", "host"), "PtoP": ("device", "device"), "AtoD": ("array", "device"), "DtoA": ("device", "array")}  # fmt: skip
+_COPIES = {
+    "HtoD": ("host", "device"),
+    "DtoH": ("device", "host"),
+    "DtoD": ("device", "device"),
+    "HtoH": ("host", "host"),
+    "PtoP": ("device", "device"),
+    "AtoD": ("array", "device"),
+    "DtoA": ("device", "array"),
+}
 
 
 def memory(name: str) -> dict[str, Any] | None:
@@ -48,10 +55,25 @@ _NCCL = re.compile(
 )
 _OPERATIONS = ("AllReduce", "AllGather", "ReduceScatter", "SendRecv", "Broadcast", "Reduce", "Generic", "AllToAll")
 _NCCL_TYPES = {
-    "i8": "int8", "u8": "uint8", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "f16": "float16",
-    "half": "float16", "f32": "float32", "float": "float32", "f64": "float64", "double": "float64", "bf16": "bfloat16",
-    "int8_t": "int8", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "int32_t": "int32", "int64_t": "int64",
-}  # fmt: skip
+    "i8": "int8",
+    "u8": "uint8",
+    "i32": "int32",
+    "u32": "uint32",
+    "i64": "int64",
+    "u64": "uint64",
+    "f16": "float16",
+    "half": "float16",
+    "f32": "float32",
+    "float": "float32",
+    "f64": "float64",
+    "double": "float64",
+    "bf16": "bfloat16",
+    "int8_t": "int8",
+    "f8e4m3": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+    "int32_t": "int32",
+    "int64_t": "int64",
+}
 
 
 def collective(name: str) -> dict[str, Any] | None:
@@ -105,11 +127,15 @@ def attention(name: str) -> dict[str, Any] | None:
     ):
         dtype = of_word(found[2])
         return {
-            "family": "mem_efficient", "role": "attention", "arch": f"sm{found[9]}",
+            "family": "mem_efficient",
+            "role": "attention",
+            "arch": f"sm{found[9]}",
             "direction": "forward" if found[1] == "F" else "backward",
-            "dtypes": dtypes(dtype, dtype, dtype if found[1] == "F" else None, None), "tile": [int(found[4]), int(found[5])],
-            **({"max_head_dim": int(found[6])} if found[6] else {}), **({"dropout": True} if "dropout" in found[8] else {}),
-        }  # fmt: skip
+            "dtypes": dtypes(dtype, dtype, dtype if found[1] == "F" else None, None),
+            "tile": [int(found[4]), int(found[5])],
+            **({"max_head_dim": int(found[6])} if found[6] else {}),
+            **({"dropout": True} if "dropout" in found[8] else {}),
+        }
     if (
         "attentionkernel<" in low
         or "attentionbackwardkernel<" in low
@@ -125,15 +151,23 @@ def attention(name: str) -> dict[str, Any] | None:
         dtype = next((dtype for dtype in map(of_cpp, parsed) if dtype), None)
         unit = re.search(r"Sm(\d+)|_sm(\d+)", name)
         return {
-            "family": "mem_efficient", "role": "attention", "arch": f"sm{unit[1] or unit[2]}" if unit else None,
-            "direction": "backward" if "backward" in low or "cutlassB" in name else "forward", "dtypes": dtypes(dtype, dtype, None, None),
-        }  # fmt: skip
+            "family": "mem_efficient",
+            "role": "attention",
+            "arch": f"sm{unit[1] or unit[2]}" if unit else None,
+            "direction": "backward" if "backward" in low or "cutlassB" in name else "forward",
+            "dtypes": dtypes(dtype, dtype, None, None),
+        }
     flash = re.search(r"flash_(fwd|bwd)_\w*|FlashAttn(Fwd|Bwd)\w*|flash_attn\w*|FlashAttention\w*|flashattn\w*", name)
     if flash and not re.fullmatch(r"_\w+", name):
         return _flash(name, flash[0])
     if re.search(r"ck_tile::Fmha|FmhaFwd|FmhaBwd|fmha_(?:fwd|bwd)_|aiter::fmha|fmha_v3", name):
         backward = "bwd" in low
-        return {"family": "ck" if "ck_tile" in name else "aiter" if "aiter" in name else None, "role": "attention", "direction": "backward" if backward else "forward", "dtypes": dtypes(*[_first_type(name)] * 2)}  # fmt: skip
+        return {
+            "family": "ck" if "ck_tile" in name else "aiter" if "aiter" in name else None,
+            "role": "attention",
+            "direction": "backward" if backward else "forward",
+            "dtypes": dtypes(*[_first_type(name)] * 2),
+        }
     if re.search(
         r"fmha|flashinfer::\w*(?:prefill|decode|attention)|BatchPrefill|BatchDecode|SinglePrefill|SingleDecode|paged_attention|multi_?head_?attention|mha_fwd|mha_bwd|masked_multihead|(?:^|[^a-z])attn_(?:fwd|bwd)\b|mla_\w*kernel|scaled_dot_product",
         name,
@@ -162,11 +196,16 @@ def _cudnn_attention(rest: str) -> dict[str, Any]:
     words = re.search(r"_(bf16|e4m3|e5m2|f32)_", rest)  # f16 stands for both kinds of sixteen bits
     dtype = of_word(words[1]) if words else None
     return {
-        "family": "cudnn", "role": "attention", "arch": f"sm{arch[1]}" if arch else None, "direction": direction,
-        "dtypes": dtypes(dtype, dtype, None, None), "tile": [int(tile[1]), int(tile[2])] if tile else None,
-        "tile_k": int(tile[3]) if tile else None, **({"bits": 16} if "_f16_" in rest else {}),
+        "family": "cudnn",
+        "role": "attention",
+        "arch": f"sm{arch[1]}" if arch else None,
+        "direction": direction,
+        "dtypes": dtypes(dtype, dtype, None, None),
+        "tile": [int(tile[1]), int(tile[2])] if tile else None,
+        "tile_k": int(tile[3]) if tile else None,
+        **({"bits": 16} if "_f16_" in rest else {}),
         **({"cluster": [int(size) for size in cluster.groups()]} if cluster else {}),
-    }  # fmt: skip
+    }
 
 
 def _flash(name: str, function: str) -> dict[str, Any]:
@@ -227,8 +266,11 @@ def cudnn(name: str) -> dict[str, Any] | None:
     dtype = kinds[0] if kinds else None
     unit = re.search(r"(?<![a-z0-9])sm_?(\d{2,3})(?![0-9])", low)
     result: dict[str, Any] = {
-        "family": "cudnn", "role": "other", "arch": f"sm{unit[1]}" if unit else None, "dtypes": dtypes(dtype),
-    }  # fmt: skip
+        "family": "cudnn",
+        "role": "other",
+        "arch": f"sm{unit[1]}" if unit else None,
+        "dtypes": dtypes(dtype),
+    }
     if re.search(r"nchwTo|nhwcTo|NhwcTo|NchwTo|convertTensor|transpose|tensor_?transform|foldedNhwc", name):
         result["role"] = "copy"
         result["dtypes"] = dtypes(dtype, None, kinds[1] if len(kinds) > 1 else None, None)
@@ -287,9 +329,15 @@ def rocm(name: str) -> dict[str, Any] | None:
     if re.search(r"\bck(?:_tile)?::", name) or name.startswith("kernel_gemm_xdl"):
         role = "other"
         for pattern, found in (
-            (r"conv", "convolution"), (r"softmax", "softmax"), (r"norm", "normalization"), (r"fmha|attention|gemm_softmax_gemm", "attention"),
-            (r"gemm|gridwise_moe", "gemm"), (r"reduce|reduction", "reduction"), (r"elementwise", "elementwise"), (r"transpose|permute", "copy"),
-        ):  # fmt: skip
+            (r"conv", "convolution"),
+            (r"softmax", "softmax"),
+            (r"norm", "normalization"),
+            (r"fmha|attention|gemm_softmax_gemm", "attention"),
+            (r"gemm|gridwise_moe", "gemm"),
+            (r"reduce|reduction", "reduction"),
+            (r"elementwise", "elementwise"),
+            (r"transpose|permute", "copy"),
+        ):
             if re.search(pattern, low):
                 role = found
                 break
@@ -335,7 +383,10 @@ _OTHER = (
     (r"multi_?tensor|adam|lamb|sgd|optimizer", "optimizer"),
     (r"cross_?entropy|nll|loss", "reduction"),
     (r"softmax", "softmax"),
-    (r"rms_?norm|layer_?norm|group_?norm|batch_?norm|cuapply(?:layer|rms)|ln_(?:fwd|bwd)|norm_kernel|cucompute(?:part)?grad(?:gamma|input)", "normalization"),
+    (
+        r"rms_?norm|layer_?norm|group_?norm|batch_?norm|cuapply(?:layer|rms)|ln_(?:fwd|bwd)|norm_kernel|cucompute(?:part)?grad(?:gamma|input)",
+        "normalization",
+    ),
     (r"rotary|rope", "elementwise"),
     (r"embedding", "embedding"),
     (r"radix_?sort|merge_?sort|bitonic|sort_?kernel|devicesegmentedsort|topk|top_?k|onesweep|sort", "sort"),
@@ -349,8 +400,11 @@ _OTHER = (
     (r"gather|scatter|index|reshape_and_cache|permute|slot", "index"),
     (r"copy|transpose|transform_to|convert|pack|shuffle|concat|cat_", "copy"),
     (r"fill|uninitialized|memset|zero", "fill"),
-    (r"for_each|parallel_for|transform|elementwise|gelu|silu|relu|swiglu|act_and|rotary|rope|quant|cast|add|mul|scale|activation|epilogue|pointwise", "elementwise"),
-)  # fmt: skip
+    (
+        r"for_each|parallel_for|transform|elementwise|gelu|silu|relu|swiglu|act_and|rotary|rope|quant|cast|add|mul|scale|activation|epilogue|pointwise",
+        "elementwise",
+    ),
+)
 
 
 def other(name: str) -> dict[str, Any] | None:
@@ -375,7 +429,19 @@ def other(name: str) -> dict[str, Any] | None:
         return None
     symbol = cpp.parse(name).symbol.lower()
     family = None
-    for word, found in (("cublas", "cublas"), ("vllm::", "vllm"), ("flashinfer::", "flashinfer"), ("apex", "apex"), ("sglang", "sglang"), ("tensorrt_llm", "tensorrt_llm"), ("transformer_engine", "transformer_engine"), ("marlin", "marlin"), ("bitsandbytes", "bitsandbytes"), ("deep_gemm", "deep_gemm"), ("cutlass::", "cutlass")):  # fmt: skip
+    for word, found in (
+        ("cublas", "cublas"),
+        ("vllm::", "vllm"),
+        ("flashinfer::", "flashinfer"),
+        ("apex", "apex"),
+        ("sglang", "sglang"),
+        ("tensorrt_llm", "tensorrt_llm"),
+        ("transformer_engine", "transformer_engine"),
+        ("marlin", "marlin"),
+        ("bitsandbytes", "bitsandbytes"),
+        ("deep_gemm", "deep_gemm"),
+        ("cutlass::", "cutlass"),
+    ):
         if word in low:
             family = found
             break
@@ -391,19 +457,26 @@ def _cub(name: str) -> dict[str, Any]:
     family = "cub" if "cub::" in symbol and "thrust" not in symbol else "thrust"
     role = "other"
     for pattern, found in (
-        (r"radixsort|mergesort|onesweep|segmentedsort|blocksort|sort", "sort"), (r"scan", "scan"), (r"reduce", "reduction"),
-        (r"histogram|select|unique|partition|runlength|compact", "index"), (r"batchmemcpy|copy", "copy"),
-    ):  # fmt: skip
+        (r"radixsort|mergesort|onesweep|segmentedsort|blocksort|sort", "sort"),
+        (r"scan", "scan"),
+        (r"reduce", "reduction"),
+        (r"histogram|select|unique|partition|runlength|compact", "index"),
+        (r"batchmemcpy|copy", "copy"),
+    ):
         if re.search(pattern, low):
             role = found
             break
     else:
         whole = name.lower()
         for pattern, found in (
-            (r"uninitialized_fill|__fill|fill_functor", "fill"), (r"gather|scatter", "index"), (r"__copy|uninitialized_copy", "copy"),
-            (r"sort|merge", "sort"), (r"scan", "scan"), (r"reduce", "reduction"),
+            (r"uninitialized_fill|__fill|fill_functor", "fill"),
+            (r"gather|scatter", "index"),
+            (r"__copy|uninitialized_copy", "copy"),
+            (r"sort|merge", "sort"),
+            (r"scan", "scan"),
+            (r"reduce", "reduction"),
             (r"transform|for_each|parallel_for|generate|tabulate|sequence", "elementwise"),
-        ):  # fmt: skip
+        ):
             if re.search(pattern, whole):
                 role = found
                 break

@@ -59,9 +59,13 @@ def compiled(graph: Graph, calls: list[KernelCall]) -> Graph:
 
 
 def _compiled_node(
-    node: Node, homes: Mapping[str, list[KernelCall]], folded: Mapping[str, list[KernelCall]], used: set[str],
-    by_name: Mapping[str, Node], known: bool,
-) -> Node:  # fmt: skip
+    node: Node,
+    homes: Mapping[str, list[KernelCall]],
+    folded: Mapping[str, list[KernelCall]],
+    used: set[str],
+    by_name: Mapping[str, Node],
+    known: bool,
+) -> Node:
     expected = node.expected or expected_nature(node.target)
     if node.op in ("placeholder", "get_attr"):
         what = "graph input" if node.op == "placeholder" else "attribute of the module"
@@ -111,9 +115,7 @@ def _reaches(name: str, homes: Mapping[str, list[KernelCall]], by_name: Mapping[
     return False
 
 
-def _only_home(
-    node: Node, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]
-) -> KernelCall | None:  # fmt: skip
+def _only_home(node: Node, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]) -> KernelCall | None:
     """Return the one generated kernel that all of a node's inputs ran in, `None` where there is no such one."""
     found = [
         homes[name] for name in node.inputs if by_name[name].op not in ("placeholder", "get_attr") and name in homes
@@ -125,9 +127,7 @@ def _only_home(
     return first if len(same) == 1 and first.type not in _OPAQUE else None
 
 
-def _in_calls(
-    node: Node, calls: list[KernelCall], nature: Nature, by_name: Mapping[str, Node]
-) -> tuple[Kind, str]:  # fmt: skip
+def _in_calls(node: Node, calls: list[KernelCall], nature: Nature, by_name: Mapping[str, Node]) -> tuple[Kind, str]:
     first = calls[0]
     again = f"; recomputed in {', '.join(call.handle for call in calls[1:])}" if len(calls) > 1 else ""
     if first.type in _OPAQUE or first.type == "user_triton":
@@ -261,7 +261,7 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
 
 def _eager_node(
     node: Node, launched: list[str], below: bool, has_children: bool, ran: bool, problems: list[Problem]
-) -> Node:  # fmt: skip
+) -> Node:
     expected = node.expected or expected_nature(node.target)
     if node.op != "dispatch":
         return replace(node, kind="input", nature=None, expected=None, reason="a tensor from outside")

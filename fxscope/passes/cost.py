@@ -166,9 +166,12 @@ def cost_of_node(node: Node, by_name: Mapping[str, Node], limits: Limits | None)
     device = next((output.device for output in node.outputs if output.device), "")
     num_bytes = read + written if read is not None and written is not None else None
     roof = roof_of(
-        num_bytes, flops, next((output.dtype for output in node.outputs), None), node.timing,
+        num_bytes,
+        flops,
+        next((output.dtype for output in node.outputs), None),
+        node.timing,
         None if (device or "").startswith("cpu") else limits,
-    )  # fmt: skip
+    )
     return replace(node, bytes_read=read, bytes_written=written, flops=flops, roof=roof)
 
 

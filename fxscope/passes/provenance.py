@@ -119,9 +119,12 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
         named = [
             name
             for name in around
-            if name in home and call not in home[name] and name not in call.nodes
-            and (op := base_name(by_name[name].target)) in words and op not in inside
-        ]  # fmt: skip
+            if name in home
+            and call not in home[name]
+            and name not in call.nodes
+            and (op := base_name(by_name[name].target)) in words
+            and op not in inside
+        ]
         order = {node.name: position for position, node in enumerate(graph.nodes)}
         result.append(replace(call, named_only=tuple(sorted({*call.named_only, *named}, key=order.__getitem__))))
     return result
@@ -179,13 +182,21 @@ def with_calls(recording: Recording) -> Recording:
             homes.setdefault((call.graph, name), []).append(call)
     originals = _originals(recording)
     graphs = tuple(
-        graph if graph.stage in ("scheduler", "kernel_calls") else replace(graph, nodes=tuple(
-            replace(node, calls=tuple(call.id for call in homes.get((graph.id, node.name), ())),
-                    original_aten=node.original_aten or originals.get((graph.id, node.name)))
-            for node in graph.nodes
-        ))
+        graph
+        if graph.stage in ("scheduler", "kernel_calls")
+        else replace(
+            graph,
+            nodes=tuple(
+                replace(
+                    node,
+                    calls=tuple(call.id for call in homes.get((graph.id, node.name), ())),
+                    original_aten=node.original_aten or originals.get((graph.id, node.name)),
+                )
+                for node in graph.nodes
+            ),
+        )
         for graph in recording.graphs
-    )  # fmt: skip
+    )
     known = {(link.from_, link.to) for link in recording.links}
     links = [
         Link(from_=key, to=("calls", call.id), relation="ran_in", evidence=call.nodes_evidence or "origins")

@@ -57,9 +57,12 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
         )
         writer |= {access.buffer: call.handle for access in call.writes or ()}
     return Graph(
-        id=graph_id, stage="kernel_calls", compile_id=graph.compile_id, direction=graph.direction,
+        id=graph_id,
+        stage="kernel_calls",
+        compile_id=graph.compile_id,
+        direction=graph.direction,
         nodes=(*inputs.values(), *nodes),
-    )  # fmt: skip
+    )
 
 
 def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
@@ -77,21 +80,29 @@ def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
         what = ", ".join(node.origins[:8]) + (", …" if len(node.origins) > 8 else "")
         nodes.append(
             Node(
-                name=node.name, op="scheduler_node", target=node.kernel or node.type, inputs=sources,
-                outputs=_outputs(node.writes), from_node=node.origins, nature="kernel", expected="kernel", kind=kind,
+                name=node.name,
+                op="scheduler_node",
+                target=node.kernel or node.type,
+                inputs=sources,
+                outputs=_outputs(node.writes),
+                from_node=node.origins,
+                nature="kernel",
+                expected="kernel",
+                kind=kind,
                 reason=f"computes {what}" if what else f"a {node.type} node",
             )
-        )  # fmt: skip
+        )
         writer |= {access.buffer: node.name for access in node.writes}
     return Graph(
-        id=graph_id, stage="scheduler", compile_id=graph.compile_id, direction=graph.direction,
+        id=graph_id,
+        stage="scheduler",
+        compile_id=graph.compile_id,
+        direction=graph.direction,
         nodes=(*inputs.values(), *nodes),
-    )  # fmt: skip
+    )
 
 
-def _sources(
-    reads: Iterable[BufferAccess], writer: dict[str, str], inputs: dict[str, Node]
-) -> tuple[str, ...]:  # fmt: skip
+def _sources(reads: Iterable[BufferAccess], writer: dict[str, str], inputs: dict[str, Node]) -> tuple[str, ...]:
     """Return the nodes that made what is read; what nobody made is an input."""
     found: list[str] = []
     for access in reads:
@@ -100,9 +111,13 @@ def _sources(
             continue
         if access.buffer not in inputs:
             inputs[access.buffer] = Node(
-                name=access.buffer, op="placeholder", target=access.buffer, outputs=_outputs((access,)), kind="input",
+                name=access.buffer,
+                op="placeholder",
+                target=access.buffer,
+                outputs=_outputs((access,)),
+                kind="input",
                 reason="graph input",
-            )  # fmt: skip
+            )
         found.append(access.buffer)
     return tuple(dict.fromkeys(found))
 

@@ -20,15 +20,22 @@ RENDERERS: dict[str, str] = {
     "terminal": "fxscope.render.terminal:render",
     "dot": "fxscope.render.dot:render",
     "svg": "fxscope.render.svg:render",
-    "html": "fxscope.render.html:render",
+    "html": "fxscope.render.page.html:render",
     "md": "fxscope.render.markdown:render",
     "json": "fxscope.render.json:render",
     "fxscope": "fxscope.store:encode",
 }
 SUFFIXES = {
-    ".txt": "terminal", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".html": "html", ".htm": "html", ".md": "md",
-    ".json": "json", ".fxscope": "fxscope",
-}  # fmt: skip
+    ".txt": "terminal",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".svg": "svg",
+    ".html": "html",
+    ".htm": "html",
+    ".md": "md",
+    ".json": "json",
+    ".fxscope": "fxscope",
+}
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
 
 
@@ -87,6 +94,6 @@ def show(recording: Recording) -> None:
 
 def notebook(recording: Recording) -> str:
     """Return the HTML that a notebook displays for a recording."""
-    from fxscope.render import html
+    from fxscope.render.page import html
 
     return html.notebook(recording)

@@ -16,7 +16,7 @@ from fxscope.render import theme
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fxscope.findings import Sweep, SweepPoint
+    from fxscope.analysis.findings import Sweep, SweepPoint
 
 # Told apart without colour too: each setup has its own dash and marker.
 COLOURS = ("#1b5fae", "#b45f06", "#3d7a33", "#7646ad", "#c0262c", "#5b6675")
@@ -218,8 +218,11 @@ def png(text: str) -> bytes:
     """Convert an SVG with whatever this machine has. Raises RenderError where it has nothing."""
     if importlib.util.find_spec("cairosvg"):
         return importlib.import_module("cairosvg").svg2png(bytestring=text.encode(), scale=2)
-    for command in (["rsvg-convert", "--zoom", "2"], ["magick", "-density", "192", "svg:-", "png:-"],
-                    ["inkscape", "--pipe", "--export-type=png", "--export-filename=-"]):  # fmt: skip
+    for command in (
+        ["rsvg-convert", "--zoom", "2"],
+        ["magick", "-density", "192", "svg:-", "png:-"],
+        ["inkscape", "--pipe", "--export-type=png", "--export-filename=-"],
+    ):
         if shutil.which(command[0]):
             done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
             if done.returncode == 0 and done.stdout.startswith(b"\x89PNG"):

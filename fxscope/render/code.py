@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope import kernel_lines
+from fxscope.analysis import kernel_lines
 from fxscope.render import labels
 
 if TYPE_CHECKING:

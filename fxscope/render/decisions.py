@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 MAX_OPS = 6
 VERDICT_WORDS = {
-    "fused": "fused", "rejected": "not fused: rejected", "never_considered": "not fused: never considered",
+    "fused": "fused",
+    "rejected": "not fused: rejected",
+    "never_considered": "not fused: never considered",
     None: "cannot be told",
-}  # fmt: skip
+}
 
 
 def render(recording: Recording, decisions: list[Decision], *, width: int = 80) -> str:
@@ -176,6 +178,10 @@ def first_line(text: str) -> str:
 def wrap(text: str, width: int) -> list[str]:
     """Wrap under a headline."""
     return textwrap.wrap(
-        text, width=max(width, 40), initial_indent="    ", subsequent_indent="      ", break_long_words=True,
+        text,
+        width=max(width, 40),
+        initial_indent="    ",
+        subsequent_indent="      ",
+        break_long_words=True,
         break_on_hyphens=False,
-    )  # fmt: skip
+    )

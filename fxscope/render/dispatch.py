@@ -12,7 +12,7 @@ from fxscope.render.story import table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fxscope.dispatch_facts import Called, Dispatch, Key
+    from fxscope.dispatch_model import Called, Dispatch, Key
 
 INDUCTOR = {
     "decomposition": "decomposes it before lowering",
@@ -21,7 +21,7 @@ INDUCTOR = {
     "lowering": "lowers it to its own IR or template",
     "composite": "never sees it: it is composed of other ops, and those are what the graph holds",
     "implicit fallback": "has neither decomposition nor lowering: it makes a fallback to the ATen kernel on the way",
-}  # fmt: skip
+}
 
 
 def render(dispatch: Dispatch, *, form: str = "all", width: int = 80) -> str:

@@ -34,10 +34,26 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
         )
     num_nodes = sum(len(graph.nodes) for graph in graphs)
     out = graphviz.Digraph("fxscope", graph_attr=graph_attributes(recording, graphs, num_nodes))
-    out.attr("node", shape="box", style="filled,rounded", fontname=theme.FONT, fontsize="12", height="0.32",
-             margin="0.14,0.06", penwidth="1.1", fontcolor=theme.TEXT)  # fmt: skip
-    out.attr("edge", color=theme.EDGE, fontname=theme.FONT, fontsize="10", fontcolor=theme.MUTED, arrowsize="0.6",
-             penwidth="1.0")  # fmt: skip
+    out.attr(
+        "node",
+        shape="box",
+        style="filled,rounded",
+        fontname=theme.FONT,
+        fontsize="12",
+        height="0.32",
+        margin="0.14,0.06",
+        penwidth="1.1",
+        fontcolor=theme.TEXT,
+    )
+    out.attr(
+        "edge",
+        color=theme.EDGE,
+        fontname=theme.FONT,
+        fontsize="10",
+        fontcolor=theme.MUTED,
+        arrowsize="0.6",
+        penwidth="1.0",
+    )
     for position, graph in enumerate(graphs):
         if len(graphs) > 1:
             with out.subgraph(name=f"cluster_graph_{position}") as inner:
@@ -56,10 +72,20 @@ def graph_attributes(recording: Recording, graphs: list[Graph], num_nodes: int) 
     if recording.environment.target:
         where = f"planned for {recording.environment.target}, not measured"
     attributes = {
-        "label": plain(name) + "\\l" + plain(where) + "\\l", "labelloc": "t", "labeljust": "l", "fontname": theme.FONT,
-        "fontsize": "15", "fontcolor": theme.TEXT, "bgcolor": theme.PAPER, "rankdir": "TB", "nodesep": "0.22",
-        "ranksep": "0.34", "pad": "0.25", "newrank": "true", "compound": "true",
-    }  # fmt: skip
+        "label": plain(name) + "\\l" + plain(where) + "\\l",
+        "labelloc": "t",
+        "labeljust": "l",
+        "fontname": theme.FONT,
+        "fontsize": "15",
+        "fontcolor": theme.TEXT,
+        "bgcolor": theme.PAPER,
+        "rankdir": "TB",
+        "nodesep": "0.22",
+        "ranksep": "0.34",
+        "pad": "0.25",
+        "newrank": "true",
+        "compound": "true",
+    }
     if num_nodes > LARGE:
         attributes |= {"nslimit": "1", "nslimit1": "1", "splines": "polyline"}
     return attributes
@@ -115,13 +141,18 @@ def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall 
     if call is not None:
         lines += call_lines(call)
     out.node(
-        identifier(graph, node.name), label="\\n".join(plain(line) for line in lines),
+        identifier(graph, node.name),
+        label="\\n".join(plain(line) for line in lines),
         fillcolor=theme.PAPER if node.nature == "composite" else style.fill,
-        color=style.stroke, style=f"filled,rounded,{border}", fontsize="10" if small else "12",
-        height="0.22" if small else "0.32", margin="0.08,0.03" if small else "0.14,0.06",
-        penwidth="1.8" if call is not None or timed else "1.1", tooltip=plain(tooltip(node)),
+        color=style.stroke,
+        style=f"filled,rounded,{border}",
+        fontsize="10" if small else "12",
+        height="0.22" if small else "0.32",
+        margin="0.08,0.03" if small else "0.14,0.06",
+        penwidth="1.8" if call is not None or timed else "1.1",
+        tooltip=plain(tooltip(node)),
         **({"peripheries": "2"} if call is not None and call.type in theme.EXTERN_CALLS else {}),
-    )  # fmt: skip
+    )
 
 
 def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, group: list) -> None:
@@ -167,11 +198,18 @@ def cluster_attributes(call: KernelCall) -> dict[str, str]:
     extern = call.type in theme.EXTERN_CALLS
     style = theme.KINDS["kernel" if extern else "fused"]
     return {
-        "label": "\\l".join(plain(line) for line in call_lines(call)) + "\\l", "labeljust": "l", "fontsize": "12",
-        "fontname": theme.FONT, "color": style.stroke, "fontcolor": style.stroke, "style": "rounded,filled",
-        "fillcolor": "#fffaf3" if extern else "#f3f8fe", "penwidth": "1.6", "margin": "10",
+        "label": "\\l".join(plain(line) for line in call_lines(call)) + "\\l",
+        "labeljust": "l",
+        "fontsize": "12",
+        "fontname": theme.FONT,
+        "color": style.stroke,
+        "fontcolor": style.stroke,
+        "style": "rounded,filled",
+        "fillcolor": "#fffaf3" if extern else "#f3f8fe",
+        "penwidth": "1.6",
+        "margin": "10",
         "tooltip": plain(f"{theme.CALLS[call.type]} {call.handle}"),
-    }  # fmt: skip
+    }
 
 
 def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[str, str]:
@@ -187,9 +225,14 @@ def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[st
 def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
     """Return the look of a data edge between two kernels that could have been one."""
     return {
-        "color": theme.COST, "fontcolor": theme.COST, "penwidth": "2.4", "tooltip": reason, "edgetooltip": reason,
-        "labeltooltip": reason, "label": f"{label}\\l {cost}\\l" if cost else label,
-    }  # fmt: skip
+        "color": theme.COST,
+        "fontcolor": theme.COST,
+        "penwidth": "2.4",
+        "tooltip": reason,
+        "edgetooltip": reason,
+        "labeltooltip": reason,
+        "label": f"{label}\\l {cost}\\l" if cost else label,
+    }
 
 
 def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
@@ -247,17 +290,32 @@ def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
     """Draw the kinds that occur in one row; what each means is its tooltip."""
     kinds = {node.kind for graph in graphs for node in graph.nodes}
     with out.subgraph(name="cluster_legend") as legend:
-        legend.attr(label="legend", labeljust="l", fontsize="10", color="#dde2e8", fontcolor=theme.MUTED,
-                    style="rounded", fontname=theme.FONT, rank="same", margin="6")  # fmt: skip
+        legend.attr(
+            label="legend",
+            labeljust="l",
+            fontsize="10",
+            color="#dde2e8",
+            fontcolor=theme.MUTED,
+            style="rounded",
+            fontname=theme.FONT,
+            rank="same",
+            margin="6",
+        )
         names: list[str] = []
         for kind, style in theme.KINDS.items():
             if kind in kinds:
                 names.append(f"legend_{kind}")
                 legend.node(
-                    names[-1], label=f"{style.glyph} {style.label}", fillcolor=style.fill, color=style.stroke,
-                    style=f"filled,rounded,{style.border}", fontsize="10", height="0.22", margin="0.08,0.03",
+                    names[-1],
+                    label=f"{style.glyph} {style.label}",
+                    fillcolor=style.fill,
+                    color=style.stroke,
+                    style=f"filled,rounded,{style.border}",
+                    fontsize="10",
+                    height="0.22",
+                    margin="0.08,0.03",
                     tooltip=style.meaning,
-                )  # fmt: skip
+                )
         for left, right in itertools.pairwise(names):
             legend.edge(left, right, style="invis", minlen="0")
 

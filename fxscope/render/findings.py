@@ -9,12 +9,17 @@ from fxscope.render import labels, theme
 from fxscope.render.markdown import code, text
 
 if TYPE_CHECKING:
-    from fxscope.findings import Change, Comparison, KernelMatch, KernelUse, Outcome, Report, Status
+    from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, Outcome, Report, Status
 
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
 VERBS = {
-    "same": "kept", "replaced": "replaced", "collapsed": "collapsed", "split": "split", "new": "new", "gone": "gone",
-}  # fmt: skip
+    "same": "kept",
+    "replaced": "replaced",
+    "collapsed": "collapsed",
+    "split": "split",
+    "new": "new",
+    "gone": "gone",
+}
 MAX_OPS = 16
 
 
@@ -77,19 +82,27 @@ def check_junit(report: Report) -> str:
     """Return JUnit XML: what is not met is a failure; what cannot be told is one too, because nobody checked it."""
     failed = [outcome for outcome in report.outcomes if outcome.status != "met"]
     suite = ElementTree.Element(
-        "testsuite", name=printable(report.title or "fxscope check"), tests=str(len(report.outcomes)),
-        failures=str(len(failed)), errors="0", skipped="0",
-    )  # fmt: skip
+        "testsuite",
+        name=printable(report.title or "fxscope check"),
+        tests=str(len(report.outcomes)),
+        failures=str(len(failed)),
+        errors="0",
+        skipped="0",
+    )
     for outcome in report.outcomes:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=printable(f"fxscope.{outcome.subject or 'recording'}.{outcome.kind}"),
+            suite,
+            "testcase",
+            classname=printable(f"fxscope.{outcome.subject or 'recording'}.{outcome.kind}"),
             name=printable(outcome.claim),
-        )  # fmt: skip
+        )
         if outcome.status != "met":
             failure = ElementTree.SubElement(
-                case, "failure", type=outcome.status,
+                case,
+                "failure",
+                type=outcome.status,
                 message=printable(f"expected {outcome.expected}; found {outcome.found}"),
-            )  # fmt: skip
+            )
             failure.text = printable("\n".join(part for part in (outcome.reason, outcome.note) if part))
         else:
             ElementTree.SubElement(case, "system-out").text = printable(outcome.found)
@@ -231,7 +244,7 @@ def comparison_markdown(comparison: Comparison) -> str:
             f"- {text(' + '.join(d.pair))}: {text(str(d.a_verdict))} ({text(d.a_reason or '–')}) → "
             f"{text(str(d.b_verdict))} ({text(d.b_reason or '–')})"
             for d in comparison.decisions
-        ]  # fmt: skip
+        ]
     lines += ["", *(f"> {text(note)}" for note in comparison.notes)] if comparison.notes else []
     return "\n".join(lines) + "\n"
 

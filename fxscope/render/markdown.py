@@ -114,10 +114,14 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
         nbytes = (call.bytes_read or 0) + (call.bytes_written or 0) if known else None
         mean = call.timing.mean_us if call.timing else None
         cells = [
-            call.id.rsplit(":", 1)[-1], code(call.kernel), theme.CALLS[call.type],
-            text(" · ".join(labels.ops_of(call, nodes))), theme.microseconds(mean), theme.num_bytes(nbytes),
+            call.id.rsplit(":", 1)[-1],
+            code(call.kernel),
+            theme.CALLS[call.type],
+            text(" · ".join(labels.ops_of(call, nodes))),
+            theme.microseconds(mean),
+            theme.num_bytes(nbytes),
             theme.percent(call.roof.share if call.roof else None),
-        ]  # fmt: skip
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     if len(calls) > MAX_ROWS:
         lines.append(f"\n… {len(calls) - MAX_ROWS} more calls")

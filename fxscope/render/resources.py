@@ -11,7 +11,7 @@ from fxscope.render.markdown import code, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.findings import KernelUse
+    from fxscope.analysis.findings import KernelUse
 
 HEADINGS = (
     "mean",
@@ -30,11 +30,17 @@ HEADINGS = (
 def cells(use: KernelUse) -> list[str]:
     """Return one row without the kernel's name; "–" for what was not recorded."""
     return [
-        theme.microseconds(use.mean_us), known(use.registers), known(use.spill_bytes),
-        "–" if use.shared_bytes is None else f"{use.shared_bytes:,} B", theme.percent(use.occupancy),
-        "–" if use.block is None else "×".join(str(size) for size in trimmed(use.block)), known(use.num_warps),
-        known(use.num_stages), use.config or "–", use.chosen_by or "–",
-    ]  # fmt: skip
+        theme.microseconds(use.mean_us),
+        known(use.registers),
+        known(use.spill_bytes),
+        "–" if use.shared_bytes is None else f"{use.shared_bytes:,} B",
+        theme.percent(use.occupancy),
+        "–" if use.block is None else "×".join(str(size) for size in trimmed(use.block)),
+        known(use.num_warps),
+        known(use.num_stages),
+        use.config or "–",
+        use.chosen_by or "–",
+    ]
 
 
 def trimmed(block: Sequence[int]) -> Sequence[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.story import Story
+    from fxscope.analysis.story import Story
 
 HEADINGS = {
     "overview": "What a step is",

@@ -11,7 +11,7 @@ from fxscope.render import markdown as md
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.findings import Sweep, SweepPoint
+    from fxscope.analysis.findings import Sweep, SweepPoint
 
 HEADINGS = ("setup", "wall", "device", "kernels", "of the roof", "peak memory", "error vs float32")
 
@@ -21,11 +21,14 @@ def cells(point: SweepPoint) -> list[str]:
     if point.problem:
         return [point.setup, f"failed: {point.problem}"[:70], *[""] * (len(HEADINGS) - 2)]
     return [
-        point.setup, spread(point.wall_us), spread(point.device_us),
-        "–" if point.num_kernels is None else f"{point.num_kernels:g}", theme.percent(point.share_of_roof),
+        point.setup,
+        spread(point.wall_us),
+        spread(point.device_us),
+        "–" if point.num_kernels is None else f"{point.num_kernels:g}",
+        theme.percent(point.share_of_roof),
         theme.num_bytes(point.peak_bytes),
         "–" if point.relative_rms_error is None else f"{point.relative_rms_error:.1e}",
-    ]  # fmt: skip
+    ]
 
 
 def spread(samples: Sequence[float] | None) -> str:
@@ -69,9 +72,7 @@ def html(sweep: Sweep, sentences: Sequence[str]) -> str:
     """Return one offline page: the chart, the sentences and the table."""
     title = escape(sweep.title or "sweep")
     head = "".join(f"<th>{escape(name)}</th>" for name in (sweep.vary, *HEADINGS))
-    body = "\n".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows(sweep)
-    )  # fmt: skip
+    body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows(sweep))
     said = "".join(f"<li>{escape(line)}</li>" for line in sentences)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>

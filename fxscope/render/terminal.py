@@ -29,9 +29,13 @@ def render(recording: Recording, *, width: int = 80, color: bool = False, stage:
     """Return the terminal view as text of at most `width` columns, without colour unless asked for."""
     out = io.StringIO()
     console = Console(
-        file=out, width=width, force_terminal=color, color_system="truecolor" if color else None, highlight=False,
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="truecolor" if color else None,
+        highlight=False,
         legacy_windows=False,
-    )  # fmt: skip
+    )
     console.print(view(recording, width=width, stage=stage))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
@@ -179,9 +183,12 @@ def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
     stats = sorted(recording.summary.kernels, key=lambda item: -item.total_us)
     for item in stats[:MAX_KERNELS]:
         table.add_row(
-            labels.kernel_name(item.name, width - 42), f"{item.count}", theme.microseconds(item.total_us),
-            theme.microseconds(item.mean_us), theme.percent(item.share),
-        )  # fmt: skip
+            labels.kernel_name(item.name, width - 42),
+            f"{item.count}",
+            theme.microseconds(item.total_us),
+            theme.microseconds(item.mean_us),
+            theme.percent(item.share),
+        )
     parts: list[RenderableType] = [title("kernels"), table]
     if len(stats) > MAX_KERNELS:
         parts.append(Text(f"   … {labels.plural(len(stats) - MAX_KERNELS, 'more kernel')}", style="dim"))

@@ -31,16 +31,37 @@ KINDS: dict[Kind, Style] = {
         "kernel", "■", "launched work of its own", "#fce4c4", "#b45f06", "#4a3313", "#f2a65a", "solid", "bold yellow"
     ),
     "fused": Style(
-        "fused", "◆", "runs inside a kernel with others",
-        "#d3e5fa", "#1b5fae", "#16314f", "#6fb1f5", "solid", "bold cyan",
+        "fused",
+        "◆",
+        "runs inside a kernel with others",
+        "#d3e5fa",
+        "#1b5fae",
+        "#16314f",
+        "#6fb1f5",
+        "solid",
+        "bold cyan",
     ),
     "view": Style(
-        "view", "·", "new metadata, same storage: launches nothing",
-        "#f4f5f7", "#7d8794", "#23272e", "#8b95a3", "dashed", "dim",
+        "view",
+        "·",
+        "new metadata, same storage: launches nothing",
+        "#f4f5f7",
+        "#7d8794",
+        "#23272e",
+        "#8b95a3",
+        "dashed",
+        "dim",
     ),
     "folded": Style(
-        "folded", "↪", "became strides or an argument of another call",
-        "#ebe2f6", "#7646ad", "#33244a", "#b794e6", "dashed", "magenta",
+        "folded",
+        "↪",
+        "became strides or an argument of another call",
+        "#ebe2f6",
+        "#7646ad",
+        "#33244a",
+        "#b794e6",
+        "dashed",
+        "magenta",
     ),
     "input": Style(
         "input", "▷", "graph input or parameter", "#e9ecf0", "#5b6675", "#2a3038", "#9aa6b5", "solid", "default"
@@ -49,13 +70,18 @@ KINDS: dict[Kind, Style] = {
         "host", "○", "work on the CPU, a sync, a copy", "#dcefd9", "#3d7a33", "#1f3a1b", "#84c779", "solid", "green"
     ),
     "eliminated": Style(
-        "eliminated", "∅", "gone before code generation",
-        "#ffffff", "#9aa3ad", "#181b20", "#6c7683", "dotted", "dim strike",
+        "eliminated",
+        "∅",
+        "gone before code generation",
+        "#ffffff",
+        "#9aa3ad",
+        "#181b20",
+        "#6c7683",
+        "dotted",
+        "dim strike",
     ),
-    "unknown": Style(
-        "unknown", "?", "not determined", "#ffffff", "#c0262c", "#181b20", "#f07178", "dotted", "red"
-    ),
-}  # fmt: skip
+    "unknown": Style("unknown", "?", "not determined", "#ffffff", "#c0262c", "#181b20", "#f07178", "dotted", "red"),
+}
 
 CALLS: dict[CallType, str] = {
     "triton_pointwise": "Triton pointwise",
@@ -127,10 +153,21 @@ def percent(value: float | None) -> str:
 
 
 _SHORT_DTYPES = {
-    "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64", "int64": "i64", "int32": "i32",
-    "int16": "i16", "int8": "i8", "uint8": "u8", "bool": "b8", "complex64": "c64", "complex128": "c128",
-    "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
-}  # fmt: skip
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint8": "u8",
+    "bool": "b8",
+    "complex64": "c64",
+    "complex128": "c128",
+    "float8_e4m3fn": "f8e4m3",
+    "float8_e5m2": "f8e5m2",
+}
 
 
 def dtype(name: str | None) -> str:

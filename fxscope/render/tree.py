@@ -40,9 +40,17 @@ def root_label(graph: Graph, children: dict[str | None, list[Node]]) -> str:
 
 
 def _grow(
-    tree: Tree, children: dict[str | None, list[Node]], parent: str | None, launches: dict[str, list[Launch]],
-    steps: int, width: int, depth: int, budget: list[int], *, last_source: str,
-) -> None:  # fmt: skip
+    tree: Tree,
+    children: dict[str | None, list[Node]],
+    parent: str | None,
+    launches: dict[str, list[Launch]],
+    steps: int,
+    width: int,
+    depth: int,
+    budget: list[int],
+    *,
+    last_source: str,
+) -> None:
     for node in children.get(parent, ()):
         if budget[0] <= 0:
             budget[0] = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from fxscope._torch.dispatch import OpRecorder
+from fxscope._torch.op_recorder import OpRecorder
 from tests.capture.programs import Block, GeGLU, Tied, moves
 
 

@@ -8,10 +8,7 @@ import torch
 import fxscope
 from tests.capture.programs import GeGLU
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
 
 
 def geglu(batch: int = 64) -> tuple[torch.nn.Module, torch.Tensor]:

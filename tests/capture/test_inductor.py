@@ -39,9 +39,12 @@ def test_every_stage_of_an_inference_compile(geglu) -> None:
     ]
     pre_grad, _, post_grad = geglu.graphs
     assert [node.target for node in pre_grad.nodes if node.op == "call_function"] == [
-        "torch.nn.functional.linear", "torch.nn.functional.gelu", "torch.nn.functional.linear", "operator.mul",
         "torch.nn.functional.linear",
-    ]  # fmt: skip
+        "torch.nn.functional.gelu",
+        "torch.nn.functional.linear",
+        "operator.mul",
+        "torch.nn.functional.linear",
+    ]
     assert [node.target for node in post_grad.nodes].count("aten.mm.default") == 3
     assert geglu.problems == ()
 
@@ -105,9 +108,7 @@ def test_module_paths_through_lists() -> None:
 def test_training_has_joint_forward_and_backward() -> None:
     facts = compile_once(GeGLU(), (torch.randn(4, 8),), backward=True)
     by_kind = {graph.id.split(":", 1)[1]: graph for graph in facts.graphs}
-    assert list(by_kind) == [
-        "pre_grad", "joint", "forward", "backward", "forward:post_grad", "backward:post_grad",
-    ]  # fmt: skip
+    assert list(by_kind) == ["pre_grad", "joint", "forward", "backward", "forward:post_grad", "backward:post_grad"]
     assert by_kind["backward"].direction == "backward" and by_kind["joint"].direction is None
     backward = by_kind["backward:post_grad"]
     mms = [node for node in backward.nodes if node.target == "aten.mm.default"]
@@ -127,8 +128,10 @@ def test_graph_break_says_why_and_where() -> None:
     assert first.break_source.file.endswith("programs.py")
     assert second.break_reason is None
     assert [graph.stage for graph in facts.graphs if graph.compile_id == second.compile_id] == [
-        "pre_grad", "forward", "post_grad",
-    ]  # fmt: skip
+        "pre_grad",
+        "forward",
+        "post_grad",
+    ]
 
 
 def test_recompile_says_which_guard_failed_and_sizes_become_symbols() -> None:

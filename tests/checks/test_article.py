@@ -12,19 +12,27 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import make_article  # noqa: E402
 
+from fxscope.analysis import check  # noqa: E402
 from fxscope.commands import sources  # noqa: E402
-from fxscope.passes import check  # noqa: E402
 
 # The claims of the article, of second-hand reports and of nobody in particular that an H200 refutes.
 REFUTED = (
-    "Input that violates the strides", "Nothing else runs on the GPU", "A GEMM asks for the occupancy",
-    "gate and up take a tile of 128x128", "down takes a tile of 128x256", "If two runs show the same kernel name",
-    "The three Linears are merged", "Inductor's kernel is faster than Liger's", "A new batch size makes Inductor",
-    "Measured around a single call", "Fusion saves 60 to 70 % of the launches", "Fusion saves 60 to 70 % of the CPU",
+    "Input that violates the strides",
+    "Nothing else runs on the GPU",
+    "A GEMM asks for the occupancy",
+    "gate and up take a tile of 128x128",
+    "down takes a tile of 128x256",
+    "If two runs show the same kernel name",
+    "The three Linears are merged",
+    "Inductor's kernel is faster than Liger's",
+    "A new batch size makes Inductor",
+    "Measured around a single call",
+    "Fusion saves 60 to 70 % of the launches",
+    "Fusion saves 60 to 70 % of the CPU",
     "Compiling saves 20 to 30 % of the wall time at batch 64",
     "Compiling saves 20 to 30 % of the wall time at batch 512",
     "At 1024x4096x1024",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fxscope.analysis import check
+from fxscope.analysis.check import learn, quantity
+from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.cli import main
 from fxscope.errors import PassError
-from fxscope.findings import Sweep, SweepPoint
-from fxscope.passes import check, learn, quantity
 from fxscope.render import findings
 from tests.checks import made
 
@@ -82,8 +83,9 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "faster": ("", ["compiled:triton*", "eager:gelu + eager:mul"], ["eager:mul", "eager:gelu"]),
     "no_slower": ("", ["eager:mm", "compiled:mm"], ["eager:mul", "eager:gelu"]),
     "ratio": (
-        "", {"of": "eager:mul", "to": "eager:gelu", "is": "1.1..1.25"},
-        {"of": "eager:mul", "to": "eager:gelu", "is": "< 1"}
+        "",
+        {"of": "eager:mul", "to": "eager:gelu", "is": "1.1..1.25"},
+        {"of": "eager:mul", "to": "eager:gelu", "is": "< 1"},
     ),
     "share_of_roof": ("compiled", {"triton_poi*": ">= 0.6"}, ">= 0.8"),
     "max_bytes": ("compiled", "2 kB", 1000),
@@ -94,10 +96,11 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
         {"in": "sweep", "setup": "compiled", "metric": "num_kernels", "at": 1, "is": 5},
     ),
     "measured": (
-        "", {"in": "sweep", "path": "experiments.shapes.graphs", "is": [1, 2, 2]},
+        "",
+        {"in": "sweep", "path": "experiments.shapes.graphs", "is": [1, 2, 2]},
         {"in": "sweep", "path": "experiments.slow", "to": "experiments.times", "is": "< 1"},
     ),
-}  # fmt: skip
+}
 TOLD_BY_A_LAUNCH = {"shared_bytes": (1024, 1024, 2048), "occupancy": (0.75, "0.7..0.8", "> 0.9")}
 
 
@@ -135,9 +138,12 @@ def test_a_kind_that_a_launch_tells_both_ways(kind: str) -> None:
 
 def test_what_is_not_recorded_is_neither_met_nor_missed() -> None:
     for kind, where, value in (
-        ("graph_breaks", "eager", 0), ("shares_storage", "compiled", ["mm"]), ("max_bytes", "eager", "1 GB"),
-        ("share_of_roof", "eager", ">= 0"), ("strides", "compiled", {"aten::mm": [[4, 1]]}),
-    ):  # fmt: skip
+        ("graph_breaks", "eager", 0),
+        ("shares_storage", "compiled", ["mm"]),
+        ("max_bytes", "eager", "1 GB"),
+        ("share_of_roof", "eager", ">= 0"),
+        ("strides", "compiled", {"aten::mm": [[4, 1]]}),
+    ):
         found = outcome(kind, value, where)
         assert (found.status, bool(found.reason)) == ("cannot_tell", True), (kind, found)
     assert not check.check(RECORDINGS, {"expect": [{"in": "eager", "graph_breaks": 0}]}).passed
@@ -153,8 +159,15 @@ def test_every_occurrence_of_the_rarest_op_counts() -> None:
     from fxscope.model import Node, replace
 
     base = made.compiled()
-    alone = Node(name="tanh_1", op="call_function", target="aten.tanh.default", original_aten="aten.gelu", 
-                 nature="kernel", kind="kernel", calls=("0/0:inference:1",))  # fmt: skip
+    alone = Node(
+        name="tanh_1",
+        op="call_function",
+        target="aten.tanh.default",
+        original_aten="aten.gelu",
+        nature="kernel",
+        kind="kernel",
+        calls=("0/0:inference:1",),
+    )
     graph = replace(base.graphs[0], nodes=(*base.graphs[0].nodes, alone))
     calls = (replace(base.calls[0], nodes=("mm", "tanh_1")), base.calls[1])
     two = replace(base, graphs=(graph,), calls=calls)
@@ -211,12 +224,20 @@ def test_a_mistake_is_an_error_that_names_the_nearest(text: str, words: list[str
 @pytest.mark.parametrize(
     ("value", "inside", "outside"),
     [
-        (4, [4], [3, 5]), ("<= 5", [5, 0], [5.1]), ("< 5", [4.9], [5]), ("> 5", [6], [5]), ("!= 3", [2], [3]),
-        ([3, 5], [3, 5], [2.9, 5.1]), ("0.7..0.8", [0.7, 0.8], [0.69, 0.81]), ("~ 100", [98, 102], [97, 103]),
-        (">= 50 MB", [5e7], [4.9e7]), ("1 ms..2 ms", [1000, 2000], [999, 2001]), ("80 %", [0.8], [80]),
+        (4, [4], [3, 5]),
+        ("<= 5", [5, 0], [5.1]),
+        ("< 5", [4.9], [5]),
+        ("> 5", [6], [5]),
+        ("!= 3", [2], [3]),
+        ([3, 5], [3, 5], [2.9, 5.1]),
+        ("0.7..0.8", [0.7, 0.8], [0.69, 0.81]),
+        ("~ 100", [98, 102], [97, 103]),
+        (">= 50 MB", [5e7], [4.9e7]),
+        ("1 ms..2 ms", [1000, 2000], [999, 2001]),
+        ("80 %", [0.8], [80]),
         ("1e3", [1000], [1]),
     ],
-)  # fmt: skip
+)
 def test_numbers_as_people_write_them(value: object, inside: list[float], outside: list[float]) -> None:
     parsed = quantity.parse(value)
     assert all(parsed.holds(number) for number in inside)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from fxscope.analysis.compare import compare
+from fxscope.analysis.stats import compare_times
 from fxscope.cli import main
 from fxscope.commands import sources
 from fxscope.model import replace
-from fxscope.passes.compare import compare
-from fxscope.passes.timing import compare_times
 from fxscope.render import findings
 from tests.checks import made
 
@@ -69,7 +69,7 @@ def test_a_kernel_that_shows_no_ops_is_aligned_by_its_place() -> None:
         if "poi" in item.name
         else item
         for item in base.launches
-    )  # fmt: skip
+    )
     hand = replace(base, launches=launches, calls=(), graphs=(), decisions=(), compiles=())
     comparison = compare(made.eager(), hand)
     assert ("collapsed", 2, 1, "order") in kinds(comparison)
@@ -147,8 +147,8 @@ def test_hostile_names_stay_text() -> None:
 def test_a_memset_does_not_carry_its_calls_traffic() -> None:
     from pathlib import Path
 
-    from fxscope.passes import compare
-    from fxscope.reading import read_trace
+    from fxscope.analysis import compare
+    from fxscope.readers.join import read_trace
 
     h200 = Path(__file__).parent.parent / "data" / "h200"
     eager = read_trace(h200 / "mlp_eager" / "trace.json.gz")

@@ -35,9 +35,14 @@ def commands(folder: str, *, gpu: bool) -> list[str]:
 def run(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+        ["bash", "-c", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
         env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100", **environment},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fxscope.analysis.findings import Sweep, SweepPoint
+from fxscope.analysis.sweep import sentences
 from fxscope.cli import main
 from fxscope.errors import RenderError
-from fxscope.findings import Sweep, SweepPoint
-from fxscope.passes.crossover import sentences
 from fxscope.render import chart, sweeps
 
 DATA = Path(__file__).parent.parent / "data"
@@ -109,8 +109,11 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
     data = json.loads((tmp_path / "s.json").read_text())
     assert data["schema"] == "fxscope-sweep/1"
     assert [(p["setup"], p["vary"]["rows"]) for p in data["points"]] == [
-        ("eager", 2), ("compiled", 2), ("eager", 8), ("compiled", 8),
-    ]  # fmt: skip
+        ("eager", 2),
+        ("compiled", 2),
+        ("eager", 8),
+        ("compiled", 8),
+    ]
     for point in data["points"]:
         assert point["problem"] is None and len(point["wall_us"]) == 3 and point["num_kernels"] >= 1
         assert point["relative_rms_error"] < 1e-3
@@ -122,10 +125,13 @@ def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("factory", "vary", "word"),
     [
-        ("factory", "row=2", "Did you mean rows?"), ("factory", "rows", "NAME=V1"), ("factory", "rows=2,2", "twice"),
-        ("factry", "rows=2", "has no factry"), ("broken", "rows=3", "too many rows"),
+        ("factory", "row=2", "Did you mean rows?"),
+        ("factory", "rows", "NAME=V1"),
+        ("factory", "rows=2,2", "twice"),
+        ("factry", "rows=2", "has no factry"),
+        ("broken", "rows=3", "too many rows"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_one_line(
     factory: str, vary: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fxscope import cli
-from fxscope._torch import dispatch_run, dispatcher
+from fxscope._torch import dispatch_example, dispatch_table
 from fxscope.errors import FxscopeError
 from fxscope.render import dispatch as text
 
@@ -25,44 +25,44 @@ from fxscope.render import dispatch as text
     ],
 )
 def test_one_op_has_many_names(name):
-    assert dispatcher.resolve(name) == "aten::linear"
+    assert dispatch_table.resolve(name) == "aten::linear"
 
 
 def test_the_overload_with_tensors_stands_for_the_op():
-    assert dispatcher.resolve("torch.add") == "aten::add.Tensor"
-    assert dispatcher.resolve("cross_entropy") == "aten::cross_entropy_loss"
+    assert dispatch_table.resolve("torch.add") == "aten::add.Tensor"
+    assert dispatch_table.resolve("cross_entropy") == "aten::cross_entropy_loss"
 
 
 def test_an_unknown_op_names_the_nearest():
     with pytest.raises(FxscopeError, match="aten::linear"):
-        dispatcher.resolve("lineer")
+        dispatch_table.resolve("lineer")
 
 
 def test_linear_is_composite_and_calls_addmm_for_a_bias():
-    found = dispatcher.describe("linear", device="cpu")
+    found = dispatch_table.describe("linear", device="cpu")
     assert found.composite == "implicit" and found.inductor == "composite" and found.aliases == ()
     calling = [key for key in found.keys if key.state == "calls"]
     assert [key.key for key in calling] == ["AutogradCPU"] and calling[0].registration.kind == "math kernel"
-    inputs, _ = dispatch_run.example("aten::linear", (), "float32", "cpu", requires_grad=True)
-    ran = dispatch_run.run("aten::linear", inputs)
+    inputs, _ = dispatch_example.example("aten::linear", (), "float32", "cpu", requires_grad=True)
+    ran = dispatch_example.run("aten::linear", inputs)
     assert [child.name for child in ran.children] == ["aten::t", "aten::addmm"]
     assert ran.shapes == ((1024, 32), (64, 32), (64,))
-    differences = dict(dispatch_run.contrasts("aten::linear", inputs, ran))
+    differences = dict(dispatch_example.contrasts("aten::linear", inputs, ran))
     assert "aten::addmm" not in differences["without bias"]
 
 
 def test_addmm_has_a_kernel_below_autograd():
-    found = dispatcher.describe("addmm", device="cpu")
+    found = dispatch_table.describe("addmm", device="cpu")
     states = {key.key: key.state for key in found.keys}
     assert states["AutogradCPU"] == "calls, then goes on"
     assert states["ADInplaceOrView"] == states["BackendSelect"] == "falls through"
     assert states["CPU"] == "calls" and states["AutocastCPU"] == "excluded"
-    assert dispatcher.describe("addmm", device="cpu", autocast=True).keys[0].state == "calls, then goes on"
+    assert dispatch_table.describe("addmm", device="cpu", autocast=True).keys[0].state == "calls, then goes on"
 
 
 def test_places_are_torchs_own_and_no_folders_of_a_machine():
     for op in ("linear", "mm", "add", "softmax", "reshape"):
-        for key in dispatcher.describe(op, device="meta").keys:
+        for key in dispatch_table.describe(op, device="meta").keys:
             assert key.registration.where.startswith(("aten/", "torch/", "build/aten/", "c10/", "functorch/")), key
             assert key.registration.where.rsplit(":", 1)[1].isdigit()
 
@@ -78,7 +78,7 @@ def test_places_are_torchs_own_and_no_folders_of_a_machine():
     ],
 )
 def test_what_a_schema_says_of_aliasing(op, aliases, mutates):
-    found = dispatcher.describe(op, device="cpu")
+    found = dispatch_table.describe(op, device="cpu")
     assert (found.aliases, found.mutates) == (aliases, mutates)
 
 
@@ -87,7 +87,7 @@ def test_what_a_schema_says_of_aliasing(op, aliases, mutates):
     [("relu", "lowering"), ("gelu", "decomposition"), ("addmm", "decomposition or lowering"), ("conv2d", "composite")],
 )
 def test_what_inductor_makes_of_it(op, inductor):
-    found = dispatcher.describe(op, device="cpu")
+    found = dispatch_table.describe(op, device="cpu")
     assert found.inductor == inductor
     assert all(place.startswith("torch/") for place in found.inductor_where)
 
@@ -103,20 +103,20 @@ def test_torch_agrees_that_linear_never_reaches_the_post_grad_graph():
 
 
 def test_recorded_tables_give_back_what_was_recorded(monkeypatch, tmp_path):
-    tables = dispatcher.record_tables()
+    tables = dispatch_table.record_tables()
     data = gzip.compress(json.dumps(tables, separators=(",", ":")).encode(), mtime=0)
     assert len(tables["ops"]) > 2000 and len(data) < 120_000
-    monkeypatch.setattr(dispatcher, "recorded", lambda: tables)
-    rows, version = dispatcher._recorded_table("aten::addmm")
+    monkeypatch.setattr(dispatch_table, "recorded", lambda: tables)
+    rows, version = dispatch_table._recorded_table("aten::addmm")
     assert version == str(torch.__version__)
-    real = dispatcher.table("aten::addmm")
+    real = dispatch_table.table("aten::addmm")
     assert rows == {key: real[key] for key in tables["keys"] if key in real}
 
 
 @pytest.mark.skipif(torch.backends.cuda.is_built(), reason="only a build without CUDA lacks its kernels")
 def test_a_build_without_cuda_says_what_it_cannot_tell(monkeypatch):
-    monkeypatch.setattr(dispatcher, "recorded", lambda: None)
-    found = dispatcher.describe("mm", device="cuda")
+    monkeypatch.setattr(dispatch_table, "recorded", lambda: None)
+    found = dispatch_table.describe("mm", device="cuda")
     assert "CUDA" not in {key.key for key in found.keys}
     assert "no CUDA kernels" in found.notes[0]
     assert "cannot tell" in text.prose(found)

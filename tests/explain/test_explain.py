@@ -7,8 +7,8 @@ import re
 import pytest
 
 from fxscope import cli
+from fxscope.analysis.explain import explain
 from fxscope.model import Compile, InputAssertion, Recording, replace
-from fxscope.passes.explain import explain
 from fxscope.render import story as text
 
 
@@ -82,9 +82,17 @@ def test_nobody_transposed_the_weight_until_somebody_does(read):
     )
     first = recording.launches[0]
     copy = replace(
-        first, id=901, op="aten::copy_", op_id=None, bytes=None, category="kernel", decoded=None, duration_ns=5000, chain=("aten::linear", "aten::contiguous", "aten::copy_"),
+        first,
+        id=901,
+        op="aten::copy_",
+        op_id=None,
+        bytes=None,
+        category="kernel",
+        decoded=None,
+        duration_ns=5000,
+        chain=("aten::linear", "aten::contiguous", "aten::copy_"),
         name="void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#12}::operator()() const::{lambda(c10::BFloat16)#1}>(int)::{lambda(int)#1}>(int)",
-    )  # fmt: skip
+    )
     changed = replace(renamed(recording, "_TNT", "_NNT"), ops=ops)
     changed = replace(changed, launches=(copy, *changed.launches))
     assert all("lies row by row" in sentence and "`NN`" in sentence for sentence in told(changed, "transpose"))
@@ -184,8 +192,12 @@ def test_a_step_is_overhead_bound_until_its_kernels_are_long(read):
     assert explain(recording).steps[-1].bound == "overhead"
     assert "overhead-bound" in told(recording, "launch")[-1]
     long = replace(
-        recording, summary=None, launches=tuple(replace(item, duration_ns=recording.steps[item.step].duration_ns) for item in recording.launches)
-    )  # fmt: skip
+        recording,
+        summary=None,
+        launches=tuple(
+            replace(item, duration_ns=recording.steps[item.step].duration_ns) for item in recording.launches
+        ),
+    )
     assert explain(long).steps[-1].bound == "compute"
 
 
@@ -223,10 +235,14 @@ def test_an_occupancy_query_is_a_row_of_the_launch(read):
 def test_every_sentence_is_proven_by_items_that_are_there(read, name):
     recording = read(name)
     there = (
-        {f"launch:{item.id}" for item in recording.launches} | {f"op:{item.id}" for item in recording.ops} | {f"call:{item.id}" for item in recording.calls}
-        | {f"step:{item.index}" for item in recording.steps} | {f"compile:{item.compile_id}" for item in recording.compiles} | {f"graph:{item.id}" for item in recording.graphs}
+        {f"launch:{item.id}" for item in recording.launches}
+        | {f"op:{item.id}" for item in recording.ops}
+        | {f"call:{item.id}" for item in recording.calls}
+        | {f"step:{item.index}" for item in recording.steps}
+        | {f"compile:{item.compile_id}" for item in recording.compiles}
+        | {f"graph:{item.id}" for item in recording.graphs}
         | {f"node:{graph.id}/{node.name}" for graph in recording.graphs for node in graph.nodes}
-    )  # fmt: skip
+    )
     story = explain(recording)
     assert len(story.sentences) > 5
     for sentence in story.sentences:

@@ -56,11 +56,17 @@ def compiled(name):
     facts = capture.facts()
     return run(
         Recording(
-            title=name, environment=Environment(device="cpu"), graphs=facts.graphs, calls=facts.calls,
-            links=facts.links, sources=facts.sources, schedules=facts.schedules, compiles=facts.compiles,
+            title=name,
+            environment=Environment(device="cpu"),
+            graphs=facts.graphs,
+            calls=facts.calls,
+            links=facts.links,
+            sources=facts.sources,
+            schedules=facts.schedules,
+            compiles=facts.compiles,
             problems=facts.problems,
         )
-    )  # fmt: skip
+    )
 
 
 @functools.cache

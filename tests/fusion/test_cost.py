@@ -31,10 +31,16 @@ def timing(mean_us):
 def pointwise(mean_us=None):
     """gelu·mul of the MLP: two inputs and one output of 50 MB."""
     return KernelCall(
-        id="0/0:inference:3", graph="g", handle="triton_poi_fused_gelu_mul_0:3", kernel="triton_poi_fused_gelu_mul_0",
-        type="triton_pointwise", bytes_read=2 * MEGABYTES_50, bytes_written=MEGABYTES_50, device="cuda:0",
+        id="0/0:inference:3",
+        graph="g",
+        handle="triton_poi_fused_gelu_mul_0:3",
+        kernel="triton_poi_fused_gelu_mul_0",
+        type="triton_pointwise",
+        bytes_read=2 * MEGABYTES_50,
+        bytes_written=MEGABYTES_50,
+        device="cuda:0",
         timing=timing(mean_us) if mean_us else None,
-    )  # fmt: skip
+    )
 
 
 def on_h200(*calls, **fields):
@@ -56,14 +62,28 @@ def matrix(name, *shape):
 
 
 def product_graph():
-    mm = Node(name="mm", op="call_function", target="aten.mm.default", inputs=("x", "w"),
-              outputs=(TensorMeta(shape=(8192, 3072), dtype="bfloat16"),))  # fmt: skip
+    mm = Node(
+        name="mm",
+        op="call_function",
+        target="aten.mm.default",
+        inputs=("x", "w"),
+        outputs=(TensorMeta(shape=(8192, 3072), dtype="bfloat16"),),
+    )
     return Graph(id="g", stage="post_grad", nodes=(matrix("x", 8192, 768), matrix("w", 768, 3072), mm))
 
 
 def test_a_gemm_is_held_against_the_matrix_rate():
-    call = KernelCall(id="1", graph="g", handle="mm:1", kernel="extern_kernels.mm", type="extern", nodes=("mm",),
-                      bytes_read=17_301_504, bytes_written=MEGABYTES_50, timing=timing(70.0))  # fmt: skip
+    call = KernelCall(
+        id="1",
+        graph="g",
+        handle="mm:1",
+        kernel="extern_kernels.mm",
+        type="extern",
+        nodes=("mm",),
+        bytes_read=17_301_504,
+        bytes_written=MEGABYTES_50,
+        timing=timing(70.0),
+    )
     found = on_h200(call, graphs=(product_graph(),)).calls[0]
     assert found.flops == 2 * 8192 * 768 * 3072
     assert found.roof.flops_per_second == pytest.approx(552e12, rel=0.01)
@@ -98,8 +118,9 @@ def test_the_users_own_bandwidth_is_taken_and_named():
 
 
 def test_what_one_kernel_would_save_on_an_h200():
-    decision = Decision(graph="g", a=("a",), b=("b",), verdict="never_considered", reason="x",
-                        saved_bytes=2 * MEGABYTES_50)  # fmt: skip
+    decision = Decision(
+        graph="g", a=("a",), b=("b",), verdict="never_considered", reason="x", saved_bytes=2 * MEGABYTES_50
+    )
     assert on_h200(decisions=(decision,)).decisions[0].saved_us == pytest.approx(23.4, abs=0.2)
 
 
@@ -115,8 +136,17 @@ def test_a_plan_without_launches_has_estimates():
 
 
 def test_a_kernel_that_ends_before_the_next_can_be_launched_is_launch_bound():
-    small = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_pointwise", bytes_read=4096,
-                       bytes_written=4096, device="cuda:0", timing=timing(1.5))  # fmt: skip
+    small = KernelCall(
+        id="1",
+        graph="g",
+        handle="k:1",
+        kernel="k",
+        type="triton_pointwise",
+        bytes_read=4096,
+        bytes_written=4096,
+        device="cuda:0",
+        timing=timing(1.5),
+    )
     launches = tuple(
         Launch(id=number, name="k", category="kernel", start_ns=0, duration_ns=1500, correlation=number)
         for number in (1, 2, 3)
@@ -137,8 +167,15 @@ def test_doing_it_twice_changes_nothing():
 def test_eager_ops_have_bytes_and_a_roof():
     tensor = TensorMeta(shape=(8192, 3072), stride=(3072, 1), dtype="bfloat16", device="cuda:0")
     source = Node(name="g", op="placeholder", target="g", outputs=(tensor,), kind="input")
-    gelu = Node(name="gelu", op="dispatch", target="aten::gelu", inputs=("g",), outputs=(tensor,), kind="kernel",
-                timing=timing(30.0))  # fmt: skip
+    gelu = Node(
+        name="gelu",
+        op="dispatch",
+        target="aten::gelu",
+        inputs=("g",),
+        outputs=(tensor,),
+        kind="kernel",
+        timing=timing(30.0),
+    )
     recording = on_h200(graphs=(Graph(id="eager", stage="eager", nodes=(source, gelu)),))
     node = recording.graphs[0].nodes[1]
     assert (node.bytes_read, node.bytes_written) == (MEGABYTES_50, MEGABYTES_50)
@@ -157,8 +194,13 @@ def test_eager_ops_have_bytes_and_a_roof():
 )
 def test_flops_of_ops(target, inputs, result, expected):
     nodes = [matrix(f"i{number}", *shape) for number, shape in enumerate(inputs)]
-    node = Node(name="n", op="call_function", target=target, inputs=tuple(item.name for item in nodes),
-                outputs=(TensorMeta(shape=result),))  # fmt: skip
+    node = Node(
+        name="n",
+        op="call_function",
+        target=target,
+        inputs=tuple(item.name for item in nodes),
+        outputs=(TensorMeta(shape=result),),
+    )
     assert flops.of_node(node, {item.name: item for item in (*nodes, node)}) == expected
 
 

@@ -13,8 +13,15 @@ def meta(*shape):
 
 
 def op(name, *inputs, shape=(64, 128, 3072), kind="kernel", aliases=None):
-    return Node(name=name, op="dispatch", target=f"aten::{name.split('_')[0]}", inputs=inputs, outputs=(meta(*shape),),
-                kind=kind, aliases=aliases)  # fmt: skip
+    return Node(
+        name=name,
+        op="dispatch",
+        target=f"aten::{name.split('_')[0]}",
+        inputs=inputs,
+        outputs=(meta(*shape),),
+        kind=kind,
+        aliases=aliases,
+    )
 
 
 def mlp():
@@ -22,11 +29,15 @@ def mlp():
     flat = (8192, 3072)
     nodes = (
         x,
-        op("mm", "x", shape=flat), op("view", "mm", kind="view", aliases=("mm",)), op("gelu", "view"),
-        op("mm_1", "x", shape=flat), op("view_1", "mm_1", kind="view", aliases=("mm_1",)),
-        op("mul", "gelu", "view_1"), op("view_2", "mul", shape=flat, kind="view", aliases=("mul",)),
+        op("mm", "x", shape=flat),
+        op("view", "mm", kind="view", aliases=("mm",)),
+        op("gelu", "view"),
+        op("mm_1", "x", shape=flat),
+        op("view_1", "mm_1", kind="view", aliases=("mm_1",)),
+        op("mul", "gelu", "view_1"),
+        op("view_2", "mul", shape=flat, kind="view", aliases=("mul",)),
         op("mm_2", "view_2", shape=(8192, 768)),
-    )  # fmt: skip
+    )
     return Recording(
         environment=Environment(device="NVIDIA H200"), graphs=(Graph(id="eager", stage="eager", nodes=nodes),)
     )
@@ -62,17 +73,39 @@ def test_what_others_read_too_must_be_written():
 
 
 def launch(number, op_id, **fields):
-    return Launch(id=number, name=f"k{number}", category="kernel", start_ns=number * 100, duration_ns=50, op_id=op_id,
-                  stream=7, **fields)  # fmt: skip
+    return Launch(
+        id=number,
+        name=f"k{number}",
+        category="kernel",
+        start_ns=number * 100,
+        duration_ns=50,
+        op_id=op_id,
+        stream=7,
+        **fields,
+    )
 
 
 def traced(second_shapes=([64, 128, 3072], [64, 128, 3072]), **fields):
     ops = (
-        Op(id=1, name="aten::gelu", category="cpu_op", start_ns=0, duration_ns=1, shapes=([64, 128, 3072], []),
-           dtypes=("c10::BFloat16", "")),
-        Op(id=2, name="aten::mul", category="cpu_op", start_ns=2, duration_ns=1, shapes=second_shapes,
-           dtypes=("c10::BFloat16", "c10::BFloat16")),
-    )  # fmt: skip
+        Op(
+            id=1,
+            name="aten::gelu",
+            category="cpu_op",
+            start_ns=0,
+            duration_ns=1,
+            shapes=([64, 128, 3072], []),
+            dtypes=("c10::BFloat16", ""),
+        ),
+        Op(
+            id=2,
+            name="aten::mul",
+            category="cpu_op",
+            start_ns=2,
+            duration_ns=1,
+            shapes=second_shapes,
+            dtypes=("c10::BFloat16", "c10::BFloat16"),
+        ),
+    )
     return Recording(ops=ops, launches=(launch(0, 1), launch(1, 2, **fields)))
 
 
@@ -89,22 +122,39 @@ def test_other_shapes_are_no_neighbours():
 
 
 def mm(number, left, right):
-    return Op(id=number, name="aten::mm", category="cpu_op", start_ns=number, duration_ns=1, shapes=(left, right),
-              dtypes=("float", "float"))  # fmt: skip
+    return Op(
+        id=number,
+        name="aten::mm",
+        category="cpu_op",
+        start_ns=number,
+        duration_ns=1,
+        shapes=(left, right),
+        dtypes=("float", "float"),
+    )
 
 
 def test_which_of_two_results_is_read_first_is_not_guessed():
-    ops = (mm(1, [8, 4], [4, 16]), mm(2, [8, 4], [4, 16]),
-           Op(id=3, name="aten::gelu", category="cpu_op", start_ns=3, duration_ns=1, shapes=([8, 16],),
-              dtypes=("float",)),
-           Op(id=4, name="aten::mul", category="cpu_op", start_ns=4, duration_ns=1, shapes=([8, 16], [8, 16]),
-              dtypes=("float", "float")))  # fmt: skip
+    ops = (
+        mm(1, [8, 4], [4, 16]),
+        mm(2, [8, 4], [4, 16]),
+        Op(id=3, name="aten::gelu", category="cpu_op", start_ns=3, duration_ns=1, shapes=([8, 16],), dtypes=("float",)),
+        Op(
+            id=4,
+            name="aten::mul",
+            category="cpu_op",
+            start_ns=4,
+            duration_ns=1,
+            shapes=([8, 16], [8, 16]),
+            dtypes=("float", "float"),
+        ),
+    )
     recording = Recording(ops=ops, launches=tuple(launch(number, number) for number in (1, 2, 3, 4)))
     found = {(item.a, item.b): item.reason for item in fusion.fusion(recording).decisions}
     assert set(found) == {
-        (("aten::mm", "aten::mm"), ("aten::gelu",)), (("aten::mm", "aten::mm"), ("aten::mul",)),
+        (("aten::mm", "aten::mm"), ("aten::gelu",)),
+        (("aten::mm", "aten::mm"), ("aten::mul",)),
         (("aten::gelu",), ("aten::mul",)),
-    }  # fmt: skip
+    }
     assert "the result of one of these ops" in found[("aten::mm", "aten::mm"), ("aten::gelu",)]
 
 

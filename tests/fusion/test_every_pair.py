@@ -10,9 +10,17 @@ import pytest
 from fxscope import gpus
 
 NAMES = (
-    "linear", "geglu", "geglu_train", "norm_gelu_residual", "attention", "conv_norm", "graph_break", "two_chains",
-    "transpose_reduce", "experts",
-)  # fmt: skip
+    "linear",
+    "geglu",
+    "geglu_train",
+    "norm_gelu_residual",
+    "attention",
+    "conv_norm",
+    "graph_break",
+    "two_chains",
+    "transpose_reduce",
+    "experts",
+)
 
 
 def check_every_pair(recording):

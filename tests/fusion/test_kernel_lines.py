@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fxscope import kernel_lines
+from fxscope.analysis import kernel_lines
 from fxscope.model import KernelCall, Node
 
 PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
@@ -35,11 +35,16 @@ def graph(*nodes):
 
 def half_gelu():
     return graph(
-        Node(name="g", op="placeholder", target="g"), Node(name="u", op="placeholder", target="u"),
-        node("up", "convert_element_type", "g"), node("half", "mul", "up"), node("tanh", "tanh", "up"),
-        node("one", "add", "tanh"), node("both", "mul", "half", "one"), node("down", "convert_element_type", "both"),
+        Node(name="g", op="placeholder", target="g"),
+        Node(name="u", op="placeholder", target="u"),
+        node("up", "convert_element_type", "g"),
+        node("half", "mul", "up"),
+        node("tanh", "tanh", "up"),
+        node("one", "add", "tanh"),
+        node("both", "mul", "half", "one"),
+        node("down", "convert_element_type", "both"),
         node("out", "mul", "down", "u"),
-    )  # fmt: skip
+    )
 
 
 def call(nodes, *left_out):
@@ -55,8 +60,14 @@ def test_each_line_of_a_triton_kernel():
     nodes = half_gelu()
     tied = kernel_lines.tie(TRITON, call(nodes), nodes)
     assert by_variable(TRITON, tied) == {
-        "tmp1": "up", "tmp3": "half", "tmp4": "tanh", "tmp6": "one", "tmp7": "both", "tmp8": "down", "tmp10": "out",
-    }  # fmt: skip
+        "tmp1": "up",
+        "tmp3": "half",
+        "tmp4": "tanh",
+        "tmp6": "one",
+        "tmp7": "both",
+        "tmp8": "down",
+        "tmp10": "out",
+    }
     assert tied[len(TRITON) - 1] == "out"
 
 
@@ -82,9 +93,11 @@ def test_the_loops_of_a_cpp_function_use_the_same_names():
         tmp1.store(out_ptr1 + static_cast<int64_t>(x0));
     """.splitlines()
     nodes = graph(
-        Node(name="a", op="placeholder", target="a"), Node(name="b", op="placeholder", target="b"),
-        node("add", "add", "a"), node("exp", "exp", "b"),
-    )  # fmt: skip
+        Node(name="a", op="placeholder", target="a"),
+        Node(name="b", op="placeholder", target="b"),
+        node("add", "add", "a"),
+        node("exp", "exp", "b"),
+    )
     assert kernel_lines.tie(lines, call(nodes), nodes) == {2: "add", 3: "add", 5: "exp", 6: "exp"}
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from fxscope.passes import fusion_reasons
-from fxscope.passes.fusion_reasons import translate
+from fxscope.passes.fusion import reasons as fusion_reasons
+from fxscope.passes.fusion.reasons import translate
 
 INDUCTOR = Path(torch.__file__).parent / "_inductor"
 
@@ -19,9 +19,18 @@ def switches():
     """Every switch that a reason or a hint names."""
     tables = (*fusion_reasons.RAW_REASONS, *fusion_reasons.CAUSES)
     named = {switch for _, _, _, switch in tables if switch}
-    return sorted(named | {"max_autotune", "aggressive_fusion", "max_fusion_buffer_group_pairwise_attempts",
-                           "cpp.max_horizontal_fusion_size", "b2b_gemm_pass", "combo_kernel_allow_mixed_sizes",
-                           "epilogue_fusion_user_defined_triton_kernel"})  # fmt: skip
+    return sorted(
+        named
+        | {
+            "max_autotune",
+            "aggressive_fusion",
+            "max_fusion_buffer_group_pairwise_attempts",
+            "cpp.max_horizontal_fusion_size",
+            "b2b_gemm_pass",
+            "combo_kernel_allow_mixed_sizes",
+            "epilogue_fusion_user_defined_triton_kernel",
+        }
+    )
 
 
 @pytest.mark.parametrize("name", switches())
@@ -117,7 +126,8 @@ def test_opaque_kernels_say_what_they_are(kernel, type, device, words):
 
 
 def test_a_gemm_that_autotuning_kept_gives_no_hint_to_autotune():
-    found = fusion_reasons.opaque("extern_kernels.mm", "extern", producer=True, device="cuda:0",
-                                  limits={"max_autotune": True})  # fmt: skip
+    found = fusion_reasons.opaque(
+        "extern_kernels.mm", "extern", producer=True, device="cuda:0", limits={"max_autotune": True}
+    )
     assert found.hint is None
     assert "benchmark chose the library" in found.text

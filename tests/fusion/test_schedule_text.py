@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import schedule_text
 from fxscope.model import Graph, KernelCall, Node, Recording, TensorMeta
 from fxscope.passes.fusion import fusion
+from fxscope.readers import schedule_text
 
 DATA = Path(__file__).parent.parent / "data" / "fusion"
 PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
@@ -56,13 +56,17 @@ def test_decisions_from_files_know_what_files_know():
     found = schedule("mlp_max_autotune")
     calls = tuple(
         KernelCall(
-            id=f"0/0:inference:{number}", graph=found.graph, handle=f"{kernel}:{number}", kernel=kernel,
-            type="extern" if kernel.startswith("extern") else "triton_pointwise", device="cuda:0",
+            id=f"0/0:inference:{number}",
+            graph=found.graph,
+            handle=f"{kernel}:{number}",
+            kernel=kernel,
+            type="extern" if kernel.startswith("extern") else "triton_pointwise",
+            device="cuda:0",
         )
         for number, kernel in enumerate(
             ("extern_kernels.mm", "extern_kernels.mm", "triton_poi_fused__unsafe_view_gelu_mul_0", "extern_kernels.mm")
         )
-    )  # fmt: skip
+    )
     result = fusion(Recording(calls=calls, schedules=(found,)))
     pointwise = result.calls[2]
     assert (pointwise.bytes_read, pointwise.bytes_written) == (2 * 50331648, 50331648)
@@ -93,8 +97,9 @@ def test_without_a_log_the_verdict_is_null_and_says_why():
 
 
 def test_the_graphs_inputs_give_their_sizes():
-    weight = Node(name="arg0_1", op="placeholder", target="arg0_1",
-                  outputs=(TensorMeta(shape=(3072, 768), dtype="bfloat16"),))  # fmt: skip
+    weight = Node(
+        name="arg0_1", op="placeholder", target="arg0_1", outputs=(TensorMeta(shape=(3072, 768), dtype="bfloat16"),)
+    )
     found = schedule("mlp_max_autotune", graph=Graph(id="g", stage="post_grad", nodes=(weight,)))
     first = found.nodes[0]
     assert {item.buffer: item.bytes for item in first.reads}["arg0_1"] == 3072 * 768 * 2

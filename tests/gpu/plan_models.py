@@ -365,10 +365,7 @@ class ManyOutputs(nn.Module):
 
 @_model("sort, scan, cat and gather")
 def sort_scan_cat(device):
-    return ManyOutputs(), (
-        _random(device, 256, 512, dtype=torch.float32),
-        torch.randint(0, 512, (256, 64)).to(device),
-    )
+    return ManyOutputs(), (_random(device, 256, 512, dtype=torch.float32), torch.randint(0, 512, (256, 64)).to(device))
 
 
 @_model("convolution and batch norm in training: cuDNN's batch norm, running statistics", train=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from fxscope._torch import dispatcher
+from fxscope._torch import dispatch_table
 
 
 def main(out: str) -> int:
@@ -19,7 +19,7 @@ def main(out: str) -> int:
     if not torch.backends.cuda.is_built():
         print(f"torch {torch.__version__} is built without CUDA: its tables lack what this is for", file=sys.stderr)
         return 1
-    tables = dispatcher.record_tables()
+    tables = dispatch_table.record_tables()
     data = gzip.compress(json.dumps(tables, separators=(",", ":")).encode(), mtime=0)
     Path(out).write_bytes(data)
     print(

@@ -91,7 +91,7 @@ def main() -> int:
 def same(name: str, folder: Path) -> str:
     """Say whether the plan made without the GPU is the real one: kernels, their text, what each configuration takes."""
     sys.path.insert(0, str(ROOT))
-    from fxscope._torch.fake_kernels import kernel_sources
+    from fxscope._torch.target.kernels import kernel_sources
 
     found = {}
     for kind in ("real", "hidden"):
@@ -152,17 +152,20 @@ def run_child(name: str, out: Path, hidden: bool, turn: Turn, timeout: float) ->
         environment["CUDA_VISIBLE_DEVICES"] = ""
     else:
         environment.update(
-            TORCH_TRACE=str(scratch / "trace"),
-            TORCH_COMPILE_DEBUG="1",
-            TORCH_COMPILE_DEBUG_DIR=str(scratch / "debug"),
+            TORCH_TRACE=str(scratch / "trace"), TORCH_COMPILE_DEBUG="1", TORCH_COMPILE_DEBUG_DIR=str(scratch / "debug")
         )
     command = [sys.executable, __file__, str(out), "--one", name, *(["--hidden"] if hidden else [])]
     started = time.monotonic()
     with (out / "stderr.txt").open("w") as errors:
         child = subprocess.Popen(
-            command, env=environment, cwd=scratch, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            command,
+            env=environment,
+            cwd=scratch,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=errors,
-        )  # fmt: skip
+        )
         killer = threading.Timer(timeout, child.kill)
         killer.start()
         waiting = True
@@ -251,21 +254,21 @@ def plan(model: Any, name: str, out: Path) -> None:
     """Plan for the H200 with the GPU hidden, through the part of fxscope that needs torch alone."""
     import torch
 
-    from fxscope._torch import fake_gpu
+    from fxscope._torch.target import simulate
 
     assert not torch.cuda.is_available()
-    target = fake_gpu.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
+    target = simulate.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
     started = time.monotonic()
     module, inputs = model.make("cpu")
     if model.train:
         inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
     codes: list[str] = []
     kernels: dict[str, Any] = {}
-    with fake_gpu.planning(target) as planned:
-        fake_gpu.compile_for_target(module, inputs, planned, train=model.train, compile_options=model.compile)
+    with simulate.planning(target) as planned:
+        simulate.compile_for_target(module, inputs, planned, train=model.train, compile_options=model.compile)
         codes = list(planned.codes)
         for code in codes:
-            kernels.update(fake_gpu.triton_resources(code, planned))
+            kernels.update(simulate.triton_resources(code, planned))
     write(out / "output_code.json", codes)
     write(out / "kernels.json", kernels)
     write(out / "meta.json", meta(name, assumptions=planned.assumptions, seconds=time.monotonic() - started))

@@ -10,7 +10,7 @@ import pytest
 
 from fxscope import passes
 from fxscope.model import EVIDENCE_BY_STRENGTH, Kind, Recording
-from fxscope.reading import read_trace
+from fxscope.readers.join import read_trace
 
 HOME = Path(__file__).parent.parent / "data" / "h200"
 FOLDERS = {path.parent.name: path.parent for path in sorted(HOME.glob("*/trace.json.gz"))} | {
@@ -22,9 +22,14 @@ COMPILED = [name for name, folder in FOLDERS.items() if (folder / "inductor").is
 HOW = ["debug_dir", "compile_log"]
 # Ops that ran outside of every compiled graph: their launches have an op, and no call.
 OUTSIDE = {
-    "mlp_reduce_overhead": 3, "mlp_train_compiled": 30, "block_train": 51, "embedding_loss": 12, "geglu_train": 27,
-    "conv_norm_train": 27, "encoder_layer_train": 54,
-}  # fmt: skip
+    "mlp_reduce_overhead": 3,
+    "mlp_train_compiled": 30,
+    "block_train": 51,
+    "embedding_loss": 12,
+    "geglu_train": 27,
+    "conv_norm_train": 27,
+    "encoder_layer_train": 54,
+}
 # torch's own files name no kernel for these: they stay unknown, and are said to be.
 UNNAMED = {"encoder_layer_train": {"sum_11"}, "flex": {"lt", "where", "index_put"}}
 

@@ -32,25 +32,48 @@ def tensor(*shape: int, dtype: str = "bfloat16", stride: tuple[int, ...] | None 
 
 
 def node(
-    name: str, target: str, inputs: tuple[str, ...], shape: tuple[int, ...], kind: Kind, *, dtype: str = "bfloat16",
-    op: str = "call_function", original: str | None = None, nature: Nature | None = "kernel",
-) -> Node:  # fmt: skip
+    name: str,
+    target: str,
+    inputs: tuple[str, ...],
+    shape: tuple[int, ...],
+    kind: Kind,
+    *,
+    dtype: str = "bfloat16",
+    op: str = "call_function",
+    original: str | None = None,
+    nature: Nature | None = "kernel",
+) -> Node:
     source = Source(file="model.py", line=17, code="m = h * u", module="mlp")
     return Node(
-        name=name, op=op, target=target, inputs=inputs, outputs=tensor(*shape, dtype=dtype), kind=kind,
-        original_aten=original, nature=nature, source=source, reason=f"because {name}",
-    )  # fmt: skip
+        name=name,
+        op=op,
+        target=target,
+        inputs=inputs,
+        outputs=tensor(*shape, dtype=dtype),
+        kind=kind,
+        original_aten=original,
+        nature=nature,
+        source=source,
+        reason=f"because {name}",
+    )
 
 
 def call(
     number: int, kernel: str, nodes: tuple[str, ...], folded: tuple[str, ...], mean_us: float, read: int, written: int
 ) -> KernelCall:
     return KernelCall(
-        id=f"0/0:inference:{number}", graph=GRAPH, handle=f"{kernel}:{number}", kernel=kernel,
-        type="extern" if kernel.startswith("extern") else "triton_pointwise", nodes=nodes, folded=folded,
-        bytes_read=read, bytes_written=written, roof=Roof(share=0.63),
+        id=f"0/0:inference:{number}",
+        graph=GRAPH,
+        handle=f"{kernel}:{number}",
+        kernel=kernel,
+        type="extern" if kernel.startswith("extern") else "triton_pointwise",
+        nodes=nodes,
+        folded=folded,
+        bytes_read=read,
+        bytes_written=written,
+        roof=Roof(share=0.63),
         timing=Timing(count=1, total_us=mean_us, mean_us=mean_us, min_us=mean_us, max_us=mean_us),
-    )  # fmt: skip
+    )
 
 
 def compiled() -> Recording:
@@ -79,7 +102,8 @@ def compiled() -> Recording:
     triton = "triton_poi_fused__unsafe_view_gelu_mul_0"
     opaque = "extern kernel: cuBLAS GEMM, opaque to the scheduler"
     return Recording(
-        title="mlp_compiled", environment=ENVIRONMENT,
+        title="mlp_compiled",
+        environment=ENVIRONMENT,
         graphs=(Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=nodes),),
         calls=(
             call(1, "extern_kernels.mm", ("mm",), ("permute",), 56.5, 17301504, 50331648),
@@ -88,15 +112,22 @@ def compiled() -> Recording:
             call(4, "extern_kernels.mm", ("mm_2",), ("permute_2",), 50.0, 55050240, 12582912),
         ),
         decisions=(
-            Decision(graph=GRAPH, a=("mm",), b=fused, verdict="never_considered", reason=opaque, saved_bytes=100663296,
-                     saved_us=23.4),
+            Decision(
+                graph=GRAPH,
+                a=("mm",),
+                b=fused,
+                verdict="never_considered",
+                reason=opaque,
+                saved_bytes=100663296,
+                saved_us=23.4,
+            ),
             Decision(graph=GRAPH, a=fused, b=("mm_2",), verdict="never_considered", reason=opaque, saved_bytes=1000),
             Decision(graph=GRAPH, a=("tanh",), b=("mul_5",), verdict="fused", how="inlined", reason="inlined"),
         ),
         coverage=Coverage(device_events=6, to_op=6, to_call=6, to_node=6, unattributed=0),
         assumptions=(Assumption(subject="pad_mm", assumed="not padded", because="a GPU would benchmark it"),),
         problems=(Problem(where="trace", message="2 events were lost", remedy="Record it again."),),
-    )  # fmt: skip
+    )
 
 
 def eager() -> Recording:
@@ -141,7 +172,10 @@ def eager() -> Recording:
         )
     )
     return Recording(
-        title="linear_eager", environment=ENVIRONMENT, graphs=(Graph(id="eager", stage="eager", nodes=nodes),),
-        launches=launches, coverage=Coverage(device_events=4, to_op=4, to_call=None, to_node=4, unattributed=0),
+        title="linear_eager",
+        environment=ENVIRONMENT,
+        graphs=(Graph(id="eager", stage="eager", nodes=nodes),),
+        launches=launches,
+        coverage=Coverage(device_events=4, to_op=4, to_call=None, to_node=4, unattributed=0),
         steps=tuple(Step(index=i, name=f"ProfilerStep#{i}", start_ns=0, duration_ns=10) for i in range(2)),
-    )  # fmt: skip
+    )

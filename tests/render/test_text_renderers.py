@@ -123,9 +123,15 @@ def test_durations_read_well(value: float | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("target", "short"),
-    [("aten.mul.Tensor", "mul"), ("aten::addmm", "addmm"), ("aten.gelu", "gelu"), ("torch.ops.mylib.foo.default", "foo"),
-     ("prims.convert_element_type.default", "convert_element_type"), ("<built-in function add>", "<built-in function add>")],
-)  # fmt: skip
+    [
+        ("aten.mul.Tensor", "mul"),
+        ("aten::addmm", "addmm"),
+        ("aten.gelu", "gelu"),
+        ("torch.ops.mylib.foo.default", "foo"),
+        ("prims.convert_element_type.default", "convert_element_type"),
+        ("<built-in function add>", "<built-in function add>"),
+    ],
+)
 def test_targets_are_shortened_to_the_op(target: str, short: str) -> None:
     assert labels.short_target(target) == short
 

@@ -90,11 +90,17 @@ def tensor() -> TensorMeta:
 def call(number: int, kernel: str, nodes: tuple[str, ...]) -> KernelCall:
     extern = kernel.startswith("extern")
     return KernelCall(
-        id=f"0/0:inference:{number}", graph=GRAPH, handle=f"{kernel}:{number}", kernel=kernel,
-        type="extern" if extern else "triton_pointwise", nodes=nodes, nodes_evidence="debug_handle",
-        bytes_read=100, bytes_written=50,
+        id=f"0/0:inference:{number}",
+        graph=GRAPH,
+        handle=f"{kernel}:{number}",
+        kernel=kernel,
+        type="extern" if extern else "triton_pointwise",
+        nodes=nodes,
+        nodes_evidence="debug_handle",
+        bytes_read=100,
+        bytes_written=50,
         timing=Timing(count=1, total_us=10.0 + number % 7, mean_us=10.0 + number % 7, min_us=9.0, max_us=20.0),
-    )  # fmt: skip
+    )
 
 
 def long_timeline(num_launches: int = 100_000) -> Recording:

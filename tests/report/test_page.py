@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from fxscope import store
-from fxscope.passes.compare import compare
-from fxscope.render import html, payload, theme
+from fxscope.analysis.compare import compare
+from fxscope.render import theme
+from fxscope.render.page import html, payload
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

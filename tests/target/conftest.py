@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fxscope._torch import child
+from fxscope._torch.target import child
 from tests.target import plans
 
 HERE = Path(__file__).parent
@@ -38,6 +38,6 @@ def make(python: str, names: list[str]) -> dict:
 def geglu():
     """Return the recording of the GeGLU MLP planned for an H200, with PTX and SASS kept, and the progress it made."""
     lines: list[str] = []
-    factory = Path(child.__file__).with_name("geglu.py")
+    factory = Path(child.__file__).parents[1] / "geglu.py"
     recording = child.record_for_target("h200", factory=f"{factory}:full", keep=("ptx", "sass"), progress=lines.append)
     return recording, lines

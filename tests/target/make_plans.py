@@ -17,11 +17,11 @@ warnings.simplefilter("ignore")
 import torch  # noqa: E402
 from plan_models import MODELS  # noqa: E402
 
-from fxscope._torch import fake_gpu  # noqa: E402
+from fxscope._torch.target import simulate  # noqa: E402
 
 
 def main() -> None:
-    target = fake_gpu.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
+    target = simulate.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
     plans = {}
     for name in sys.argv[1:]:
         torch._dynamo.reset()
@@ -30,10 +30,10 @@ def main() -> None:
         if model.train:
             inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
         kernels: dict[str, object] = {}
-        with fake_gpu.planning(target) as plan:
-            fake_gpu.compile_for_target(module, inputs, plan, train=model.train, compile_options=model.compile)
+        with simulate.planning(target) as plan:
+            simulate.compile_for_target(module, inputs, plan, train=model.train, compile_options=model.compile)
             for code in plan.codes:
-                kernels.update(fake_gpu.triton_resources(code, plan))
+                kernels.update(simulate.triton_resources(code, plan))
         plans[name] = {"codes": plan.codes, "kernels": kernels, "assumptions": plan.assumptions}
     print(json.dumps({"torch": torch.__version__, "plans": plans}))
 

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from fxscope import output_code
+from fxscope.readers import output_code
 
 REAL = Path(__file__).parents[1] / "data" / "h200" / "plans"
 

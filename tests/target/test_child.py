@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from fxscope import gpus
-from fxscope._torch import child, skeleton
+from fxscope._torch.target import child, skeleton
 from fxscope.errors import CaptureError, FxscopeError
 from fxscope.passes import verify
 from tests.target import factories

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fxscope import gpus
-from fxscope._torch import fake_gpu, fake_sdpa
+from fxscope._torch.target import sdpa, simulate
 from fxscope.errors import FxscopeError
 from tests.target import plans
 
@@ -127,14 +127,14 @@ def test_sdpa_backend(capability, shapes, options, backend) -> None:
     options = dict(options)
     dtype = options.pop("dtype", torch.bfloat16)
     query, key, value = (tensor(*shape, dtype=dtype) for shape in shapes)
-    assert fake_sdpa.select(capability, query, key, value, **options) == backend
+    assert sdpa.select(capability, query, key, value, **options) == backend
 
 
 def test_target_knows_its_memory_clock() -> None:
-    from fxscope._torch import fake_device
+    from fxscope._torch.target import device
 
     with plans_path("a100") as path:
-        properties = fake_device.device_properties(fake_gpu.read_target(path))
+        properties = device.device_properties(simulate.read_target(path))
     bandwidth = 2 * properties.memory_clock_rate * 1e3 * properties.memory_bus_width / 8
     assert bandwidth == pytest.approx(2.039e12, rel=1e-3)
 

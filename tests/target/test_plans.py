@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import output_code
+from fxscope.readers import output_code
 from tests.target import plans
 from tests.target.conftest import make
 

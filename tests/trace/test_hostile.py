@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fxscope import trace
 from fxscope.errors import FxscopeError, TraceError
 from fxscope.model import Recording
-from fxscope.reading import read_trace
-from fxscope.trace import reader
+from fxscope.readers import trace
+from fxscope.readers.join import read_trace
+from fxscope.readers.trace import reader
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 WHOLE = gzip.decompress((H200 / "mlp_eager" / "trace.json.gz").read_bytes())
@@ -234,12 +234,15 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is empty"), (b"hello", "is not JSON"),
-        (b'{"a": 1}', "has no traceEvents"), (b'{"traceEvents": []}', "holds no events"),
-        (b'{"schema": "fxscope/1"}', "is a recording, not a trace"), (b"\x1f\x8b\x08broken", "gzip|empty|no traceEvents"),
+        (b"", "is empty"),
+        (b"hello", "is not JSON"),
+        (b'{"a": 1}', "has no traceEvents"),
+        (b'{"traceEvents": []}', "holds no events"),
+        (b'{"schema": "fxscope/1"}', "is a recording, not a trace"),
+        (b"\x1f\x8b\x08broken", "gzip|empty|no traceEvents"),
         (None, "cannot read"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_trace_is_one_line_and_exit_2(content: bytes | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     if content is not None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fxscope import trace
 from fxscope.errors import TraceError
-from fxscope.trace import reader
+from fxscope.readers import trace
+from fxscope.readers.trace import reader
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 TRACES = sorted(H200.glob("*/trace.json.gz"))

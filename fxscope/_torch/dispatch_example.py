@@ -1,0 +1,215 @@
+"""Runs one op on example inputs and returns what it really called, with the launches."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from fxscope._torch import dispatch_table
+from fxscope.dispatch_model import Called
+from fxscope.errors import FxscopeError
+
+_MARK = "fxscope::example"
+# Shapes to try for the tensors of an op, most telling first; the first set that a Meta tensor run accepts is taken.
+_SHAPES = ((64, 32), (32, 64), (64,), (32,), (8, 4, 16), (2, 4, 16, 16), (4, 4, 3, 3), (4,), ())
+_SETS = (
+    ((1024, 32), (64, 32), (64,)),
+    ((64,), (1024, 32), (32, 64)),
+    ((1024, 32), (32, 64)),
+    ((4, 16, 32), (4, 32, 16)),
+    ((4, 16, 16), (4, 16, 32), (4, 32, 16)),
+    ((2, 4, 16, 16), (2, 4, 16, 16), (2, 4, 16, 16)),
+    ((2, 4, 16, 16), (8, 4, 3, 3), (8,)),
+    ((64, 32),) * 2,
+    ((64, 32),) * 3,
+    ((64, 32),),
+    ((64, 32), (32,), (32,)),
+    ((2, 4, 16, 16), (4,), (4,), (4,), (4,)),
+    ((32,), (32,)),
+    ((16, 32), (32,)),
+    ((2, 4, 16, 16),),
+    ((32, 32),),
+)
+_VALUES: dict[str, tuple[Any, ...]] = {
+    "int": (1, 0),
+    "SymInt": (1, 0),
+    "float": (0.5,),
+    "number": (1,),
+    "Scalar": (1,),
+    "bool": (False,),
+    "str": ("none",),
+    "Optional[bool]": (None,),
+}
+
+
+def example(
+    name: str, shapes: tuple[tuple[int, ...], ...], dtype: str, device: str, *, requires_grad: bool
+) -> tuple[list[Any], list[str]]:
+    """Return arguments that the op accepts, and them in words. Given shapes are taken as they are.
+
+    Raises:
+        FxscopeError: none of the shapes tried fits; give them with --shape.
+    """
+    op = dispatch_table.overload(name)
+    if op is None:
+        raise FxscopeError(f"{name} cannot be called from Python: it has no overload there.")
+    kind = getattr(torch, dtype, None)
+    if not isinstance(kind, torch.dtype):
+        raise FxscopeError(f"torch has no dtype {dtype!r}: use float32, bfloat16, …")
+    needed = [item for item in op._schema.arguments if "Tensor" in str(item.type)]
+    sets = (shapes,) if shapes else (*_SETS, *itertools.product(_SHAPES, repeat=min(2, max(1, len(needed)))))
+    failure = ""
+    for chosen, optional, integers in itertools.product(sets, (True, False), ((), (1,), (0,), (0, 1, 2))):
+        for others in (0, 1):
+            arguments = _arguments(op, chosen, kind, optional=optional, integers=integers, variant=others)
+            if arguments is None:
+                continue
+            try:
+                op(*[_on(item, "meta") for item in arguments])
+                real = [_on(item, device, grad=requires_grad) for item in arguments]
+                op(*[item.clone() if isinstance(item, torch.Tensor) else item for item in real])
+            except Exception as error:
+                failure = str(error).splitlines()[0] if str(error) else type(error).__name__
+                continue
+            return real, words(op, real)
+    what = f"the shapes {', '.join(map(str, shapes))}" if shapes else "any of the example shapes"
+    raise FxscopeError(f"{name} did not take {what} ({failure[:160]}). Give others with --shape 8x16 --shape 16x4.")
+
+
+def _arguments(
+    op: Any,
+    shapes: tuple[tuple[int, ...], ...],
+    dtype: torch.dtype,
+    *,
+    optional: bool,
+    integers: tuple[int, ...],
+    variant: int,
+) -> list[Any] | None:
+    arguments: list[Any] = []
+    left = list(shapes)
+    position = 0
+    for item in op._schema.arguments:
+        if item.kwarg_only:
+            break
+        kind = str(item.type)
+        if kind == "Tensor" or (kind == "Optional[Tensor]" and optional and left):
+            if not left:
+                return None
+            shape = left.pop(0)
+            arguments.append(torch.ones(shape, dtype=torch.int64 if position in integers else dtype))
+            position += 1
+        elif kind == "List[Tensor]":
+            arguments.append([torch.ones(left[0] if left else (4,), dtype=dtype) for _ in range(2)])
+            left = left[1:]
+        elif item.has_default_value():
+            arguments.append(item.default_value)
+        elif kind.startswith("Optional"):
+            arguments.append(None)
+        elif kind.startswith(("List[int]", "List[SymInt]")):
+            arguments.append([[1], [-1]][variant] if not shapes or item.name not in ("size", "shape") else [-1])
+        elif kind in _VALUES:
+            values = _VALUES[kind]
+            arguments.append(values[min(variant, len(values) - 1)])
+        else:
+            return None
+    return None if left else arguments
+
+
+def _on(item: Any, device: str, *, grad: bool = False) -> Any:
+    if isinstance(item, list) and item and isinstance(item[0], torch.Tensor):
+        return [_on(part, device, grad=grad) for part in item]
+    if not isinstance(item, torch.Tensor):
+        return item
+    moved = torch.empty_like(item, device="meta") if device == "meta" else item.to(device)
+    if device != "meta" and moved.is_floating_point():
+        moved = torch.rand_like(moved)
+    return moved.requires_grad_(grad) if grad and moved.is_floating_point() else moved
+
+
+def words(op: Any, arguments: list[Any]) -> list[str]:
+    """Return the arguments as `bias float32[64]`; those left at their default are not worth a word."""
+    return [
+        f"{item.name} {_words(value)}"
+        for item, value in zip(op._schema.arguments, arguments, strict=False)
+        if not (
+            item.has_default_value() and not isinstance(value, (torch.Tensor, list)) and value == item.default_value
+        )
+    ]
+
+
+def contrasts(name: str, arguments: list[Any], ran: Called) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Run the op on inputs that differ in one thing, and return the differences that changed what it calls."""
+    op = dispatch_table.overload(name)
+    base = [child.name for child in ran.children]
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for what, other in _variants(op, arguments):
+        try:
+            called = [child.name for child in run(name, other).children]
+        except Exception:
+            continue  # the op does not take these: nothing to tell
+        if called != base:
+            found.append((what, tuple(called)))
+    return tuple(found)
+
+
+def _variants(op: Any, arguments: list[Any]):
+    if op._schema.is_mutable:
+        return
+    for position, item in enumerate(op._schema.arguments[: len(arguments)]):
+        value = arguments[position]
+        if str(item.type) == "Optional[Tensor]" and isinstance(value, torch.Tensor):
+            yield f"without {item.name}", [*arguments[:position], None, *arguments[position + 1 :]]
+    first = arguments[0] if arguments else None
+    if isinstance(first, torch.Tensor) and first.dim() >= 2:
+        extra = first.detach().unsqueeze(0).expand(2, *first.shape).contiguous().requires_grad_(first.requires_grad)
+        yield f"with a {extra.dim()}-D {op._schema.arguments[0].name}", [extra, *arguments[1:]]
+        turned = first.detach().transpose(-1, -2).contiguous().transpose(-1, -2).requires_grad_(first.requires_grad)
+        yield (
+            f"with a transposed {op._schema.arguments[0].name} (strides {tuple(turned.stride())})",
+            [turned, *arguments[1:]],
+        )
+
+
+def _words(item: Any) -> str:
+    if isinstance(item, torch.Tensor):
+        return f"{str(item.dtype).removeprefix('torch.')}{list(item.shape)}"
+    if isinstance(item, list) and item and isinstance(item[0], torch.Tensor):
+        return f"[{', '.join(_words(part) for part in item)}]"
+    return repr(item)
+
+
+def run(name: str, arguments: list[Any]) -> Called:
+    """Run the op under the profiler and return the tree of ops that it called."""
+    op = dispatch_table.overload(name)
+    on_cuda = any(isinstance(item, torch.Tensor) and item.is_cuda for item in arguments)
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_cuda else [])]
+    packet = op.overloadpacket
+    for _ in range(2):  # warm: lazily made handles and workspaces are not the op's
+        packet(*arguments) if not op._schema.is_mutable else op(*arguments)
+    if on_cuda:
+        torch.cuda.synchronize()
+    with profile(activities=activities, record_shapes=True) as profiler:
+        with record_function(_MARK):
+            op(*arguments)
+        if on_cuda:
+            torch.cuda.synchronize()
+    events = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CPU]
+    mark = next((event for event in events if event.name == _MARK), None)
+    roots = [_called(event) for event in (mark.cpu_children if mark is not None else []) if "::" in event.name]
+    if len(roots) == 1:
+        return roots[0]
+    return Called(name=name, children=tuple(roots))
+
+
+def _called(event: Any) -> Called:
+    shapes = tuple(tuple(shape) for shape in (event.input_shapes or ()) if shape)
+    return Called(
+        name=event.name,
+        shapes=shapes,
+        cpu_us=float(event.time_range.elapsed_us()),
+        kernels=tuple(kernel.name for kernel in event.kernels),
+        children=tuple(_called(child) for child in event.cpu_children if "::" in child.name),
+    )

@@ -1,0 +1,297 @@
+"""The ops of an eager program as the dispatcher calls them: storages, aliases, mutation, the user's line, the module.
+
+`OpRecorder` is a `TorchDispatchMode`: it sees each op below autograd and above the backend, and what it sees are facts
+of this run, not of the op's schema: an output that shares its input's storage is a view, whatever the op is called.
+What nests in what is the profiler's knowledge; each op that passed through the mode leaves a `PythonDispatchMode`
+event in the trace, in the same order, so the two join exactly (`fxscope.readers.eager_graph`).
+"""
+
+# torch types few of the private objects that pass through here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from fxscope._torch import nodes as live
+from fxscope.model import Item, Problem, Source, TensorMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_OPS = 20_000
+_NO_SEQUENCE = 2**63  # what autograd says for nodes without a number
+
+
+class SeenTensor(Item, frozen=True, kw_only=True):
+    """A tensor that went into or came out of an op."""
+
+    meta: TensorMeta
+    storage: int  # the same number, the same memory
+    producer: int | None = None  # position of the op whose output this is; None where it came from outside
+    name: str | None = None  # of a parameter, a buffer or an input, where it is one
+
+
+class SeenOp(Item, frozen=True, kw_only=True):
+    """One op that went through the dispatcher."""
+
+    position: int
+    name: str  # "aten::addmm"
+    overload: str | None = None
+    inputs: tuple[SeenTensor, ...] = ()
+    outputs: tuple[SeenTensor, ...] = ()
+    aliases: tuple[int, ...] = ()  # positions in `inputs` whose storage an output shares
+    mutates: tuple[int, ...] = ()  # positions in `inputs` that were written
+    arguments: str | None = None
+    source: Source | None = None
+    sequence_number: int | None = None
+    backward: bool = False
+
+
+class OpRecorder(TorchDispatchMode):
+    """Write down every op while the context is open; see the module.
+
+    Args:
+        names: names of tensors that the program was given (parameters, inputs), by `id`.
+        module_names: module paths by `id` of the module.
+        max_ops: after this many, ops only pass through.
+    """
+
+    def __init__(
+        self, *, names: dict[int, str] | None = None, module_names: dict[int, str] | None = None, max_ops: int = MAX_OPS
+    ) -> None:
+        super().__init__()
+        self.ops: list[SeenOp] = []
+        self.problems: list[Problem] = []
+        self.num_passed = 0  # every op, recorded or not
+        self._names = names or {}
+        self._module_names = dict(module_names or {})
+        self._roots: dict[int, Any] = {}
+        self._max_ops = max_ops
+        self._storages: dict[int, tuple[int, Any]] = {}  # address → (our number, a weak reference that keeps it taken)
+        self._views: dict[tuple[Any, ...], int] = {}
+        self._writers: dict[int, int] = {}
+        self._sources: dict[int, Source] = {}  # of forward ops, by sequence number
+        self._next_storage = 0
+        self._lock = threading.Lock()
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Let `torch.compile` compile under the mode; what the compiled code calls is seen (torch 2.10 and later)."""
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        self.num_passed += 1
+        if len(self.ops) >= self._max_ops:
+            return func(*args, **kwargs)
+        before = source = None
+        try:
+            source = self._here()  # first: a module that is new brings the names of its parameters
+            before = self._before(func, args, kwargs)
+        except Exception as error:  # observing must not break the observed
+            self._problem(func, error)
+        result = func(*args, **kwargs)
+        if before is not None:
+            try:
+                self._after(func, before, args, kwargs, result, source)
+            except Exception as error:
+                self._problem(func, error)
+        return result
+
+    def mute(self) -> None:
+        """Let every further op pass through unrecorded."""
+        self._max_ops = 0
+
+    def _problem(self, func: Any, error: Exception) -> None:
+        if not any(problem.where == f"eager op {func}" for problem in self.problems):
+            self.problems.append(Problem(where=f"eager op {func}", message=f"{type(error).__name__}: {error}"))
+
+    def _before(self, func: Any, args: Any, kwargs: Any) -> list[tuple[torch.Tensor, SeenTensor, bool]] | None:
+        # The order of reading matters: an in-place op changes what its inputs look like.
+        seen: list[tuple[torch.Tensor, SeenTensor, bool]] = []
+        for tensor, written in _tensor_arguments(func, args, kwargs):
+            if type(tensor).__name__ == "FakeTensor":
+                return None  # a compiler is at work
+            with self._lock:
+                seen.append((tensor, self._seen(tensor), written))
+        return seen
+
+    def _after(
+        self,
+        func: Any,
+        before: list[tuple[torch.Tensor, SeenTensor, bool]],
+        args: Any,
+        kwargs: Any,
+        result: Any,
+        here: Source | None,
+    ) -> None:
+        outputs = list(live.leaves(result))
+        if any(type(tensor).__name__ == "FakeTensor" for tensor in outputs):
+            return
+        backward, sequence = _sequence(any(tensor.requires_grad for tensor, _, _ in before))
+        source = self._source(backward, sequence, here)
+        with self._lock:
+            position = len(self.ops)
+            made = [self._produced(tensor, position) for tensor in outputs]
+            storages = {tensor.storage for tensor in made}
+            for tensor, seen, written in before:
+                if written:
+                    self._writers[seen.storage] = position
+                    self._views[self._view_key(tensor, seen.storage)] = position
+            schema = func._schema
+            self.ops.append(
+                SeenOp(
+                    position=position,
+                    name=schema.name,
+                    overload=schema.overload_name or "default",
+                    inputs=tuple(seen for _, seen, _ in before),
+                    outputs=tuple(made),
+                    aliases=tuple(index for index, (_, seen, _) in enumerate(before) if seen.storage in storages),
+                    mutates=tuple(index for index, (_, _, written) in enumerate(before) if written),
+                    arguments=_arguments(args, kwargs),
+                    source=source,
+                    sequence_number=sequence,
+                    backward=backward,
+                )
+            )
+
+    # ------------------------------------------------------------------ tensors
+
+    def _number(self, tensor: torch.Tensor) -> int:
+        """Return a number for a tensor's memory that is never given to another."""
+        try:
+            storage = tensor.untyped_storage()
+            address = storage._cdata
+        except (RuntimeError, NotImplementedError):  # sparse and other tensors without a storage of their own
+            address, storage = -id(tensor), None
+        known = self._storages.get(address)
+        if known is not None and (known[1] is None or not known[1].expired()):
+            return known[0]
+        self._next_storage += 1
+        # The weak reference keeps the address from being given to another storage, not the memory alive.
+        self._storages[address] = (self._next_storage, StorageWeakRef(storage) if storage is not None else None)
+        return self._next_storage
+
+    def _view_key(self, tensor: torch.Tensor, storage: int) -> tuple[Any, ...]:
+        meta = live.tensor_meta(tensor)
+        return (storage, meta.storage_offset, meta.shape, meta.stride, meta.dtype)
+
+    def _seen(self, tensor: torch.Tensor) -> SeenTensor:
+        storage = self._number(tensor)
+        producer = self._views.get(self._view_key(tensor, storage), self._writers.get(storage))
+        name = self._names.get(id(tensor))
+        return SeenTensor(meta=live.tensor_meta(tensor), storage=storage, producer=producer, name=name)
+
+    def _produced(self, tensor: torch.Tensor, position: int) -> SeenTensor:
+        storage = self._number(tensor)
+        self._views[self._view_key(tensor, storage)] = position
+        self._writers.setdefault(storage, position)
+        return SeenTensor(meta=live.tensor_meta(tensor), storage=storage, producer=position)
+
+    # ------------------------------------------------------------------ where in the program
+
+    def _source(self, backward: bool, sequence: int | None, here: Source | None) -> Source | None:
+        if backward:
+            # The backward runs from the `backward()` line; what it belongs to is the forward op with its number.
+            return self._sources.get(sequence) if sequence is not None else None
+        if here is not None and sequence is not None:
+            self._sources.setdefault(sequence, here)
+        return here
+
+    def _here(self) -> Source | None:
+        """Return the user's innermost line and the innermost module whose `forward` is running."""
+        frame: Any = sys._getframe(1)
+        user: Any = None
+        modules: list[Any] = []
+        while frame is not None:
+            code = frame.f_code
+            if user is None and live.is_user_file(code.co_filename) and not code.co_filename.startswith("<"):
+                user = (code, frame.f_lineno)
+            if code.co_name == "_call_impl" or code.co_name == "forward":
+                owner = frame.f_locals.get("self")
+                if isinstance(owner, torch.nn.Module) and (not modules or modules[-1] is not owner):
+                    modules.append(owner)
+            frame = frame.f_back
+        if user is None and not modules:
+            return None
+        path = self._module_path(modules)
+        kind = type(modules[0]).__name__ if modules else None
+        if user is None:
+            return Source(module=path, module_type=kind)
+        code, line = user
+        return Source(
+            file=code.co_filename,
+            line=line,
+            code=live.code_line(code.co_filename, line),
+            function=code.co_name,
+            module=path,
+            module_type=kind,
+        )
+
+    def _module_path(self, modules: list[Any]) -> str | None:
+        if not modules:
+            return None
+        inner, root = modules[0], modules[-1]
+        if id(inner) not in self._module_names and id(root) not in self._roots:
+            self._roots[id(root)] = root  # kept alive, so that no other module gets its id
+            for name, module in root.named_modules():
+                self._module_names.setdefault(id(module), name)
+            for name, tensor in [*root.named_parameters(), *root.named_buffers()]:
+                self._names.setdefault(id(tensor), name)
+        return self._module_names.get(id(inner))
+
+
+def _tensor_arguments(func: Any, args: Any, kwargs: Any) -> Iterator[tuple[torch.Tensor, bool]]:
+    """Yield each tensor argument and whether the op's schema says that it is written."""
+    arguments = func._schema.arguments
+    for index, value in enumerate(args):
+        written = index < len(arguments) and _is_written(arguments[index])
+        for tensor in live.leaves(value):
+            yield tensor, written
+    for name, value in kwargs.items():
+        argument = next((argument for argument in arguments if argument.name == name), None)
+        for tensor in live.leaves(value):
+            yield tensor, argument is not None and _is_written(argument)
+
+
+def _is_written(argument: Any) -> bool:
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def _sequence(needs_grad: bool) -> tuple[bool, int | None]:
+    """Return (whether autograd's engine is running, the sequence number of the forward op).
+
+    In the forward, autograd has already made the op's node: its number is the last one given. In the backward the node
+    that runs has the number of the forward op that made it.
+    """
+    node: Any = torch._C._current_autograd_node()
+    if node is not None:
+        number = node._sequence_nr()
+        return True, number if number < _NO_SEQUENCE else None
+    number = torch._C._autograd._get_sequence_nr()
+    return False, number - 1 if needs_grad and number > 0 and torch.is_grad_enabled() else None
+
+
+def _arguments(args: Any, kwargs: Any) -> str:
+    parts = [_argument(value) for value in args] + [f"{name}={_argument(value)}" for name, value in kwargs.items()]
+    text = ", ".join(parts)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_argument(item) for item in value)}]"
+    if value is None or isinstance(value, (bool, int, float, str, torch.dtype, torch.device)):
+        return str(value)
+    return type(value).__name__

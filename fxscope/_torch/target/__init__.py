@@ -1,0 +1,1 @@
+"""The simulated device: Inductor plans for a GPU that is not here."""

@@ -1,0 +1,254 @@
+"""The other side of `child.py`: makes the plan and writes the recording as JSON.
+
+python -m fxscope._torch.child_main REQUEST.json
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import re
+import sys
+import traceback
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import msgspec
+
+from fxscope import gpus
+from fxscope.errors import CaptureError
+from fxscope.model import Recording, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+
+def main() -> int:
+    """Serve the request whose path is the only argument."""
+    request = json.loads(Path(sys.argv[1]).read_text())
+    sys.path[:] = request["sys_path"]
+    serve(request, None)
+    return 0
+
+
+def serve(request: dict[str, Any], call: Any) -> None:
+    """Make the plan and write the answer.
+
+    Args:
+        request: see `child.py`.
+        call: (model, inputs, keyword inputs) where this process has them already.
+    """
+    from fxscope._torch.target.skeleton import NotImportableError
+
+    with os.fdopen(request["progress"], "w", encoding="utf-8", buffering=1) as pipe:
+
+        def say(line: str) -> None:
+            with contextlib.suppress(OSError, ValueError):
+                pipe.write(line + "\n")
+
+        answer: dict[str, Any]
+        with _op_file(request["op"]) as note:
+            try:
+                answer = {"recording": to_plain(plan(request, call, say, note))}
+            except NotImportableError as error:
+                answer = {"not_importable": str(error)}
+            except CaptureError as error:
+                answer = {"error": str(error)}
+            except BaseException as error:
+                answer = {"error": explain(error, gpus.load(request["target"]).device_name, note.op)}
+        Path(request["answer"]).write_bytes(msgspec.json.encode(answer))
+
+
+def to_plain(recording: Recording) -> Any:
+    """Return the recording as JSON's types; `torch.__version__` is a subclass of str that msgspec does not take."""
+    return msgspec.to_builtins(recording, str_keys=True, enc_hook=str)
+
+
+def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _Note) -> Recording:
+    """Return the recording of a plan, without the conclusions of passes."""
+    say("importing torch")
+    import torch
+
+    from fxscope._torch import running
+    from fxscope._torch.environment import environment
+    from fxscope._torch.inductor import InductorCapture
+    from fxscope._torch.target import report, simulate, skeleton
+
+    torch._dynamo.reset()
+    gpu = gpus.load(request["target"])
+    here = environment()
+    say("building the model")
+    if call is None and "pickle" in request:
+        call = skeleton.loads(Path(request["pickle"]).read_bytes())
+    options = running.compile_options(request["compile"]) or {}
+    with resources.as_file(resources.files("fxscope.gpus") / f"{gpu.name}.json") as path:
+        target = simulate.read_target(path)
+    fake_factory = None
+    if call is None:
+        call, fake_factory = _call_factory(request["factory"], target)
+    model, inputs, kwargs = call
+    keep = tuple(request["keep"])
+    with simulate.planning(target) as made, note.following():
+        made.progress = say
+        if fake_factory:
+            made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
+        say(f"tracing for {gpu.device_name}")
+        try:
+            with InductorCapture() as capture:
+                simulate.compile_for_target(
+                    model, inputs, made, kwargs=kwargs, train=request["backward"], compile_options=options
+                )
+                facts = capture.facts()
+        except simulate.PlanError as error:
+            raise CaptureError(str(error)) from None
+        if not made.codes:
+            raise CaptureError(
+                "nothing was compiled: the model has no tensor operation that torch.compile can take. "
+                "`fxscope run` without --target shows what it does."
+            )
+        recording = report.recording_of(facts, here, gpu, made)
+        recording = report.with_resources(recording, gpu, made, keep=keep)
+    say("done")
+    if torch.version.cuda is None:
+        recording = replace(recording, assumptions=(*recording.assumptions, *report.early_decompositions(recording)))
+    return recording
+
+
+def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
+    """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
+
+    A factory that asks for CUDA cannot run here; under the pretended GPU it can, and its tensors then take no memory.
+    """
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from fxscope._torch.target import simulate
+    from fxscope.commands.run import load_factory
+
+    try:
+        return load_factory(factory), None
+    except CaptureError as error:
+        if torch.cuda.is_available() or not re.search("cuda|nvidia", str(error), re.IGNORECASE):
+            raise
+        reason = "it asks for a CUDA device, and there is none here"
+
+    def apply(module: Any, convert: Any, recurse: bool = True) -> Any:
+        # `Module._apply` exchanges the insides of a fake parameter with another's, which fake ones do not allow.
+        for part in module.children() if recurse else ():
+            part._apply(convert)
+        for name, tensor in module._parameters.items():
+            if tensor is not None:
+                with torch.no_grad():
+                    module._parameters[name] = torch.nn.Parameter(convert(tensor), requires_grad=tensor.requires_grad)
+        for name, tensor in module._buffers.items():
+            if tensor is not None:
+                module._buffers[name] = convert(tensor)
+        return module
+
+    with simulate.planning(target), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
+        return load_factory(factory), reason
+
+
+class _Note:
+    """Keeps the op being worked on in a file, where it survives a crash."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        self._memory = memory
+        self.op: str | None = None
+
+    def write(self, op: str) -> None:
+        """Note an op."""
+        self.op = op
+        data = op.encode(errors="replace")[:255]
+        self._memory[: len(data) + 1] = data + b"\0"
+
+    @contextlib.contextmanager
+    def following(self) -> Generator[None]:
+        """Note each op that is traced or lowered."""
+        import torch
+        from torch._inductor.graph import GraphLowering
+
+        with contextlib.ExitStack() as stack:
+            for owner in (torch.fx.Interpreter, GraphLowering, torch._dynamo.utils):
+                original = vars(owner).get("run_node")
+                if original is None:
+                    continue
+
+                def run_node(owner: Any, node: Any, *args: Any, original: Any = original, **kwargs: Any) -> Any:
+                    if node.op.startswith("call"):
+                        self.write(str(node.target))
+                    return original(owner, node, *args, **kwargs)
+
+                stack.enter_context(mock.patch.object(owner, "run_node", run_node))
+            yield
+
+
+@contextlib.contextmanager
+def _op_file(path: str) -> Generator[_Note]:
+    with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), 256) as memory:
+        yield _Note(memory)
+
+
+_OP_IN_TEXT = (
+    re.compile(r"fake tensors: call_\w+ (.+?)\("),  # Dynamo, propagating shapes
+    re.compile(r"debug context: call_\w+ <built-in function (\w+)>"),
+    re.compile(r"target: (\S+)"),  # Inductor, lowering
+)
+_CAUSE_IN_TEXT = (re.compile(r"got (\w+\((['\"]).*?\2\))", re.DOTALL), re.compile(r"Explanation: (.+?)\n"))
+_DATA_DEPENDENT = ("DataDependentOutputException", "DynamicOutputShapeException")
+
+
+def explain(error: BaseException, device: str, op: str | None) -> str:
+    """Say in one line what stopped a plan, and at which op and line of the user's."""
+    innermost = error
+    while isinstance(deeper := getattr(innermost, "inner_exception", None) or innermost.__cause__, BaseException):
+        innermost = deeper
+    kind, text = type(innermost).__name__, str(error)
+    if kind == "PlanError":
+        return str(innermost)
+    lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
+    what = f"{kind}: {lines[0]}" if lines else kind
+    named = next((found[1] for pattern in _OP_IN_TEXT if (found := pattern.search(text))), None)
+    if kind in _DATA_DEPENDENT:
+        named = lines[0] if lines else named
+        what = "its result depends on the data, and a plan has none; on the device it would run outside of the graph"
+    else:
+        what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
+    where = re.sub(r"<built-in \w+ (\w+)( of .*)?>", r"\1", named or op or "")
+    at_op = f"at {where}{_users_line(error)}: " if where else ""
+    return f"no plan for {device}: {at_op}{what[:400]}"
+
+
+def _users_line(error: BaseException) -> str:
+    """Return the innermost place in the user's files, from Dynamo's text or from the traceback."""
+    frames = [
+        (file, int(line), code.strip())
+        for file, line, code in re.findall(r'File "([^"]+)", line (\d+), in \S+\n\s+(.+)', str(error))
+    ]
+    if not frames:
+        frames = [
+            (frame.filename, frame.lineno or 0, frame.line or "") for frame in traceback.extract_tb(error.__traceback__)
+        ]
+    ours = str(Path(__file__).resolve().parents[1])
+    users = [
+        frame
+        for frame in frames
+        if "site-packages" not in frame[0] and "/torch/" not in frame[0] and not frame[0].startswith(ours)
+    ]
+    if not users:
+        return ""
+    file, line, code = users[-1]
+    return f" ({Path(file).name}:{line}: {code[:80]})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

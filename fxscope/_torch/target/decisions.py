@@ -1,0 +1,184 @@
+"""Takes the decisions that Inductor leaves to the device, by a stated rule, and notes each as an assumption.
+
+Names: torch 2.11 to 2.14.
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from fxscope._torch.target.simulate import Plan, Target
+
+_LAUNCH_S = 2e-6  # what the shortest kernel takes
+_UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned
+
+
+@contextlib.contextmanager
+def padding(target: Target, plan: Plan) -> Generator[None]:
+    """Where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
+
+    The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; an unaligned one on matrix
+    units takes three times as long (they load whole aligned rows), and just as long without them (float32). The one
+    that was recorded on an H200 (tests/data/h200/plans/odd_matmul) is padded, as the rule says.
+    """
+    import torch._inductor.fx_passes.pad_mm as pad_mm
+
+    original: Any = getattr(
+        pad_mm._should_pad, "__wrapped__", pad_mm._should_pad
+    )  # without its memory of other devices
+
+    class WouldMeasureError(Exception):
+        pass
+
+    def cached(key: Any) -> Any:
+        raise WouldMeasureError
+
+    def should_pad(match: Any, mat1: Any, mat2: Any, op: Any, input: Any = None) -> bool:
+        try:
+            # Its cheap rules (memory-bound: no) come before its look into the cache of earlier timings.
+            with mock.patch.object(pad_mm, "get_cached_should_pad", cached):
+                return original(match, mat1, mat2, op, input)
+        except WouldMeasureError:
+            pass
+        if torch._inductor.config.deterministic:
+            return False
+        padded_s, plain_s = estimates(target, mat1, mat2)
+        padded = plain_s > 1.1 * padded_s  # Inductor's own margin
+        shapes = f"{tuple(mat1.shape)} × {tuple(mat2.shape)}"
+        plan.assume(
+            "pad_mm",
+            f"{op} of {shapes} is {'padded to aligned sizes' if padded else 'not padded'}",
+            f"on the device Inductor times both; estimated {padded_s * 1e6:.1f} µs padded, {plain_s * 1e6:.1f} µs not "
+            "(shape_padding=False switches padding off)",
+        )
+        return padded
+
+    with mock.patch.object(pad_mm, "_should_pad", should_pad):
+        yield
+
+
+def estimates(target: Target, mat1: Any, mat2: Any) -> tuple[float, float]:
+    """Return the seconds of a product with and without padding."""
+    operations = 2.0 * math.prod(_hints(mat1)) * _hints(mat2)[-1]
+    dtype = str(mat1.dtype).removeprefix("torch.")
+    if dtype == "float32" and torch.backends.cuda.matmul.allow_tf32:
+        dtype = "tfloat32"
+    rate = target.matrix.get(dtype) or target.matrix["float32"]
+    gemm_s = operations / rate
+    copies_s = sum(
+        max(_LAUNCH_S, 2 * tensor.dtype.itemsize * math.prod(_hints(tensor)) / target.bandwidth)
+        for tensor in (mat1, mat2)
+    )
+    slower = 1.0 if dtype in ("float32", "float64") else _UNALIGNED
+    return copies_s + max(_LAUNCH_S, gemm_s), max(_LAUNCH_S, slower * gemm_s)
+
+
+def _hints(tensor: Any) -> list[int]:
+    """Return a tensor's sizes; of a symbolic one the size it was traced with."""
+    import torch.fx.experimental.symbolic_shapes as symbolic_shapes
+
+    hint: Any = getattr(symbolic_shapes, "optimization_hint", None) or symbolic_shapes.size_hint  # the latter to 2.11
+    return [size if isinstance(size, int) else int(hint(size)) for size in tensor.shape]
+
+
+@contextlib.contextmanager
+def first_of_choices(plan: Plan) -> Generator[None]:
+    """Where several kernels could do one op, take the first and say so: only a benchmark could tell."""
+    import torch._inductor.select_algorithm as select
+
+    original: Any = select.AlgorithmSelectorCache.__call__
+
+    def choose(cache: Any, name: str, choices: list[Any], *args: Any, **kwargs: Any) -> Any:
+        if len(choices) > 1:
+            first = next((choice for choice in choices if "extern" in type(choice).__name__.lower()), choices[0])
+            plan.assume(
+                "algorithm",
+                f"{name}: {getattr(first, 'name', first)}",
+                f"{len(choices)} kernels could do it; on the device a benchmark chooses",
+            )
+            choices = [first]
+        return original(cache, name, choices, *args, **kwargs)
+
+    with mock.patch.object(select.AlgorithmSelectorCache, "__call__", choose):
+        yield
+
+
+class _OnCpu(TorchDispatchMode):
+    """Runs ops that name the CUDA device on the CPU instead."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def convert(value: Any) -> Any:
+            return torch.device("cpu") if isinstance(value, torch.device) and value.type == "cuda" else value
+
+        args, kwargs = torch.utils._pytree.tree_map(convert, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def constants_on_cpu() -> Generator[None]:
+    """Fold constants on the CPU: Inductor really runs one-element ops (`aten.full`) on the graph's device."""
+    import torch._inductor.fx_passes.joint_graph as joint_graph
+
+    folder: Any = joint_graph.UniformValueConstantFolder
+    original = folder._deduce_value
+
+    def deduce(self: Any, node: Any) -> Any:
+        with _OnCpu():
+            return original(self, node)
+
+    with mock.patch.object(folder, "_deduce_value", deduce):
+        yield
+
+
+@contextlib.contextmanager
+def cudnn_layouts() -> Generator[None]:
+    """Give a convolution's result cuDNN's memory format, which a build without cuDNN does not know.
+
+    The rules are those of `aten/src/ATen/native/ConvUtils.h`: channels last where either operand is, except in float64.
+    Depthwise convolutions in float32 have a kernel of PyTorch's own, which writes contiguous results.
+    """
+    if torch._C._has_cudnn:
+        yield
+        return
+    select, determine = torch._C._select_conv_backend, torch._C._conv_determine_backend_memory_format
+    backends: Any = torch._C._ConvBackend
+
+    def select_backend(input: Any, weight: Any, *args: Any, **kwargs: Any) -> Any:
+        backend = select(input, weight, *args, **kwargs)
+        if input.device.type != "cuda" or backend == backends.Empty:
+            return backend
+        groups, transposed = kwargs.get("groups", 1), bool(kwargs.get("transposed"))
+        depthwise = groups == input.size(1) and groups > 1 and not transposed
+        if depthwise and input.dtype == torch.float32:
+            return backends.CudaDepthwise2d if weight.dim() <= 4 else backends.CudaDepthwise3d
+        return backends.CudnnTranspose if transposed else backends.Cudnn
+
+    def memory_format(input: Any, weight: Any, backend: Any) -> Any:
+        if backend not in (backends.Cudnn, backends.CudnnTranspose):
+            return determine(input, weight, backend)
+        formats = {torch._prims_common.suggest_memory_format(tensor) for tensor in (input, weight)}
+        if torch.float64 not in (input.dtype, weight.dtype):
+            for channels_last, dimensions in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
+                if weight.dim() == dimensions and channels_last in formats:
+                    return channels_last
+        return torch.contiguous_format
+
+    with (
+        mock.patch.object(torch._C, "_select_conv_backend", select_backend),
+        mock.patch.object(torch._C, "_conv_determine_backend_memory_format", memory_format),
+    ):
+        yield

@@ -1,0 +1,247 @@
+"""Answers torch's and Triton's questions about a CUDA device that is not there.
+
+Each patch answers one question that Inductor asks while it compiles. What a real device would be asked to measure or to
+choose is in `fake_decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from fxscope._torch.target import decisions
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from fxscope._torch.target.simulate import Plan, Target
+
+_CUDA, _META = 1, 14  # c10::DeviceType
+
+
+class NeedsDeviceError(RuntimeError):
+    """Something tried to launch or to measure."""
+
+
+class _Nothing(contextlib.nullcontext[None]):
+    """`torch.cuda.device(…)`: there is only one device to be on."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+
+
+@contextlib.contextmanager
+def device(target: Target, plan: Plan) -> Generator[None]:
+    """Make torch and Triton believe that `target` is device 0."""
+    import torch._dynamo.device_interface as device_interface
+    import torch._subclasses.fake_tensor as fake_tensor
+
+    _guard_that_does_nothing()
+    properties = device_properties(target)
+    with contextlib.ExitStack() as stack:
+        for name, value in _cuda_functions(target, properties).items():
+            if hasattr(torch.cuda, name):
+                stack.enter_context(mock.patch.object(torch.cuda, name, value))
+        # Fake CUDA tensors must not touch the device when they are made, although `is_available` now says yes.
+        stack.enter_context(mock.patch.object(FakeTensorMode, "avoid_device_init", property(lambda _: True)))
+        if hasattr(fake_tensor, "init_gpu_context"):
+            stack.enter_context(mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None))
+        device_interface.get_interface_for_device("cpu")  # fills the table that is patched next
+        interface = _interface(target, properties)
+        stack.enter_context(
+            mock.patch.dict(device_interface.device_interfaces, {"cuda": interface, "cuda:0": interface})
+        )
+        # Inductor's rooflines ask `nvidia-smi` for the highest clock, in MHz; without an answer they call every GEMM
+        # bound by arithmetic.
+        clock = properties.clock_rate // 1000
+        stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
+        stack.enter_context(mock.patch.object(torch, "tensor", _empty_where_it_is_wanted(torch.tensor)))
+        stack.enter_context(_triton_driver(target))
+        stack.enter_context(decisions.padding(target, plan))
+        stack.enter_context(decisions.first_of_choices(plan))
+        stack.enter_context(decisions.constants_on_cpu())
+        stack.enter_context(decisions.cudnn_layouts())
+        stack.enter_context(_fresh_caches())
+        yield
+
+
+def device_properties(target: Target) -> types.SimpleNamespace:
+    """Return what `torch.cuda.get_device_properties` would."""
+    values: dict[str, Any] = {"gcnArchName": "", "name": target.device_name, **target.properties}
+    if values.get("memory_clock_rate") is None and values.get("memory_bus_width"):
+        # kHz; the datasheet's bandwidth is two transfers per clock over the width of the bus.
+        values["memory_clock_rate"] = round(target.bandwidth * 8 / 2 / values["memory_bus_width"] / 1e3)
+    return types.SimpleNamespace(**values)
+
+
+def _guard_that_does_nothing() -> None:
+    """Give CUDA a device guard that asks no driver.
+
+    Without one, writes into fake CUDA tensors raise, and autograd aborts the process. A CUDA build has its own such
+    guard for a machine without a device. A CPU build has none: it borrows the meta device's. The registry of guards is
+    an array of pointers in libc10, one for each device type.
+    """
+    if torch.version.cuda is not None:
+        torch._C._ensureCUDADeviceGuardSet()
+        return
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
+    start = ctypes.addressof(ctypes.c_void_p.in_dll(library, "_ZN3c104impl26device_guard_impl_registryE"))
+    registry = (ctypes.c_void_p * (_META + 1)).from_address(start)
+    if registry[_META] and not registry[_CUDA]:
+        registry[_CUDA] = registry[_META]
+
+
+def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[str, Any]:
+    capability = target.capability
+    memory = properties.total_memory
+    return {
+        "is_available": lambda: True,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "set_device": lambda device: None,
+        "get_device_properties": lambda device=None: properties,
+        "get_device_capability": lambda device=None: capability,
+        "get_device_name": lambda device=None: properties.name,
+        "is_bf16_supported": lambda including_emulation=True: capability[0] >= 8,
+        "is_tf32_supported": lambda: capability[0] >= 8,
+        "mem_get_info": lambda device=None: (memory, memory),
+        "synchronize": lambda device=None: None,
+        "device": _Nothing,
+        "is_current_stream_capturing": lambda: False,
+        "_lazy_init": lambda: None,
+        "get_rng_state": lambda device=None: torch.zeros(16, dtype=torch.uint8, device="cpu"),
+        "set_rng_state": lambda state, device=None: None,
+        "get_arch_list": lambda: [f"sm_{capability[0]}{capability[1]}"],
+    }
+
+
+def _interface(target: Target, properties: types.SimpleNamespace) -> Any:
+    """Return Dynamo's and Inductor's view of the device, as a class like `CudaInterface`."""
+    from torch._dynamo.device_interface import CudaInterface
+
+    capability = target.capability
+
+    class Worker:
+        set_device = staticmethod(lambda device: None)
+        current_device = staticmethod(lambda: 0)
+        get_device_properties = staticmethod(lambda device=None: properties)
+
+    answers: dict[str, Any] = {
+        "current_device": lambda: 0,
+        "set_device": lambda device: None,
+        "device_count": lambda: 1,
+        "is_available": lambda: True,
+        "get_raw_stream": lambda device: 0,
+        "synchronize": lambda device=None: None,
+        "get_device_properties": lambda device=None: properties,
+        "get_compute_capability": lambda device=None: capability[0] * 10 + capability[1],
+        "exchange_device": lambda device: 0,
+        "maybe_exchange_device": lambda device: 0,
+        "is_bf16_supported": lambda including_emulation=False: capability[0] >= 8,
+        "is_triton_capable": lambda device=None: True,
+        "raise_if_triton_unavailable": lambda device=None: None,
+    }
+    members: dict[str, Any] = {name: staticmethod(answer) for name, answer in answers.items()}
+    return type("PretendedCuda", (CudaInterface,), {**members, "device": _Nothing, "Worker": Worker})
+
+
+@contextlib.contextmanager
+def _triton_driver(target: Target) -> Generator[None]:
+    """Give Triton a driver that knows its target and refuses everything else."""
+    import torch._inductor.runtime.triton_helpers as helpers
+    import triton
+    from triton.backends.compiler import GPUTarget
+
+    capability = target.capability
+    values = device_properties(target)
+
+    class Utils:
+        get_device_properties = staticmethod(
+            lambda device: {
+                "max_shared_mem": values.shared_memory_per_block_optin,
+                "max_num_regs": values.regs_per_multiprocessor,
+                "multiprocessor_count": values.multi_processor_count,
+                "warpSize": values.warp_size,
+                "sm_clock_rate": values.clock_rate,
+                "mem_clock_rate": values.memory_clock_rate,
+                "mem_bus_width": values.memory_bus_width,
+            }
+        )
+
+    class Driver:
+        utils = Utils
+
+        def get_current_target(self) -> Any:
+            return GPUTarget("cuda", capability[0] * 10 + capability[1], 32)
+
+        def get_current_device(self) -> int:
+            return 0
+
+        def get_current_stream(self, device: int = 0) -> int:
+            return 0
+
+        def get_active_torch_device(self) -> torch.device:
+            return torch.device("cuda", 0)
+
+        def get_device_interface(self) -> Any:
+            return torch.cuda
+
+        def __getattr__(self, name: str) -> Any:
+            raise NeedsDeviceError(f"triton's driver.{name} needs a real GPU")
+
+    driver: Any = triton.runtime.driver
+    before = driver._active
+    driver.set_active(Driver())
+    try:
+        with mock.patch.object(helpers, "set_driver_to_gpu", lambda: None):
+            yield
+    finally:
+        driver._active = before
+
+
+@contextlib.contextmanager
+def _fresh_caches() -> Generator[None]:
+    """Forget what torch remembered about devices, before and after."""
+    import torch._inductor.utils as inductor_utils
+    import torch.utils._triton as triton_utils
+    from torch._inductor.runtime.hints import DeviceProperties
+
+    def clear() -> None:
+        for module in (triton_utils, inductor_utils):
+            for value in list(vars(module).values()):
+                forget = getattr(value, "cache_clear", None)
+                if callable(forget):
+                    forget()
+        getattr(DeviceProperties.create, "cache_clear", lambda: None)()
+
+    clear()
+    try:
+        yield
+    finally:
+        clear()
+
+
+def _empty_where_it_is_wanted(original: Any) -> Any:
+    """Return `torch.tensor` that allocates an empty tensor on its device instead of copying nothing there.
+
+    A program calls it while it runs (an empty key-value cache, say); a build without CUDA has no copy to offer.
+    """
+
+    def tensor(data: Any, *, device: Any = None, dtype: Any = None, **options: Any) -> Any:
+        if isinstance(data, list | tuple) and not data and device is not None and torch.device(device).type == "cuda":
+            return torch.empty((0,), dtype=dtype, device=device)
+        return original(data, device=device, dtype=dtype, **options)
+
+    return tensor

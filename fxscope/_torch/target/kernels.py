@@ -1,0 +1,220 @@
+"""Compiles the Triton kernels of an output code for a GPU that is not there, and reads what they take.
+
+Triton and ptxas need no driver to compile. Registers, spills and shared memory are read from the cubin with `cuobjdump`
+of Triton's wheel (`ptxas -v` where that is missing), for every configuration that Triton would try.
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fxscope._torch.target.simulate import Plan
+
+_USAGE = re.compile(r"REG:(\d+)\s+STACK:(\d+)\s+SHARED:(\d+)\s+LOCAL:(\d+)")
+_VERBOSE = re.compile(r"Used (\d+) registers")
+_STACK = re.compile(r"(\d+) bytes stack frame")
+
+
+def triton_resources(code: str, plan: Plan, *, keep: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
+    """Compile every Triton kernel of one output code.
+
+    Args:
+        code: the output code of a graph.
+        plan: the plan it belongs to; it must still be active.
+        keep: "ptx" and "sass": texts to keep for each configuration.
+
+    Returns:
+        kernel → {"heuristic": str, "configs": {key: {"kwargs", "num_warps", "num_stages", "registers", "spill_bytes",
+        "shared_bytes", "error", and the kept texts}}}.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    known: dict[str, str] = {}  # the same source under another name is compiled once
+    with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
+        environment = {} if os.environ.get("TRITON_CACHE_DIR") else {"TRITON_CACHE_DIR": str(Path(folder) / "cache")}
+        with mock.patch.dict(os.environ, environment):
+            for name, source in kernel_sources(code):
+                body = source.replace(name, "KERNEL")
+                if body in known:
+                    found[name] = found[known[body]]
+                    continue
+                known[body] = name
+                plan.progress(f"compiling {name} for {plan.target.device_name}")
+                found[name] = _compile(name, source, Path(folder), plan, keep)
+    return found
+
+
+def kernel_sources(code: str) -> Iterator[tuple[str, str]]:
+    """Yield (kernel, source) of each `NAME = async_compile.triton('NAME', '''…''')`."""
+    for statement in ast.parse(code).body:
+        if (
+            isinstance(statement, ast.Assign)
+            and isinstance(statement.value, ast.Call)
+            and ast.unparse(statement.value.func) == "async_compile.triton"
+        ):
+            target, source = statement.targets[0], statement.value.args[1]
+            if isinstance(target, ast.Name) and isinstance(source, ast.Constant):
+                yield target.id, str(source.value)
+
+
+def config_key(config: Any) -> str:
+    """Return a Triton config as one comparable string."""
+    blocks = ",".join(f"{name}={value}" for name, value in sorted(config.kwargs.items()))
+    return f"{blocks};warps={config.num_warps};stages={config.num_stages}"
+
+
+def _compile(name: str, source: str, folder: Path, plan: Plan, keep: tuple[str, ...]) -> dict[str, Any]:
+    path = folder / f"{name}.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(f"fxscope_kernel_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # Triton looks its functions' module up
+    spec.loader.exec_module(module)
+    autotuner: Any = next(
+        (value for value in vars(module).values() if hasattr(value, "_precompile_config")), None
+    ) or getattr(module, name)
+    configs: dict[str, Any] = {}
+    compiled: list[tuple[Any, Any]] = []
+    for config in list(autotuner.configs or ()):
+        configs[config_key(config)] = _one(autotuner, config, folder, plan, keep, compiled)
+    for config in _smaller_reductions(autotuner, [result for result, _ in compiled]):
+        configs[config_key(config)] = _one(autotuner, config, folder, plan, keep, compiled)
+    return {"heuristic": str(getattr(autotuner, "heuristic_type", "")), "configs": configs}
+
+
+def _one(
+    autotuner: Any, config: Any, folder: Path, plan: Plan, keep: tuple[str, ...], compiled: list[tuple[Any, Any]]
+) -> dict[str, Any]:
+    """Compile one configuration."""
+    import triton
+
+    facts: dict[str, Any] = {
+        "kwargs": dict(config.kwargs),
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        "registers": None,
+        "spill_bytes": None,
+        "shared_bytes": None,
+    }
+    binaries: list[Any] = []
+    original: Any = triton.compile
+
+    def compile_and_keep(*args: Any, **kwargs: Any) -> Any:
+        binaries.append(original(*args, **kwargs))
+        return binaries[-1]
+
+    try:
+        with mock.patch.object(triton, "compile", compile_and_keep):
+            result: Any = autotuner._precompile_config(config)
+    except Exception as error:  # the same config would fail on the device, where the others are then used
+        facts["error"] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+        return facts
+    binary = binaries[-1]
+    cubin, ptx = binary.asm.get("cubin"), binary.asm.get("ptx")
+    facts["shared_bytes"] = int(binary.metadata.shared)
+    if cubin:
+        path = folder / "kernel.cubin"
+        path.write_bytes(cubin)
+        facts["registers"], facts["spill_bytes"] = _usage(path, ptx, plan)
+        if "sass" in keep:
+            facts["sass"] = _tool_output("nvdisasm", str(path))
+    if "ptx" in keep:
+        facts["ptx"] = ptx
+    limit = plan.target.properties.get("shared_memory_per_block_optin")
+    if limit and facts["shared_bytes"] > limit:
+        facts["error"] = f"out of resources: {facts['shared_bytes']} bytes of shared memory, the device has {limit}"
+    result.kernel.n_regs = facts["registers"]
+    compiled.append((result, facts))
+    return facts
+
+
+def _smaller_reductions(autotuner: Any, results: list[Any]) -> Iterator[Any]:
+    """Yield the configurations that Inductor adds once it knows how many registers a reduction takes.
+
+    `CachingAutotuner._dynamic_scale_rblock` halves a reduction's block where registers limit the occupancy. It is
+    torch's own rule, run here with the numbers from the cubin; making launchers, which needs the device, is left out.
+    """
+    rule = getattr(autotuner, "_dynamic_scale_rblock", None)
+    if rule is None or not results or any(result.kernel.n_regs is None for result in results):
+        return
+    added: list[Any] = []
+
+    def note(config: Any) -> Any:
+        added.append(config)
+        return results[-1]
+
+    cls = type(autotuner)
+    nothing = lambda *args, **kwargs: None  # noqa: E731
+    autotuner.compile_results = list(results)
+    patches = [
+        mock.patch.object(cls, "_make_launchers", nothing),
+        mock.patch.object(cls, "_precompile_config", lambda self, config: note(config)),
+    ]
+    if hasattr(cls, "_ensure_kernel_loaded"):
+        patches.append(mock.patch.object(cls, "_ensure_kernel_loaded", nothing))
+    try:
+        for patch in patches:
+            patch.start()
+        rule()
+    except Exception:
+        added.clear()
+    finally:
+        for patch in reversed(patches):
+            patch.stop()
+    yield from added
+
+
+def _usage(cubin: Path, ptx: str | None, plan: Plan) -> tuple[int | None, int | None]:
+    """Return (registers per thread, bytes of local memory per thread) of a compiled kernel."""
+    found = _USAGE.search(_tool_output("cuobjdump", "--dump-resource-usage", str(cubin)) or "")
+    if found:
+        return int(found[1]), max(int(found[2]), int(found[4]))
+    if ptx is None:
+        return None, None
+    path = cubin.with_suffix(".ptx")
+    path.write_text(ptx)
+    architecture = re.search(r"^\.target (\S+?)[,\s]", ptx, re.MULTILINE)
+    arguments = ["-v", "--gpu-name", architecture[1] if architecture else "sm_90", str(path), "-o", os.devnull]
+    said = _tool_output("ptxas", *arguments) or ""
+    registers, stack = _VERBOSE.search(said), _STACK.search(said)
+    return (int(registers[1]) if registers else None), (int(stack[1]) if stack else None)
+
+
+def tool(name: str) -> str | None:
+    """Return the path of a CUDA tool in Triton's wheel, None where it has none."""
+    import triton
+
+    path = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name
+    return str(path) if path.exists() else None
+
+
+def ptxas_version() -> str | None:
+    """Return the version of the ptxas that compiles the kernels."""
+    found = re.search(r"release ([\d.]+), V([\d.]+)", _tool_output("ptxas", "--version") or "")
+    return found[2] if found else None
+
+
+def _tool_output(name: str, *arguments: str) -> str | None:
+    path = tool(name)
+    if path is None:
+        return None
+    done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr

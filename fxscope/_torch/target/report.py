@@ -1,0 +1,152 @@
+"""Turns a plan into a recording: what each kernel takes of the pretended GPU, and everything that was assumed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from fxscope import gpus
+from fxscope._torch.target import kernels as fake_kernels
+from fxscope.model import Assumption, KernelCall, KernelConfig, Problem, Recording, Resources, SourceText, replace
+
+if TYPE_CHECKING:
+    from fxscope._torch.inductor import Facts
+    from fxscope._torch.target.simulate import Plan
+    from fxscope.model import Environment
+
+_KEPT: tuple[Literal["ptx", "sass"], ...] = ("ptx", "sass")
+# Functions with a kernel of their own on CUDA only: a CPU build of torch takes them apart before Inductor sees them.
+_CUDA_ONLY = {"rms_norm": "_fused_rms_norm"}
+
+
+def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> Recording:
+    """Return the recording of a plan, without what the kernels take."""
+    return Recording(
+        environment=replace(here, target=gpu.name),
+        graphs=facts.graphs,
+        calls=facts.calls,
+        links=facts.links,
+        sources=facts.sources,
+        schedules=facts.schedules,
+        compiles=facts.compiles,
+        problems=facts.problems,
+        assumptions=tuple(
+            Assumption(subject=subject, assumed=assumed, because=because)
+            for subject, assumed, because in plan.assumptions
+        ),
+    )
+
+
+def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tuple[str, ...]) -> Recording:
+    """Compile the Triton kernels and add registers, spills, shared memory and occupancy to their calls."""
+    calls: list[KernelCall] = list(recording.calls)
+    sources: list[SourceText] = list(recording.sources)
+    problems: list[Problem] = list(recording.problems)
+    tuned: list[str] = []
+    for text in recording.sources:
+        if text.kind != "output_code" or text.graph is None:
+            continue
+        found = fake_kernels.triton_resources(text.text, plan, keep=keep)
+        for name, kernel in found.items():
+            for key, config in kernel["configs"].items():
+                if config.get("error"):
+                    problems.append(Problem(where=f"{name} {key}", message=config["error"]))
+                for kind in _KEPT:
+                    if kind in keep and config.get(kind):
+                        source_id = f"{text.graph}:{name}:{key}:{kind}"
+                        sources.append(SourceText(id=source_id, kind=kind, text=config[kind], graph=text.graph))
+            if len(kernel["configs"]) > 1:
+                tuned.append(name)
+        for position, call in enumerate(calls):
+            if call.graph == text.graph and call.kernel in found:
+                calls[position] = replace(call, resources=resources(found[call.kernel], gpu, call.resources))
+    return replace(
+        recording,
+        calls=tuple(calls),
+        sources=tuple(sources),
+        problems=tuple(problems),
+        assumptions=(*recording.assumptions, *_tools(), *_tuning(tuned)),
+    )
+
+
+def resources(kernel: dict[str, Any], gpu: gpus.Gpu, known: Resources | None) -> Resources:
+    """Return what a kernel takes; single numbers only where all configurations agree."""
+    configs: list[KernelConfig] = []
+    for config in kernel["configs"].values():
+        share = None
+        if config["registers"] is not None and config["shared_bytes"] is not None:
+            found = gpus.occupancy(gpu, config["registers"], config["shared_bytes"], config["num_warps"])
+            share = found.share if found else None
+        configs.append(
+            KernelConfig(
+                kwargs=config["kwargs"],
+                num_warps=config["num_warps"],
+                num_stages=config["num_stages"],
+                registers=config["registers"],
+                spill_bytes=config["spill_bytes"],
+                shared_bytes=config["shared_bytes"],
+                occupancy=share,
+                chosen=True if len(kernel["configs"]) == 1 else None,
+            )
+        )
+
+    def common(name: str) -> Any:
+        values = {getattr(config, name) for config in configs}
+        return values.pop() if len(values) == 1 else None
+
+    author = "user_autotune" in kernel["heuristic"].lower()
+    return replace(
+        known or Resources(),
+        registers=common("registers"),
+        spill_bytes=common("spill_bytes"),
+        shared_bytes=common("shared_bytes"),
+        occupancy=common("occupancy"),
+        chosen_by="author" if author and len(configs) == 1 else "heuristic" if len(configs) == 1 else "autotuner",
+        configs=tuple(configs),
+    )
+
+
+def _tools() -> tuple[Assumption, ...]:
+    import triton  # pyright: ignore[reportMissingTypeStubs]
+
+    ptxas = fake_kernels.ptxas_version()
+    return (
+        Assumption(
+            subject="compiler",
+            assumed=f"kernels are compiled by Triton {triton.__version__} with ptxas {ptxas or 'of unknown version'}",
+            because="registers and spills depend on the compiler's version; the other machine may have another",
+        ),
+    )
+
+
+def _tuning(kernels: list[str]) -> tuple[Assumption, ...]:
+    if not kernels:
+        return ()
+    names = ", ".join(dict.fromkeys(kernels))
+    return (
+        Assumption(
+            subject="launch configuration",
+            assumed=f"none is chosen for {names}: every candidate is listed with what it takes",
+            because="Triton times the candidates when the kernel first runs on the device",
+        ),
+    )
+
+
+def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:
+    """Return an assumption for each function that a CUDA build would hand to Inductor whole."""
+    used = {
+        function
+        for graph in recording.graphs
+        if graph.stage == "pre_grad"
+        for node in graph.nodes
+        for function in _CUDA_ONLY
+        if function in node.target
+    }
+    return tuple(
+        Assumption(
+            subject="early decomposition",
+            assumed=f"{function} is taken apart before Inductor sees it",
+            because=f"this is a CPU build of torch, without CUDA's {_CUDA_ONLY[function]}; a CUDA build names the "
+            "kernel after that op, and may order its arithmetic differently",
+        )
+        for function in sorted(used)
+    )

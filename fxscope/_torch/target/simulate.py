@@ -1,0 +1,310 @@
+"""The GPU that is not there: Inductor writes its CUDA code for a device described by `gpus/NAME.json`.
+
+    target = read_target(path_of("h200.json"))
+    with planning(target) as plan:
+        compile_for_target(module, inputs, plan)
+    plan.codes                      # the output code of each graph
+    plan.assumptions                # what a real device would have decided
+
+Tensors are fake (shape, stride, dtype, no memory) on device `cuda:0`; torch's questions about the device are answered
+from the file; nothing is launched. The patches are global and a mistake in them can abort the process, so this runs in
+a child process (`child.py`). This module and the `fake_*` ones beside it need nothing but torch and Triton, so that
+they also run where fxscope's other dependencies are missing (`tests/gpu/record_plans.py`).
+
+Works with a CPU build of torch, and with a CUDA build on a machine without a driver.
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from fxscope._torch.target import device as fake_device
+from fxscope._torch.target import sdpa, training
+from fxscope._torch.target.kernels import triton_resources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+__all__ = [
+    "BENCHMARKED",
+    "Plan",
+    "PlanError",
+    "Target",
+    "compile_for_target",
+    "planning",
+    "read_target",
+    "triton_resources",
+]
+
+# Inductor's switches whose outcome a benchmark decides: without a device there is nothing to plan with.
+BENCHMARKED = (
+    "max_autotune",
+    "max_autotune_gemm",
+    "max_autotune_pointwise",
+    "coordinate_descent_tuning",
+    "benchmark_fusion",
+    "benchmark_combo_kernel",
+    "triton.multi_kernel",
+    "force_pointwise_cat_autotune",
+)
+
+
+class PlanError(Exception):
+    """What cannot be planned without a device; the message says what, where, and what to do."""
+
+
+class Target:
+    """A device to plan for.
+
+    Attributes:
+        name: "h200".
+        properties: names and values of `torch.cuda.get_device_properties`.
+        bandwidth: bytes per second of its memory, from the datasheet.
+        matrix: dtype → floating point operations per second of dense matrix products, measured where it was.
+    """
+
+    def __init__(
+        self, name: str, device_name: str, properties: Mapping[str, Any], bandwidth: float, matrix: Mapping[str, float]
+    ) -> None:
+        self.name = name
+        self.device_name = device_name
+        self.properties = dict(properties)
+        self.bandwidth = bandwidth
+        self.matrix = dict(matrix)
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """Compute capability, such as (9, 0)."""
+        return int(self.properties["major"]), int(self.properties["minor"])
+
+
+class Plan:
+    """What came of planning.
+
+    Attributes:
+        codes: the output code of each graph, in the order they were compiled.
+        assumptions: (subject, what was assumed, because).
+        progress: called with a line now and then.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.codes: list[str] = []
+        self.assumptions: list[tuple[str, str, str]] = []
+        self.progress: Callable[[str], None] = lambda message: None
+
+    def assume(self, subject: str, assumed: str, because: str) -> None:
+        """Note an assumption, once."""
+        if (subject, assumed, because) not in self.assumptions:
+            self.assumptions.append((subject, assumed, because))
+
+
+def read_target(path: str | os.PathLike[str]) -> Target:
+    """Read `gpus/NAME.json`, with nothing but the standard library."""
+    data = json.loads(Path(path).read_text(encoding="utf-8"))
+    properties = {name: fact[0] for name, fact in data["properties"].items()}
+    bandwidth = next(rate["value"] for rate in data["bandwidths"] if rate["kind"] == "datasheet")
+    matrix = {
+        dtype: sorted(rates, key=lambda rate: rate["kind"])[-1]["value"] for dtype, rates in data["matrix"].items()
+    }
+    return Target(data["name"], data["device_name"], properties, bandwidth, matrix)
+
+
+@contextlib.contextmanager
+def planning(target: Target) -> Generator[Plan]:
+    """Pretend, for the duration of a `with` block, that `target` is this machine's GPU."""
+    plan = Plan(target)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(fake_device.device(target, plan))
+        stack.enter_context(sdpa.choice(target, plan))
+        stack.enter_context(_no_launch(plan))
+        yield plan
+
+
+@contextlib.contextmanager
+def _no_launch(plan: Plan) -> Generator[None]:
+    """Stop after the code is written: a module that returns fake outputs takes the place of the compiled one."""
+    from torch._inductor.graph import GraphLowering
+
+    def compile_to_module(lowering: Any) -> Any:
+        plan.progress(f"writing the kernels of graph {lowering.graph_id if lowering.graph_id is not None else ''}")
+        code, _ = lowering.codegen()
+        plan.codes.append(code.value)
+        graph_module = lowering.orig_gm
+
+        def call(arguments: list[Any]) -> Any:
+            values = list(arguments)
+            arguments.clear()
+            mode: Any = torch._guards.detect_fake_mode(values)
+            with mode or contextlib.nullcontext():
+                return torch.fx.Interpreter(graph_module).run(*values)
+
+        module = types.ModuleType("fxscope_plan")
+        module.__file__ = os.devnull
+        module.call = call  # type: ignore[attr-defined]
+        module.runner = None  # type: ignore[attr-defined]
+        return module
+
+    with mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module):
+        yield
+
+
+def compile_for_target(
+    module: Any,
+    inputs: Sequence[Any],
+    plan: Plan,
+    *,
+    kwargs: Mapping[str, Any] | None = None,
+    train: bool = False,
+    compile_options: Mapping[str, Any] | None = None,
+) -> None:
+    """Compile a module for the plan's target and throw the result away.
+
+    Args:
+        module: an `nn.Module` or a callable. Its parameters become fake: do not use it afterwards.
+        inputs: its positional arguments; only the shapes, strides and dtypes of tensors matter.
+        plan: from `planning`.
+        kwargs: its keyword arguments.
+        train: plan the backward as well.
+        compile_options: arguments of `torch.compile`.
+
+    Raises:
+        PlanError: the options ask for benchmarks, or the backward runs under autocast.
+    """
+    import torch._inductor.config as inductor_config
+
+    arguments = dict(compile_options or {})
+    switches = _switches(arguments, plan)
+    patches: dict[str, Any] = {
+        **switches,
+        "fx_graph_cache": False,
+        "fx_graph_remote_cache": False,
+        "compile_threads": 1,
+        "trace.provenance_tracking_level": 1,
+        "triton.cudagraphs": False,
+    }
+    mode = FakeTensorMode()
+    device = "cpu" if train else "cuda"
+    with torch.no_grad():
+        if isinstance(module, nn.Module):
+            _make_fake(module, mode, device)
+            module.train(train or module.training)
+        call_inputs, call_kwargs = _fake_values((tuple(inputs), dict(kwargs or {})), mode, device, train=train)
+    with contextlib.ExitStack() as stack:
+        known = {name: value for name, value in patches.items() if name in switches or _has(inductor_config, name)}
+        stack.enter_context(inductor_config.patch(known))
+        backend = stack.enter_context(training.backend(plan)) if train else _backend
+        compiled: Any = torch.compile(module, backend=backend, **arguments)
+        stack.enter_context(torch.set_grad_enabled(train))
+        stack.enter_context(mode)
+        compiled(*call_inputs, **call_kwargs)
+
+
+def _backend(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
+    from torch._inductor.compile_fx import compile_fx
+
+    return compile_fx(graph_module, example_inputs)
+
+
+def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    """Take mode and options out of `torch.compile`'s arguments; return the Inductor switches they mean."""
+    import torch._inductor.config as inductor_config
+
+    backend = arguments.pop("backend", "inductor")
+    if backend != "inductor":
+        raise PlanError(f"backend={backend!r} cannot be planned for another GPU: only Inductor's code can.")
+    mode = arguments.pop("mode", None)
+    switches = dict(arguments.pop("options", None) or {})
+    if mode not in (None, "default"):
+        from torch._inductor import list_mode_options
+
+        try:
+            switches = {**list_mode_options(mode, arguments.get("dynamic")), **switches}
+        except (KeyError, RuntimeError) as error:
+            raise PlanError(f"torch.compile has no mode {mode!r}.") from error
+    switches = {name.replace("-", "_"): value for name, value in switches.items()}
+    for name in BENCHMARKED:
+        if switches.get(name, _switch(inductor_config, name)):
+            raise PlanError(
+                f"{name} is decided by benchmarks on the device, and {plan.target.device_name} is not here: "
+                "plan without it, or record on a machine that has one."
+            )
+    if switches.pop("triton.cudagraphs", False):
+        plan.assume(
+            "CUDA graphs",
+            "the kernels are those of the default mode; a replay launches them as one graph",
+            "graphs are captured on the device when the model first runs",
+        )
+    return switches
+
+
+def _has(config: Any, name: str) -> bool:
+    for part in name.split("."):
+        if not hasattr(config, part):
+            return False
+        config = getattr(config, part)
+    return True
+
+
+def _switch(config: Any, name: str) -> Any:
+    """Return the value of a switch such as "triton.multi_kernel", None where this torch has none of that name."""
+    for part in name.split("."):
+        config = getattr(config, part, None)
+    return config
+
+
+def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tensor:
+    if value.layout is not torch.strided:
+        raise PlanError(f"a tensor with layout {value.layout} cannot be planned: only dense (strided) tensors can.")
+    with mode, torch.no_grad():
+        return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
+
+
+def _make_fake(module: nn.Module, mode: FakeTensorMode, device: str) -> None:
+    """Replace parameters, buffers and tensor attributes by fake ones; tied ones stay tied."""
+    known: dict[int, torch.Tensor] = {}
+
+    def fake(tensor: torch.Tensor) -> torch.Tensor:
+        found = known.get(id(tensor))
+        if found is None:
+            found = _fake(tensor.detach(), mode, device)
+            if isinstance(tensor, nn.Parameter):
+                found = nn.Parameter(found, requires_grad=tensor.requires_grad)
+            known[id(tensor)] = found
+            keep.append(tensor)
+        return found
+
+    keep: list[torch.Tensor] = []  # an id is only good as long as its object lives
+    for part in module.modules():
+        for table in (part._parameters, part._buffers):
+            for name, tensor in list(table.items()):
+                if tensor is not None:
+                    table[name] = fake(tensor)  # type: ignore[assignment]
+        for name, value in list(vars(part).items()):
+            if isinstance(value, torch.Tensor):
+                vars(part)[name] = fake(value)
+
+
+def _fake_values(values: Any, mode: FakeTensorMode, device: str, *, train: bool) -> Any:
+    def convert(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            wants_grad = value.requires_grad and train
+            return _fake(value.detach(), mode, device).requires_grad_(wants_grad)
+        return value
+
+    return torch.utils._pytree.tree_map(convert, values)

@@ -1,0 +1,161 @@
+"""The backward of a model on a GPU that is not there.
+
+Autograd asks the driver about CUDA tensors, even fake ones, and there is none. So AOTAutograd traces forward and
+backward on (fake) CPU tensors and takes nothing apart; then every tensor of the joint graph is moved to the pretended
+device, and only then Inductor's decompositions are applied, which may ask what device they are on. The rest is Inductor
+as always.
+
+Experimental: an op that dispatches by device before Inductor sees it (autocast, for one) is traced as on a CPU.
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from fxscope._torch.target.simulate import Plan
+
+_DEVICE = torch.device("cuda", 0)
+
+
+@contextlib.contextmanager
+def backend(plan: Plan) -> Generator[Any]:
+    """Return, for a `with` block, a backend for `torch.compile` that plans forward and backward."""
+    import torch._inductor.compile_fx as compile_fx
+
+    plan.assume(
+        "training",
+        "forward and backward were traced on the CPU and moved to the device before they were taken apart",
+        "autograd cannot run on a device that is not there; ops that choose by device earlier are as on a CPU",
+    )
+    original: Any = compile_fx._recursive_joint_graph_passes
+
+    def joint_passes(graph_module: Any, *args: Any, **kwargs: Any) -> Any:
+        move(graph_module)
+        decompose(graph_module)
+        if "input_device" in kwargs:
+            kwargs["input_device"] = _DEVICE
+        elif args and isinstance(args[0], torch.device):
+            args = (_DEVICE, *args[1:])
+        return original(graph_module, *args, **kwargs)
+
+    def inner_compile(graph_module: Any, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
+        placeholders = graph_module.graph.find_nodes(op="placeholder")
+        moved = [
+            node.meta["val"] if isinstance(node.meta.get("val"), torch.Tensor) else example
+            for node, example in zip(placeholders, example_inputs, strict=True)
+        ]
+        return compile_fx.compile_fx_inner(graph_module, moved, **kwargs)
+
+    def compile_both(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
+        refuse_autocast(graph_module)
+        with torch._functorch.config.patch(force_non_lazy_backward_lowering=True, enable_autograd_cache=False):
+            compile_fx.compile_fx(graph_module, example_inputs, inner_compile=inner_compile, decompositions={})
+        return graph_module.forward  # on fake CPU tensors, for what follows a graph break
+
+    with mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes), _cuda_dropout():
+        yield compile_both
+
+
+def refuse_autocast(graph_module: Any) -> None:
+    """Raise PlanError if the graph enters autocast: on CPU tensors `autocast("cuda")` silently casts nothing."""
+    from fxscope._torch.target.simulate import PlanError
+
+    entered = [node for node in graph_module.graph.nodes if "_enter_autocast" in str(node.target)]
+    if entered or torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"):
+        line = ""
+        if entered:
+            frames = str(entered[0].meta.get("stack_trace") or "").strip().splitlines()
+            line = f" ({frames[-2].strip()})" if len(frames) > 1 else ""
+        raise PlanError(
+            f"autocast in training{line} cannot be planned for a GPU that is not here: the backward is traced on the "
+            "CPU, where it would cast nothing. Plan the forward only, or cast the model (model.to(torch.bfloat16))."
+        )
+
+
+@contextlib.contextmanager
+def _cuda_dropout() -> Generator[None]:
+    """Let dropout become `native_dropout`, as on CUDA; on a CPU it becomes a Bernoulli mask and a product."""
+    op: Any = torch.ops.aten.dropout.default
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    before = op.py_kernels.get(key)
+
+    def dropout(input: Any, p: float, train: bool) -> Any:
+        if not train or p == 0:
+            return input
+        return torch.ops.aten.native_dropout(input, p, train)[0]
+
+    op.py_kernels[key] = dropout
+    op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        if before is None:
+            op.py_kernels.pop(key)
+        else:
+            op.py_kernels[key] = before
+        op._dispatch_cache.clear()
+
+
+def move(graph_module: Any) -> None:
+    """Move every tensor and every device argument of a graph to the pretended device, in place."""
+    values = [node.meta.get("val") for node in graph_module.graph.nodes]
+    mode: Any = torch._guards.detect_fake_mode(values)
+
+    def moved_device(value: Any) -> Any:
+        return _DEVICE if isinstance(value, torch.device) and value.type == "cpu" else value
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, FakeTensor) and value.device.type == "cpu":
+            with mode:
+                return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=_DEVICE)
+        return moved_device(value)
+
+    for node in graph_module.graph.nodes:
+        if "val" in node.meta:
+            node.meta["val"] = torch.utils._pytree.tree_map(moved, node.meta["val"])
+        if node.op == "call_function":
+            node.args = torch.fx.node.map_aggregate(node.args, moved_device)
+            node.kwargs = torch.fx.node.map_aggregate(node.kwargs, moved_device)
+    graph_module.recompile()
+
+
+def decompose(graph_module: Any) -> None:
+    """Trace a graph again through Inductor's decompositions, in place; metadata of nodes is kept."""
+    import torch.fx.traceback as traceback
+    from torch._inductor.decomposition import select_decomp_table
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    placeholders = list(graph_module.graph.find_nodes(op="placeholder"))
+    values = [node.meta["val"] for node in placeholders]
+    mode: Any = torch._guards.detect_fake_mode(values)
+
+    def again(*arguments: Any) -> Any:
+        return torch.fx.Interpreter(graph_module).run(*arguments)
+
+    with torch.no_grad(), traceback.preserve_node_meta(), mode or contextlib.nullcontext():
+        traced: Any = make_fx(again, decomposition_table=select_decomp_table(), tracing_mode="real")(*values)
+    for old, new in zip(placeholders, traced.graph.find_nodes(op="placeholder"), strict=True):
+        value = new.meta.get("val")
+        new.meta.update(old.meta)
+        new.meta["val"] = value if value is not None else old.meta["val"]
+        new._rename(old.name)
+        new.target = old.target
+    output, new_output = graph_module.graph.output_node(), traced.graph.output_node()
+    new_output.meta.update({key: value for key, value in output.meta.items() if key != "val"})
+    graph_module.graph = traced.graph
+    for name, buffer in traced.named_buffers():
+        setattr(graph_module, name, buffer)
+    graph_module.recompile()

@@ -1,0 +1,1 @@
+"""Questions asked of recordings that are complete: selections, statistics, comparisons, checks, explanations."""

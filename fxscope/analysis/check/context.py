@@ -1,0 +1,130 @@
+"""What an expectation is held against: named recordings, and the places in them that a file can point at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from fxscope.analysis import select
+from fxscope.errors import PassError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fxscope.analysis.check.quantity import Quantity
+    from fxscope.analysis.findings import Status, Sweep
+    from fxscope.analysis.select import Unit
+    from fxscope.model import Recording
+
+
+class Verdict(NamedTuple):
+    """What came of one expectation."""
+
+    status: Status
+    expected: str
+    found: str
+    reason: str | None = None
+
+
+class Context(NamedTuple):
+    """The recordings and sweeps of one check, and the one that names without a prefix belong to."""
+
+    recordings: Mapping[str, Recording]
+    sweeps: Mapping[str, Sweep]
+    here: str
+
+    @property
+    def recording(self) -> Recording:
+        """The recording that the expectation is about."""
+        return self.recordings[self.here]
+
+    def find(self, name: str) -> Recording:
+        """Return a recording by name. Raises PassError."""
+        if name not in self.recordings:
+            raise PassError(f"there is no recording {name!r}. {select.nearest(name, self.recordings)}")
+        return self.recordings[name]
+
+    def place(self, text: str) -> tuple[str, str | None]:
+        """Split "eager:aten::mm#1" into recording and selector; a bare recording's name has no selector."""
+        if text in self.recordings:
+            return text, None
+        head, colon, tail = text.partition(":")
+        if colon and head in self.recordings and not tail.startswith(":"):
+            return head, tail
+        if colon and not tail.startswith(":") and "." not in head and "/" not in head and not head.startswith("void "):
+            raise PassError(f"{text!r}: there is no recording {head!r}. {select.nearest(head, self.recordings)}")
+        return self.here, text
+
+    def units(self, text: str) -> list[Unit]:
+        """Return the kernels at a place; several joined with " + "."""
+        found: list[Unit] = []
+        for part in text.split(" + "):
+            where, selector = self.place(part.strip())
+            recording = self.find(where)
+            if selector is None:
+                found += [u for u in select.units(recording) if u.category in ("kernel", "cpu_kernel")]
+            else:
+                found += some(select.units_named(recording, selector), selector, recording)
+        return found
+
+    def samples(self, text: str) -> list[float]:
+        """Return the time at a place per step, summed over its kernels, in µs."""
+        rows = [unit.samples_us for unit in self.units(text)]
+        if not all(rows) or len({len(row) for row in rows}) > 1:
+            return []
+        return [sum(column) for column in zip(*rows, strict=True)]
+
+
+def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:
+    """Return the units. Raises PassError where there are none: the name is there, but launches nothing."""
+    if not units:
+        raise PassError(f"{selector!r} occurs in {recording.title}, but no kernel is known to run it.")
+    return units
+
+
+def met(holds: bool, expected: object, found: object, reason: str | None = None) -> Verdict:
+    """Return a verdict; the reason is kept where it is needed, for what is not met."""
+    return Verdict("met" if holds else "not_met", str(expected), str(found), reason)
+
+
+def unknown(expected: object, why: str) -> Verdict:
+    """Return that the recording does not hold what it takes."""
+    return Verdict("cannot_tell", str(expected), "not in the recording", why)
+
+
+def counted(counts: Sequence[int], quantity: Quantity, noun: str) -> Verdict:
+    """Hold a count per step against a quantity; steps that differ are shown one by one."""
+    distinct = sorted(set(counts))
+    if not distinct:
+        return unknown(quantity.text, "no step was recorded")
+    noun = noun.removesuffix("s") if distinct == [1] else noun
+    found = f"{distinct[0]} {noun}" if len(distinct) == 1 else f"{', '.join(map(str, counts))} {noun} (by step)"
+    return met(all(quantity.holds(count) for count in distinct), quantity.text, found)
+
+
+def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:
+    """Return a list of names. Raises PassError."""
+    if isinstance(value, str) and least == 1:
+        value = [value]
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    if not all(isinstance(item, str) for item in items) or len(items) < least:
+        raise PassError(
+            f'{kind} takes a list of {"" if least == 1 else f"at least {least} "}names, such as ["gelu", "mul"].'
+        )
+    return items
+
+
+def a_table(value: object, kind: str, example: str) -> dict[str, Any]:
+    """Return a table. Raises PassError."""
+    if not isinstance(value, dict) or not value:
+        raise PassError(f"{kind} takes a table, such as {kind} = {example}.")
+    return cast(dict[str, Any], value)
+
+
+def keys_of(value: Mapping[str, Any], kind: str, needed: Sequence[str], optional: Sequence[str] = ()) -> None:
+    """Raise PassError for a key that is missing or unknown, naming the nearest."""
+    for key in value:
+        if key not in (*needed, *optional):
+            raise PassError(f"{kind} has no key {key!r}. {select.nearest(key, (*needed, *optional))}")
+    for key in needed:
+        if key not in value:
+            raise PassError(f"{kind} needs the key {key!r}.")

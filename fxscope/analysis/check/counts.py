@@ -1,0 +1,281 @@
+"""Expectations that count: kernels, memsets, GEMMs, ops, graphs; and what occurs or does not."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from fxscope.analysis import select
+from fxscope.analysis.check import quantity
+from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, counted, met, unknown
+from fxscope.analysis.compare import is_gemm
+from fxscope.errors import PassError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fxscope.model import Launch, Recording
+
+KERNELS = ("kernel", "cpu_kernel")
+
+
+def per_step(recording: Recording, chosen: Callable[[Launch], bool]) -> list[int]:
+    """Return how many launches of each step are chosen; a step with none counts."""
+    steps = sorted({step.index for step in recording.steps} | {launch.step for launch in recording.launches})
+    return [sum(chosen(launch) for launch in recording.launches if launch.step == step) for step in steps]
+
+
+def kernels(context: Context, value: object) -> Verdict:
+    """Kernels per step, without memsets and copies; planned kernel calls where nothing ran."""
+    expected, recording = quantity.parse(value), context.recording
+    if recording.launches:
+        return counted(per_step(recording, lambda item: item.category in KERNELS), expected, "kernels")
+    if recording.calls:
+        return counted([len(recording.calls)], expected, "planned kernel calls")
+    return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
+
+
+def by_category(category: str, noun: str) -> Callable[[Context, object], Verdict]:
+    """Return the expectation that counts one category of device events."""
+
+    def count(context: Context, value: object) -> Verdict:
+        expected = quantity.parse(value)
+        if not context.recording.launches:
+            return unknown(expected.text, "the recording has no device events")
+        return counted(per_step(context.recording, lambda item: item.category == category), expected, noun)
+
+    return count
+
+
+def device_events(context: Context, value: object) -> Verdict:
+    """Kernels, memsets and copies per step."""
+    expected = quantity.parse(value)
+    if not context.recording.launches:
+        return unknown(expected.text, "the recording has no device events")
+    return counted(per_step(context.recording, lambda _: True), expected, "device events")
+
+
+def gemms(context: Context, value: object) -> Verdict:
+    """Matrix multiplications among the kernels of a step."""
+    expected = quantity.parse(value)
+    units = [u for u in select.units(context.recording) if u.category in KERNELS]
+    if not units:
+        return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
+    found = [unit.kernel for unit in units if is_gemm(unit)]
+    return met(
+        expected.holds(len(found)),
+        expected.text,
+        f"{len(found)} {'GEMM' if len(found) == 1 else 'GEMMs'}: {listed(found)}",
+    )
+
+
+def kernel_calls(context: Context, value: object) -> Verdict:
+    """Kernel calls in the generated wrappers."""
+    expected, recording = quantity.parse(value), context.recording
+    if not recording.calls and not recording.compiles:
+        return unknown(expected.text, "nothing was compiled in this recording")
+    return met(expected.holds(len(recording.calls)), expected.text, f"{len(recording.calls)} kernel calls")
+
+
+def compiled(what: str) -> Callable[[Context, object], Verdict]:
+    """Return the expectation about what Dynamo did: graphs, graph breaks, recompiles."""
+
+    def count(context: Context, value: object) -> Verdict:
+        expected, compiles = quantity.parse(value), context.recording.compiles
+        if not compiles:
+            return unknown(expected.text, "no compile was recorded: an eager run, or files without a compile log")
+        if what == "graph_breaks":
+            chosen = [c.break_reason for c in compiles if c.break_reason]
+        elif what == "recompiles":
+            chosen = [
+                c.recompile_reason or f"{c.compile_id}, for a reason that was not recorded"
+                for c in compiles
+                if again(c.compile_id)
+            ]
+        else:
+            chosen = [c.compile_id for c in compiles]
+        noun = what.replace("_", " ").removesuffix("s" if len(chosen) == 1 else "\0")
+        reason = "; ".join(chosen) if chosen and what != "graphs" else None
+        return met(expected.holds(len(chosen)), expected.text, f"{len(chosen)} {noun}", reason)
+
+    return count
+
+
+def again(compile_id: str) -> bool:
+    """Return whether a compile id says that its frame was compiled before: "0/1"."""
+    tail = compile_id.rsplit("/", 1)[-1]
+    return tail.split("_")[0].isdigit() and int(tail.split("_")[0]) > 0
+
+
+def ops(context: Context, value: object) -> Verdict:
+    """CPU ops per step: `ops = { "aten::mm" = 3 }`."""
+    recording = context.recording
+    rows: list[tuple[bool, str, str]] = []
+    for name, amount in a_table(value, "ops", '{ "aten::mm" = 3 }').items():
+        expected = quantity.parse(amount)
+        known_somewhere(context, name)
+        count = len(select.ops_named(recording, name)) if select.known(recording, name) else 0
+        rows.append((expected.holds(count), f"{name} {expected.text}", f"{name} {count}"))
+    if not recording.ops:
+        return unknown(", ".join(row[1] for row in rows), "the recording has no CPU ops")
+    return all_of(rows)
+
+
+def kernel_counts(context: Context, value: object) -> Verdict:
+    """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3 }`."""
+    units = select.units(context.recording)
+    rows: list[tuple[bool, str, str]] = []
+    for pattern, amount in a_table(value, "kernel_counts", '{ "nvjet*" = 3 }').items():
+        expected = quantity.parse(amount)
+        found = sum(matches(unit.kernel, pattern) for unit in units)
+        if not found:
+            kernel_somewhere(context, pattern)
+        rows.append((expected.holds(found), f"{pattern} {expected.text}", f"{pattern} {found}"))
+    return all_of(rows)
+
+
+def has_kernels(context: Context, value: object) -> Verdict:
+    """Kernels that occur."""
+    return presence(context, a_list(value, "has_kernels"), wanted=True)
+
+
+def no_kernels(context: Context, value: object) -> Verdict:
+    """Kernels that do not occur, though another of the recordings has them."""
+    return presence(context, a_list(value, "no_kernels"), wanted=False)
+
+
+def presence(context: Context, patterns: list[str], *, wanted: bool) -> Verdict:
+    """Return whether each pattern matches a kernel (or none does)."""
+    every = {unit.kernel for unit in select.units(context.recording)}
+    rows: list[tuple[bool, str, str]] = []
+    for pattern in patterns:
+        found = sorted(name for name in every if matches(name, pattern))
+        if not found:
+            kernel_somewhere(context, pattern)
+        rows.append((bool(found) == wanted, pattern if wanted else f"no {pattern}", listed(found) or f"no {pattern}"))
+    return all_of(rows)
+
+
+def has_ops(context: Context, value: object) -> Verdict:
+    """CPU ops that occur in a step."""
+    return op_presence(context, a_list(value, "has_ops"), wanted=True)
+
+
+def no_ops(context: Context, value: object) -> Verdict:
+    """CPU ops that do not occur, though another of the recordings has them."""
+    return op_presence(context, a_list(value, "no_ops"), wanted=False)
+
+
+def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> Verdict:
+    """Return whether each op occurs (or none does)."""
+    for name in wanted_names:
+        known_somewhere(context, name)
+    if not context.recording.ops:
+        return unknown(listed(wanted_names), "the recording has no CPU ops")
+    rows: list[tuple[bool, str, str]] = []
+    for name in wanted_names:
+        count = sum(
+            select.op_named(op, name) for op in context.recording.ops if op.step == first_step(context.recording)
+        )
+        rows.append((bool(count) == wanted, name if wanted else f"no {name}", f"{count} × {name}"))
+    return all_of(rows)
+
+
+def first_step(recording: Recording) -> int:
+    """Return the first step that has CPU ops."""
+    return min(op.step for op in recording.ops)
+
+
+def launches_none(context: Context, value: object) -> Verdict:
+    """Ops under which nothing runs on the device."""
+    recording, sure = context.recording, True
+    rows: list[tuple[bool, str, str]] = []
+    for name in a_list(value, "launches_none"):
+        select.require(recording, name)
+        under = launched_under(recording, name)
+        if under is None:
+            sure = False
+            continue
+        rows.append((not under, f"{name} launches nothing", f"{name} → {listed(under) or 'nothing'}"))
+    if not sure:
+        return unknown("launches nothing", "neither launches nor kernel calls tell what became of it")
+    return all_of(rows)
+
+
+def launched_under(recording: Recording, name: str) -> list[str] | None:
+    """Return the kernels launched by an op or what it called; by plan where nothing ran; `None` if untold."""
+    if recording.launches:
+        chosen = [
+            u
+            for u in select.units(recording)
+            if name in u.chain or any(select.short(c) == select.short(name) for c in u.chain)
+        ]
+        if chosen or any(select.op_named(op, name) for op in recording.ops):
+            return [unit.kernel for unit in chosen]
+    nodes = select.nodes_named(recording, name)
+    if not nodes:
+        return None
+    calls = {call.id: call.kernel for call in recording.calls}
+    by_node = {(launch.graph, node) for launch in recording.launches for node in launch.nodes}
+    found: list[str] = []
+    for graph_id, node in nodes:
+        if node.nature == "view" or node.kind in ("view", "folded", "eliminated", "input"):
+            continue
+        found += [calls[item] for item in node.calls if item in calls]
+        if not node.calls and (graph_id, node.name) in by_node:
+            found.append(node.name)
+    return found
+
+
+def launches(context: Context, value: object) -> Verdict:
+    """Device events under an op per step: `launches = { "aten::linear" = 3 }`; kernels only."""
+    rows: list[tuple[bool, str, str]] = []
+    for name, amount in a_table(value, "launches", '{ "aten::linear" = 3 }').items():
+        expected, recording = quantity.parse(amount), context.recording
+        select.require(recording, name)
+        under = [u for u in select.units(recording) if u.category in KERNELS and select.unit_matches(u, name)]
+        rows.append((expected.holds(len(under)), f"{name} {expected.text}", f"{name} {len(under)}"))
+    return all_of(rows)
+
+
+def all_of(rows: Iterable[tuple[bool, str, str]]) -> Verdict:
+    """Join several parts of one expectation; where some are not met, only those are shown."""
+    rows = list(rows)
+    wrong = [row for row in rows if not row[0]]
+    shown = wrong or rows
+    return met(
+        not wrong, "; ".join(dict.fromkeys(row[1] for row in shown)), "; ".join(dict.fromkeys(row[2] for row in shown))
+    )
+
+
+def matches(kernel: str, pattern: str) -> bool:
+    """Return whether a kernel's name is the pattern, or fits it as a glob."""
+    return kernel == pattern or fnmatchcase(kernel, pattern)
+
+
+def listed(items: Iterable[str]) -> str:
+    """Return names with their numbers: "a, b (2×)"."""
+    counts: dict[str, int] = {}
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+    return ", ".join(name if count == 1 else f"{name} ({count}×)" for name, count in counts.items())
+
+
+def known_somewhere(context: Context, name: str) -> None:
+    """Raise PassError where no recording of this check has the op: then it is a typo, not an absence."""
+    if any(select.known(recording, name) for recording in context.recordings.values()):
+        return
+    every = frozenset[str]().union(*(select.words(recording) for recording in context.recordings.values()))
+    raise PassError(
+        f"{name!r} occurs in none of the recordings, so its absence would say nothing. {select.nearest(name, every)}"
+    )
+
+
+def kernel_somewhere(context: Context, pattern: str) -> None:
+    """Raise PassError where no recording of this check has such a kernel."""
+    every = {unit.kernel for recording in context.recordings.values() for unit in select.units(recording)}
+    if not any(matches(name, pattern) for name in every):
+        raise PassError(
+            f"no kernel of the recordings matches {pattern!r}, so that it is a typo cannot be told. "
+            f"{select.nearest(pattern, every)}"
+        )

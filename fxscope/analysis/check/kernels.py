@@ -1,0 +1,214 @@
+"""Expectations about single kernels and ops: identity, launch parameters, names, shapes, strides, storage."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, cast
+
+from fxscope.analysis import select
+from fxscope.analysis.check import quantity
+from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, met, unknown
+from fxscope.analysis.check.counts import all_of, listed
+from fxscope.analysis.compare.uses import use
+from fxscope.errors import PassError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fxscope.model import Op
+
+
+def same_kernel(context: Context, value: object) -> Verdict:
+    """The same kernels, name for name in order, at each place: `same_kernel = ["eager:mm#1", "eager:mm#2"]`."""
+    return kernels_at(context, a_list(value, "same_kernel", least=2), wanted=True)
+
+
+def different_kernel(context: Context, value: object) -> Verdict:
+    """No two of the places run the same kernel."""
+    return kernels_at(context, a_list(value, "different_kernel", least=2), wanted=False)
+
+
+def kernels_at(context: Context, places: list[str], *, wanted: bool) -> Verdict:
+    """Compare the kernels' names at places."""
+    rows = {place: [unit.kernel for unit in context.units(place)] for place in places}
+    empty = [place for place, found in rows.items() if not found]
+    expected = f"{'the same kernels' if wanted else 'different kernels'} at {', '.join(places)}"
+    if empty:
+        return unknown(expected, f"no kernel is known at {empty[0]}")
+    lists = list(rows.values())
+    same = all(found == lists[0] for found in lists)
+    distinct = len({tuple(found) for found in lists}) == len(lists)
+    shown = listed(lists[0]) if same else "; ".join(f"{place}: {listed(found)}" for place, found in rows.items())
+    return met(same if wanted else distinct, expected, shown)
+
+
+def same_launch(context: Context, value: object) -> Verdict:
+    """The same kernels with the same grid, block, registers and shared memory: the same work, launched the same way."""
+    places = a_list(value, "same_launch", least=2)
+    expected = f"equal launches at {', '.join(places)}"
+    rows: list[list[tuple[Any, ...]]] = []
+    for place in places:
+        units = context.units(place)
+        if not all(unit.launches for unit in units) or not units:
+            return unknown(expected, f"nothing ran at {place}")
+        rows.append([(u.kernel, x.grid, x.block, x.registers, x.shared_bytes) for u in units for x in u.launches[:1]])
+    if any(launch[1] is None for row in rows for launch in row):
+        return unknown(expected, "the trace does not tell grids")
+    words = [
+        f"{place}: {', '.join(f'grid {r[1]} block {r[2]}' for r in row)}"
+        for place, row in zip(places, rows, strict=True)
+    ]
+    return met(
+        all(row == rows[0] for row in rows), expected, words[0] if all(r == rows[0] for r in rows) else "; ".join(words)
+    )
+
+
+def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, object], Verdict]:
+    """Return the expectation that holds one number of each selected kernel: `registers = { "nvjet*" = "<= 168" }`."""
+
+    def hold(context: Context, value: object) -> Verdict:
+        table = cast("dict[str, object]", value) if isinstance(value, dict) else {"*": value}
+        rows: list[tuple[bool, str, str]] = []
+        for place, amount in table.items():
+            expected = quantity.parse(amount)
+            where, _ = context.place(place)
+            found = [(u.kernel, getattr(use(context.find(where), u), field)) for u in context.units(place)]
+            known = [(kernel, number) for kernel, number in found if number is not None]
+            if not known:
+                return unknown(f"{place} {expected.text}", f"the recording does not tell {unit_word} of {place}")
+            for kernel, number in known:
+                shown = f"{number:.0%} {unit_word}" if field == "occupancy" else f"{number:,} {unit_word}"
+                rows.append((expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {shown}"))
+        return all_of(rows)
+
+    return hold
+
+
+def decoded(context: Context, value: object) -> Verdict:
+    """What a kernel's name says: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
+    rows: list[tuple[bool, str, str]] = []
+    for place, wanted in a_table(value, "decoded", '{ "aten::addmm" = { epilogue = "bias" } }').items():
+        for unit in context.units(place):
+            told = unit.launches[0].decoded if unit.launches else None
+            if told is None:
+                return unknown(f"{place} {wanted}", f"the name {unit.kernel} is not decoded")
+            for key, expected in a_table(wanted, "decoded", '{ "aten::addmm" = { epilogue = "bias" } }').items():
+                if key not in told:
+                    raise PassError(f"the name {unit.kernel} says nothing of {key!r}. {select.nearest(key, told)}")
+                rows.append((like(told[key], expected), f"{key} {expected}", f"{key} {told[key]} in {unit.kernel}"))
+    return all_of(rows)
+
+
+def like(found: Any, expected: Any) -> bool:
+    """Return whether a decoded value is as expected: tuples like lists, numbers by quantity, text as it is."""
+    if isinstance(found, (list, tuple)) and isinstance(expected, list):
+        return list(cast("list[Any]", found)) == expected
+    if isinstance(found, dict) and isinstance(expected, dict):
+        told = cast("dict[str, Any]", found)
+        return all(key in told and like(told[key], part) for key, part in cast("dict[str, Any]", expected).items())
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        return quantity.parse(expected).holds(found)
+    return found == expected
+
+
+def runtime(context: Context, value: object) -> Verdict:
+    """The runtime calls by which an op launches: `runtime = { "aten::gelu" = ["cudaLaunchKernel"] }`."""
+    rows: list[tuple[bool, str, str]] = []
+    for place, wanted in a_table(value, "runtime", '{ "aten::gelu" = ["cudaLaunchKernel"] }').items():
+        expected = a_list(wanted, "runtime")
+        for unit in context.units(place):
+            found = list(unit.launches[0].runtime) if unit.launches else []
+            if not found:
+                return unknown(f"{place}: {' '.join(expected)}", f"no runtime call is recorded for {unit.kernel}")
+            rows.append((found == expected, f"{place}: {' + '.join(expected)}", f"{place}: {' + '.join(found)}"))
+    return all_of(rows)
+
+
+def config(context: Context, value: object) -> Verdict:
+    """The launch configuration of a kernel: `config = { "triton_poi*" = "XBLOCK=1024*" }`."""
+    rows: list[tuple[bool, str, str]] = []
+    for place, wanted in a_table(value, "config", '{ "triton_poi*" = "XBLOCK=1024*" }').items():
+        where, _ = context.place(place)
+        for unit in context.units(place):
+            found = use(context.find(where), unit).config
+            if found is None:
+                return unknown(f"{place}: {wanted}", f"no launch configuration is recorded for {unit.kernel}")
+            rows.append((fnmatchcase(found, str(wanted)), f"{place}: {wanted}", f"{place}: {found}"))
+    return all_of(rows)
+
+
+def tensors(kind: str, field: str) -> Callable[[Context, object], Verdict]:
+    """Return the expectation about an op's inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`."""
+
+    def hold(context: Context, value: object) -> Verdict:
+        rows: list[tuple[bool, str, str]] = []
+        for place, wanted in a_table(value, kind, '{ "aten::mm#1" = [[8192, 768], [768, 3072]] }').items():
+            rows_wanted = cast("list[Any]", wanted) if isinstance(wanted, list) else []
+            if not rows_wanted or not all(isinstance(item, list) for item in rows_wanted):
+                raise PassError(f"{kind}: {place} takes a list of lists of sizes, such as [[8192, 768], [768, 3072]].")
+            for op in ops_at(context, place):
+                told = getattr(op, field)
+                if told is None:
+                    return unknown(f"{place} {wanted}", f"{kind} were not recorded: profile with record_shapes=True")
+                found = [list(cast("list[Any]", item)) for item in told if isinstance(item, (list, tuple)) and item]
+                rows.append((found == wanted, f"{place} {wanted}", f"{place} {found}"))
+        return all_of(rows)
+
+    return hold
+
+
+def ops_at(context: Context, place: str) -> list[Op]:
+    """Return the CPU ops at a place. Raises PassError where only kernels go by that name."""
+    where, selector = context.place(place)
+    if selector is None:
+        raise PassError(f"{place!r} names a recording; say an op of it, such as {place}:aten::mm#1.")
+    found = select.ops_named(context.find(where), selector)
+    if not found:
+        raise PassError(f"{place!r} is no CPU op of the recording.")
+    return found
+
+
+def flops(context: Context, value: object) -> Verdict:
+    """Floating-point operations of a matrix multiplication, from the shapes of its inputs: 2·m·n·k."""
+    rows: list[tuple[bool, str, str]] = []
+    for place, amount in a_table(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }').items():
+        expected = quantity.parse(amount)
+        for op in ops_at(context, place):
+            count = matrix_flops(op)
+            if count is None:
+                return unknown(f"{place} {expected.text}", f"{op.name} has no recorded shapes, or is no matrix product")
+            rows.append((expected.holds(count), f"{place} {expected.text}", f"{place} {count / 1e9:.4g} GFLOP"))
+    return all_of(rows)
+
+
+def matrix_flops(op: Op) -> int | None:
+    """Return 2·m·n·k (times the batch) of mm, addmm, bmm, baddbmm; `None` for anything else."""
+    listed_shapes = [cast("list[int]", item) for item in op.shapes or () if isinstance(item, (list, tuple))]
+    shapes = [tuple(item) for item in listed_shapes if len(item) >= 2]
+    if select.short(op.name) not in ("mm", "addmm", "bmm", "baddbmm") or len(shapes) < 2:
+        return None
+    left, right = shapes[-2:]
+    count = 2 * right[-1]
+    for size in left:
+        count *= size
+    return count
+
+
+def shares_storage(context: Context, value: object) -> Verdict:
+    """Ops whose result is a view of an input's storage, as seen when they ran."""
+    recording = context.recording
+    rows: list[tuple[bool, str, str]] = []
+    for name in a_list(value, "shares_storage"):
+        select.require(recording, name)
+        found = [n for _, n in select.nodes_named(recording, name) if n.aliases is not None and n.outputs]
+        if not found:
+            return unknown(f"{name} shares storage", "storage is compared only when a program is recorded live")
+        own = [node.name for node in found if not node.aliases]
+        rows.append(
+            (
+                not own,
+                f"{name} shares storage",
+                f"{name} has storage of its own" if own else f"{name} shares it with its input",
+            )
+        )
+    return all_of(rows)

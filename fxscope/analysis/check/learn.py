@@ -1,0 +1,99 @@
+"""Write a file of expectations from a recording: what holds now, as text that people edit and review."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.analysis import select
+from fxscope.analysis.check.counts import KERNELS, launched_under, per_step
+from fxscope.analysis.compare import is_gemm
+from fxscope.analysis.compare.rest import traffic
+
+if TYPE_CHECKING:
+    from fxscope.model import Recording
+
+MAX_LISTED = 12
+
+
+def learn(recording: Recording) -> str:
+    """Return TOML that the recording meets. Times are left out: they differ from run to run."""
+    lines = [
+        f"# What {recording.title or 'this recording'} does, learned from it. Keep the lines that you mean.",
+        *(f"# {where}" for where in [environment(recording)] if where),
+        "",
+    ]
+    units = [unit for unit in select.units(recording) if unit.category in KERNELS]
+    counts = set(per_step(recording, lambda item: item.category in KERNELS)) if recording.launches else {len(units)}
+    if units:
+        lines.append(f"kernels = {quantity_of(counts)}")
+    memsets = set(per_step(recording, lambda item: item.category == "gpu_memset"))
+    if any(memsets):
+        lines.append(f"memsets = {quantity_of(memsets)}")
+    num_gemms = sum(is_gemm(unit) for unit in units)
+    if num_gemms:
+        lines.append(f"gemms = {num_gemms}")
+    if recording.compiles:
+        breaks = sum(item.break_reason is not None for item in recording.compiles)
+        lines += [f"graphs = {len(recording.compiles)}", f"graph_breaks = {breaks}"]
+    quiet = silent_ops(recording)
+    if quiet:
+        lines.append(f"launches_none = {toml(quiet[:MAX_LISTED])}")
+    total = traffic(recording)
+    if total is not None:
+        lines.append(f'max_bytes = "{total} B"')
+    by_name: dict[str, int] = {}
+    for unit in units:
+        by_name[unit.kernel] = by_name.get(unit.kernel, 0) + 1
+    if by_name and len(by_name) <= MAX_LISTED and len(counts) == 1:
+        pairs = ", ".join(f"{toml(escaped(name))} = {count}" for name, count in by_name.items())
+        lines.append(f"kernel_counts = {{ {pairs} }}")
+    seen: set[tuple[str, ...]] = set()
+    for unit in select.units(recording):
+        ops = tuple(op for op in unit.ops if len(op) > 1)
+        if unit.call and len(ops) > 1 and ops not in seen and all_fused(recording, list(ops)):
+            seen.add(ops)
+            claim = toml(f"{' and '.join(ops)} run in one kernel")
+            lines += ["", "[[expect]]", f"claim = {claim}", f"fused = {toml(list(ops))}"]
+    return "\n".join(lines) + "\n"
+
+
+def quantity_of(counts: set[int]) -> str:
+    """Return one number, or a range where steps differ."""
+    return str(min(counts)) if len(counts) == 1 else f"[{min(counts)}, {max(counts)}]"
+
+
+def escaped(name: str) -> str:
+    """Return a kernel's name that is no glob by accident: C++ names hold brackets."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+
+
+def all_fused(recording: Recording, ops: list[str]) -> bool:
+    """Return whether every occurrence is fused, so that the file that is written holds now."""
+    from fxscope.analysis.check.context import Context
+    from fxscope.analysis.check.fusion import fused
+
+    return fused(Context({"": recording}, {}, ""), ops).status == "met"
+
+
+def silent_ops(recording: Recording) -> list[str]:
+    """Return ATen ops of the first step that launch nothing, in order."""
+    if not recording.launches or not recording.ops:
+        return []
+    first = min(op.step for op in recording.ops)
+    found = dict.fromkeys(op.name for op in recording.ops if op.step == first and op.name.startswith("aten::"))
+    return [name for name in found if launched_under(recording, name) == []]
+
+
+def environment(recording: Recording) -> str:
+    """Return where it was recorded."""
+    where = recording.environment
+    parts = [f"planned for {where.target}" if where.target else where.device, where.torch and f"torch {where.torch}"]
+    return " · ".join(part for part in parts if part)
+
+
+def toml(value: str | list[str]) -> str:
+    """Return a TOML string or list of strings."""
+    if isinstance(value, list):
+        return f"[{', '.join(toml(item) for item in value)}]"
+    text = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text) + '"'

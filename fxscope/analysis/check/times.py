@@ -1,0 +1,300 @@
+"""Expectations about time, bytes and shares of the roof, within one recording, between two, and over a sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from fxscope.analysis import select
+from fxscope.analysis.check import quantity
+from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, keys_of, met, unknown
+from fxscope.analysis.check.counts import all_of
+from fxscope.analysis.compare.rest import traffic
+from fxscope.analysis.stats import compare_times
+from fxscope.errors import PassError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.analysis.check.quantity import Quantity
+    from fxscope.analysis.findings import Sweep, SweepPoint, TimeComparison
+
+
+def time_us(context: Context, value: object) -> Verdict:
+    """Mean duration of each selected kernel: `time_us = { "triton_poi*" = "50..60" }`."""
+    rows: list[tuple[bool, str, str]] = []
+    for place, amount in a_table(value, "time_us", '{ "triton_poi*" = "50..60" }').items():
+        expected = quantity.parse(amount)
+        for unit in context.units(place):
+            samples = unit.samples_us
+            if not samples:
+                return unknown(f"{place} {expected.text}", "nothing ran: this recording is a plan")
+            mean = sum(samples) / len(samples)
+            low, high = min(samples), max(samples)
+            rows.append(
+                (
+                    expected.holds(mean),
+                    f"{place} {expected.text} µs",
+                    f"{unit.kernel} {mean:.1f} µs ({low:.1f} to {high:.1f}, {len(samples)} repeats)",
+                )
+            )
+    return all_of(rows)
+
+
+def device_us(context: Context, value: object) -> Verdict:
+    """Device time per step under an op and all it calls: `device_us = { "aten::t" = 0 }`."""
+    recording = context.recording
+    rows: list[tuple[bool, str, str]] = []
+    if not recording.launches:
+        return unknown("device time", "nothing ran: this recording is a plan")
+    for name, amount in a_table(value, "device_us", '{ "aten::t" = 0 }').items():
+        expected = quantity.parse(amount)
+        select.require(recording, name)
+        under = [
+            u
+            for u in select.units(recording)
+            if any(c == name or select.short(c) == select.short(name) for c in u.chain)
+        ]
+        total = sum(sum(u.samples_us) for u in under) / select.num_steps(recording)
+        rows.append((expected.holds(total), f"{name} {expected.text} µs", f"{name} {total:.1f} µs"))
+    return all_of(rows)
+
+
+def faster(context: Context, value: object) -> Verdict:
+    """The first place takes less device time than the second: `faster = ["compiled:triton_poi*", "liger:_geglu*"]`."""
+    first, second = two(value, "faster")
+    time = compare_times(context.samples(second), context.samples(first))
+    expected = f"{first} faster than {second}"
+    if time.verdict == "not measured":
+        return unknown(expected, time.reason)
+    return met(time.verdict == "faster", expected, pair(time, first, second), f"{time.verdict}: {time.reason}")
+
+
+def no_slower(context: Context, value: object) -> Verdict:
+    """The first place is not shown to take more device time than the second."""
+    first, second = two(value, "no_slower")
+    time = compare_times(context.samples(second), context.samples(first))
+    expected = f"{first} no slower than {second}"
+    if time.verdict == "not measured":
+        return unknown(expected, time.reason)
+    return met(time.verdict != "slower", expected, pair(time, first, second), f"{time.verdict}: {time.reason}")
+
+
+def ratio(context: Context, value: object) -> Verdict:
+    """Device time of one place over another's: `ratio = { of = "compiled:mm", to = "eager:mm", is = "0.9..1.1" }`."""
+    table = a_table(value, "ratio", '{ of = "compiled:mm#3", to = "eager:mm#3", is = "0.85..0.95" }')
+    keys_of(table, "ratio", ["of", "to", "is"])
+    expected = quantity.parse(table["is"])
+    time = compare_times(context.samples(table["to"]), context.samples(table["of"]))
+    return judged(time, expected, f"{table['of']} : {table['to']} {expected.text}")
+
+
+def judged(time: TimeComparison, expected: Quantity, words: str) -> Verdict:
+    """Hold a measured ratio against a quantity; where only the interval reaches it, that is what is said."""
+    if time.ratio is None:
+        return unknown(words, time.reason)
+    found = f"{time.a_us:.1f} → {time.b_us:.1f} µs, {time.reason}"
+    if expected.holds(time.ratio):
+        return met(True, words, found)
+    if (
+        time.ratio_low is not None
+        and time.ratio_high is not None
+        and expected.overlaps(time.ratio_low, time.ratio_high)
+    ):
+        return Verdict("cannot_tell", words, found, "the repeats scatter too much to say")
+    return met(False, words, found, time.verdict)
+
+
+def two(value: object, kind: str) -> list[str]:
+    """Return two places. Raises PassError."""
+    places = a_list(value, kind, least=2)
+    if len(places) != 2:
+        raise PassError(f'{kind} takes two places, such as ["compiled:triton*", "eager:gelu + eager:mul"].')
+    return places
+
+
+def pair(time: TimeComparison, first: str, second: str) -> str:
+    """Return both times."""
+    return f"{first} {time.b_us:.1f} µs, {second} {time.a_us:.1f} µs"
+
+
+def share_of_roof(context: Context, value: object) -> Verdict:
+    """Share of the nearer roof: of the selected kernel calls, or of all that have one where only a number is given."""
+    recording = context.recording
+    table: dict[str | None, object] = (
+        cast("dict[str | None, object]", value) if isinstance(value, dict) else {None: value}
+    )
+    rows: list[tuple[bool, str, str]] = []
+    for place, amount in table.items():
+        expected = quantity.parse(amount)
+        wanted = {u.call for u in context.units(place)} if place is not None else None
+        where = context.place(place)[0] if place is not None else context.here
+        recording = context.find(where)
+        found = [
+            c for c in recording.calls if (wanted is None or c.id in wanted) and c.roof and c.roof.share is not None
+        ]
+        if not found:
+            return unknown(
+                f"{place or 'kernel calls'} {expected.text}",
+                "no share of a roof is known: it takes times, bytes and the device's limits",
+            )
+        for call in found:
+            share = call.roof.share if call.roof else None
+            rows.append(
+                (
+                    share is not None and expected.holds(share),
+                    f"{place or 'share'} {expected.text}",
+                    f"{call.kernel} {share:.0%}",
+                )
+            )
+    return all_of(rows)
+
+
+def max_bytes(context: Context, value: object) -> Verdict:
+    """Bytes that the kernel calls read and write together, at most: `max_bytes = "360 MB"`."""
+    expected = quantity.parse(value)
+    limit = quantity.Quantity(f"<= {value}", float("-inf"), expected.high)
+    found = traffic(context.recording)
+    if found is None:
+        return unknown(limit.text, "the bytes of some kernel call are not known")
+    return met(limit.holds(found), limit.text, f"{found / 1e6:.1f} MB")
+
+
+def peak_memory(context: Context, value: object) -> Verdict:
+    """Peak device memory of the recorded run."""
+    expected, memory = quantity.parse(value), context.recording.memory
+    if memory is None or memory.peak_bytes is None:
+        return unknown(expected.text, "peak memory was not recorded: a trace does not hold it")
+    return met(expected.holds(memory.peak_bytes), expected.text, f"{memory.peak_bytes / 1e6:.1f} MB")
+
+
+_METRICS = (
+    "wall_us",
+    "device_us",
+    "launch_cpu_us",
+    "num_kernels",
+    "num_launches",
+    "peak_bytes",
+    "share_of_roof",
+    "max_error",
+    "relative_rms_error",
+    "first_call_s",
+)
+
+
+def sweep(context: Context, value: object) -> Verdict:
+    """A metric of a sweep: `sweep = { in = "sweep", setup = "compiled", metric = "wall_us", at = 64, is = "< 250" }`.
+
+    With `against = "eager"` it is the ratio to another setup.
+    """
+    table = a_table(
+        value,
+        "sweep",
+        '{ in = "sweep", setup = "compiled", against = "eager", metric = "wall_us", at = 64, is = "< 1" }',
+    )
+    keys_of(table, "sweep", ["in", "setup", "metric", "at", "is"], ["against"])
+    data = find_sweep(context, table["in"])
+    if table["metric"] not in _METRICS:
+        raise PassError(f"sweep: no metric {table['metric']!r}. {select.nearest(table['metric'], _METRICS)}")
+    expected = quantity.parse(table["is"])
+    metric, words = table["metric"], f"{table['setup']} {table['metric']} at {data.vary} {table['at']}"
+    mine = metric_of(point_of(data, table["setup"], table["at"]), metric)
+    if "against" not in table:
+        if not mine:
+            return unknown(f"{words} {expected.text}", "not measured")
+        mean = sum(mine) / len(mine)
+        return met(expected.holds(mean), f"{words} {expected.text}", shown(metric, mean))
+    theirs = metric_of(point_of(data, table["against"], table["at"]), metric)
+    words = f"{words} : {table['against']} {expected.text}"
+    if not mine or not theirs:
+        return unknown(words, "not measured")
+    if metric.endswith("_us"):
+        return judged(compare_times(theirs, mine), expected, words)
+    quotient = mine[0] / theirs[0] if theirs[0] else float("inf")
+    return met(
+        expected.holds(quotient), words, f"{shown(metric, theirs[0])} → {shown(metric, mine[0])}, ×{quotient:.3g}"
+    )
+
+
+def shown(metric: str, value: float) -> str:
+    """Return a metric with its unit."""
+    if metric.endswith("_us"):
+        return f"{value:.1f} µs"
+    return f"{value / 1e6:.0f} MB" if metric.endswith("_bytes") else f"{value:.4g}"
+
+
+def find_sweep(context: Context, name: str) -> Sweep:
+    """Return a sweep by name. Raises PassError."""
+    if name not in context.sweeps:
+        raise PassError(f"there is no sweep {name!r}. {select.nearest(name, context.sweeps)}")
+    return context.sweeps[name]
+
+
+def point_of(data: Sweep, setup: str, at: object) -> SweepPoint:
+    """Return the point of a setup at a value. Raises PassError naming those there are."""
+    setups = {point.setup for point in data.points}
+    if setup not in setups:
+        raise PassError(f"the sweep has no setup {setup!r}. {select.nearest(setup, setups)}")
+    for point in data.points:
+        if point.setup == setup and point.vary.get(data.vary) == at:
+            return point
+    values = sorted({str(point.vary.get(data.vary)) for point in data.points if point.setup == setup})
+    raise PassError(f"the sweep has no {setup} at {data.vary} {at}. It has {', '.join(values)}.")
+
+
+def metric_of(point: SweepPoint, metric: str) -> Sequence[float]:
+    """Return a metric's samples, one where it is a single number, none where it was not measured."""
+    found: Any = getattr(point, metric)
+    if found is None:
+        return ()
+    return cast("Sequence[float]", found) if isinstance(found, (list, tuple)) else (float(found),)
+
+
+def measured(context: Context, value: object) -> Verdict:
+    """A fact of a sweep's file: `measured = { in = "sweep", path = "experiments.depth.0.depth", is = 1 }`.
+
+    A list of samples is held by its mean; with `to`, another path, the ratio of the two is held, with its interval.
+    """
+    table = a_table(value, "measured", '{ in = "sweep", path = "experiments.depth.0.depth", is = 1 }')
+    keys_of(table, "measured", ["in", "path", "is"], ["to"])
+    data = msgspec.to_builtins(find_sweep(context, table["in"]))
+    found: Any = at_path(data, str(table["path"]))
+    expected: Any = table["is"]
+    if "to" in table:
+        base = at_path(data, str(table["to"]))
+        parsed = quantity.parse(expected)
+        words = f"{table['path']} : {table['to']} {parsed.text}"
+        if not are_samples(found) or not are_samples(base):
+            raise PassError("measured: a ratio takes two lists of samples.")
+        return judged(compare_times(base, found), parsed, words)
+    if are_samples(found) and not isinstance(expected, list):
+        found = sum(found) / len(found)
+    if isinstance(found, (int, float)) and not isinstance(found, bool) and not isinstance(expected, (list, bool)):
+        parsed = quantity.parse(expected)
+        return met(parsed.holds(found), f"{table['path']} {parsed.text}", f"{found:.6g}")
+    expected = None if expected == "none" else expected
+    name = str(table["path"]).rsplit(".", 1)[-1]
+    return met(found == expected, f"{table['path']} = {expected}", f"{name} is {'none' if found is None else found}")
+
+
+def are_samples(value: Any) -> bool:
+    """Return whether a value is a list of numbers."""
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return bool(items) and all(isinstance(item, float) for item in items)
+
+
+def at_path(data: Any, path: str) -> Any:
+    """Return what is at a dotted path. Raises PassError naming what is there."""
+    here = data
+    for part in path.split("."):
+        row = cast("list[Any]", here) if isinstance(here, list) else []
+        table = cast("dict[str, Any]", here) if isinstance(here, dict) else {}
+        if part.isdigit() and int(part) < len(row):
+            here = row[int(part)]
+        elif part in table:
+            here = table[part]
+        else:
+            there = [*table, *(str(number) for number in range(len(row)))]
+            raise PassError(f"measured: {path} has no {part!r}. {select.nearest(part, there)}")
+    return here

@@ -1,0 +1,187 @@
+"""What changed between two recordings: which kernels stayed, collapsed, split, are new or gone, and what that costs."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope.analysis import select
+from fxscope.analysis.compare.rest import decision_changes, notes, op_changes, totals
+from fxscope.analysis.compare.uses import sum_bytes, use
+from fxscope.analysis.findings import Comparison, KernelMatch
+from fxscope.analysis.stats import compare_times
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.analysis.findings import AlignedBy, MatchKind
+    from fxscope.analysis.select import Unit
+    from fxscope.model import Recording
+
+
+def compare(a: Recording, b: Recording) -> Comparison:
+    """Align the kernels of A and B by name, source line, module and op, in that order of trust; count the rest."""
+    units_a, units_b = select.units(a), select.units(b)
+    matches = [build(a, b, group_a, group_b, how) for group_a, group_b, how in align(units_a, units_b)]
+    steps_a, steps_b = step_times(a), step_times(b)
+    wall_a, wall_b = wall_times(a), wall_times(b)
+    gone, added = op_changes(a, b)
+    return Comparison(
+        a_title=a.title or "A",
+        b_title=b.title or "B",
+        kernels=tuple(matches),
+        totals=totals(a, b),
+        step_time=compare_times(steps_a, steps_b) if steps_a and steps_b else None,
+        wall_time=compare_times(wall_a, wall_b) if wall_a and wall_b else None,
+        ops_gone=gone,
+        ops_added=added,
+        decisions=decision_changes(a, b),
+        notes=notes(a, b),
+    )
+
+
+def step_times(recording: Recording) -> list[float]:
+    """Return the device time of each step in µs."""
+    found: dict[int, float] = {}
+    for launch in recording.launches:
+        found[launch.step] = found.get(launch.step, 0.0) + launch.duration_ns / 1e3
+    return [found[step] for step in sorted(found)]
+
+
+def wall_times(recording: Recording) -> list[float]:
+    """Return the wall time of each step in µs; the profiler's own cost is in it."""
+    return [step.duration_ns / 1e3 for step in recording.steps]
+
+
+GEMM_OPS = frozenset({"mm", "addmm", "bmm", "baddbmm", "matmul", "mkl_linear", "linear_pointwise", "_mkl_linear"})
+
+
+class Group(NamedTuple):
+    """Kernels of A and of B that belong together, and what says so."""
+
+    a: list[Unit]
+    b: list[Unit]
+    how: AlignedBy | None
+
+
+def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Group]:
+    """Pair kernels: equal names in the same order first; what lies between two such pairs by source, module and op."""
+    matcher = difflib.SequenceMatcher(None, [u.kernel for u in a], [u.kernel for u in b], autojunk=False)
+    groups: list[Group] = []
+    anchored = any(block.size for block in matcher.get_matching_blocks())
+    for tag, a_low, a_high, b_low, b_high in matcher.get_opcodes():
+        if tag == "equal":
+            groups += [Group([x], [y], "name") for x, y in zip(a[a_low:a_high], b[b_low:b_high], strict=True)]
+        else:
+            groups += between(list(a[a_low:a_high]), list(b[b_low:b_high]), anchored=anchored)
+    return rejoin(groups)
+
+
+def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Group]:
+    """Group what lies between two kernels that stayed: connected by what they share, else by their place."""
+    if not a or not b:
+        return [Group([x], [], None) for x in a] + [Group([], [y], None) for y in b]
+    groups: list[Group] = []
+    order: tuple[AlignedBy, ...] = ("source", "module", "op")
+    for how in order:
+        # Equal names can cross the order (a kernel moved); then what they are called comes before what they share.
+        taken, a, b = connected(a, b, how)
+        groups += taken
+    real_a = [u for u in a if u.category in ("kernel", "cpu_kernel")]
+    real_b = [u for u in b if u.category in ("kernel", "cpu_kernel")]
+    if anchored and real_a and real_b:
+        # Nothing names the link (a hand-written kernel shows no ops): same place between the same neighbours.
+        groups.append(Group(real_a, real_b, "order"))
+        a, b = [u for u in a if u not in real_a], [u for u in b if u not in real_b]
+    groups += [Group([x], [], None) for x in a] + [Group([], [y], None) for y in b]
+    return groups
+
+
+def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Group], list[Unit], list[Unit]]:
+    """Return the groups of A and B that share a source line, module or op, and what is left of both."""
+    left_a, left_b = list(a), list(b)
+    groups: list[Group] = []
+    for y in b:
+        if y not in left_b:
+            continue
+        keys = traits(y, how)
+        mine = [x for x in left_a if keys & traits(x, how) and compatible(x, y)]
+        if not mine:
+            continue
+        if how == "op" and y.category != "kernel" and y.category != "cpu_kernel":
+            mine = mine[:1]
+        theirs = [y]
+        if len(mine) == 1:
+            # The other way round: one kernel of A whose ops several kernels of B run.
+            theirs = [z for z in left_b if traits(z, how) & traits(mine[0], how) and compatible(mine[0], z)]
+            others = [x for x in left_a if x is not mine[0] and any(traits(x, how) & traits(z, how) for z in theirs)]
+            theirs = [y] if others else theirs
+        groups.append(Group(mine, theirs, how))
+        left_a = [x for x in left_a if x not in mine]
+        left_b = [z for z in left_b if z not in theirs]
+    return groups, left_a, left_b
+
+
+def compatible(x: Unit, y: Unit) -> bool:
+    """A memset is never a kernel's work; a line can hold a GEMM and a pointwise op, so ops must not contradict."""
+    if (x.category == "gpu_memset") != (y.category == "gpu_memset"):
+        return False
+    known = bool(x.ops) and bool(y.ops) and all(not op.startswith("triton") for op in (*x.ops, *y.ops))
+    plain = all("::" in item or not item for unit in (x, y) for item in unit.chain[-1:])
+    return not (known and plain) or bool(set(x.all_ops) & set(y.all_ops)) or not (is_gemm(x) ^ is_gemm(y))
+
+
+def is_gemm(unit: Unit) -> bool:
+    """Return whether the unit is a matrix multiplication: by its decoded name, else by the op that launched it."""
+    if unit.category == "cpu_kernel":
+        # The op's own name: addmm copies its bias first, and that copy is no product.
+        return select.short(unit.kernel) in GEMM_OPS
+    decoded = unit.launches[0].decoded if unit.launches else None
+    if decoded and decoded.get("role") not in (None, "other"):
+        return decoded["role"] in ("gemm", "gemv")
+    return bool(GEMM_OPS & unit.all_ops)
+
+
+def traits(unit: Unit, how: AlignedBy) -> set[str]:
+    """Return what can connect a unit with one of the other side."""
+    if how == "source":
+        return set(unit.sources)
+    if how == "module":
+        return set(unit.modules)
+    return {op for op in unit.ops if not op.startswith(("triton_", "cpp_fused"))} | (unit.all_ops - {"view", "reshape"})
+
+
+def rejoin(groups: list[Group]) -> list[Group]:
+    """Order groups by where they are in A, those only in B by their place there."""
+    return sorted(groups, key=lambda g: (g[0][0].position if g[0] else g[1][0].position, not g[0]))
+
+
+def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], how: AlignedBy | None) -> KernelMatch:
+    """Return one match with its times and bytes."""
+    uses_a, uses_b = tuple(use(a, unit) for unit in group_a), tuple(use(b, unit) for unit in group_b)
+    time = None
+    if group_a and group_b:
+        samples_a, samples_b = together(group_a), together(group_b)
+        time = compare_times(samples_a, samples_b) if samples_a or samples_b else None
+    bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
+    saved = bytes_a - bytes_b if bytes_a is not None and bytes_b is not None and group_a and group_b else None
+    return KernelMatch(kind=kind_of(group_a, group_b), a=uses_a, b=uses_b, aligned_by=how, time=time, saved_bytes=saved)
+
+
+def together(group: Sequence[Unit]) -> list[float]:
+    """Return one sample per step: the sum over the group; nothing where a member was not measured in each step."""
+    rows = [unit.samples_us for unit in group]
+    if not rows or not all(rows) or len({len(row) for row in rows}) > 1:
+        return []
+    return [sum(column) for column in zip(*rows, strict=True)]
+
+
+def kind_of(a: Sequence[Unit], b: Sequence[Unit]) -> MatchKind:
+    """Return what happened between two groups."""
+    if not a or not b:
+        return "gone" if a else "new"
+    if len(a) == len(b) == 1:
+        return "same" if a[0].kernel == b[0].kernel else "replaced"
+    if [u.kernel for u in a] == [u.kernel for u in b]:
+        return "same"
+    return "collapsed" if len(a) > len(b) else "split" if len(a) < len(b) else "replaced"

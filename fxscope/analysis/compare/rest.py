@@ -1,0 +1,228 @@
+"""The parts of a comparison that are not kernels: totals, CPU ops, decisions, and what could not be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.analysis import select
+from fxscope.analysis.findings import Change, DecisionChange, OpChange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from fxscope.model import Decision, Node, Recording
+
+
+def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
+    """Return the numbers of both sides, per step; those that neither has are left out."""
+    rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
+        ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
+        ("kernels per step", *both(a, b, lambda r: per_step(r, "kernel", "cpu_kernel")), "count"),
+        ("memsets per step", *both(a, b, lambda r: per_step(r, "gpu_memset")), "count"),
+        ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
+        ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
+        ("device time per step", *both(a, b, device_us), "us"),
+        ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
+        ("wall time per step (profiled)", *both(a, b, wall_us), "us"),
+        ("CPU ops per step", *both(a, b, cpu_ops), "count"),
+        ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
+        ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),
+        ("most registers per thread", *both(a, b, most_registers), "count"),
+        ("graphs", *both(a, b, lambda r: len(r.compiles) or None), "count"),
+        ("graph breaks", *both(a, b, graph_breaks), "count"),
+    ]
+    return tuple(
+        Change(subject=subject, a=left, b=right, unit=unit)
+        for subject, left, right, unit in rows
+        if (left, right) not in ((None, None), (0, 0))
+    )
+
+
+def both(a: Recording, b: Recording, measure: Callable[[Recording], float | None]) -> tuple[float | None, float | None]:
+    """Return the measure of each."""
+    return measure(a), measure(b)
+
+
+def per_step(recording: Recording, *categories: str) -> float | None:
+    """Return device events of these categories per step (all where none is named); planned calls where nothing ran."""
+    if not recording.launches:
+        planned = not categories or "kernel" in categories
+        return float(len(recording.calls)) if recording.calls and planned else None
+    count = sum(not categories or launch.category in categories for launch in recording.launches)
+    return count / select.num_steps(recording)
+
+
+def device_us(recording: Recording) -> float | None:
+    """Return device time per step."""
+    if not recording.launches:
+        return None
+    return sum(launch.duration_ns for launch in recording.launches) / 1e3 / select.num_steps(recording)
+
+
+def wall_us(recording: Recording) -> float | None:
+    """Return mean wall time of a step."""
+    if not recording.steps:
+        return None
+    return sum(step.duration_ns for step in recording.steps) / 1e3 / len(recording.steps)
+
+
+def launch_cpu_us(recording: Recording) -> float | None:
+    """Return CPU time inside runtime calls that launched work, per step, where the trace told."""
+    stats = (
+        [s.launch_cpu_us for s in recording.summary.steps if s.launch_cpu_us is not None] if recording.summary else []
+    )
+    return sum(stats) / len(stats) if stats else None
+
+
+def cpu_ops(recording: Recording) -> float | None:
+    """Return CPU ops per step."""
+    count = sum(op.category == "cpu_op" for op in recording.ops)
+    return count / select.num_steps(recording) if count else None
+
+
+def traffic(recording: Recording) -> int | None:
+    """Return bytes moved by all kernel calls, `None` unless each is known."""
+    if not recording.calls:
+        return None
+    values = [(call.bytes_read, call.bytes_written) for call in recording.calls]
+    if any(None in pair for pair in values):
+        return None
+    return sum((read or 0) + (written or 0) for read, written in values)
+
+
+def most_registers(recording: Recording) -> int | None:
+    """Return the most registers per thread of any kernel."""
+    found = [launch.registers for launch in recording.launches if launch.registers]
+    found += [call.resources.registers for call in recording.calls if call.resources and call.resources.registers]
+    return max(found, default=None)
+
+
+def graph_breaks(recording: Recording) -> int | None:
+    """Return how many graphs ended in a break; `None` where nothing was compiled."""
+    if not recording.compiles:
+        return None
+    return sum(item.break_reason is not None for item in recording.compiles)
+
+
+def op_counts(recording: Recording) -> dict[str, int]:
+    """Return CPU op → occurrences in the first step; runtime calls and the profiler's own marks are no ops."""
+    if not recording.ops:
+        return {}
+    first = min(op.step for op in recording.ops)
+    found: dict[str, int] = {}
+    for op in recording.ops:
+        if op.step == first and op.category == "cpu_op":
+            found[op.name] = found.get(op.name, 0) + 1
+    return found
+
+
+def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[OpChange, ...]]:
+    """Return (ops that B runs less often or not at all, ops that B runs more often or only it)."""
+    if not a.ops or not b.ops:
+        return (), ()
+    counts_a, counts_b = op_counts(a), op_counts(b)
+    early = before_first_launch(b)
+    own = {id(side): self_us(side) for side in (a, b)}
+    gone: list[OpChange] = []
+    added: list[OpChange] = []
+    for name in dict.fromkeys((*counts_a, *counts_b)):
+        left, right = counts_a.get(name, 0), counts_b.get(name, 0)
+        if left > right:
+            gone.append(OpChange(name=name, a=left, b=right, cpu_us=own[id(a)].get(name)))
+        elif right > left:
+            added.append(
+                OpChange(name=name, a=left, b=right, before_first_launch=name in early, cpu_us=own[id(b)].get(name))
+            )
+    return tuple(gone), tuple(added)
+
+
+def before_first_launch(recording: Recording) -> set[str]:
+    """Return ops that start before the first step's first launch and launch nothing: what a call pays beforehand."""
+    if not recording.ops or not recording.launches:
+        return set()
+    first = min(op.step for op in recording.ops)
+    launching = {launch.op_id for launch in recording.launches}
+    starts = [launch.launched_ns or launch.start_ns for launch in recording.launches if launch.step == first]
+    if not starts:
+        return set()
+    edge = min(starts)
+    return {
+        op.name
+        for op in recording.ops
+        if op.step == first
+        and op.category == "cpu_op"
+        and op.start_ns < edge
+        and op.id not in launching
+        and "::" not in op.name
+    }
+
+
+def self_us(recording: Recording) -> dict[str, float]:
+    """Return op → self CPU time in the first step."""
+    first = min((op.step for op in recording.ops), default=0)
+    kept = [op for op in recording.ops if op.step == first]
+    inner: dict[int, int] = {}
+    for op in kept:
+        if op.parent is not None:
+            inner[op.parent] = inner.get(op.parent, 0) + op.duration_ns
+    found: dict[str, float] = {}
+    for op in kept:
+        found[op.name] = found.get(op.name, 0.0) + max(0, op.duration_ns - inner.get(op.id, 0)) / 1e3
+    return found
+
+
+def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
+    """Return the pairs of ops whose verdict or reason differs; pairs that one side never met are left out."""
+    left, right = decisions_by_ops(a), decisions_by_ops(b)
+    found: list[DecisionChange] = []
+    for pair in dict.fromkeys((*left, *right)):
+        x, y = left.get(pair), right.get(pair)
+        if x is None or y is None or (x.verdict, x.reason) == (y.verdict, y.reason):
+            continue
+        found.append(
+            DecisionChange(pair=pair, a_verdict=x.verdict, b_verdict=y.verdict, a_reason=x.reason, b_reason=y.reason)
+        )
+    return tuple(found)
+
+
+def decisions_by_ops(recording: Recording) -> dict[tuple[str, str], Decision]:
+    """Return (op of the writer, op of the reader) → the decision; the n-th of equal pairs is numbered."""
+    nodes: dict[tuple[str, str], Node] = {(g.id, n.name): n for g in recording.graphs for n in g.nodes}
+    found: dict[tuple[str, str], Decision] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for item in recording.decisions:
+        ends: list[str] = []
+        for side in (item.a, item.b):
+            ops = [
+                select.op_of(nodes[item.graph, n])
+                for n in side
+                if (item.graph, n) in nodes and nodes[item.graph, n].nature != "view"
+            ]
+            ends.append("·".join(dict.fromkeys(ops)) or "·".join(side[:2]))
+        pair = (ends[0], ends[1])
+        seen[pair] = seen.get(pair, 0) + 1
+        found[pair if seen[pair] == 1 else (f"{pair[0]}#{seen[pair]}", pair[1])] = item
+    return found
+
+
+def notes(a: Recording, b: Recording) -> tuple[str, ...]:
+    """Return what makes the comparison weaker than it looks."""
+    found: list[str] = []
+    if not select.units(a) and not select.units(b):
+        return ("neither recording holds a kernel: there is nothing to align",)
+    for side in (a, b):
+        if not side.launches:
+            found.append(
+                f"{side.title or 'one side'} has no device events: its kernels are planned, its times estimates"
+            )
+        if side.environment.target:
+            found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}, not a run")
+    for what, x, y in (
+        ("device", a.environment.device, b.environment.device),
+        ("torch", a.environment.torch, b.environment.torch),
+        ("triton", a.environment.triton, b.environment.triton),
+    ):
+        if x and y and x != y:
+            found.append(f"{what} differs: {x} and {y}")
+    return tuple(dict.fromkeys(found))

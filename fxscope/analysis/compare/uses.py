@@ -1,0 +1,144 @@
+"""A kernel at its place, with what is known of its cost: the row that comparisons and tables show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from fxscope.analysis import select
+from fxscope.analysis.findings import KernelUse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.analysis.select import Unit
+    from fxscope.model import KernelCall, Recording, Resources
+
+T = TypeVar("T")
+
+
+def use(recording: Recording, unit: Unit) -> KernelUse:
+    """Return the row of one unit; what was not recorded stays `None`."""
+    call = select.call_of(recording, unit)
+    launch = unit.launches[0] if unit.launches else None
+    resources = call.resources if call else None
+    samples = unit.samples_us
+    config, chosen_by = configuration(recording, unit, resources)
+    return KernelUse(
+        position=unit.position,
+        kernel=unit.kernel,
+        category=unit.category,
+        call=unit.call,
+        ops=unit.ops,
+        modules=unit.modules,
+        sources=unit.sources,
+        num_samples=len(samples),
+        mean_us=sum(samples) / len(samples) if samples else (call.estimated_us if call and not samples else None),
+        # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
+        bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
+        registers=first(launch.registers if launch else None, resources.registers if resources else None),
+        spill_bytes=resources.spill_bytes if resources else None,
+        shared_bytes=first(launch.shared_bytes if launch else None, resources.shared_bytes if resources else None),
+        occupancy=first(resources.occupancy if resources else None, launch.occupancy if launch else None),
+        grid=first(launch.grid if launch else None, resources.grid if resources else None),
+        block=first(launch.block if launch else None, resources.block if resources else None),
+        num_warps=num_warps(recording, unit, resources),
+        num_stages=num_stages(recording, unit, resources),
+        config=config,
+        chosen_by=chosen_by,
+        share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
+    )
+
+
+def first(*values: T | None) -> T | None:
+    """Return the first value that is known."""
+    return next((value for value in values if value is not None), None)
+
+
+def call_bytes(call: KernelCall) -> int | None:
+    """Return bytes read plus written, `None` unless both are known."""
+    if call.bytes_read is None or call.bytes_written is None:
+        return None
+    return call.bytes_read + call.bytes_written
+
+
+def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
+    """Return the traffic of a group, `None` where a member's is not known."""
+    if not uses or any(item.bytes is None for item in uses):
+        return None
+    return sum(item.bytes or 0 for item in uses)
+
+
+def configuration(recording: Recording, unit: Unit, resources: Resources | None) -> tuple[str | None, str | None]:
+    """Return (launch configuration in words, who chose it)."""
+    chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
+    kwargs = dict(chosen.kwargs) if chosen else {}
+    op = select.op_launching(recording, unit)
+    if not kwargs and op is not None and op.config and isinstance(op.config.get("kernel_kwargs"), str):
+        return op.config["kernel_kwargs"], chosen_by(recording, unit, resources)
+    text = ", ".join(f"{key}={value}" for key, value in kwargs.items()) or None
+    return text, chosen_by(recording, unit, resources)
+
+
+def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
+    """Return who chose the launch configuration, `None` where nothing tells.
+
+    Inductor's pointwise heuristic offers two or more configurations and times them when `autotune_pointwise` is on. The
+    generated code says so of itself (torch 2.11, `triton_heuristics.pointwise`): that is why it varies between runs.
+    """
+    if resources and resources.chosen_by:
+        return resources.chosen_by
+    if unit.category != "kernel":
+        return None
+    if unit.kernel.startswith("triton_"):
+        codes = [source.text for source in recording.sources if source.kind == "output_code"]
+        meta = next((meta for code in codes if (meta := meta_of(code, unit.kernel))), "")
+        if not meta:
+            return None
+        timed = any(
+            f"'{key}': True" in meta for key in ("autotune_pointwise", "max_autotune", "max_autotune_pointwise")
+        )
+        return "autotuner" if timed else "heuristic"
+    if not unit.chain:
+        return None
+    return "library" if is_library(unit) else "author"
+
+
+def meta_of(code: str, kernel: str) -> str:
+    """Return the line of generated code that holds a kernel's `inductor_meta`."""
+    wanted = f"'kernel_name': '{kernel}'"
+    return next((line for line in code.splitlines() if wanted in line), "")
+
+
+def is_library(unit: Unit) -> bool:
+    """Return whether the kernel belongs to PyTorch or a vendor's library: an ATen op launched it."""
+    return unit.chain[-1].startswith(("aten::", "_c10d", "c10d", "cudnn"))
+
+
+def num_warps(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
+    """Return warps per block: of the chosen config, of the launch's record, or from the block of the launch."""
+    chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
+    if chosen and chosen.num_warps is not None:
+        return chosen.num_warps
+    op = select.op_launching(recording, unit)
+    if op is not None and op.config and isinstance(op.config.get("num_warps"), int):
+        return op.config["num_warps"]
+    block = unit.launches[0].block if unit.launches else None
+    if block:
+        threads = 1
+        for size in block:
+            threads *= size
+        return threads // 32 if threads % 32 == 0 else None
+    return None
+
+
+def num_stages(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
+    """Return pipeline stages: of the chosen config, of the launch's record, or in a GEMM kernel's name."""
+    chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
+    if chosen and chosen.num_stages is not None:
+        return chosen.num_stages
+    op = select.op_launching(recording, unit)
+    if op is not None and op.config and isinstance(op.config.get("num_stages"), int):
+        return op.config["num_stages"]
+    decoded = unit.launches[0].decoded if unit.launches else None
+    stages = decoded.get("stages") if decoded else None
+    return stages if isinstance(stages, int) else None

@@ -1,0 +1,258 @@
+# ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
+"""The story of a recording: sentences made of its facts, each with the items that prove it.
+
+Nothing here is told from what usually happens: where a fact is missing its sentence is missing, or says that it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fxscope.analysis.explain import compiling, gemm_table, launch_cost
+from fxscope.analysis.explain import gemms as explain_gemm
+from fxscope.analysis.story import Sentence, Story
+from fxscope.analysis.words import counted, microseconds, names
+from fxscope.aten_ops import expected_nature
+from fxscope.model import weakest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fxscope.model import Launch, Op, Recording
+
+
+def explain(recording: Recording, *, against: Recording | None = None) -> Story:
+    """Recording → its story; with `against` (the same program run eagerly, say) also whether compiling was worth it."""
+    gemms = gemm_table.gemms(recording)
+    launches = launch_cost.op_launches(recording)
+    steps = launch_cost.step_costs(recording)
+    costs = launch_cost.compile_costs(recording)
+    sentences = [
+        *overview(recording),
+        *dispatch(recording),
+        *explain_gemm.story(recording, gemms),
+        *compiling.story(recording, costs),
+        *launch_story(launches, steps, costs),
+        *compiling.worth(recording, against),
+    ]
+    return Story(
+        title=recording.title,
+        sentences=tuple(sentences),
+        gemms=gemms,
+        launches=launches,
+        steps=steps,
+        compile_costs=costs,
+    )
+
+
+def overview(recording: Recording) -> list[Sentence]:
+    """How many op names a step goes through, and how many device events come of it."""
+    if not recording.ops:
+        return []
+    step = recording.ops[0].step
+    launches = [launch for launch in recording.launches if launch.step == step]
+    if not launches:
+        return []
+    launching = {launch.op_id for launch in launches}
+    # Dynamo's own spans are no ops; a Triton kernel's launcher has no namespace but is one.
+    ops = [
+        op
+        for op in recording.ops
+        if op.step == step
+        and op.category == "cpu_op"
+        and ("::" in op.name or (op.id in launching and " " not in op.name))
+    ]
+    reaching = {launch.op_id for launch in launches} & {op.id for op in ops}
+    kinds = [launch.category for launch in launches]
+    kernels = kinds.count("kernel") + kinds.count("cpu_kernel")
+    parts = [counted(kernels, "kernel")]
+    parts += [
+        counted(kinds.count(kind), word)
+        for kind, word in (("gpu_memset", "memset"), ("gpu_memcpy", "memory copy"))
+        if kind in kinds
+    ]
+    where = "device" if "cpu_kernel" not in kinds else "CPU"
+    text = f"A step goes through {counted(len(ops), 'op name')}, {len(reaching)} of them with work on the {where} of their own: {names(parts)}."
+    if not ops:
+        text = f"A step runs {names(parts)} on the {where}."
+    sentences = [
+        Sentence(
+            topic="overview",
+            text=text,
+            evidence=(f"step:{step}", *_ids(launches)),
+            weakest=weakest(*(launch.evidence.op for launch in launches)),
+            values={"ops": len(ops), "launching_ops": len(reaching), "kernels": kernels, "launches": len(launches)},
+        )
+    ]
+    lost = [launch for launch in recording.launches if launch.op is None]
+    if lost:
+        sentences.append(
+            Sentence(
+                topic="overview",
+                evidence=_ids(lost[:20]),
+                values={"unattributed": len(lost)},
+                text=f"{counted(len(lost), 'device event')} of {len(recording.launches)} cannot be tied to an op: the trace has no call that launched them.",
+            )
+        )
+    return sentences
+
+
+def dispatch(recording: Recording) -> list[Sentence]:
+    """For each op that the program called: its op names, and which of them reach the device, as what."""
+    if not recording.ops:
+        return []
+    step = recording.ops[0].step
+    children: dict[int, list[Op]] = {}
+    by_id = {op.id: op for op in recording.ops}
+    for op in recording.ops:
+        if op.parent is not None and op.step == step:
+            children.setdefault(op.parent, []).append(op)
+    launches: dict[int, list[Launch]] = {}
+    for launch in recording.launches:
+        if launch.op_id is not None and launch.step == step:
+            launches.setdefault(launch.op_id, []).append(launch)
+    sentences: list[Sentence] = []
+    for op in recording.ops:
+        if op.step != step or op.category != "cpu_op" or "::" not in op.name:
+            continue
+        if any("::" in by_id[parent].name and by_id[parent].category == "cpu_op" for parent in _parents(op, by_id)):
+            continue
+        below = [item for item in _below(op, children) if item.category == "cpu_op" and "::" in item.name]
+        ran = [launch for item in [op, *below] for launch in launches.get(item.id, [])]
+        if not ran and not below:
+            continue
+        sentences.append(_dispatch_sentence(op, below, ran, recording))
+    return _merged(sentences)
+
+
+def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Recording) -> Sentence:
+    everything = [op, *below]
+    reaching = list(dict.fromkeys(launch.op_id for launch in ran))
+    who = (op.source.module if op.source and op.source.module else None) or _module(op, recording) or op.name
+    there = "the CPU's kernels" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
+    head = f"{who}: {counted(len(everything), 'op name')} ({names([item.name for item in everything], limit=4)})"
+    if not ran:
+        # A CPU tensor's op in a GPU program works as well, only not there.
+        working = any(expected_nature(item.name) == "kernel" for item in everything)
+        what = "their work is the CPU's" if working else "only metadata changes"
+        text = f"{head}, none of them reaches the device: {what}."
+    else:
+        kernels = [launch for launch in ran if launch.category in ("kernel", "cpu_kernel")]
+        others = [launch for launch in ran if launch not in kernels]
+        what = counted(len(kernels), "kernel") if len(kernels) != 1 else f"`{_short(kernels[0].name)}`"
+        cleared = [launch for launch in others if launch.category == "gpu_memset"]
+        parts = [what] if kernels else []
+        parts += [counted(len(cleared), "memset")] if cleared else []
+        parts += [counted(len(others) - len(cleared), "memory copy")] if len(others) > len(cleared) else []
+        what = " and ".join(parts)
+        verb = "reaches" if len(reaching) == 1 else "reach"
+        if len(everything) == 1:
+            text = f"{op.name} reaches {there} itself, as {what}."
+            if who != op.name:
+                text = f"{who}: {text}"
+        else:
+            text = f"{head}, {len(reaching)} of them {verb} {there}: {names(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."
+    return Sentence(
+        topic="dispatch",
+        text=text,
+        evidence=(*(f"op:{item.id}" for item in everything), *_ids(ran)),
+        weakest=weakest(*(launch.evidence.op for launch in ran)) if ran else None,
+        values={"ops": len(everything), "reaching": len(reaching), "launches": len(ran)},
+    )
+
+
+def _merged(sentences: list[Sentence]) -> list[Sentence]:
+    """Join equal statements: the layers of a deep model say the same thing many times."""
+    found: dict[str, list[Sentence]] = {}
+    for sentence in sentences:
+        found.setdefault(sentence.text, []).append(sentence)
+    merged: list[Sentence] = []
+    for text, same in found.items():
+        first = same[0]
+        evidence = tuple(item for sentence in same for item in sentence.evidence)
+        text = text if len(same) == 1 else f"{text[:-1]} (the same {len(same)} times)."
+        merged.append(
+            Sentence(
+                topic=first.topic,
+                text=text,
+                evidence=evidence,
+                weakest=first.weakest,
+                values={**first.values, "times": len(same)},
+            )
+        )
+    return merged
+
+
+def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any, ...]) -> list[Sentence]:
+    """What launching costs, and which side sets the length of a step."""
+    sentences: list[Sentence] = []
+    steps = list(steps)
+    rows = [row for row in launches if steps and row.step == steps[-1].step]
+    asked = [row for row in rows if launch_cost.queries(row)]
+    if asked:
+        sentences.append(
+            Sentence(
+                topic="launch",
+                evidence=asked[0].evidence,
+                text=f"{asked[0].op} asks the runtime first: {names(list(launch_cost.queries(asked[0])))}, then it launches.",
+            )
+        )
+    timed = [row for row in rows if row.cpu_us is not None and row.queue_us is not None]
+    if timed:
+        worst = max(timed, key=lambda row: row.cpu_us or 0)
+        inside = sum(row.runtime_us or 0 for row in timed)
+        text = (
+            f"Once warm, {counted(len(timed), 'op')} a step spend {microseconds(inside)} inside runtime calls. The longest way is "
+            f"{worst.op}'s: {microseconds(worst.cpu_us)} from the op to its launch, then {microseconds(worst.queue_us)} until the kernel starts, "
+            f"for {microseconds(worst.device_us)} of work."
+        )
+        sentences.append(Sentence(topic="launch", text=text, evidence=worst.evidence, values={"runtime_us": inside}))
+    if steps:
+        last = steps[-1]
+        sentences.append(
+            Sentence(
+                topic="launch",
+                text=f"The last step is {last.verdict}.",
+                evidence=(f"step:{last.step}",),
+                values={"wall_us": last.wall_us, "device_us": last.device_us, "bound": last.bound},
+            )
+        )
+    return sentences
+
+
+def _parents(op: Op, by_id: dict[int, Op]) -> list[int]:
+    found: list[int] = []
+    while op.parent is not None and op.parent in by_id:
+        op = by_id[op.parent]
+        found.append(op.id)
+    return found
+
+
+def _below(op: Op, children: dict[int, list[Op]]) -> list[Op]:
+    found: list[Op] = []
+    stack = list(reversed(children.get(op.id, [])))
+    while stack:
+        item = stack.pop()
+        found.append(item)
+        stack.extend(reversed(children.get(item.id, [])))
+    return found
+
+
+def _module(op: Op, recording: Recording) -> str | None:
+    """The module path, where the eager graph knows it for the op's node."""
+    if op.node is None or op.graph is None:
+        return None
+    for graph in recording.graphs:
+        if graph.id == op.graph:
+            for node in graph.nodes:
+                if node.name == op.node:
+                    return node.source.module if node.source else None
+    return None
+
+
+def _ids(launches: Iterable[Launch]) -> tuple[str, ...]:
+    return tuple(f"launch:{launch.id}" for launch in launches)
+
+
+def _short(name: str) -> str:
+    return explain_gemm.short(name)

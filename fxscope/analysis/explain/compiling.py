@@ -1,0 +1,315 @@
+# ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
+"""What compiling changed: what was fused, what the intermediates cost, what a call pays, what the code asserts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope import gpus
+from fxscope.analysis.explain import launch_cost
+from fxscope.analysis.story import CompileCost, Sentence
+from fxscope.analysis.words import counted, megabytes, microseconds, names, percent, sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.model import KernelCall, Node, Recording
+
+
+def story(recording: Recording, costs: Sequence[CompileCost]) -> list[Sentence]:
+    """Every sentence about compiled code; none where nothing was compiled."""
+    return [
+        *_fusion(recording),
+        *_intermediates(recording),
+        *_eager_intermediates(recording),
+        *_folded(recording),
+        *_added(costs),
+        *_asserted(recording),
+        *_recompiles(recording),
+    ]
+
+
+def _fusion(recording: Recording) -> list[Sentence]:
+    """Which kernel call runs which nodes, and how near it is to its roof."""
+    found: list[Sentence] = []
+    for call in recording.calls:
+        if len(call.nodes) < 2 or call.type in ("extern", "fallback"):
+            continue
+        text = f"`{call.kernel}` runs {counted(len(call.nodes), 'node')} in one kernel ({names(list(call.nodes), limit=3)})"
+        if call.timing:
+            text += f", {microseconds(call.timing.mean_us)} on average"
+        if call.bytes_read is not None and call.bytes_written is not None:
+            text += f" for {megabytes(call.bytes_read + call.bytes_written)} of memory traffic"
+        if call.roof and call.roof.share is not None and call.roof.bound:
+            text += f", {percent(call.roof.share)} of its {call.roof.bound} roof"
+        text += "."
+        if call.named_only:
+            text += f" Its name or origins also mention {names(list(call.named_only))}, which {'runs' if len(call.named_only) == 1 else 'run'} elsewhere."
+        found.append(
+            Sentence(
+                topic="fusion",
+                text=text,
+                evidence=(f"call:{call.id}",),
+                weakest=call.nodes_evidence,
+                values={"nodes": len(call.nodes)},
+            )
+        )
+    return found
+
+
+def _folded(recording: Recording) -> list[Sentence]:
+    """Views that became an argument of a call, nodes that are gone."""
+    found: list[Sentence] = []
+    for graph in recording.graphs:
+        if graph.stage != "post_grad":
+            continue
+        folded = [node for node in graph.nodes if node.kind == "folded"]
+        gone = [node for node in graph.nodes if node.kind == "eliminated"]
+        kernels = [call for call in recording.calls if call.graph == graph.id]
+        work = [node for node in graph.nodes if node.kind != "input"]
+        if not kernels:
+            continue
+        text = f"{graph.id}: {counted(len(work), 'node')} became {counted(len(kernels), 'kernel call')}"
+        parts: list[str] = []
+        if folded:
+            parts.append(
+                f"{counted(len(folded), 'view')} became strides of another call ({names([node.name for node in folded], limit=3)})"
+            )
+        if gone:
+            parts.append(f"{counted(len(gone), 'node')} disappeared ({names([node.name for node in gone], limit=3)})")
+        text += f"; {names(parts)}." if parts else "."
+        found.append(
+            Sentence(
+                topic="compile",
+                text=text,
+                evidence=(f"graph:{graph.id}", *(f"node:{graph.id}/{node.name}" for node in (*folded, *gone))),
+                weakest="origins",
+                values={"nodes": len(work), "calls": len(kernels)},
+            )
+        )
+    return found
+
+
+def _intermediates(recording: Recording) -> list[Sentence]:
+    """Buffers that one kernel writes and another reads: traffic that more fusion could save."""
+    gpu = gpus.find(recording.environment.device)
+    rate = gpu.bandwidth() if gpu is not None else None
+    by_graph: dict[str, list[KernelCall]] = {}
+    for call in recording.calls:
+        by_graph.setdefault(call.id.rsplit(":", 1)[0], []).append(call)
+    found: list[Sentence] = []
+    for name, calls in by_graph.items():
+        total = 0
+        evidence: list[str] = []
+        buffers: list[str] = []
+        for position, writer in enumerate(calls):
+            for access in writer.writes or ():
+                readers = [
+                    call
+                    for call in calls[position + 1 :]
+                    if any(read.buffer == access.buffer for read in call.reads or ())
+                ]
+                if readers and access.bytes is not None:
+                    moved = access.bytes + sum(
+                        read.bytes or 0 for call in readers for read in call.reads or () if read.buffer == access.buffer
+                    )
+                    total += moved
+                    buffers.append(access.buffer)
+                    evidence += [f"call:{writer.id}", *(f"call:{call.id}" for call in readers)]
+        if buffers:
+            text = f"{name}: {counted(len(buffers), 'intermediate')} ({names(buffers, limit=4)}) {'goes' if len(buffers) == 1 else 'go'} out to memory and back, {megabytes(total)} in all"
+            values: dict[str, object] = {"bytes": total}
+            if rate and gpu:
+                floor = total / rate.value * 1e6
+                values["floor_us"] = floor
+                text += f": at least {microseconds(floor)} at {rate.value / 1e12:.2f} TB/s ({gpu.basis(rate)})"
+            found.append(
+                Sentence(topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values=values)
+            )
+    return found
+
+
+def _eager_intermediates(recording: Recording) -> list[Sentence]:
+    """In an eager run: results that one kernel writes and the next op's kernel reads."""
+    if recording.calls:
+        return []
+    from fxscope.passes.flops import ITEM_BYTES
+
+    gpu = gpus.find(recording.environment.device)
+    rate = gpu.bandwidth() if gpu is not None else None
+    total = 0
+    evidence: list[str] = []
+    who: list[str] = []
+    for graph in recording.graphs:
+        if graph.stage != "eager":
+            continue
+        by_name = {node.name: node for node in graph.nodes}
+        for node in graph.nodes:
+            if node.kind != "kernel":
+                continue
+            for name in node.inputs:
+                source = _producer(name, by_name)
+                if source is None or not source.outputs:
+                    continue
+                meta = source.outputs[0]
+                width = ITEM_BYTES.get(meta.dtype or "")
+                if width is None or not all(isinstance(size, int) for size in meta.shape):
+                    continue
+                count = width
+                for size in meta.shape:
+                    count *= int(size)
+                total += 2 * count
+                who.append(f"{source.name} → {node.name}")
+                evidence += [f"node:{graph.id}/{source.name}", f"node:{graph.id}/{node.name}"]
+    if not who:
+        return []
+    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({names(who, limit=3)}): {megabytes(total)} out to memory and back"
+    if rate and gpu:
+        text += f", at least {microseconds(total / rate.value * 1e6)} at {rate.value / 1e12:.2f} TB/s"
+    return [
+        Sentence(
+            topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values={"bytes": total}
+        )
+    ]
+
+
+def _producer(name: str, by_name: dict[str, Node]) -> Node | None:
+    """Follow views back to the kernel that wrote the memory; `None` where it is an input."""
+    seen: set[str] = set()
+    while name in by_name and name not in seen:
+        seen.add(name)
+        node = by_name[name]
+        kind, inputs = node.kind, node.inputs
+        if kind == "kernel":
+            return node
+        if kind != "view" or not inputs:
+            return None
+        name = inputs[0]
+    return None
+
+
+def _added(costs: Sequence[CompileCost]) -> list[Sentence]:
+    if not costs:
+        return []
+    total = sum(cost.mean_us for cost in costs)
+    parts = [f"{microseconds(cost.mean_us)} for {cost.what}" for cost in costs]
+    text = f"A call of the compiled code pays {microseconds(total)} of CPU time besides its ops: {names(parts)}. The ops that launch nothing are no longer dispatched for it."
+    return [
+        Sentence(
+            topic="compile",
+            text=text,
+            evidence=tuple(item for cost in costs for item in cost.evidence),
+            values={"overhead_us": total},
+        )
+    ]
+
+
+def _asserted(recording: Recording) -> list[Sentence]:
+    """Which sizes and strides the code holds its inputs to, and what happens to an input that differs."""
+    found: list[Sentence] = []
+    for compile in recording.compiles:
+        if not compile.assertions and not compile.guards:
+            continue
+        text = f"{compile.compile_id}: "
+        if compile.assertions:
+            held = [
+                f"{item.name} of {sizes(item.shape)} with strides {sizes(item.stride)}" for item in compile.assertions
+            ]
+            symbolic = [
+                item.name
+                for item in compile.assertions
+                if any(isinstance(size, str) for size in (*item.shape, *item.stride))
+            ]
+            text += f"the generated code asserts {names(held, limit=4)}. "
+            if symbolic:
+                text += f"{names(symbolic)} {'has' if len(symbolic) == 1 else 'have'} symbolic sizes: other sizes run the same code. "
+        if compile.guards:
+            text += f"{counted(len(compile.guards), 'guard')} are checked first, so an input that breaks one never reaches the asserts: Dynamo compiles again for it, until its limit of recompiles, then runs it eagerly."
+        found.append(
+            Sentence(
+                topic="guards",
+                text=text.strip(),
+                evidence=(f"compile:{compile.compile_id}",),
+                values={"guards": len(compile.guards), "assertions": len(compile.assertions)},
+            )
+        )
+    return found
+
+
+def _recompiles(recording: Recording) -> list[Sentence]:
+    found: list[Sentence] = []
+    for compile in recording.compiles:
+        where = f" at {compile.source.code}" if compile.source and compile.source.code else ""
+        if compile.recompile_reason:
+            text = f"{compile.compile_id} is a recompile{where}: the guard that failed was `{compile.recompile_reason.strip()}`."
+            found.append(
+                Sentence(
+                    topic="recompile",
+                    text=text,
+                    evidence=(f"compile:{compile.compile_id}",),
+                    values={"reason": compile.recompile_reason},
+                )
+            )
+        if compile.break_reason:
+            broken = compile.break_source.code if compile.break_source and compile.break_source.code else None
+            text = f"The graph {compile.compile_id} ends early{f' at `{broken}`' if broken else ''}: {compile.break_reason.strip()}."
+            found.append(Sentence(topic="recompile", text=text, evidence=(f"compile:{compile.compile_id}",)))
+    return found
+
+
+def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
+    """Whether it was worth it: against another recording, else what this one can say."""
+    durations = [item.duration_us for item in recording.compiles if item.duration_us is not None]
+    evidence = tuple(f"compile:{item.compile_id}" for item in recording.compiles)
+    if against is None:
+        if not durations:
+            return []
+        text = f"Compiling took {microseconds(sum(durations))}. Whether that was worth it takes a second recording of the eager program: `fxscope explain THIS --against EAGER`."
+        return [Sentence(topic="worth", text=text, evidence=evidence, values={"compile_us": sum(durations)})]
+    found: list[Sentence] = []
+    before, after = launch_cost.num_dispatched(against), launch_cost.num_dispatched(recording)
+    if before and after:
+        a, b = next(iter(before.values())), next(iter(after.values()))
+        text = f"A step dispatches {counted(b, 'op name')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
+        found.append(Sentence(topic="worth", text=text, evidence=("step:0",), values={"ops": b, "ops_before": a}))
+    old, new = launch_cost.wall_us(against), launch_cost.wall_us(recording)
+    before_us, after_us = launch_cost.walls_us(against), launch_cost.walls_us(recording)
+    if old and new:
+        old_busy, new_busy = _busy(against), _busy(recording)
+        spread = f"{microseconds(min(after_us))} to {microseconds(max(after_us))} against {microseconds(min(before_us))} to {microseconds(max(before_us))}"
+        if launch_cost.differs(before_us, after_us):
+            text = f"A step takes {microseconds(new)} instead of {microseconds(old)} ({new / old - 1:+.0%}; {spread})"
+        else:
+            text = f"No difference in the length of a step is shown ({spread})"
+        if old_busy and new_busy:
+            text += f". The device is busy for {microseconds(new_busy)} of it instead of {microseconds(old_busy)} ({new_busy / old_busy - 1:+.0%})"
+        text += f". Medians of {counted(len(after_us), 'step')} and {len(before_us)}: few steps say little about small differences."
+        found.append(
+            Sentence(
+                topic="worth",
+                text=text,
+                evidence=tuple(f"step:{step.index}" for step in recording.steps),
+                values={"before_us": before_us, "after_us": after_us},
+            )
+        )
+    if recording.compiles:
+        steps, why = launch_cost.break_even(against, recording)
+        text = (
+            f"Compilation has paid for itself after {steps:,.0f} steps: {why}."
+            if steps is not None
+            else f"Compilation has not paid for itself: {why}."
+        )
+        found.append(Sentence(topic="worth", text=text, evidence=evidence, values={"steps": steps}))
+    return found
+
+
+def _launches(recording: Recording) -> int:
+    step = recording.launches[0].step if recording.launches else 0
+    return sum(launch.step == step for launch in recording.launches)
+
+
+def _busy(recording: Recording) -> float | None:
+    from statistics import median
+
+    rows = launch_cost.step_costs(recording)
+    return median(row.device_us for row in rows) if rows else None

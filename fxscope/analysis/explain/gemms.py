@@ -1,0 +1,318 @@
+# ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
+"""What a recording says about its matrix products: bias, transposes, copies, workspaces, why their kernels differ."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Any
+
+from fxscope.analysis.explain.gemm_table import main_kernel, role
+from fxscope.analysis.story import Sentence
+from fxscope.analysis.words import counted, megabytes, microseconds, names, percent, sizes
+from fxscope.kernel_names import decode
+from fxscope.model import weakest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.analysis.story import GemmRow
+    from fxscope.model import Launch, Op, Recording
+
+_WITH_BIAS = ("addmm", "_addmm_activation", "baddbmm")
+_COPYING = ("copy", "memcpy")
+
+
+def story(recording: Recording, gemms: Sequence[GemmRow]) -> list[Sentence]:
+    """Every sentence about products."""
+    groups = _first_step(recording)
+    ops = {op.id: op for op in recording.ops}
+    return [
+        *_once(_bias(group, ops) for group in groups),
+        *_once(_transpose(group, ops, recording) for group in groups),
+        *_copies(recording, ops),
+        *_workspace(groups),
+        *_differences(gemms),
+        *_rates(gemms),
+    ]
+
+
+def short(name: str) -> str:
+    """Return a kernel's name without its arguments and parameters, at most 60 characters."""
+    from fxscope.kernel_names import cpp
+
+    if "<" in name or "(" in name:
+        parsed = cpp.parse(name)
+        decoded = decode(name) or {}
+        functor = decoded.get("functor")
+        name = (parsed.function or name) + (f"<{functor}>" if functor else "")
+    return name if len(name) <= 60 else name[:59] + "…"
+
+
+def _first_step(recording: Recording) -> list[list[Launch]]:
+    """The launches of each op of the first step, in order; launches whose op is known by its order only, by their call."""
+    if not recording.launches:
+        return []
+    step = recording.launches[0].step
+    groups: dict[Any, list[Launch]] = {}
+    for launch in recording.launches:
+        if launch.step == step:
+            # A replayed graph launches everything under one op: there the kernel call tells the products apart.
+            by_call = launch.evidence.op == "order" or launch.op_id is None
+            key = (launch.call, launch.invocation) if by_call else (launch.op_id, launch.call)
+            groups.setdefault(key, []).append(launch)
+    return list(groups.values())
+
+
+def _once(sentences: Any) -> list[Sentence]:
+    """Say what is equal once, with all its evidence."""
+    found: dict[str, Sentence] = {}
+    for sentence in sentences:
+        if sentence is None:
+            continue
+        same = found.get(sentence.text)
+        found[sentence.text] = (
+            sentence
+            if same is None
+            else Sentence(
+                topic=same.topic,
+                text=same.text,
+                evidence=(*same.evidence, *sentence.evidence),
+                weakest=same.weakest,
+                values={**same.values, "times": same.values.get("times", 1) + 1},
+            )
+        )
+    return list(found.values())
+
+
+def _proof(group: Sequence[Launch]) -> tuple[str, ...]:
+    ids = [f"launch:{launch.id}" for launch in group]
+    first = group[0]
+    if first.op_id is not None:
+        ids.append(f"op:{first.op_id}")
+    if first.call:
+        ids.append(f"call:{first.call}")
+    return tuple(ids)
+
+
+def _bare(launch: Launch) -> str:
+    return (launch.op or "").rsplit("::", 1)[-1].split(".")[0]
+
+
+def _bias(group: list[Launch], ops: dict[int, Op]) -> Sentence | None:
+    """Where the bias went: into the epilogue that the kernel's name states, or a kernel of its own, or neither is said."""
+    main = main_kernel(group)
+    if main is None:
+        return None
+    stated = (main.decoded or decode(main.name) or {}).get("epilogue")
+    op = ops.get(main.op_id) if main.op_id is not None else None
+    kernels = [launch for launch in group if launch.category == "kernel"]
+    adds = [launch for launch in kernels if launch is not main and _adds(launch)]
+    link = weakest(main.evidence.op)
+    # The name is what says it: that is the weakest link of the argument.
+    if stated and "bias" in stated:
+        activation = re.sub(r"bias[a-z]?(?=_|$)", "", stated).strip("_")
+        more = f", and {activation} with it" if activation else ""
+        text = f"There is no separate add for the bias{more}: it is the GEMM's epilogue, `{stated}` in the name of `{short(main.name)}`."
+        return Sentence(topic="bias", text=text, evidence=_proof(group), weakest="name", values={"epilogue": stated})
+    takes = _bare(main) in _WITH_BIAS and op is not None and op.shapes and len(op.shapes[0]) == 1
+    if adds:
+        what = f"{names([f'`{short(launch.name)}`' for launch in adds])}"
+        text = f"{main.op} adds in a kernel of its own after the product: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
+        return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link, values={"separate": len(adds)})
+    if takes and len(kernels) == 1:
+        text = f"There is no separate add for the bias of {main.op}: the op ran one kernel, so `{short(main.name)}` added it; its name does not say so."
+        return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link)
+    return None
+
+
+def _adds(launch: Launch) -> bool:
+    decoded = launch.decoded or decode(launch.name) or {}
+    return decoded.get("role") == "elementwise" and "add" in (decoded.get("ops") or ())
+
+
+def _transpose(group: list[Launch], ops: dict[int, Op], recording: Recording) -> Sentence | None:
+    """Who transposed the weight: strides of the op's operand against the layout in the kernel's name."""
+    main = main_kernel(group)
+    if main is None or role(main) == "convolution" or role(main) == "attention":
+        return None
+    operand = _operand(main, ops, recording)
+    if operand is None:
+        return None
+    shape, stride, proof = operand
+    layout = (main.decoded or decode(main.name) or {}).get("layout")
+    transposed = stride[-1] != 1 and stride[-2] == 1 and shape[-2] > 1 and shape[-1] > 1
+    plain = stride[-1] == 1 and stride[-2] >= shape[-1]
+    op = main.op or _bare(main)
+    copies = [launch for launch in group if role(launch) in _COPYING]
+    values = {"stride": list(stride), "shape": list(shape), "layout": layout}
+    if transposed and not copies:
+        text = f"Nobody transposed the second operand of {op}: it is a view with strides {sizes(stride[-2:])}"
+        if layout and layout[0] == "T":
+            text += f", and the kernel's `{layout}` layout reads it so."
+        elif layout:
+            text += f"; the kernel's name says `{layout}`, which does not agree with that."
+        else:
+            text += "; the kernel's name does not say how it reads it."
+        return Sentence(
+            topic="transpose",
+            text=text,
+            evidence=(*_proof(group), *proof),
+            weakest="name" if layout else main.evidence.op,
+            values=values,
+        )
+    if plain and layout:
+        text = f"The second operand of {op} lies row by row, strides {sizes(stride[-2:])}; the kernel's layout is `{layout}`."
+        return Sentence(topic="transpose", text=text, evidence=(*_proof(group), *proof), weakest="name", values=values)
+    return None
+
+
+def _operand(
+    main: Launch, ops: dict[int, Op], recording: Recording
+) -> tuple[list[int], list[int], tuple[str, ...]] | None:
+    """Shape and strides of a product's second matrix, from the op, else from the graph."""
+    op = ops.get(main.op_id) if main.op_id is not None else None
+    index = {"addmm": 2, "baddbmm": 2, "_addmm_activation": 2, "mm": 1, "bmm": 1}.get(_bare(main))
+    if (
+        op is not None
+        and op.shapes
+        and op.strides
+        and index is not None
+        and len(op.shapes) > index
+        and len(op.strides) > index
+    ):
+        shape, stride = op.shapes[index], op.strides[index]
+        if len(shape) >= 2 and len(stride) == len(shape) and all(isinstance(item, int) for item in (*shape, *stride)):
+            return list(shape), list(stride), ()
+    for graph in recording.graphs:
+        if graph.id != main.graph or len(main.nodes) != 1:
+            continue
+        by_name = {node.name: node for node in graph.nodes}
+        node = by_name.get(main.nodes[0])
+        last = by_name.get(node.inputs[-1]) if node is not None and node.inputs else None
+        meta = last.outputs[0] if last is not None and last.outputs else None
+        if (
+            meta
+            and meta.stride
+            and len(meta.shape) >= 2
+            and all(isinstance(item, int) for item in (*meta.shape, *meta.stride))
+        ):
+            return list(meta.shape), list(meta.stride), (f"node:{graph.id}/{last.name}",)  # type: ignore[arg-type, union-attr]
+    return None
+
+
+def _copies(recording: Recording, ops: dict[int, Op]) -> list[Sentence]:
+    """Copies that really moved memory: an op that was meant to be a view, a cast, a transfer."""
+    if not recording.launches:
+        return []
+    step = recording.launches[0].step
+    sentences: list[Sentence | None] = []
+    for launch in recording.launches:
+        if launch.step != step or role(launch) not in _COPYING or launch.op is None:
+            continue
+        op = ops.get(launch.op_id) if launch.op_id is not None else None
+        asked = [name for name in launch.chain if "::" in name]
+        through = f", asked for by {asked[-2]}" if len(asked) > 1 and asked[-2] != launch.op else ""
+        if op is not None and op.shapes and op.shapes[0] and all(isinstance(size, int) for size in op.shapes[0]):
+            through += f", of a tensor of {sizes(op.shapes[0])}"
+        moved = f" of {megabytes(launch.bytes)}" if launch.bytes else ""
+        text = f"{launch.op} copies memory{moved}{through}: `{short(launch.name)}`, {microseconds(launch.duration_ns / 1000)}."
+        sentences.append(
+            Sentence(
+                topic="copy",
+                text=text,
+                evidence=_proof([launch]),
+                weakest=launch.evidence.op,
+                values={"duration_us": launch.duration_ns / 1000},
+            )
+        )
+    return _once(sentences)
+
+
+def _workspace(groups: list[list[Launch]]) -> list[Sentence]:
+    """Memsets and split-K reductions beside a GEMM: the library's own, no op of the program asked for them."""
+    sentences: list[Sentence] = []
+    cleared = [group for group in groups if main_kernel(group) and any(role(launch) == "memset" for launch in group)]
+    if cleared:
+        memsets = [launch for group in cleared for launch in group if role(launch) == "memset"]
+        known = [launch.bytes for launch in memsets if launch.bytes is not None]
+        how_much = f" ({megabytes(max(known))} each)" if known else ""
+        ops = list(dict.fromkeys(group[0].op or "?" for group in cleared))
+        text = f"{counted(len(memsets), 'memset')}{how_much} a step belong to no op of the program: the GEMM library clears a workspace before {counted(len(cleared), 'product')} of {names(ops)}, with the kernel under one op."
+        sentences.append(
+            Sentence(
+                topic="workspace",
+                text=text,
+                evidence=tuple(item for group in cleared for item in _proof(group)),
+                weakest=cleared[0][0].evidence.op,
+                values={"memsets": len(memsets)},
+            )
+        )
+    for group in groups:
+        reductions = [launch for launch in group if role(launch) == "split_k_reduce"]
+        main = main_kernel(group)
+        if reductions and main:
+            text = f"{main.op} runs two kernels: K is split among blocks of `{short(main.name)}`, and `{short(reductions[0].name)}` adds the parts."
+            sentences.append(Sentence(topic="workspace", text=text, evidence=_proof(group), weakest=main.evidence.op))
+    return _once(sentences)
+
+
+def _differences(gemms: Sequence[GemmRow]) -> list[Sentence]:
+    """Why two products run different kernels, and that the same kernel means the same shape of work."""
+    found: list[Sentence] = []
+    kernels: dict[str, list[GemmRow]] = {}
+    for row in gemms:
+        if row.role in ("gemm", "gemv") and row.m is not None:
+            kernels.setdefault(row.kernel, []).append(row)
+    rows = list(kernels.values())
+    if len(rows) < 2:
+        return found
+    for first, second in itertools.pairwise(rows):
+        a, b = first[0], second[0]
+        text = f"{_label(a)} and {_label(b)} run different kernels: {_work(a)}, against {_work(b)}."
+        found.append(
+            Sentence(
+                topic="gemm",
+                text=text,
+                evidence=(*a.evidence, *b.evidence),
+                weakest="name",
+                values={"kernels": [a.kernel, b.kernel]},
+            )
+        )
+    return found[:8]
+
+
+def _label(row: GemmRow) -> str:
+    return row.module or row.node or row.op
+
+
+def _work(row: GemmRow) -> str:
+    text = f"{_size(row)}"
+    if row.tile:
+        text += f" in tiles of {row.tile[0]}×{row.tile[1]}"
+    if row.tiles is not None and row.waves is not None:
+        text += f", {counted(row.tiles, 'tile')} = {row.waves:.2f} waves"
+    return f"{text}, {microseconds(row.kernel_us)}"
+
+
+def _size(row: GemmRow) -> str:
+    size = f"{row.m}·{row.k}·{row.n}"
+    return f"{row.batch} × {size}" if row.batch else size
+
+
+def _rates(gemms: Sequence[GemmRow]) -> list[Sentence]:
+    known = [row for row in gemms if row.flops_per_second and row.share_of_peak is not None]
+    if not known:
+        return []
+    best, worst = max(known, key=lambda row: row.share_of_peak or 0), min(known, key=lambda row: row.share_of_peak or 0)
+    text = f"{_label(best)} reaches {(best.flops_per_second or 0) / 1e12:.0f} TFLOP/s, {percent(best.share_of_peak)} of {best.peak}"
+    if worst is not best:
+        text += f"; {_label(worst)} {percent(worst.share_of_peak)}"
+    return [
+        Sentence(
+            topic="gemm",
+            text=text + ".",
+            evidence=(*best.evidence, *worst.evidence),
+            values={"best": best.share_of_peak, "worst": worst.share_of_peak},
+        )
+    ]

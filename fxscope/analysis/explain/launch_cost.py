@@ -1,0 +1,207 @@
+"""What it costs to get an op onto the device, what a call of compiled code pays, and when that has paid for itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import mean, median
+from typing import TYPE_CHECKING
+
+from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fxscope.model import Launch, Op, Recording
+
+# Runtime calls that launch nothing but belong to a launch's cost
+_QUERIES = ("Occupancy", "FuncGetAttributes", "FuncSetAttribute", "PointerGetAttribute", "GetDevice", "IsCapturing")
+_SYNCHRONIZING = ("Synchronize", "EventQuery", "StreamQuery", "WaitEvent")
+
+# What the trace calls the parts of a compiled call, in the order they run
+COMPILED_PARTS = (
+    ("TorchDynamo Cache Lookup", "the cache lookup with its guards"),
+    ("Pregraph bytecode", "the bytecode before the graph"),
+    ("AOTDispatcher Runtime Wrapper Prologue", "AOTDispatcher's prologue"),
+)
+_REGION = "Torch-Compiled Region"
+_GRAPH_CALL = "## Call CompiledFxGraph"
+
+
+def op_launches(recording: Recording) -> tuple[OpLaunch, ...]:
+    """Recording → one row for each op execution that launched something, in order of time."""
+    ops = {op.id: op for op in recording.ops}
+    runtime: dict[int, list[Op]] = {}
+    for op in recording.ops:
+        if op.category == "runtime" and op.parent is not None:
+            runtime.setdefault(op.parent, []).append(op)
+    by_op: dict[int, list[Launch]] = {}
+    for launch in recording.launches:
+        if launch.op_id is not None and launch.op_id in ops and launch.category != "cpu_kernel":
+            by_op.setdefault(launch.op_id, []).append(launch)
+    rows = [_op_row(ops[op_id], launches, runtime.get(op_id, [])) for op_id, launches in by_op.items()]
+    return tuple(sorted(rows, key=lambda row: (row.step, ops[_op_id(row)].start_ns)))
+
+
+def _op_id(row: OpLaunch) -> int:
+    return int(row.evidence[0].removeprefix("op:"))
+
+
+def _op_row(op: Op, launches: list[Launch], calls: list[Op]) -> OpLaunch:
+    calls = [call for call in calls if not any(word in call.name for word in _SYNCHRONIZING)]
+    launched = [launch.launched_ns for launch in launches if launch.launched_ns is not None]
+    queues = [launch.start_ns - launch.launched_ns for launch in launches if launch.launched_ns is not None]
+    names = tuple(call.name for call in sorted(calls, key=lambda call: call.start_ns)) or launches[0].runtime
+    return OpLaunch(
+        op=op.name,
+        step=op.step,
+        runtime=names,
+        num_kernels=sum(launch.category == "kernel" for launch in launches),
+        cpu_us=(min(launched) - op.start_ns) / 1000 if launched else None,
+        runtime_us=sum(call.duration_ns for call in calls) / 1000 if calls else None,
+        queue_us=queues[0] / 1000 if queues else None,
+        device_us=sum(launch.duration_ns for launch in launches) / 1000,
+        evidence=(f"op:{op.id}", *(f"launch:{launch.id}" for launch in launches)),
+    )
+
+
+def queries(row: OpLaunch) -> tuple[str, ...]:
+    """Return the runtime calls of an op that asked something and launched nothing."""
+    return tuple(name for name in row.runtime if any(word in name for word in _QUERIES))
+
+
+def step_costs(recording: Recording) -> tuple[StepCost, ...]:
+    """Recording → where each step's time went, and whether the CPU or the device set its length.
+
+    Overhead-bound: the device waited for work more than half of the step. Compute-bound: it waited less than a fifth.
+    """
+    rows: list[StepCost] = []
+    launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
+    stats = {item.step: item for item in recording.summary.steps} if recording.summary else {}
+    for step in recording.steps:
+        mine = [item for item in recording.launches if item.step == step.index and item.category != "cpu_kernel"]
+        if not mine:
+            continue
+        known = stats.get(step.index)
+        busy = known.device_busy_us if known else _busy(mine) / 1000
+        wall = known.wall_us if known else step.duration_ns / 1000
+        calls = [
+            op
+            for op in recording.ops
+            if op.step == step.index and op.category == "runtime" and op.correlation in launching
+        ]
+        inside = sum(op.duration_ns for op in calls) / 1000
+        waits = [item.start_ns - item.launched_ns for item in mine if item.launched_ns is not None]
+        queue = median(waits) / 1000 if waits else None
+        share = busy / wall if wall else None
+        bound = None if share is None else "overhead" if share < 0.5 else "compute" if share >= 0.8 else "mixed"
+        rows.append(
+            StepCost(
+                step=step.index,
+                wall_us=wall,
+                device_us=busy,
+                idle_us=max(0.0, wall - busy),
+                num_launches=len(mine),
+                runtime_us=inside,
+                queue_us=queue,
+                bound=bound,
+                verdict=_verdict(bound, wall, busy, len(mine)),
+            )
+        )
+    return tuple(rows)
+
+
+def _verdict(bound: str | None, wall: float, busy: float, count: int) -> str | None:
+    if bound is None:
+        return None
+    words = {
+        "overhead": "overhead-bound: the device waits for the CPU",
+        "compute": "compute-bound: the device is the slower one",
+        "mixed": "partly overhead-bound: the device is busy more than half of the time, but waits too",
+    }
+    launches = "1 launch" if count == 1 else f"{count} launches"
+    return f"{words[bound]}; busy {busy:.0f} of {wall:.0f} µs ({busy / wall:.0%}) with {launches}"
+
+
+def _busy(launches: Iterable[Launch]) -> int:
+    """Nanoseconds in which at least one of the launches ran."""
+    total, end = 0, None
+    for start, stop in sorted((item.start_ns, item.start_ns + item.duration_ns) for item in launches):
+        if end is None or start > end:
+            total, end = total + stop - start, stop
+        elif stop > end:
+            total, end = total + stop - end, stop
+    return total
+
+
+def compile_costs(recording: Recording) -> tuple[CompileCost, ...]:
+    """Recording → what each call of compiled code pays on the CPU besides the ops that launch; () where nothing was."""
+    rows: list[CompileCost] = []
+    for name, what in COMPILED_PARTS:
+        found = [op for op in recording.ops if op.name == name]
+        if found:
+            rows.append(_cost(what, name, found, [op.duration_ns for op in found]))
+    children: dict[int, list[Op]] = {}
+    for op in recording.ops:
+        if op.parent is not None:
+            children.setdefault(op.parent, []).append(op)
+    for what, prefix in (
+        ("the generated wrapper (asserts, allocations, calls)", _GRAPH_CALL),
+        ("the rest of the compiled region", _REGION),
+    ):
+        found = [op for op in recording.ops if op.name.startswith(prefix)]
+        own = [op.duration_ns - sum(child.duration_ns for child in children.get(op.id, [])) for op in found]
+        if found:
+            rows.append(_cost(what, prefix, found, own))
+    return tuple(rows)
+
+
+def _cost(what: str, name: str, ops: list[Op], own_ns: list[int]) -> CompileCost:
+    return CompileCost(
+        what=what,
+        name=name,
+        count=len(ops),
+        mean_us=mean(own_ns) / 1000,
+        first_us=own_ns[0] / 1000,
+        evidence=tuple(f"op:{op.id}" for op in ops),
+    )
+
+
+def num_dispatched(recording: Recording) -> dict[int, int]:
+    """Return how many op names the CPU went through in each step; annotations are not ops."""
+    return dict(Counter(op.step for op in recording.ops if op.category == "cpu_op" and "::" in op.name))
+
+
+def walls_us(recording: Recording) -> list[float]:
+    """Return the steps' lengths. Where there are three and more the first is left out: it still warms up."""
+    found = [row.wall_us for row in step_costs(recording)] or [step.duration_ns / 1000 for step in recording.steps]
+    return found[1:] if len(found) > 2 else found
+
+
+def wall_us(recording: Recording) -> float | None:
+    """Return the median length of a step, `None` without steps."""
+    found = walls_us(recording)
+    return median(found) if found else None
+
+
+def differs(before: list[float], after: list[float]) -> bool:
+    """Whether two sets of times are apart: no time of one lies among the other's. One time each shows nothing."""
+    if len(before) < 2 or len(after) < 2:
+        return False
+    return max(before) < min(after) or max(after) < min(before)
+
+
+def break_even(eager: Recording, compiled: Recording) -> tuple[float | None, str]:
+    """After how many steps compilation has paid for itself, and why there is no number where there is none."""
+    before, after = walls_us(eager), walls_us(compiled)
+    durations = [item.duration_us for item in compiled.compiles if item.duration_us is not None]
+    if not before or not after:
+        return None, "the steps' lengths are not known"
+    if not durations:
+        return None, "how long compiling took is not known"
+    if not differs(before, after):
+        return None, "these steps show no difference"
+    old, new = median(before), median(after)
+    if new >= old:
+        return None, f"never at these sizes: a step takes {new:.0f} µs compiled and {old:.0f} µs eager"
+    steps = sum(durations) / (old - new)
+    return steps, f"compiling took {sum(durations) / 1e6:.1f} s and a step is {old - new:.0f} µs shorter"

@@ -1,0 +1,303 @@
+"""Which node a line of a generated kernel computes: the kernel's expressions held against the graph's.
+
+Inductor writes no such link. What a kernel stores is a node of its call; from there the two expression trees are walked
+together, and a line is tied to a node only where the operations agree all the way down from the store. A line that
+agrees with nothing (index arithmetic, the inside of a variance) stays untied. Works on Triton and on Inductor's C++.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fxscope.model import KernelCall, Node
+
+ASSIGNMENT = re.compile(r"^\s*(?:auto |float |double |bool |int64_t |int32_t |const auto )?(tmp\w+) = (.+?);?\s*$")
+STORES = (
+    re.compile(r"tl\.(?:store|atomic_add)\(.*?, (tmp\w+), "),
+    re.compile(r"\b(tmp\w+)\.store\("),
+    re.compile(r"_ptr\d+\[.*\] = (?:static_cast<\w+>\()?(tmp\w+)\)?;"),
+    re.compile(r"atomic_add(?:_vec)?\(.*?, (tmp\w+)\)"),
+)
+VARIABLE = re.compile(r"\btmp\w+")
+BINARY = re.compile(r"^\(?\s*(tmp\w+|-?[\d.e+-]+)\s*(\*|\+|-|/|<=|>=|<|>|==|!=|&|\|)\s*(tmp\w+|-?[\d.e+-]+)\s*\)?$")
+LOAD = re.compile(r"tl\.load\(|loadu\(|_ptr\d+\[|Vectorized<\w+>::blendv\(.*loadu")
+CONSTANT = re.compile(r"^(?:tl\.full\(\[.*?\], |static_cast<\w+>\()(-?[\d.e+-]+|True|False|float\(\S+\))")
+# Changes of type or shape that no node stands for; a cast may stand for a `convert_element_type`.
+PASS_THROUGH = re.compile(
+    r"^(?:tl\.broadcast_to\((tmp\w+), .*\)|at::vec::VectorizedN?<.*?>\((tmp\w+)\)|"
+    r"(?:float|double|int64_t|bool)\((tmp\w+)\)|"
+    r"tl\.where\((?!tmp)\w+(?: & \w+)*, (tmp\w+), \S+\)|(tmp\w+)\[:, None\])$"
+)
+CAST = re.compile(r"^(?:(tmp\w+)\.to\(.*\)|(?:c10|at::vec)::convert<.*?>\((tmp\w+)\)|static_cast<\w+>\((tmp\w+)\))$")
+FUNCTION = re.compile(r"^(?:\w+(?:\.|::))*?(\w+)(?:<.*?>)?\((tmp\w+)(?:, .*)?\)(?:\[.*\])?(?:\.to\(.*\))?$")
+METHOD = re.compile(r"^(tmp\w+)\.(\w+)\(.*\)$")
+SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "le": "<=",
+    "ge": ">=",
+    "lt": "<",
+    "gt": ">",
+    "eq": "==",
+    "ne": "!=",
+    "bitwise_and": "&",
+    "logical_and": "&",
+    "bitwise_or": "|",
+    "logical_or": "|",
+}
+SPELLINGS = {
+    "relu": {"maximum", "relu", "clamp_min"},
+    "amax": {"max2", "max", "maximum"},
+    "amin": {"min2", "min", "minimum"},
+    "neg": {"neg"},
+    "clone": set[str](),
+}
+FUNCTIONS = frozenset(
+    {
+        "exp",
+        "tanh",
+        "erf",
+        "rsqrt",
+        "sqrt",
+        "log",
+        "sin",
+        "cos",
+        "abs",
+        "sum",
+        "where",
+        "maximum",
+        "minimum",
+        "floor",
+        "ceil",
+        "exp2",
+        "log1p",
+        "expm1",
+        *SPELLINGS,
+    }
+)
+WRITTEN = FUNCTIONS.union(*SPELLINGS.values())
+COMMUTATIVE = frozenset("+*&|") | {"==", "!="}
+TRANSPARENT = frozenset(
+    {
+        "view",
+        "reshape",
+        "_unsafe_view",
+        "permute",
+        "t",
+        "transpose",
+        "unsqueeze",
+        "squeeze",
+        "expand",
+        "slice",
+        "select",
+        "alias",
+        "detach",
+        "clone",
+        "contiguous",
+        "getitem",
+        "_to_copy",
+    }
+)
+
+
+class Expression(NamedTuple):
+    """What one line computes."""
+
+    line: int
+    kind: str  # "load", "constant", "pass", "cast", "op"
+    op: str  # symbol or function name
+    operands: tuple[str, ...]
+
+
+def tie(
+    lines: Sequence[str], call: KernelCall, nodes: Mapping[str, Node], also_stored: Sequence[str] = ()
+) -> dict[int, str]:
+    """Return line (from 0) → the post-grad node that it computes.
+
+    Args:
+        lines: the kernel's definition.
+        call: a call of it.
+        nodes: of the call's graph.
+        also_stored: nodes that the kernel keeps in memory for itself (origin nodes of its scheduler nodes).
+    """
+    program = read(lines)
+    stored = stored_nodes(call, nodes)
+    inner = [name for name in also_stored if name not in stored]
+    tied: dict[int, str] = {}
+    for position, variable in stores(lines):
+        best: dict[int, str] = {}
+        for name in stored:
+            found: dict[int, str] = {}
+            Walk(program, nodes, set(call.nodes)).match(variable, position, name, found)
+            if len(found) > len(best):
+                best = found
+        for name in inner if not best else ():
+            found = {}
+            Walk(program, nodes, set(call.nodes)).match(variable, position, name, found)
+            # One agreeing line may be chance, unless it is a function of its own such as exp.
+            if len(found) > len(best) and (len(found) > 1 or op_of(nodes[name]) in FUNCTIONS):
+                best = found
+        for line, name in best.items():
+            tied.setdefault(line, name)
+        if best:
+            tied.setdefault(position, best[max(best)])
+    return tied
+
+
+def read(lines: Sequence[str]) -> dict[str, list[Expression]]:
+    """Return variable → its definitions in order; the loops of a C++ function use the same names again."""
+    found: dict[str, list[Expression]] = {}
+    for position, line in enumerate(lines):
+        match = ASSIGNMENT.match(line)
+        if match:
+            found.setdefault(match[1], []).append(parse(position, match[2].strip()))
+    return found
+
+
+def parse(line: int, text: str) -> Expression:
+    """Read one right-hand side."""
+    if LOAD.search(text):
+        return Expression(line, "load", "", ())
+    constant = CONSTANT.match(text)
+    if constant:
+        return Expression(line, "constant", constant[1], ())
+    through = PASS_THROUGH.match(text)
+    if through:
+        return Expression(line, "pass", "", tuple(group for group in through.groups() if group))
+    cast = CAST.match(text)
+    if cast:
+        return Expression(line, "cast", "", tuple(group for group in cast.groups() if group))
+    inner = re.match(r"^(?:float|double|decltype\(\w+\))\((.*)\)$", text)
+    binary = BINARY.match(inner[1] if inner else text)
+    if binary:
+        return Expression(line, "op", binary[2], (binary[1], binary[3]))
+    root = re.match(r"^1 / std::sqrt\((tmp\w+)\)$", text)
+    if root:
+        return Expression(line, "op", "rsqrt", (root[1],))
+    method = METHOD.match(text)
+    if method:
+        return Expression(line, "op", method[2], tuple(VARIABLE.findall(text)))
+    function = FUNCTION.match(text)
+    return Expression(line, "op", function[1] if function else "?", tuple(VARIABLE.findall(text)))
+
+
+def stores(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Return (line, variable) of each store to memory."""
+    found: list[tuple[int, str]] = []
+    for position, line in enumerate(lines):
+        for pattern in STORES:
+            match = pattern.search(line)
+            if match:
+                found.append((position, match[1]))
+                break
+    return found
+
+
+def stored_nodes(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
+    """Return the nodes of a call whose result somebody outside needs, latest first."""
+    inside = set(call.nodes)
+    used: set[str] = set()
+    outside: set[str] = set()
+    for node in nodes.values():
+        (used if node.name in inside else outside).update(node.inputs)
+    return [name for name in reversed(call.nodes) if name in outside or name not in used]
+
+
+def op_of(node: Node) -> str:
+    """Return a node's bare op."""
+    parts = node.target.replace("::", ".").split(".")
+    return parts[1] if len(parts) > 1 and parts[0] in ("aten", "prims") else parts[-1]
+
+
+class Walk:
+    """Walks a kernel's expressions and the graph's together."""
+
+    def __init__(self, program: dict[str, list[Expression]], nodes: Mapping[str, Node], inside: set[str]) -> None:
+        self.program = program
+        self.nodes = nodes
+        self.inside = inside
+        self.steps = 0
+
+    def match(self, variable: str, before: int, name: str, found: dict[int, str]) -> bool:
+        """Tie what defines a variable to a node, and so on downwards; False where the operations differ."""
+        self.steps += 1
+        if self.steps > 20_000:  # operands in every order, over and over: give up
+            return False
+        expression = self.definition(variable, before)
+        node = self.nodes.get(name)
+        if expression is None or node is None:
+            return False
+        op = op_of(node)
+        if expression.kind == "pass":
+            return self.match(expression.operands[0], expression.line, name, found)
+        if expression.kind == "cast":
+            if op == "convert_element_type" and name in self.inside:
+                below = dict(found)
+                if node.inputs and self.match(expression.operands[0], expression.line, node.inputs[0], below):
+                    found.update(below)
+                    found.setdefault(expression.line, name)
+                    return True
+            return self.match(expression.operands[0], expression.line, name, found)
+        if op in TRANSPARENT or op == "convert_element_type":
+            return bool(node.inputs) and self.match(variable, before, node.inputs[0], found)
+        if expression.kind == "load":
+            return True  # memory: what came before belongs to somebody else, or to an input
+        if name not in self.inside:
+            return False  # somebody else's result is loaded, not computed
+        if expression.kind == "op" and not comparable(expression.op, op):
+            return True  # one op of several lines, or one line of several ops: nothing is said of what lies below
+        if expression.kind != "op" or not agrees(expression.op, op):
+            return False
+        return self.operands(expression, node, found)
+
+    def operands(self, expression: Expression, node: Node, found: dict[int, str]) -> bool:
+        """Match operands with inputs, in either order where the operation allows it."""
+        variables = [item for item in expression.operands if not self.is_constant(item, expression.line)]
+        inputs = list(node.inputs)
+        if len(inputs) == 1 and len(variables) == 2:
+            inputs *= 2  # mul(x, x) has its input once
+        if len(variables) != len(inputs) and expression.op in SYMBOLS.values():
+            return False
+        orders = [inputs]
+        if expression.op in COMMUTATIVE and len(inputs) == 2:
+            orders.append(inputs[::-1])
+        for order in orders:
+            below = dict(found)
+            pairs = list(zip(variables, order, strict=False))
+            if all(self.match(item, expression.line, name, below) for item, name in pairs):
+                found.update(below)
+                found.setdefault(expression.line, node.name)
+                return True
+        return False
+
+    def definition(self, variable: str, before: int) -> Expression | None:
+        """Return the last definition of a variable above a line."""
+        found = [item for item in self.program.get(variable, ()) if item.line < before]
+        return found[-1] if found else None
+
+    def is_constant(self, variable: str, before: int) -> bool:
+        """Return whether an operand is a number."""
+        if not variable.startswith("tmp"):
+            return True
+        expression = self.definition(variable, before)
+        while expression is not None and expression.kind in ("pass", "cast"):
+            expression = self.definition(expression.operands[0], expression.line)
+        return expression is not None and expression.kind == "constant"
+
+
+def comparable(written: str, op: str) -> bool:
+    """Return whether both are operations that take one line, so that a difference means another node."""
+    return (op in SYMBOLS or op in FUNCTIONS) and (written in SYMBOLS.values() or written in WRITTEN)
+
+
+def agrees(written: str, op: str) -> bool:
+    """Return whether an operation in a kernel is this op."""
+    if op in SYMBOLS:
+        return SYMBOLS[op] == written
+    return written == op or written in SPELLINGS.get(op, ())

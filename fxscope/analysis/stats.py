@@ -1,0 +1,83 @@
+"""Comparing times: repeats, an interval, and the right to say "no difference shown"."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from fxscope.analysis.findings import TimeComparison
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The same kernel on the same shape differs by about this much between two call sites and two runs on one H200. Repeats
+# inside one run cannot see that, so a smaller difference is not shown, however narrow the interval of the repeats.
+RUN_TO_RUN = 0.05
+
+# Student's t, two-sided 95 %, by degrees of freedom; above the last the normal value serves.
+_T = {
+    1: 12.706,
+    2: 4.303,
+    3: 3.182,
+    4: 2.776,
+    5: 2.571,
+    6: 2.447,
+    7: 2.365,
+    8: 2.306,
+    9: 2.262,
+    10: 2.228,
+    12: 2.179,
+    15: 2.131,
+    20: 2.086,
+    30: 2.042,
+    60: 2.0,
+}
+
+
+def student_t(freedom: float) -> float:
+    """Return the two-sided 95 % quantile, rounded towards the wider interval."""
+    known = [value for key, value in _T.items() if key <= freedom]
+    return known[-1] if known else _T[1]
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Return the mean, `None` of nothing."""
+    return sum(values) / len(values) if values else None
+
+
+def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_TO_RUN) -> TimeComparison:
+    """Return what two sets of repeats (in one unit) show; a difference needs an interval without 1, and over `floor`.
+
+    The interval is Welch's, on the logarithms: times are ratios, and their interval should not depend on which is A.
+    """
+    a_mean, b_mean = mean(a), mean(b)
+    common: dict[str, Any] = {"a_us": a_mean, "b_us": b_mean, "num_a": len(a), "num_b": len(b)}
+    if not a_mean or not b_mean or min(a) <= 0 or min(b) <= 0:
+        return TimeComparison(**common, verdict="not measured", reason="one side was not measured")
+    log_a, log_b = [math.log(x) for x in a], [math.log(x) for x in b]
+    center = sum(log_b) / len(b) - sum(log_a) / len(a)
+    ratio = math.exp(center)
+    if len(a) < 2 or len(b) < 2:
+        reason = f"×{ratio:.2f}, but {min(len(a), len(b))} repeat shows no difference: record more steps"
+        return TimeComparison(**common, ratio=ratio, verdict="no difference shown", reason=reason)
+    va, vb = variance(log_a) / len(a), variance(log_b) / len(b)
+    if va + vb > 0:
+        freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+        half = student_t(freedom) * math.sqrt(va + vb)
+    else:
+        half = 0.0
+    low, high = math.exp(center - half), math.exp(center + half)
+    spread = f"×{ratio:.2f} ({low:.2f} to {high:.2f}, {len(a)} and {len(b)} repeats)"
+    if low <= 1 <= high:
+        verdict, reason = "no difference shown", f"{spread}: the interval holds 1"
+    elif abs(ratio - 1) <= floor:
+        verdict, reason = "no difference shown", f"{spread}: within the {floor:.0%} that one kernel varies between runs"
+    else:
+        verdict, reason = ("faster" if ratio < 1 else "slower"), spread
+    return TimeComparison(**common, ratio=ratio, ratio_low=low, ratio_high=high, verdict=verdict, reason=reason)
+
+
+def variance(values: Sequence[float]) -> float:
+    """Return the sample variance."""
+    center = sum(values) / len(values)
+    return sum((value - center) ** 2 for value in values) / (len(values) - 1)

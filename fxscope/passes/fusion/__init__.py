@@ -1,0 +1,37 @@
+"""What became of each pair that could have been one kernel. Facts come from the schedules, the calls and the graphs;
+what none of them tells is a decision without a verdict, with the reason why it cannot be told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.model import Recording, replace
+from fxscope.passes import schedules
+from fxscope.passes.fusion import across, eager, inside, pairs
+
+if TYPE_CHECKING:
+    from fxscope.model import Decision, KernelCall
+
+
+def fusion(recording: Recording) -> Recording:
+    """Recording → Recording with one `Decision` per way into a kernel call and per neighbouring pair of calls."""
+    recording = schedules.attach(recording)
+    by_graph: dict[str, list[KernelCall]] = {}
+    for call in recording.calls:
+        by_graph.setdefault(call.graph, []).append(call)
+    schedule_of = {schedule.graph: schedule for schedule in recording.schedules}
+    nodes_of = {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
+    found: list[Decision] = []
+    for graph, calls in by_graph.items():
+        schedule = schedule_of.get(graph)
+        found += inside.decisions(calls, schedule, nodes_of.get(graph, {}))
+        found += pairs.decisions(calls, schedule)
+    found += across.decisions(recording)
+    found += eager.decisions(recording)
+    return replace(recording, decisions=tuple(sorted(found, key=rank)))
+
+
+def rank(decision: Decision) -> tuple[bool, int]:
+    """Order decisions: unfused first, dearest first; equals keep the order of the program."""
+    return decision.verdict == "fused", -(decision.saved_bytes or 0)

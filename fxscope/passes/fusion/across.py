@@ -1,0 +1,176 @@
+"""Neighbours that no scheduler ever saw together: across a graph break, and across forward and backward."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
+from fxscope.passes.flops import op_name
+from fxscope.passes.schedules import base_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+INPUT_PREFIXES = ("arg", "primals_", "tangents_")
+
+
+def decisions(recording: Recording) -> list[Decision]:
+    """Return one decision for each pair of calls of different graphs between which a tensor passes."""
+    calls: dict[str, list[KernelCall]] = {}
+    for call in recording.calls:
+        calls.setdefault(call.graph, []).append(call)
+    graphs = {graph.id: graph for graph in recording.graphs if graph.stage == "post_grad"}
+    schedules = {schedule.graph: schedule for schedule in recording.schedules}
+    return [*directions(graphs, calls), *breaks(recording, graphs, calls, schedules)]
+
+
+def directions(graphs: Mapping[str, Graph], calls: Mapping[str, Sequence[KernelCall]]) -> list[Decision]:
+    """What the forward saves for the backward: a backward input bears the name of the forward node it is."""
+    result: list[Decision] = []
+    for forward in graphs.values():
+        if forward.direction != "forward":
+            continue
+        names = {node.name for node in forward.nodes if node.op != "placeholder"}
+        for backward in graphs.values():
+            if backward.direction != "backward" or backward.compile_id != forward.compile_id:
+                continue
+            saved = [node.name for node in backward.nodes if node.op == "placeholder" and node.name in names]
+            result += between(forward, backward, saved, calls)
+    return result
+
+
+def between(
+    forward: Graph, backward: Graph, saved: Sequence[str], calls: Mapping[str, Sequence[KernelCall]]
+) -> list[Decision]:
+    """Return one decision per forward call and backward call with a saved tensor between them."""
+    nodes = {node.name: node for node in forward.nodes}
+    found: dict[tuple[str, str], tuple[KernelCall, KernelCall, dict[str, BufferAccess]]] = {}
+    for name in saved:
+        source = producer(name, nodes, calls.get(forward.id, ()))
+        if source is None:
+            continue
+        for call in calls.get(backward.id, ()):
+            access = next((item for item in call.reads or () if item.buffer == name), None)
+            if access is not None:
+                found.setdefault((source.id, call.id), (source, call, {}))[2][name] = access
+    result: list[Decision] = []
+    for a, b, accesses in found.values():
+        sizes = [item.bytes for item in accesses.values()]
+        result.append(
+            Decision(
+                graph=forward.id,
+                other_graph=backward.id,
+                a=a.nodes,
+                b=b.nodes,
+                a_call=a.id,
+                b_call=b.id,
+                verdict="never_considered",
+                reason=f"other direction: the forward saves {', '.join(accesses)} for the backward, which is another "
+                "compiled graph",
+                hint="torch._functorch.config.activation_memory_budget below 1 recomputes in the backward what is "
+                "cheap, instead of saving it",
+                shared_buffers=tuple(accesses),
+                saved_launches=0,
+                # Forward and backward cannot be one kernel, so only the read is counted.
+                saved_bytes=None if None in sizes else sum(size or 0 for size in sizes),
+                evidence="name",
+            )
+        )
+    return result
+
+
+def producer(name: str, nodes: Mapping[str, Node], calls: Sequence[KernelCall]) -> KernelCall | None:
+    """Return the call that computes a saved node; `None` for a view of an input, which nobody computes."""
+    while name in nodes:
+        node = nodes[name]
+        found = next((call for call in calls if name in call.nodes), None)
+        # An extern call names the views that became its arguments; their data is somebody else's.
+        if found is not None and (found.type not in ("extern", "fallback") or stores(found, node)):
+            return found
+        if not node.inputs:
+            return None
+        name = node.inputs[0]
+    return None
+
+
+def stores(call: KernelCall, node: Node) -> bool:
+    """Return whether an extern call computes this node: the op has the kernel's name."""
+    return op_name(node) == base_name(call.kernel)
+
+
+def breaks(
+    recording: Recording,
+    graphs: Mapping[str, Graph],
+    calls: Mapping[str, Sequence[KernelCall]],
+    schedules: Mapping[str, Schedule],
+) -> list[Decision]:
+    """A graph that ended at a break, and the graph that goes on after it."""
+    order = [compile for compile in recording.compiles if first_graph(compile.compile_id, graphs)]
+    result: list[Decision] = []
+    for here, after in pairwise(order):
+        if here.break_reason is None:
+            continue
+        before, behind = first_graph(here.compile_id, graphs), first_graph(after.compile_id, graphs)
+        if before is None or behind is None or not calls.get(before.id) or not calls.get(behind.id):
+            continue
+        result += at_break(here, calls[before.id], calls[behind.id], schedules.get(before.id))
+    return result
+
+
+def first_graph(compile_id: str, graphs: Mapping[str, Graph]) -> Graph | None:
+    """Return the forward or inference graph of a compile."""
+    return next(
+        (item for item in graphs.values() if item.compile_id == compile_id and item.direction != "backward"), None
+    )
+
+
+def at_break(
+    compile: Compile, before: Sequence[KernelCall], behind: Sequence[KernelCall], schedule: Schedule | None
+) -> list[Decision]:
+    """Pair what the first graph returns with what the second takes.
+
+    The two graphs name the tensor differently: shape, stride and dtype say which it may be, and where they do not,
+    the last call of the one and the first of the other stand for the boundary.
+    """
+    returned = set(schedule.outputs) if schedule else set[str]()
+    outputs = [(call, item) for call in before for item in call.writes or () if not returned or item.buffer in returned]
+    inputs = [(call, item) for call in behind for item in call.reads or () if item.buffer.startswith(INPUT_PREFIXES)]
+    matched: dict[tuple[str, str], tuple[KernelCall, KernelCall, list[BufferAccess]]] = {}
+    for a, written in outputs:
+        for b, read in inputs:
+            if written.shape == read.shape and written.stride == read.stride and written.dtype == read.dtype:
+                matched.setdefault((a.id, b.id), (a, b, []))[2].append(read)
+    pairs = list(matched.values()) or [(before[-1], behind[0], [])]
+    where = compile.break_source
+    place = f" at {where.file.rsplit('/', 1)[-1]}:{where.line}" if where is not None and where.file else ""
+    code = f" ({where.code.strip()})" if where is not None and where.code else ""
+    result: list[Decision] = []
+    for a, b, items in pairs:
+        sizes = [item.bytes for item in items]
+        known = bool(sizes) and None not in sizes
+        result.append(
+            Decision(
+                graph=a.graph,
+                other_graph=b.graph,
+                a=a.nodes,
+                b=b.nodes,
+                a_call=a.id,
+                b_call=b.id,
+                verdict="never_considered",
+                reason=f"other graph: graph break{place}{code}: {first_line(compile.break_reason)}",
+                raw_reason=compile.break_reason,
+                hint="torch.compile(fullgraph=True) makes a break an error; remove it and both sides are one graph",
+                shared_buffers=tuple(item.buffer for item in items),
+                # Written by the one and read by the other.
+                saved_bytes=2 * max(size or 0 for size in sizes) if known else None,
+                saved_launches=1,
+                evidence="order",
+            )
+        )
+    return result
+
+
+def first_line(text: str | None) -> str:
+    """Return the first line that says something."""
+    return next((line.strip() for line in (text or "").splitlines() if line.strip()), "no reason recorded")

@@ -1,0 +1,308 @@
+"""Eager neighbours: each op launches its own kernel, so what one writes the next reads back from memory.
+
+Where the dispatcher was recorded, it is known which op reads what. A trace alone records shapes but not which tensor:
+there results are paired with the inputs of their size and dtype that follow, and the decision's evidence is "order".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
+from fxscope.passes import flops
+from fxscope.passes.fusion.reasons import GEMMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
+# Ops whose result has the shape of their largest input; not all are elementwise (softmax is not).
+KEEP_SHAPE = frozenset(
+    {
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "pow",
+        "neg",
+        "abs",
+        "exp",
+        "log",
+        "sqrt",
+        "rsqrt",
+        "reciprocal",
+        "sin",
+        "cos",
+        "tanh",
+        "sigmoid",
+        "relu",
+        "gelu",
+        "silu",
+        "hardswish",
+        "elu",
+        "leaky_relu",
+        "softplus",
+        "mish",
+        "clamp",
+        "clamp_min",
+        "clamp_max",
+        "where",
+        "maximum",
+        "minimum",
+        "erf",
+        "threshold_backward",
+        "gelu_backward",
+        "silu_backward",
+        "tanh_backward",
+        "sigmoid_backward",
+        "addcmul",
+        "addcdiv",
+        "lerp",
+        "floor",
+        "ceil",
+        "round",
+        "masked_fill",
+        "_softmax",
+        "_log_softmax",
+        "cumsum",
+    }
+)
+PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2)}
+DTYPES = {
+    "c10::BFloat16": "bfloat16",
+    "c10::Half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "long int": "int64",
+    "int": "int32",
+    "unsigned char": "uint8",
+    "bool": "bool",
+    "signed char": "int8",
+    "short int": "int16",
+}
+
+
+def decisions(recording: Recording) -> list[Decision]:
+    """Return one decision for each pair of eager launches between which a tensor passes."""
+    found: list[Decision] = []
+    for graph in recording.graphs:
+        if graph.stage == "eager" and any(node.outputs for node in graph.nodes):
+            found += of_graph(graph)
+    if found or recording.calls:
+        return found
+    return of_trace(recording)
+
+
+def of_graph(graph: Graph) -> list[Decision]:
+    """Pair the ops of a recorded dispatch graph: the reader with the writer, and readers of one tensor."""
+    nodes = {node.name: node for node in graph.nodes}
+    readers: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        if node.kind == "kernel" and node.outputs:
+            for name in dict.fromkeys(writer(source, nodes) for source in node.inputs):
+                if name != node.name:
+                    readers.setdefault(name, []).append(node.name)
+    found: dict[tuple[str, str], Decision] = {}
+    for name, users in readers.items():
+        source = nodes[name]
+        size = flops.tensor_bytes(source.outputs[:1])
+        if source.kind == "kernel":
+            for user in users:
+                once = len(users) == 1 and name not in graph.outputs
+                keep(found, flow(graph, source, nodes[user], size, once=once))
+        for one, other in pairwise(users):
+            keep(found, siblings(graph, source, nodes[one], nodes[other], size))
+    return list(found.values())
+
+
+def keep(found: dict[tuple[str, str], Decision], decision: Decision) -> None:
+    """Keep one decision per pair, the dearest."""
+    key = (decision.a[0], decision.b[0])
+    before = found.get(key)
+    if before is None or (before.saved_bytes or 0) < (decision.saved_bytes or 0):
+        found[key] = decision
+
+
+def writer(name: str, nodes: Mapping[str, Node]) -> str:
+    """Return the op that wrote the memory behind a name: through views, down to what launched or came from outside."""
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        node = nodes[name]
+        if node.kind == "kernel" or not node.aliases or node.aliases[0] not in nodes:
+            return name
+        name = node.aliases[0]
+    return name
+
+
+def flow(graph: Graph, a: Node, b: Node, size: int | None, *, once: bool) -> Decision:
+    """Return the decision for a writer and a reader of its result."""
+    words = "written once and read once" if once else "which others read too"
+    return Decision(
+        graph=graph.id,
+        a=(a.name,),
+        b=(b.name,),
+        verdict="never_considered",
+        reason=f"{REASON}; between them a tensor of {amount(size)}, {words}",
+        hint=hint(a, b),
+        shared_buffers=(a.name,),
+        # Nobody else reads it: fused, it need not be written either.
+        saved_bytes=None if size is None else (2 if once else 1) * size,
+        saved_launches=1,
+        evidence="external_id",
+    )
+
+
+def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> Decision:
+    """Return the decision for two readers of one tensor."""
+    return Decision(
+        graph=graph.id,
+        a=(a.name,),
+        b=(b.name,),
+        verdict="never_considered",
+        reason=f"{REASON}; both read {source.name}, {amount(size)}",
+        hint=sibling_hint(a, b),
+        shared_buffers=(source.name,),
+        saved_bytes=size,
+        saved_launches=1,
+        evidence="external_id",
+    )
+
+
+def amount(size: int | None) -> str:
+    """Return a size in words."""
+    return "unknown size" if size is None else f"{size / 1e6:.3g} MB" if size >= 1e5 else f"{size} bytes"
+
+
+def hint(a: Node | Op, b: Node | Op) -> str:
+    """Say what would join them."""
+    names = [base(item.target if isinstance(item, Node) else item.name) for item in (a, b)]
+    if any(GEMMS.match(name) or "conv" in name for name in names):
+        return (
+            "torch.compile calls the same library kernel here; mode='max-autotune' can try a template that takes both"
+        )
+    return "torch.compile joins such neighbours"
+
+
+def sibling_hint(a: Node, b: Node) -> str:
+    """Say what would let two readers of one tensor read it once."""
+    products = [bool(GEMMS.match(base(node.target))) for node in (a, b)]
+    if all(products):
+        return "one Linear with the weights concatenated reads it once"
+    return "torch.compile joins such neighbours" if not any(products) else "a GEMM of a library reads its inputs alone"
+
+
+def base(name: str) -> str:
+    """Return an op's bare name, without the in-place underscore."""
+    return name.removeprefix("aten::").removeprefix("aten.").split(".")[0].rstrip("_")
+
+
+def of_trace(recording: Recording) -> list[Decision]:
+    """Pair the launches of the first step by order and shape.
+
+    It is taken that a result is read once, by one of the next ops with an input of its size and dtype. Where as many
+    inputs of a size follow as results of it wait, each waiting result is read there; where fewer follow, it is only
+    known that one of the waiting results is. Where the program brings tensors of that size of its own, only ops that
+    follow each other are paired.
+    """
+    ops = {op.id: op for op in recording.ops}
+    first = min((launch.step for launch in recording.launches), default=0)
+    graph = next((graph.id for graph in recording.graphs if graph.stage == "eager"), "eager")
+    waiting: dict[tuple[int | None, str | None], list[Waiting]] = {}
+    from_outside: set[tuple[int | None, str | None]] = set()
+    before: set[str] = set()
+    previous: Op | None = None
+    streams: dict[int, int | None] = {}
+    found: list[Decision] = []
+    for launch in sorted(recording.launches, key=lambda item: item.start_ns):
+        op = ops.get(launch.op_id) if launch.op_id is not None else None
+        if launch.step != first or launch.category not in ("kernel", "cpu_kernel") or op is None or op.id in streams:
+            continue
+        streams[op.id] = launch.stream
+        shapes, dtypes = tensors(op)
+        slots = Counter((flops.numbers(*shape), dtype) for shape, dtype in zip(shapes, dtypes, strict=True))
+        for key, count in slots.items():
+            results = waiting.pop(key, [])
+            left = sum(item.num_unread for item in results) - count
+            sources = [item for item in results if streams[item.ops[0].id] == launch.stream]
+            if left < 0:
+                from_outside.add(key)
+            if key in from_outside:
+                # The program's own tensor may be what is read, and surely is where the same op read it before (the
+                # projections of an attention); else what was written just now is the likelier.
+                sources = [item for item in results if item.ops == (previous,) and signature(op) not in before]
+                left = 0
+            if left > 0:
+                every = tuple(source for item in results for source in item.ops)
+                waiting[key] = [Waiting(every, left, results[0].result)]
+                sources = [Waiting(every, 1, results[0].result)] if sources else []
+            found += [passed(graph, item, op) for item in sources]
+        result = result_of(op)
+        previous = op
+        before.add(signature(op))
+        if result is not None:
+            waiting.setdefault((flops.numbers(*result.shape), result.dtype), []).append(Waiting((op,), 1, result))
+    return found
+
+
+def signature(op: Op) -> str:
+    """Return an op's name and what it is given, to tell equal ops from others."""
+    return f"{op.name} {op.shapes}"
+
+
+class Waiting(NamedTuple):
+    """Results that no op has read yet: so many of these ops' results."""
+
+    ops: tuple[Op, ...]
+    num_unread: int
+    result: TensorMeta
+
+
+def passed(graph: str, source: Waiting, op: Op) -> Decision:
+    """Return the decision for a waiting result and the op that reads it."""
+    size = flops.tensor_bytes([source.result])
+    which = "" if len(source.ops) == source.num_unread else ", the result of one of these ops,"
+    return Decision(
+        graph=graph,
+        a=tuple(item.node or item.name for item in source.ops),
+        b=(op.node or op.name,),
+        verdict="never_considered",
+        reason=f"{REASON}; by order and shape, a tensor of {amount(size)}{which} passes between them (a trace does "
+        "not record which tensor)",
+        hint=hint(source.ops[0], op),
+        saved_bytes=None if size is None else 2 * size,
+        saved_launches=1,
+        evidence="order",
+    )
+
+
+def result_of(op: Op) -> TensorMeta | None:
+    """Return the shape and dtype of an op's result, where its inputs tell."""
+    shapes, dtypes = tensors(op)
+    if not shapes or op.dtypes is None:
+        return None
+    name = base(op.name)
+    if name in PRODUCTS:
+        left, right = PRODUCTS[name]
+        given = [tuple(shape) for shape in op.shapes or ()]
+        if len(given) > right and len(given[left]) >= 2 and len(given[right]) >= 2:
+            return TensorMeta(shape=(*given[left][:-1], given[right][-1]), dtype=dtypes[0])
+        return None
+    if name in KEEP_SHAPE:
+        largest = max(shapes, key=lambda shape: (len(shape), flops.numbers(*shape) or 0))
+        return TensorMeta(shape=largest, dtype=dtypes[shapes.index(largest)])
+    return None
+
+
+def tensors(op: Op) -> tuple[list[tuple[int, ...]], list[str]]:
+    """Return shapes and dtypes of an op's tensor inputs; the profiler writes scalars and lists between them."""
+    shapes: list[tuple[int, ...]] = []
+    dtypes: list[str] = []
+    for shape, dtype in zip(op.shapes or (), op.dtypes or (), strict=False):
+        name = DTYPES.get(dtype, dtype)
+        if name in flops.ITEM_BYTES:  # of a scalar the profiler writes its type, "Scalar"
+            shapes.append(tuple(shape))
+            dtypes.append(name)
+    return shapes, dtypes

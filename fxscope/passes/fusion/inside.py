@@ -1,0 +1,209 @@
+"""How each op got into its kernel call: inlined at lowering, joined by the scheduler, or folded into an argument."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.model import Decision, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
+from fxscope.passes import schedules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+WORDS: dict[str, str] = {
+    "vertical": "the second reads what the first computes",
+    "horizontal": "they do not need each other's result, and share data",
+    "reduction": "a reduction and the work around it share one loop nest",
+    "epilogue": "computed on the first's result before it is stored",
+    "prologue": "computed while the second loads its input",
+    "template": "part of a kernel template",
+    "foreach": "lists of tensors handled by one launch",
+    "combo": "independent kernels put into one launch",
+    "mix_order": "reductions over different axes of the same data share one read of it",
+    "nested_reduction": "a reduction inside another's loop",
+}
+
+
+def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, nodes: Mapping[str, Node]) -> list[Decision]:
+    """Return how the ops of each call came together."""
+    result: list[Decision] = []
+    origins = schedules.Origins(schedule) if schedule is not None else None
+    for call in calls:
+        result += folded(call)
+        members = members_of(call, origins)
+        if schedule is None or origins is None or not members:
+            result += untold(call)
+            continue
+        if not any(member.origins for member in members):
+            result += without_origins(call, members, schedule)
+            continue
+        for member in members:
+            result += inlined(call, member, origins, nodes)
+        if len(members) > 1:
+            result += joined(call, members, schedule, origins)
+    return result
+
+
+def members_of(call: KernelCall, origins: schedules.Origins | None) -> list[SchedulerNode]:
+    """Return the call's scheduler nodes that compute something."""
+    if origins is None:
+        return []
+    members = [origins.by_name[name] for name in call.scheduler_nodes if name in origins.by_name]
+    return [node for node in members if node.type not in schedules.TRANSPARENT]
+
+
+def folded(call: KernelCall) -> list[Decision]:
+    """An op that became strides or another argument of the call costs nothing."""
+    return [
+        Decision(
+            graph=call.graph,
+            a=(name,),
+            b=tuple(node for node in call.nodes if node != name),
+            a_call=call.id,
+            b_call=call.id,
+            verdict="fused",
+            how="folded",
+            reason=f"became an argument (strides, shape) of {call.handle}",
+            evidence=call.nodes_evidence,
+        )
+        for name in call.folded
+    ]
+
+
+def untold(call: KernelCall) -> list[Decision]:
+    """Without a schedule it is known that ops share a kernel, not how they came to."""
+    if len(call.nodes) < 2 or call.type in ("extern", "fallback"):
+        return []
+    return [
+        Decision(
+            graph=call.graph,
+            a=call.nodes[:-1],
+            b=call.nodes[-1:],
+            a_call=call.id,
+            b_call=call.id,
+            verdict="fused",
+            reason=f"run inside {call.handle}; the files do not tell whether they were inlined or joined",
+            evidence=call.nodes_evidence,
+        )
+    ]
+
+
+def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule) -> list[Decision]:
+    """Files without a fusion log name no origins; what one scheduler node holds was inlined all the same, and what
+    several hold was joined.
+    """
+    if len(members) > 1:
+        names = {member.name for member in members}
+        joins = [item for item in schedule.attempts if item.fused and {*item.a, *item.b} <= names]
+        if not joins or len(call.nodes) < 2:
+            return untold(call)
+        ways = ", ".join(dict.fromkeys(item.how or "joined" for item in joins))
+        return [
+            Decision(
+                graph=call.graph,
+                a=call.nodes[:-1],
+                b=call.nodes[-1:],
+                a_call=call.id,
+                b_call=call.id,
+                verdict="fused",
+                how=joins[-1].how,
+                evidence=call.nodes_evidence,
+                reason=f"{len(members)} scheduler nodes joined ({ways}); which op is in which, the files do not tell",
+            )
+        ]
+    if schedules.is_extern(members[0]) or len(call.nodes) < 2:
+        return []
+    text = f"inlined at lowering into one scheduler node ({members[0].name}, {len(call.nodes)} ops)"
+    return [
+        Decision(
+            graph=call.graph,
+            a=call.nodes[:-1],
+            b=call.nodes[-1:],
+            a_call=call.id,
+            b_call=call.id,
+            verdict="fused",
+            how="inlined",
+            reason=text,
+            evidence=call.nodes_evidence,
+        )
+    ]
+
+
+def inlined(
+    call: KernelCall, member: SchedulerNode, origins: schedules.Origins, nodes: Mapping[str, Node]
+) -> list[Decision]:
+    """One scheduler node of several ops: Inductor inlined them when it lowered the graph."""
+    if schedules.is_extern(member):
+        return []
+    known = set(call.nodes)
+    ran = [name for name in origins.ran([member]) if name in known]
+    if len(ran) < 2:
+        return []
+    last = member.origin_node if member.origin_node in ran else ran[-1]
+    others = tuple(name for name in ran if name != last)
+    text = f"inlined at lowering into one scheduler node ({member.name}, {len(ran)} ops)"
+    again = sorted({other for name in ran if name in nodes for other in nodes[name].calls if other != call.id})
+    if again:
+        text += f"; some are computed again in {', '.join(again)}"
+    return [
+        Decision(
+            graph=call.graph,
+            a=others,
+            b=(last,),
+            a_call=call.id,
+            b_call=call.id,
+            verdict="fused",
+            how="inlined",
+            reason=text,
+            evidence="origin_node" if last == member.origin_node else "origins",
+        )
+    ]
+
+
+def joined(
+    call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule, origins: schedules.Origins
+) -> list[Decision]:
+    """Scheduler nodes that became one: each join in its order; lists and combos have no order."""
+    inside = {node.name: node for node in members}
+    result: list[Decision] = []
+    seen: set[str] = set()
+    here = set(call.scheduler_nodes)
+    for attempt in schedule.attempts:
+        if attempt.fused and attempt.a[0] in here and {*attempt.a, *attempt.b} <= here:
+            result.append(join(call, attempt, origins))
+            seen |= {*attempt.a, *attempt.b}
+    by_group: dict[int, list[SchedulerNode]] = {}
+    for node in members:
+        by_group.setdefault(node.group, []).append(node)
+    for number, group in by_group.items():
+        apart = [node for node in group if node.name not in seen]
+        if len(group) > 1 and apart:
+            how: How | None = None
+            if schedule.groups[number].type == "foreach":
+                how = "combo" if schedule.limits.get("combo_kernels") else "foreach"
+            rest = tuple(name for name in inside if name not in {node.name for node in apart})
+            first = rest or (apart[0].name,)
+            second = tuple(node.name for node in apart if node.name not in first)
+            result.append(join(call, FusionAttempt(a=first, b=second, fused=True, how=how), origins))
+    return result
+
+
+def join(call: KernelCall, attempt: FusionAttempt, origins: schedules.Origins) -> Decision:
+    """One join, in terms of the user's ops."""
+    by_name, known = origins.by_name, set(call.nodes)
+    sides = [
+        tuple(name for name in origins.ran([by_name[item] for item in side if item in by_name]) if name in known)
+        for side in (attempt.a, attempt.b)
+    ]
+    words = WORDS.get(attempt.how or "", "the schedule does not tell how")
+    return Decision(
+        graph=call.graph,
+        a=sides[0],
+        b=sides[1],
+        a_call=call.id,
+        b_call=call.id,
+        verdict="fused",
+        how=attempt.how,
+        reason=f"{attempt.how or 'joined'}: {words} ({'+'.join(attempt.a)} with {'+'.join(attempt.b)})",
+        evidence="origins",
+    )

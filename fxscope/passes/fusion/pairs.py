@@ -1,0 +1,432 @@
+"""Pairs of kernel calls of one graph that share memory: exactly one decision each, and what staying apart costs."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope.model import (
+    BufferAccess,
+    Decision,
+    FusionAttempt,
+    KernelCall,
+    Schedule,
+    ScheduledGroup,
+    SchedulerNode,
+    Verdict,
+)
+from fxscope.passes import schedules
+from fxscope.passes.fusion.reasons import Reason, opaque, translate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# A buffer with this many readers makes no pair per two of them, only of those that are near each other: else one shared
+# scalar in a large graph makes millions of decisions.
+MANY_USERS = 200
+NEAR = 8
+
+
+class Unit(NamedTuple):
+    """One loop nest or extern call: a call, or one of the loops of a C++ function that runs several."""
+
+    call: KernelCall
+    position: int  # in the wrapper
+    nodes: tuple[str, ...]
+    members: tuple[str, ...]  # scheduler nodes
+    reads: dict[str, int | None]
+    writes: dict[str, int | None]
+    type: str
+
+
+class Pair(NamedTuple):
+    """Two units that share memory, in the order in which they run."""
+
+    a: Unit
+    b: Unit
+    buffers: tuple[str, ...]
+    flows: bool  # b reads what a wrote
+    mutates: bool  # b writes what a read or wrote
+
+
+def decisions(calls: Sequence[KernelCall], schedule: Schedule | None) -> list[Decision]:
+    """Return one decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
+    alias = schedules.aliases(schedule) if schedule else {}
+    origins = schedules.Origins(schedule) if schedule else None
+    units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, origins, alias)]
+    found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for pair in pairs(units):
+        inside = pair.a.call.id == pair.b.call.id
+        key = (pair.a.call.id, f"{pair.a.members}{pair.b.members}" if inside else pair.b.call.id)
+        found[key].append(pair)
+    readers = readers_of(units)
+    returned = frozenset(alias.get(name, name) for name in schedule.outputs) if schedule else None
+    judge = Judge(schedule, units)
+    return [judge.decide(group, readers, returned) for group in found.values()]
+
+
+def units_of(
+    call: KernelCall,
+    position: int,
+    schedule: Schedule | None,
+    origins: schedules.Origins | None,
+    alias: Mapping[str, str],
+) -> list[Unit]:
+    """Split a call into its loop nests. Only the C++ backend writes several independent ones into one function."""
+    by_name = origins.by_name if origins is not None else {}
+    members = {name: by_name[name] for name in call.scheduler_nodes if name in by_name}
+    groups = list(dict.fromkeys(node.group for node in members.values()))
+    if schedule is None or origins is None or len(groups) < 2 or call.type != "cpp":
+        kind = next((node.type for node in members.values()), call.type)
+        return [
+            Unit(
+                call,
+                position,
+                call.nodes,
+                call.scheduler_nodes,
+                sizes(call.reads or (), alias),
+                sizes(call.writes or (), alias),
+                kind,
+            )
+        ]
+    units: list[Unit] = []
+    for number in groups:
+        nodes = [node for node in members.values() if node.group == number]
+        group: ScheduledGroup = schedule.groups[number]
+        ran = set(origins.ran(nodes))
+        units.append(
+            Unit(
+                call,
+                position,
+                tuple(name for name in call.nodes if name in ran),
+                tuple(node.name for node in nodes),
+                sizes(schedules.rename(group.reads, schedule), alias),
+                sizes(schedules.rename(group.writes, schedule), alias),
+                group.type,
+            )
+        )
+    return units
+
+
+def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, int | None]:
+    """Return bytes per memory."""
+    found: dict[str, int | None] = {}
+    for item in items:
+        name = alias.get(item.buffer, item.buffer)
+        if name not in found:
+            found[name] = item.bytes
+        else:
+            before = found[name]
+            found[name] = before + item.bytes if before is not None and item.bytes is not None else None
+    return found
+
+
+def readers_of(units: Sequence[Unit]) -> dict[str, int]:
+    """Count how many units read each memory."""
+    found: dict[str, int] = defaultdict(int)
+    for unit in units:
+        for name in unit.reads:
+            found[name] += 1
+    return found
+
+
+def pairs(units: Sequence[Unit]) -> list[Pair]:
+    """Return every two units that share memory, the earlier first."""
+    users: dict[str, list[int]] = defaultdict(list)
+    for position, unit in enumerate(units):
+        for name in dict.fromkeys((*unit.reads, *unit.writes)):
+            users[name].append(position)
+    shared: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for name, positions in users.items():
+        for first, second in combinations(range(len(positions)), 2):
+            one, other = positions[first], positions[second]
+            if len(positions) > MANY_USERS and second - first > NEAR and name not in units[one].writes:
+                continue
+            shared[one, other].append(name)
+    result: list[Pair] = []
+    for (one, other), names in sorted(shared.items()):
+        a, b = units[one], units[other]
+        flows = any(name in a.writes and name in b.reads for name in names)
+        mutates = any(name in b.writes for name in names)
+        result.append(Pair(a, b, tuple(names), flows, mutates))
+    return result
+
+
+class Judge:
+    """Finds the verdict of a pair in the schedule, or says why there is none."""
+
+    def __init__(self, schedule: Schedule | None, units: Sequence[Unit]) -> None:
+        self.schedule = schedule
+        self.limits = schedule.limits if schedule else {}
+        self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
+        self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
+        for node in self.nodes.values():
+            for access in (*node.reads, *node.writes):
+                self.users[access.buffer].setdefault(node.group, len(self.users[access.buffer]))
+        self.unit_of = {name: (unit.call.id, unit.members) for unit in units for name in unit.members}
+        self.attempts: dict[tuple[object, object], list[FusionAttempt]] = defaultdict(list)
+        for attempt in schedule.attempts if schedule else ():
+            if attempt.fused:
+                continue
+            key = (self.unit_of.get(attempt.a[0]), self.unit_of.get(attempt.b[0]))
+            self.attempts[key].append(attempt)
+
+    def decide(self, group: Sequence[Pair], readers: Mapping[str, int], returned: frozenset[str] | None) -> Decision:
+        """Return the one decision for pairs of the same two calls; the pair that shares most speaks for all."""
+        costs = [saved(pair, readers, returned) for pair in group]
+        main, _ = max(zip(group, costs, strict=True), key=lambda item: (item[0].flows, item[1] or 0))
+        known = [cost for cost in costs if cost is not None]
+        verdict, reason, raw = self.judge(main)
+        a, b = main.a, main.b
+        same = a.call.id == b.call.id
+        return Decision(
+            graph=a.call.graph,
+            a=a.nodes if same else a.call.nodes,
+            b=b.nodes if same else b.call.nodes,
+            a_call=a.call.id,
+            b_call=b.call.id,
+            verdict=verdict,
+            reason=reason.text + ("; both are loops of one C++ function" if same else ""),
+            raw_reason=raw,
+            hint=reason.hint,
+            config=reason.config,
+            shared_buffers=tuple(dict.fromkeys(name for pair in group for name in pair.buffers)),
+            saved_bytes=sum(known) if known else None,
+            saved_launches=0 if same else 1,
+            evidence="debug_handle" if a.members and b.members else "order",
+        )
+
+    def judge(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
+        a, b = pair.a, pair.b
+        if a.call.device and b.call.device and a.call.device != b.call.device:
+            return "never_considered", Reason(f"device boundary: {a.call.device} and {b.call.device}"), None
+        groups = [{self.nodes[name].group for name in unit.members if name in self.nodes} for unit in (a, b)]
+        if groups[0] & groups[1]:
+            return (
+                "rejected",
+                Reason(
+                    "put into one group for one launch (combo_kernels), but written as two kernels: their kinds or "
+                    "sizes do not mix",
+                    "combo_kernel_allow_mixed_sizes lets kernels of different sizes share a launch",
+                    "combo_kernel_allow_mixed_sizes",
+                ),
+                None,
+            )
+        found = self.attempt(a, b)
+        if found is not None:
+            return self.from_attempt(found, pair)
+        fixed = self.fixed(pair)
+        if fixed is not None:
+            return "never_considered", fixed, None
+        if self.schedule is None or not self.schedule.complete:
+            return (
+                None,
+                Reason(
+                    "both are kernels that Inductor writes, and files without a fusion log do not tell what it said of "
+                    "them: record with TORCH_LOGS=fusion, or with fxscope run"
+                ),
+                None,
+            )
+        streams = {self.nodes[name].stream for name in (*a.members, *b.members) if name in self.nodes}
+        if len(streams - {None}) > 1:
+            return "never_considered", Reason("stream boundary: they run on different streams"), None
+        if not a.members or not b.members:
+            return (
+                "never_considered",
+                Reason("one of them is written outside the scheduler (a copy or a call that the wrapper adds)"),
+                None,
+            )
+        return "never_considered", self.never_asked(a, b), None
+
+    def never_asked(self, a: Unit, b: Unit) -> Reason:
+        """Say why the scheduler never asked about two nodes that it writes both."""
+        common = self.common(a, b)
+        if not common:
+            return self.other_versions()
+        limit = self.limits.get("max_fusion_buffer_group_pairwise_attempts")
+        if isinstance(limit, int) and all(self.distance(name, a, b) > limit for name in common):
+            return Reason(
+                "outside the pairwise window: among the users of their common buffer they are further apart than "
+                f"max_fusion_buffer_group_pairwise_attempts = {limit}",
+                "raise max_fusion_buffer_group_pairwise_attempts",
+                "max_fusion_buffer_group_pairwise_attempts",
+            )
+        return Reason(
+            "no round of the scheduler brought the two together: they became neighbours only when others were joined "
+            "or moved"
+        )
+
+    def other_versions(self) -> Reason:
+        """Say why two nodes that use the same memory have no buffer in common."""
+        if any(node.type == "nop" for node in self.nodes.values()):
+            return Reason("they write or read different parts of one buffer (a concatenation): no data in common")
+        return Reason(
+            "mutation: between the two their buffer is written again in place, so each uses another version of it"
+        )
+
+    def no_shared_data(self, pair: Pair) -> Reason:
+        """Say what two nodes that "share no data" do with their common buffer, where Inductor does not."""
+        common = self.common(pair.a, pair.b)
+        if not common:
+            return self.other_versions()
+        buffer = common[0]
+        one, other = (self.names(unit)[buffer] for unit in (pair.a, pair.b))
+        if one is not None and other is not None and one != other:
+            return Reason(f"they index {buffer} differently: {one} and {other}")
+        if is_opaque(pair.a) or is_opaque(pair.b):
+            return Reason(f"their loops over {buffer} do not match")
+        if one is None or other is None:
+            return Reason(f"one of them uses {buffer} as a whole (in place, or by a scatter), not element by element")
+        return Reason(f"their loops over {buffer} do not match; what was recorded does not tell where they differ")
+
+    def common(self, a: Unit, b: Unit) -> list[str]:
+        """Return the buffers that both use, as the scheduler tells them apart."""
+        names = self.names(b)
+        return [name for name in self.names(a) if name in names]
+
+    def names(self, unit: Unit) -> dict[str, str | None]:
+        """Return buffer → index of a unit, under the names that the scheduler tells apart (one per version)."""
+        members = [self.nodes[name] for name in unit.members if name in self.nodes]
+        return {access.buffer: access.index for node in members for access in (*node.reads, *node.writes)}
+
+    def distance(self, buffer: str, a: Unit, b: Unit) -> int:
+        """Return how far apart two units are among the scheduler's groups that use a buffer."""
+        places = [self.users[buffer][self.nodes[unit.members[0]].group] for unit in (a, b)]
+        return abs(places[0] - places[1])
+
+    def attempt(self, a: Unit, b: Unit) -> FusionAttempt | None:
+        """Return what the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
+        one, other = (a.call.id, a.members), (b.call.id, b.members)
+        found = [*self.attempts.get((one, other), ()), *self.attempts.get((other, one), ())]
+        told = [item for item in found if item.raw_reason != "node1 must go before node2"] or found
+        return max(told, key=lambda item: (len(item.a) + len(item.b), item.order)) if told else None
+
+    def from_attempt(self, found: FusionAttempt, pair: Pair) -> tuple[Verdict, Reason, str | None]:
+        """Translate what the scheduler said."""
+        raw = found.raw_reason
+        if raw is not None:
+            return "rejected", self.in_words(raw, found.cause, pair), raw
+        if found.cause == "could be fused":
+            return (
+                "rejected",
+                Reason(
+                    "allowed, but not done: another pair with a higher score took one of them first, and what came "
+                    "of it was not joined further"
+                ),
+                None,
+            )
+        return "rejected", self.without_words(pair), None
+
+    def in_words(self, raw: str, cause: str | None, pair: Pair) -> Reason:
+        """Translate Inductor's reason, refined by what is known of the pair."""
+        fixed = self.fixed(pair)
+        if fixed is not None and re.search(r"extern|nop|triton kernel", raw):
+            return fixed
+        if raw.startswith("no shared data") and cause is None:
+            reason = self.no_shared_data(pair)
+        else:
+            reason = translate(raw, cause, self.limits)
+        if reason.config == "combo_kernels" and (pair.flows or pair.mutates):
+            reason = Reason(reason.text)  # one of the two needs the other's result
+        if fixed is None:
+            return reason
+        # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
+        return reason._replace(
+            text=f"tried as a template: {reason.text}. Then the benchmark chose the library's kernel"
+        )
+
+    def without_words(self, pair: Pair) -> Reason:
+        """Say what the backend checks where it declines without a reason (C++: codegen/cpp.py, can_fuse_*)."""
+        a, b = pair.a, pair.b
+        limit = self.limits.get("cpp.max_horizontal_fusion_size")
+        if not pair.flows and isinstance(limit, int) and len(a.members) + len(b.members) > limit:
+            return Reason(
+                f"together they hold more scheduler nodes than cpp.max_horizontal_fusion_size = {limit}",
+                "raise cpp.max_horizontal_fusion_size",
+                "cpp.max_horizontal_fusion_size",
+            )
+        ranges = [
+            next((self.nodes[name].ranges for name in unit.members if name in self.nodes), None) for unit in (a, b)
+        ]
+        if ranges[0] != ranges[1] and None not in ranges:
+            return Reason(f"the backend declined: their iteration spaces differ, {ranges[0]} and {ranges[1]}")
+        return Reason("the backend declined without giving a reason: its loops for the two do not fit together")
+
+    def fixed(self, pair: Pair) -> Reason | None:
+        """Say why Inductor never asks about a pair with a kernel that it does not write; `None` if it writes both."""
+        a, b = pair.a, pair.b
+        opaque_a, opaque_b = is_opaque(a), is_opaque(b)
+        if opaque_a and opaque_b:
+            return self.both_opaque(pair)
+        if opaque_a:
+            return (
+                opaque(a.call.kernel, a.call.type, producer=pair.flows, device=a.call.device, limits=self.limits)
+                if pair.flows
+                else sibling(a, self.limits)
+            )
+        if opaque_b:
+            return (
+                opaque(b.call.kernel, b.call.type, producer=False, device=b.call.device, limits=self.limits)
+                if pair.flows
+                else sibling(b, self.limits)
+            )
+        if pair.a.type == "nop" or pair.b.type == "nop":
+            return Reason("no-op: it only names memory and launches nothing")
+        return None
+
+    def both_opaque(self, pair: Pair) -> Reason:
+        """Two calls that Inductor makes as they are."""
+        from fxscope.passes.fusion.reasons import extern_kind
+
+        a, b = pair.a.call, pair.b.call
+        kinds = [extern_kind(item.kernel) if item.type != "user_triton" else "user" for item in (a, b)]
+        text = f"both are extern kernels ({a.kernel}, {b.kernel}), opaque to the scheduler"
+        if kinds == ["gemm", "gemm"]:
+            if pair.flows:
+                return Reason(
+                    text, "b2b_gemm_pass joins back-to-back GEMMs where they are small enough", "b2b_gemm_pass"
+                )
+            if pair.flows:
+                return Reason(text)
+            plain = all(schedules.base_name(item.kernel) in ("mm", "addmm") for item in (a, b))
+            return Reason(
+                f"{text}; GEMMs over one input are not merged",
+                "one Linear with the weights concatenated" if plain else None,
+            )
+        return Reason(text)
+
+
+def is_opaque(unit: Unit) -> bool:
+    """Return whether the unit calls a kernel that Inductor does not write."""
+    return unit.call.type in ("extern", "fallback", "user_triton") or unit.type in ("extern", "fallback", "user_triton")
+
+
+def sibling(unit: Unit, limits: dict[str, object]) -> Reason:
+    """The pair shares memory but no result, and one is opaque."""
+    reason = opaque(unit.call.kernel, unit.call.type, producer=True, device=unit.call.device, limits=dict(limits))
+    return Reason(f"{reason.text}; the two share an input, neither needs the other's result")
+
+
+def saved(pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> int | None:
+    """Return the bytes that one kernel instead of the two would not move; `None` where no size is known.
+
+    A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only reader
+    and the graph does not return it. An input that both read need be read once only.
+    """
+    total: int | None = None
+    for name in pair.buffers:
+        cost: int | None = None
+        if name in pair.a.writes and name in pair.b.reads:
+            cost = pair.b.reads[name]
+            written = pair.a.writes[name]
+            alone = readers.get(name) == 1 and returned is not None and name not in returned
+            if alone and cost is not None and written is not None:
+                cost += written
+        elif name in pair.a.reads and name in pair.b.reads:
+            first, second = pair.a.reads[name], pair.b.reads[name]
+            cost = min(first, second) if first is not None and second is not None else None
+        if cost is not None:
+            total = (total or 0) + cost
+    return total

@@ -1,0 +1,333 @@
+"""Inductor's words for "no", in the user's terms, with the documented switch that would change the answer.
+
+Each `Switch` names an attribute of `torch._inductor.config`; a test asserts that the installed torch has them all.
+Reasons: torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, codegen/simd.py of 2.11 to 2.14.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+
+class Reason(NamedTuple):
+    """Why a pair stayed apart: the words, a hint, and the switch that either is about."""
+
+    text: str
+    hint: str | None = None
+    config: str | None = None
+
+
+# Pattern of Inductor's reason → what it means, hint, switch. `{0}`, `{1}` are the pattern's groups.
+RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
+    (
+        r"exceeds max fusion",
+        "together they hold more scheduler nodes than the limit",
+        "raise max_fusion_size",
+        "max_fusion_size",
+    ),
+    (
+        r"score_fusion_memory_threshold",
+        "they share too few bytes to be worth a common kernel",
+        "lower score_fusion_memory_threshold",
+        "score_fusion_memory_threshold",
+    ),
+    (
+        r"Nodes are too far away",
+        "more than 64 scheduler nodes lie between them; joining them could raise peak memory",
+        None,
+        None,
+    ),
+    (
+        r"Fusion will increase peak memory",
+        "joining them would keep more memory alive than it saves in traffic",
+        None,
+        None,
+    ),
+    (
+        r"fusion_prevent_too_many_reads_and_writes",
+        "the joined kernel would touch more buffers than the limit",
+        "raise max_fusion_unique_io_buffers",
+        "max_fusion_unique_io_buffers",
+    ),
+    (
+        r"fusing the two would make a cycle|will create cycle",
+        "another kernel must run between them: joining them would make a cycle",
+        None,
+        None,
+    ),
+    (
+        r"memory deps did not match",
+        "the consumer reads other elements of the buffer than the producer's loop has just written",
+        "loop_ordering_after_fusion lets the scheduler try other loop orders",
+        "loop_ordering_after_fusion",
+    ),
+    (
+        r"intermediate nodes between node1 & node2",
+        "the consumer also needs a result that is computed between the two",
+        None,
+        None,
+    ),
+    (
+        r"numel/rnumel mismatch \(reduce\) ?(.*)$",
+        "both reduce, but over different iteration spaces: {0}",
+        "triton.mix_order_reduction and triton.nested_reduction join some such pairs on CUDA",
+        "triton.nested_reduction",
+    ),
+    (
+        r"numel/rnumel mismatch \(non-reduce\) ?(.*)$",
+        "their iteration spaces differ: {0}",
+        "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)",
+        "combo_kernels",
+    ),
+    (
+        r"numel/rnumel mismatch prologue mismatch ?(.*)$",
+        "as a prologue its iteration space differs from the template's input: {0}",
+        None,
+        None,
+    ),
+    (
+        r"nodes numel/rnumel incompatibility",
+        "the pointwise loop does not cover the same elements as the reduction",
+        "loop_reindexing_after_fusion lets the scheduler reindex the pointwise loop",
+        "loop_reindexing_after_fusion",
+    ),
+    (r"nodes numel incompatibility", "the two loops do not cover the same number of elements", None, None),
+    (
+        r"tiling mismatch ?(.*)$",
+        "they want different tilings: {0}",
+        "set triton.tiling_prevents_pointwise_fusion to false",
+        "triton.tiling_prevents_pointwise_fusion",
+    ),
+    (
+        r"invalid tiling for reduction",
+        "the pointwise part wants a tiling that the reduction cannot have",
+        "set triton.tiling_prevents_reduction_fusion to false",
+        "triton.tiling_prevents_reduction_fusion",
+    ),
+    (
+        r"invalid loop order and tiling for native matmul",
+        "a native matmul fixes the loop order and tiling, and the other node does not fit",
+        None,
+        None,
+    ),
+    (r"Split scan cannot fuse with reductions", "a split scan cannot share a kernel with a reduction", None, None),
+    (r"device mismatch \((.*) vs (.*)\)", "they run on different devices: {0} and {1}", None, None),
+    (r"node1 must go before node2", "the one needs the other's result, so they cannot run in this order", None, None),
+    (r"fusion for buffer explicit disabled", "fusion of this buffer is switched off by torch itself", None, None),
+    (r"grouped node must not be fused", "the node belongs to a group that must stay as it is", None, None),
+    (r"node1 is nop|node2 is extern or nop", "one of them launches nothing or calls a kernel as it is", None, None),
+    (
+        r"node1 is extern but not a triton kernel",
+        "the producer is an extern kernel, opaque to the scheduler",
+        None,
+        None,
+    ),
+    (
+        r"triton kernel doesn't support epilogue fusion",
+        "a user-written Triton kernel: Inductor calls it as it is",
+        "epilogue_fusion_user_defined_triton_kernel lets it take a pointwise epilogue",
+        "epilogue_fusion_user_defined_triton_kernel",
+    ),
+    (
+        r"epilogue reads from buffers other than the mutated output|node1 and node2 uses different buf layouts|"
+        r"node1 is extern but node2",
+        "a user-written Triton kernel only takes a pointwise epilogue that reads nothing but its output",
+        None,
+        None,
+    ),
+    (r"prologue fusion turned off", "prologue fusion is switched off", "set prologue_fusion", "prologue_fusion"),
+    (
+        r"prologue fusion only supported for pointwise nodes",
+        "a template takes only pointwise work as its prologue",
+        None,
+        None,
+    ),
+    (
+        r"template has no allowed prologue inputs|prologue fusion not implemented for kernel for these inputs",
+        "the template takes no prologue on this input",
+        None,
+        None,
+    ),
+    (
+        r"template prologue can only fuse functional pointwise nodes",
+        "a prologue may not write in place or alias its input",
+        None,
+        None,
+    ),
+    (
+        r"template prologue can only fuse nodes with a single use",
+        "the result is used elsewhere too, so it must be stored anyway",
+        None,
+        None,
+    ),
+    (
+        r"prologue fusion will not increase amount of bytes read",
+        "as a prologue it would make the template read more bytes than it reads now",
+        None,
+        None,
+    ),
+    (
+        r"prologue fusion will not increase attempt to fuse in padding",
+        "padding inside the template would make its reads unaligned",
+        None,
+        None,
+    ),
+    (
+        r"prologue fusion that must be upcast to fp32",
+        "as a prologue it would be computed in fp32 inside a low-precision template",
+        None,
+        None,
+    ),
+    (
+        r"template epilogue not satisfied",
+        "the template takes as epilogue only pointwise work that writes nothing in place",
+        "epilogue_fusion must be set for epilogues at all",
+        "epilogue_fusion",
+    ),
+    (r"multi-output template epilogue", "a template with several outputs takes no such epilogue", None, None),
+    (
+        r"register spilling of the (.*)",
+        "benchmarked: {0} would spill registers",
+        "benchmark_fusion decides by measuring; unset, such pairs are joined",
+        "benchmark_fusion",
+    ),
+    (
+        r"foreach do not have same length|.*foreach.*",
+        "a foreach kernel's lists do not pair up with the other node",
+        None,
+        None,
+    ),
+)
+
+# What `decide_fusion_fail_reason` says of a common buffer without common data.
+CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
+    (
+        r"different numel: (.*?) v\.s\. (.*?)(?:['\"]|$)",
+        "they touch different numbers of elements of {buffer}: {0} and {1}",
+        None,
+        None,
+    ),
+    (
+        r"broadcast",
+        "one of them reads {buffer} broadcast over another iteration space",
+        "expand_dimension_for_pointwise_nodes lets the smaller loop follow the larger one",
+        "expand_dimension_for_pointwise_nodes",
+    ),
+    (
+        r"different offset: (.*?) v\.s\. (.*?)(?:['\"]|$)",
+        "they touch different parts of {buffer}: from element {0} and from element {1}",
+        "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)",
+        "combo_kernels",
+    ),
+    (
+        r"Mismatch loop orders: (.*)",
+        "they walk {buffer} in different loop orders",
+        "loop_ordering_after_fusion lets the scheduler reorder one of the loops",
+        "loop_ordering_after_fusion",
+    ),
+    (r"not MemoryDep", "one of them uses {buffer} as a whole, not element by element", None, None),
+    (r"Unknown reason: (.*?)\. Layout", "they index {buffer} differently: {0}", None, None),
+    (r"Unknown reason: (.*)", "they index {buffer} differently: {0}", None, None),
+)
+
+
+def translate(raw: str, cause: str | None, limits: dict[str, Any]) -> Reason:
+    """Return Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped."""
+    if raw.startswith("no shared data"):
+        return no_shared_data(cause, limits)
+    for pattern, text, hint, switch in RAW_REASONS:
+        found = re.search(pattern, raw)
+        if found:
+            return with_value(Reason(text.format(*found.groups()), hint, switch), limits)
+    return Reason(f"Inductor: {raw}")
+
+
+def no_shared_data(cause: str | None, limits: dict[str, Any]) -> Reason:
+    """Refine "no shared data" to what really keeps the pair apart."""
+    for buffer, words in re.findall(r"'(\w+)': (?:'|\")(.*?)(?:'|\")(?=, '\w+':|\}$)", cause or ""):
+        for pattern, text, hint, switch in CAUSES:
+            found = re.search(pattern, words)
+            if found:
+                return with_value(Reason(text.format(*found.groups(), buffer=buffer), hint, switch), limits)
+    return Reason(
+        "they share no data: each reads and writes other buffers",
+        "aggressive_fusion lets the scheduler join pointwise kernels that share nothing; combo_kernels puts them into "
+        "one launch (CUDA)",
+        "aggressive_fusion",
+    )
+
+
+def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
+    """Say the limit's value, and drop a hint to set what is set already."""
+    value = limits.get(reason.config or "")
+    if reason.config is None or value is None:
+        return reason
+    if value is True and reason.hint and ("lets" in reason.hint or reason.hint.startswith("set ")):
+        if "false" in reason.hint:
+            return reason
+        return Reason(f"{reason.text} ({reason.config} is on, and found nothing that fits both)", None, reason.config)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Reason(f"{reason.text} ({reason.config} = {value})", reason.hint, reason.config)
+    return reason
+
+
+GEMMS = re.compile(
+    r"^(mm|addmm|bmm|baddbmm|bias_addmm|_scaled_mm|_int_mm|_linear_pointwise|_mkl_linear|mkl_linear|linear)\b"
+)
+CONVOLUTIONS = re.compile(r"conv")
+ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
+
+
+def extern_kind(kernel: str) -> str:
+    """Name what an extern kernel is: gemm, convolution, attention, or fallback."""
+    from fxscope.passes.schedules import base_name
+
+    name = base_name(kernel)
+    if GEMMS.search(name):
+        return "gemm"
+    if CONVOLUTIONS.search(name):
+        return "convolution"
+    return "attention" if ATTENTION.search(name) else "fallback"
+
+
+def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits: dict[str, Any]) -> Reason:
+    """Say why the scheduler never asks about a call of this kernel.
+
+    Args:
+        kernel: as the wrapper calls it.
+        type: the call's type.
+        producer: whether the other node of the pair consumes this one's result (it would be an epilogue).
+        device: "cuda:0", "cpu".
+        limits: Inductor's switches as they were.
+    """
+    side = "epilogue" if producer else "prologue"
+    if type == "user_triton":
+        return Reason(
+            f"user-written Triton kernel {kernel}: Inductor calls it as it is",
+            "epilogue_fusion_user_defined_triton_kernel lets it take a pointwise epilogue" if producer else None,
+            "epilogue_fusion_user_defined_triton_kernel" if producer else None,
+        )
+    kind = extern_kind(kernel)
+    on_gpu = not (device or "").startswith("cpu")
+    if kind == "gemm":
+        library = "cuBLAS" if (device or "").startswith("cuda") else "BLAS" if not on_gpu else "vendor"
+        text = f"extern kernel: {library} GEMM ({kernel}), opaque to the scheduler"
+        if limits.get("max_autotune") or limits.get("max_autotune_gemm"):
+            return Reason(f"{text}; max_autotune was on and its benchmark chose the library", None, "max_autotune")
+        if on_gpu:
+            return Reason(text, f"max_autotune can try a Triton GEMM with this as its {side}", "max_autotune")
+        if not producer:  # Inductor's C++ GEMM takes no prologue
+            return Reason(text)
+        return Reason(text, "max_autotune can try a C++ GEMM with this as its epilogue", "max_autotune")
+    if kind == "convolution":
+        text = f"extern kernel: convolution ({kernel}), opaque to the scheduler"
+        if not on_gpu or not producer or limits.get("max_autotune"):  # the Triton convolution takes no prologue
+            return Reason(text)
+        return Reason(text, "max_autotune can try a Triton convolution with this as its epilogue", "max_autotune")
+    if kind == "attention":
+        return Reason(
+            f"extern kernel: attention ({kernel}), opaque to the scheduler",
+            "flex_attention is compiled by Inductor and takes score functions into its kernel",
+        )
+    return Reason(f"extern kernel: {kernel} has no Inductor kernel and is called as it is (fallback)")

@@ -1,0 +1,1 @@
+"""Files that others wrote → recordings: traces, compile logs, debug folders, generated code."""

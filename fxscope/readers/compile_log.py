@@ -1,0 +1,442 @@
+"""What a compile left on disk → graphs, calls, links, sources, compiles: TORCH_TRACE logs and debug folders.
+
+A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follows in lines that start with a tab
+(torch 2.11, `torch/_logging/_internal.py`). A TORCH_COMPILE_DEBUG folder holds a folder per graph.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxscope.errors import TraceError
+from fxscope.model import (
+    Compile,
+    Direction,
+    Graph,
+    KernelCall,
+    Link,
+    Problem,
+    Recording,
+    Schedule,
+    Source,
+    SourceText,
+    replace,
+)
+from fxscope.readers import graph_text, output_code, schedule_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_BYTES = 4 << 30
+
+
+@dataclass(kw_only=True)
+class Found:
+    """What has been found of one Inductor graph."""
+
+    compile_id: str
+    direction: Direction
+    post_grad: str | None = None
+    code: str | None = None
+    mappings: dict[str, Any] = field(default_factory=dict)
+    ir: str | None = None
+    fusion_log: str | None = None
+    cache: str | None = None
+
+
+@dataclass(kw_only=True)
+class Collected:
+    """Everything of one log or folder, before it becomes a recording."""
+
+    where: str
+    graphs: list[Graph] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    compiles: dict[str, Compile] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+# ---------------------------------------------------------------------- TORCH_TRACE
+
+
+def read_log(path: str | Path) -> Recording:
+    """Read a TORCH_TRACE log (.log, .log.gz) or a folder of them.
+
+    Raises:
+        TraceError: there is none, or it is no such log.
+    """
+    path = Path(path)
+    files = sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz"))) if path.is_dir() else [path]
+    if not files:
+        raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
+    collected = Collected(where=path.name)
+    for file in files:
+        _read_log_file(file, collected)
+    if not collected.found and not collected.graphs:
+        raise TraceError(f"{path} holds no compile: nothing was compiled, or it is no TORCH_TRACE log.")
+    return _recording(collected)
+
+
+def _entries(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield (entry, payload)."""
+    entry: dict[str, Any] | None = None
+    payload: list[str] = []
+    decoder = json.JSONDecoder()
+    for line in _lines(path):
+        if line.startswith("\t"):
+            payload.append(line[1:])
+            continue
+        if entry is not None:
+            yield entry, "".join(payload)
+        entry, payload = None, []
+        start = line.find("{")
+        if start >= 0 and re.match(r"^[VDIWEC]\d{4} ", line):
+            try:
+                entry = decoder.raw_decode(line, start)[0]
+            except ValueError:
+                continue
+    if entry is not None:
+        yield entry, "".join(payload)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as file:
+            compressed = file.read(2) == b"\x1f\x8b"
+        size = 0
+        with (gzip.open if compressed else open)(path, "rt", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                size += len(line)
+                if size > MAX_BYTES:
+                    raise TraceError(f"{path} unpacks to more than {MAX_BYTES >> 30} GiB.")
+                yield line
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise TraceError(f"{path} is a damaged or truncated gzip file. Copy it again.") from None
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror}.") from None
+
+
+def _read_log_file(path: Path, collected: Collected) -> None:
+    strings: dict[int, str] = {}
+    current: dict[tuple[str, str], Found] = {}
+    attempts: dict[str, int] = {}
+    direction: dict[str, Direction] = {}
+    for entry, payload in _entries(path):
+        if "str" in entry and isinstance(entry["str"], list) and len(entry["str"]) == 2:
+            strings[entry["str"][1]] = entry["str"][0]
+            continue
+        compile_id = _compile_id(entry)
+        if compile_id is None:
+            continue
+        attempt = entry.get("attempt")
+        if isinstance(attempt, int) and attempt > attempts.get(compile_id, 0):
+            # Dynamo starts over after a graph break: what the first try left is not what was compiled
+            attempts[compile_id] = attempt
+            prefix = f"{compile_id}:"
+            collected.graphs = [graph for graph in collected.graphs if not graph.id.startswith(prefix)]
+        _entry(entry, payload, compile_id, strings, current, direction, collected)
+
+
+def _entry(
+    entry: dict[str, Any],
+    payload: str,
+    compile_id: str,
+    strings: dict[int, str],
+    current: dict[tuple[str, str], Found],
+    direction: dict[str, Direction],
+    collected: Collected,
+) -> None:
+    artifact = entry.get("artifact")
+    name = artifact.get("name") if isinstance(artifact, dict) else None
+    if "dynamo_start" in entry:
+        stack = entry["dynamo_start"].get("stack") or []
+        _compile(collected, compile_id, source=_frame(stack[-1], strings) if stack else None)
+    elif "dynamo_output_graph" in entry:
+        _graph(collected, f"{compile_id}:pre_grad", "pre_grad", compile_id, None, payload)
+    elif "aot_joint_graph" in entry:
+        _graph(collected, f"{compile_id}:joint", "joint", compile_id, None, payload)
+    elif "aot_forward_graph" in entry:
+        direction[compile_id] = "forward"
+        _graph(collected, f"{compile_id}:forward", "forward", compile_id, "forward", payload)
+    elif "aot_backward_graph" in entry:
+        _graph(collected, f"{compile_id}:backward", "backward", compile_id, "backward", payload)
+    elif "aot_inference_graph" in entry:
+        direction[compile_id] = "inference"
+        _graph(collected, f"{compile_id}:inference", "forward", compile_id, "inference", payload)
+    elif name == "inductor_post_grad_graph":
+        found = Found(compile_id=compile_id, direction=direction.get(compile_id, "inference"), post_grad=payload)
+        current[compile_id, "last"] = found
+        collected.found.append(found)
+    elif "inductor_output_code" in entry:
+        found = current.get((compile_id, "last"))
+        if found is None or found.code is not None:
+            found = Found(compile_id=compile_id, direction=direction.get(compile_id, "inference"))
+            current[compile_id, "last"] = found
+            collected.found.append(found)
+        found.code = payload
+        found.direction = _direction_of_code(payload) or found.direction
+    elif name == "inductor_provenance_tracking_node_mappings":
+        found = current.get((compile_id, "last"))
+        if found is not None:
+            found.mappings = _json(payload)
+    elif name in ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"):
+        state = {"hit": "hit", "miss": "miss", "bypass": "bypassed"}[name.rsplit("_", 1)[1]]
+        _compile(collected, compile_id, cache=state)
+    elif name == "dynamo_graph_break_reason":
+        reason, source = _break(payload)
+        _compile(collected, compile_id, break_reason=reason, break_source=source)
+    elif name == "recompile_reasons":
+        reasons = _json(payload)
+        text = "; ".join(map(str, reasons)) if isinstance(reasons, list) else payload.strip()
+        _compile(collected, compile_id, recompile_reason=text or None)
+    elif "dynamo_cpp_guards_str" in entry:
+        guards = tuple(
+            m[1].strip()
+            for m in re.finditer(
+                r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)", payload
+            )
+        )
+        _compile(collected, compile_id, guards=guards)
+    elif "compilation_metrics" in entry:
+        _metrics(entry["compilation_metrics"], compile_id, collected)
+
+
+def _metrics(metrics: dict[str, Any], compile_id: str, collected: Collected) -> None:
+    seconds, micros = metrics.get("entire_frame_compile_time_s"), metrics.get("duration_us")
+    duration = float(micros) if micros else seconds * 1e6 if isinstance(seconds, int | float) else None
+    dynamic = metrics.get("shape_env_guard_count")
+    reasons = metrics.get("recompile_reason")
+    _compile(
+        collected,
+        compile_id,
+        duration_us=duration,
+        recompile_reason=reasons or None,
+        dynamic=bool(dynamic) if dynamic is not None else None,
+    )
+    if metrics.get("fail_type"):
+        message = f"{metrics['fail_type']}: {str(metrics.get('fail_reason')).strip().splitlines()[0]}"
+        collected.problems.append(Problem(where=f"compile {compile_id}", message=message))
+
+
+def _compile_id(entry: dict[str, Any]) -> str | None:
+    frame, number = entry.get("frame_id"), entry.get("frame_compile_id")
+    if not isinstance(frame, int) or not isinstance(number, int):
+        return None
+    autograd = entry.get("compiled_autograd_id")
+    return f"!{autograd}/{frame}/{number}" if isinstance(autograd, int) else f"{frame}/{number}"
+
+
+def _frame(frame: dict[str, Any], strings: dict[int, str]) -> Source:
+    return Source(
+        file=strings.get(frame.get("filename", -1)),
+        line=frame.get("line"),
+        function=frame.get("name"),
+        code=frame.get("loc"),
+    )
+
+
+def _break(payload: str) -> tuple[str, Source | None]:
+    place = re.search(r"Graph break in user code at (.+):(\d+)", payload)
+    reason = re.search(
+        r"Graph Break Reason: (.+?)(?:\n\n For more details|\n\nUser code traceback|\Z)", payload, re.DOTALL
+    )
+    lines = [line.strip() for line in (reason[1] if reason else payload).splitlines() if line.strip()]
+    wanted = [line for line in lines if not line.startswith(("Hint:", "Developer debug context"))]
+    text = " ".join(wanted).removeprefix("Encountered graph break when attempting to trace ")
+    code = None
+    if place:
+        found = re.search(rf'File "{re.escape(place[1])}", line {place[2]}, in (\w+)\n\s+(.+)', payload)
+        code = found[2].strip() if found else None
+    return text, Source(file=place[1], line=int(place[2]), code=code) if place else None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
+
+
+def _direction_of_code(code: str) -> Direction | None:
+    found = re.search(r"^# AOT ID: \[?'?\d+_(inference|forward|backward)", code, re.MULTILINE)
+    return found[1] if found else None  # type: ignore[return-value]
+
+
+def _compile(collected: Collected, compile_id: str, **fields: Any) -> None:
+    known = collected.compiles.get(compile_id) or Compile(compile_id=compile_id)
+    collected.compiles[compile_id] = replace(
+        known, **{key: value for key, value in fields.items() if value is not None}
+    )
+
+
+def _graph(
+    collected: Collected, graph_id: str, stage: Any, compile_id: str, direction: Direction | None, text: str
+) -> None:
+    nodes, outputs = graph_text.parse(text)
+    collected.graphs = [graph for graph in collected.graphs if graph.id != graph_id]
+    collected.graphs.append(
+        Graph(id=graph_id, stage=stage, compile_id=compile_id, direction=direction, nodes=nodes, outputs=outputs)
+    )
+
+
+# ---------------------------------------------------------------------- debug folders
+
+
+def read_debug_dir(path: str | Path) -> Recording:
+    """Read a TORCH_COMPILE_DEBUG folder: one graph's, or any folder above several.
+
+    Raises:
+        TraceError: there is no such folder, or no graph in it.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        raise TraceError(
+            f"{path} is not a folder. Give the folder that TORCH_COMPILE_DEBUG=1 made (torch_compile_debug/…)."
+        )
+    folders = sorted({file.parent for file in path.rglob("output_code.py")}, key=_folder_order)
+    if not folders:
+        raise TraceError(f"{path} holds no output_code.py: it is no debug folder of TORCH_COMPILE_DEBUG=1.")
+    collected = Collected(where=path.name)
+    logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
+    sections = schedule_text.log_sections(_text(logs[0])) if logs else []
+    for position, folder in enumerate(folders):
+        code = _text(folder / "output_code.py")
+        direction = _direction_of_code(code) or _direction_of_folder(folder.name)
+        mapping = folder / "inductor_provenance_tracking_node_mappings.json"
+        found = Found(
+            compile_id=_folder_compile_id(folders, folder),
+            direction=direction,
+            code=code,
+            post_grad=_text(folder / "fx_graph_transformed.py") or None,
+            mappings=_json(_text(mapping)) if mapping.is_file() else {},
+            ir=_text(folder / "ir_post_fusion.txt") or None,
+            fusion_log=sections[position] if len(sections) == len(folders) else None,
+        )
+        collected.found.append(found)
+        before = _text(folder / "fx_graph_readable.py")
+        if before:
+            stage = "backward" if direction == "backward" else "forward"
+            _graph(collected, f"{found.compile_id}:{direction}", stage, found.compile_id, direction, before)
+    return _recording(collected)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _folder_order(folder: Path) -> tuple[Any, ...]:
+    """Order graph folders as they were compiled: model__0_forward_1.0 before model__0_backward_3.1."""
+    number = re.search(r"_(\d+)\.(\d+)$", folder.name)
+    return str(folder.parent), (int(number[1]), int(number[2])) if number else (0, 0), folder.name
+
+
+def _direction_of_folder(name: str) -> Direction:
+    return next((word for word in ("backward", "forward", "inference") if word in name), "inference")  # type: ignore[return-value]
+
+
+def _folder_compile_id(folders: list[Path], folder: Path) -> str:
+    """Return a compile id: folders are named model__N_direction_i.j; forward and backward of one N belong together.
+
+    The folder does not say Dynamo's id, so the models are numbered in their order: `0/0`, `1/0`, …
+    """
+    numbers = list(dict.fromkeys(re.sub(r"_(forward|backward|inference).*$", "", item.name) for item in folders))
+    return f"{numbers.index(re.sub(r'_(forward|backward|inference).*$', '', folder.name))}/0"
+
+
+# ---------------------------------------------------------------------- both
+
+
+def _recording(collected: Collected) -> Recording:
+    graphs = list(collected.graphs)
+    calls: list[KernelCall] = []
+    links: list[Link] = []
+    sources: list[SourceText] = []
+    schedules: list[Schedule] = []
+    compiles = dict(collected.compiles)
+    for found in _last_of_each(collected.found):
+        prefix = f"{found.compile_id}:{found.direction}"
+        graph_id = f"{prefix}:post_grad"
+        nodes, outputs = graph_text.parse(found.post_grad or "")
+        known = {node.name for node in nodes}
+        post_grad = Graph(
+            id=graph_id,
+            stage="post_grad",
+            compile_id=found.compile_id,
+            direction=found.direction,
+            nodes=nodes,
+            outputs=outputs,
+        )
+        graphs.append(post_grad)
+        if found.code is not None:
+            parsed = output_code.parse(found.code)
+            calls += _calls(parsed, found, graph_id, prefix, known)
+            source_id = f"{prefix}:output_code"
+            sources.append(SourceText(id=source_id, kind="output_code", text=found.code, graph=graph_id))
+            compile_ = compiles.get(found.compile_id) or Compile(compile_id=found.compile_id)
+            if found.direction != "backward":
+                compile_ = replace(compile_, assertions=parsed.assertions)
+            compiles[found.compile_id] = compile_
+        links += _links(found, graph_id, graphs)
+        if found.ir and found.code:
+            schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=graph_id, graph=post_grad)
+            if schedule is not None:
+                schedules.append(schedule)
+    return Recording(
+        title=collected.where,
+        graphs=tuple(graphs),
+        calls=tuple(calls),
+        links=tuple(links),
+        sources=tuple(sources),
+        schedules=tuple(schedules),
+        compiles=tuple(compiles.values()),
+        problems=tuple(collected.problems),
+    )
+
+
+def _last_of_each(found: list[Found]) -> list[Found]:
+    """Keep one graph per compile id and direction, the last: Dynamo may have started over."""
+    return list({(item.compile_id, item.direction): item for item in found}.values())
+
+
+def _calls(
+    parsed: output_code.OutputCode, found: Found, graph_id: str, prefix: str, known: set[str]
+) -> list[KernelCall]:
+    handles = found.mappings.get("cppCodeToPost") or {}
+    order = {name: position for position, name in enumerate(n.name for n in graph_text.parse(found.post_grad or "")[0])}
+    result: list[KernelCall] = []
+    for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=prefix):
+        ran = [name for name in handles.get(call.handle, ()) if name in known]
+        evidence: Any = "debug_handle"
+        if not ran and call.kernel in parsed.kernels:
+            ran = [name for name in parsed.kernels[call.kernel].origins if name in known]
+            evidence = "origins"
+        ran.sort(key=order.__getitem__)
+        result.append(replace(call, nodes=tuple(ran), nodes_evidence=evidence if ran else None))
+    return result
+
+
+def _links(found: Found, graph_id: str, graphs: list[Graph]) -> list[Link]:
+    """Return pre-grad → post-grad links from torch's mapping, and AOT → post-grad ones by the names that passes keep."""
+    links: list[Link] = []
+    names = {graph.id: {node.name for node in graph.nodes} for graph in graphs}
+    here = names[graph_id]
+    pre = f"{found.compile_id}:pre_grad"
+    for source, targets in (found.mappings.get("preToPost") or {}).items():
+        for target in targets:
+            if target in here and source in names.get(pre, ()):
+                links.append(
+                    Link(from_=(pre, source), to=(graph_id, target), relation="lowered_to", evidence="from_node")
+                )
+    aot = f"{found.compile_id}:{found.direction}"
+    for name in sorted(here & names.get(aot, set())):
+        links.append(Link(from_=(aot, name), to=(graph_id, name), relation="lowered_to", evidence="name"))
+    return links

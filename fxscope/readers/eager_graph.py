@@ -1,0 +1,293 @@
+"""The eager graph: the profiler's op tree, with what the dispatcher said of each op, as a `Graph` like any other.
+
+The tree comes from a trace (`Recording.ops`); storages, lines and modules from `_torch.dispatch`, joined by the trace's
+external id. The same program runs again without the observer for the times: `tie` finds each of its ops in the graph.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Any
+
+from fxscope.model import Graph, Node, Op, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+GRAPH_ID = "eager"
+# What a compiled region is called in a trace: nothing inside is an eager op.
+COMPILED_REGIONS = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction")
+# What Dynamo and the profiler write besides ops.
+NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
+_MAX_SKIPPED = 64  # ops in a row that were seen and left no event
+_MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
+
+
+def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[int] = ()) -> Graph:
+    """Return the graph of one step's ops.
+
+    Args:
+        ops: the step's ops, of one run of the program.
+        seen: what the dispatcher said, in order (`_torch.dispatch.SeenOp`).
+        seen_ids: the external id of each op in `seen`.
+    """
+    tree = op_tree(ops)
+    facts = _paired(tree, seen, seen_ids)
+    names = _Names()
+    inputs: dict[Any, Node] = {}
+    node_of: dict[int, str] = {}  # op id → node
+    producer: dict[int, str] = {}  # position in `seen` → node
+    nodes: list[Node] = []
+    for op in tree:
+        name = node_of[op.id] = names.new(op.name)
+        fact = facts.get(op.external_id) if op.external_id is not None else None
+        parent = op.parent
+        node = Node(
+            name=name,
+            op="dispatch",
+            target=op.name,
+            parent=node_of.get(parent) if parent is not None else None,
+            sequence_number=op.sequence_number,
+            source=op.source,
+            expected=_expected(op.name),
+        )
+        if fact is not None:
+            sources: list[str] = [_source_name(tensor, producer, inputs, names) for tensor in fact.inputs]
+            producer[fact.position] = name
+            node = replace(
+                node,
+                inputs=tuple(dict.fromkeys(sources)),
+                outputs=tuple(tensor.meta for tensor in fact.outputs),
+                arguments=fact.arguments,
+                source=fact.source or op.source,
+                sequence_number=fact.sequence_number if fact.sequence_number is not None else op.sequence_number,
+                aliases=_chosen(sources, fact.aliases),
+                mutates=_chosen(sources, fact.mutates),
+            )
+        nodes.append(node)
+    return Graph(id=GRAPH_ID, stage="eager", nodes=(*inputs.values(), *_with_sources(nodes)))
+
+
+def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names[position] for position in positions))
+
+
+def _paired(tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> dict[int, Any]:
+    """Return external id → what was seen of it.
+
+    Both are in order. A few ops that the dispatcher shows leave no event in the trace (a `detach` inside attention), so
+    an op takes the next fact of its name and its shapes.
+    """
+    by_id = {op.external_id: op for op in tree if op.external_id is not None}
+    facts: dict[int, Any] = {}
+    position = 0
+    for external_id in seen_ids:
+        op = by_id.get(external_id)
+        end = min(len(seen), position + _MAX_SKIPPED)
+        found = next((index for index in range(position, end) if _is_seen(op, seen[index])), None)
+        if found is not None:
+            facts[external_id] = seen[found]
+            position = found + 1
+    return facts
+
+
+def _is_seen(op: Op | None, fact: Any) -> bool:
+    if op is None or op.name != fact.name:
+        return False
+    shapes: list[Any] = [shape for shape in op.shapes or () if isinstance(shape, (list, tuple)) and shape]
+    first: tuple[Any, ...] | None = tuple(shapes[0]) if shapes else None
+    if first is None or not fact.inputs or not all(isinstance(size, int) for size in first):
+        return True
+    return any(tensor.meta.shape == first for tensor in fact.inputs)
+
+
+def program_graph(ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> Graph:
+    """Return the graph of a whole program's eager ops: what the dispatcher saw, what calls it and what it calls.
+
+    What a compiled region runs is left out, it has graphs of its own; and what the compiler runs while it compiles.
+    """
+    tree = op_tree(ops)
+    by_id = {op.id: op for op in tree}
+    compiled: set[int] = set()
+    inside: set[int] = set()  # an op that was seen, or below one
+    wanted = set(seen_ids)
+    for op in tree:  # parents first
+        if op.name.startswith(COMPILED_REGIONS) or op.parent in compiled:
+            compiled.add(op.id)
+        elif (op.external_id is not None and op.external_id in wanted) or op.parent in inside:
+            inside.add(op.id)
+    keep = set(inside)
+    for op_id in inside:
+        parent = by_id[op_id].parent
+        while parent is not None and parent not in keep:
+            keep.add(parent)
+            parent = by_id[parent].parent
+    return eager_graph([op for op in tree if op.id in keep], seen, seen_ids)
+
+
+def adopted_graph(ops: Sequence[Op], seen: Sequence[Any]) -> Graph:
+    """Return the graph of the first step of a trace in which nothing was observed.
+
+    The same ops may have been observed before it, in the program's warm-up: then storages and lines are known from
+    there. They are the same ops if a whole stretch of what was seen agrees with the step, op for op.
+    """
+    first = min((op.step for op in ops), default=0)
+    tree = [op for op in op_tree(op for op in ops if op.step == first) if not op.name.startswith("ProfilerStep")]
+    compiled: set[int] = set()
+    for op in tree:
+        if op.name.startswith(COMPILED_REGIONS) or op.parent in compiled:
+            compiled.add(op.id)
+    tree = [op for op in tree if op.id not in compiled and not op.name.startswith(NOT_OPS)]
+    ids, stretch = _same_stretch(tree, seen)
+    with_ids = [replace(op, external_id=op.id) for op in tree]
+    return eager_graph(with_ids, [_elsewhere(fact) for fact in stretch], ids)
+
+
+def _elsewhere(fact: Any) -> Any:
+    """Leave out a line that belongs to the warm-up: only in a module's `forward` is it the same line again."""
+    source = fact.source
+    if source is None or source.function == "forward":
+        return fact
+    return replace(fact, source=replace(source, file=None, line=None, code=None, function=None))
+
+
+def _same_stretch(tree: Sequence[Op], seen: Sequence[Any]) -> tuple[list[int], Sequence[Any]]:
+    """Return (op ids, what was seen of each), from the last stretch that agrees; nothing where none does."""
+    names = [fact.name for fact in seen]
+    parents = {op.parent for op in tree}
+    for start in range(len(names) - 1, -1, -1):
+        position = start
+        ids: list[int] = []
+        matched: set[int] = set()  # ops that were seen, or below one
+        for op in tree:
+            if op.parent in matched:
+                matched.add(op.id)
+            elif position < len(names) and op.name == names[position]:
+                position += 1
+                ids.append(op.id)
+                matched.add(op.id)
+            elif op.id not in parents and op.name.startswith("aten::"):
+                break  # every op without children was seen, or is below one that was
+        else:
+            if ids:
+                return ids, seen[start:position]
+    return [], ()
+
+
+def flat_ops(seen: Sequence[Any]) -> list[Op]:
+    """Return the ops that the dispatcher saw as a tree without nesting, for where there is no trace."""
+    return [
+        Op(
+            id=fact.position,
+            name=fact.name,
+            category="cpu_op",
+            start_ns=fact.position,
+            duration_ns=0,
+            external_id=fact.position,
+        )
+        for fact in seen
+    ]
+
+
+def op_tree(ops: Iterable[Op]) -> list[Op]:
+    """Return the CPU ops of a step in the order in which they began, parents first, each with its parent op."""
+    by_id = {op.id: op for op in ops}
+    tree: list[Op] = []
+    for op in by_id.values():
+        if op.category != "cpu_op":
+            continue
+        parent = op.parent
+        while parent is not None and (parent not in by_id or by_id[parent].category != "cpu_op"):
+            parent = by_id[parent].parent if parent in by_id else None
+        tree.append(replace(op, parent=parent))
+    tree.sort(key=lambda op: (op.start_ns, -op.duration_ns, op.id))
+    return tree
+
+
+def tie(ops: Sequence[Op], graph: Graph) -> tuple[Op, ...]:
+    """Say of each op of each step which node of the eager graph it is, by the order of names."""
+    wanted = [node for node in graph.nodes if node.op == "dispatch"]
+    names = [_unobserved(node.target) for node in wanted]
+    nodes: dict[int, str] = {}
+    for step in sorted({op.step for op in ops}):
+        tree = op_tree(op for op in ops if op.step == step)
+        for index, position in _align([_unobserved(op.name) for op in tree], names):
+            nodes[tree[index].id] = wanted[position].name
+    return tuple(replace(op, graph=graph.id, node=nodes[op.id]) if op.id in nodes else op for op in ops)
+
+
+def _unobserved(name: str) -> str:
+    """Return a name under which an op is the same with and without an observer.
+
+    Under a dispatch mode autograd adds gradients out of place (`add`, not `add_`), and `reshape` calls `view`, not
+    `_reshape_alias` (torch 2.13: torch/csrc/autograd/input_buffer.cpp, aten/src/ATen/native/TensorShape.cpp).
+    """
+    return "aten::view" if name == "aten::_reshape_alias" else name.rstrip("_")
+
+
+def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:
+    if left == right:
+        return ((index, index) for index in range(len(left)))
+    if max(len(left), len(right)) > _MAX_DIFFERENT:
+        return ()
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    return (
+        (block.a + offset, block.b + offset) for block in matcher.get_matching_blocks() for offset in range(block.size)
+    )
+
+
+def _source_name(tensor: Any, producer: dict[int, str], inputs: dict[Any, Node], names: _Names) -> str:
+    """Return the node that a tensor comes from; one from outside becomes an input of the graph."""
+    if tensor.producer is not None and tensor.producer in producer:
+        return producer[tensor.producer]
+    key = (tensor.storage, tensor.meta.shape, tensor.meta.stride, tensor.meta.storage_offset)
+    if key not in inputs:
+        name = names.new(tensor.name or "input")
+        inputs[key] = Node(
+            name=name,
+            op="placeholder",
+            target=tensor.name or name,
+            outputs=(tensor.meta,),
+            kind="input",
+            reason="given to the program",
+        )
+    return inputs[key].name
+
+
+def _with_sources(nodes: list[Node]) -> Iterable[Node]:
+    """Give an op that the dispatcher did not show the line of what it calls, or of what calls it."""
+    sources = {node.name: node.source for node in nodes}
+    for node in reversed(nodes):  # children begin after their parent
+        if node.parent is not None and sources.get(node.parent) is None:
+            sources[node.parent] = sources[node.name]
+    for node in nodes:
+        if sources[node.name] is None and node.parent is not None:
+            sources[node.name] = sources.get(node.parent)
+    return (replace(node, source=sources[node.name]) for node in nodes)
+
+
+def _expected(target: str) -> Any:
+    try:
+        from fxscope.aten_ops import expected_nature
+    except ImportError:
+        return None
+    return expected_nature(target.replace("::", "."))
+
+
+class _Names:
+    """Names that are unique and short: `aten::addmm` → `addmm`, `addmm_1`."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = {}
+        self._taken: set[str] = set()
+
+    def new(self, text: str) -> str:
+        base = re.sub(r"\W+", "_", text.removeprefix("aten::")).strip("_") or "op"
+        while True:
+            number = self._count.get(base, 0)
+            self._count[base] = number + 1
+            name = base if number == 0 else f"{base}_{number}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name

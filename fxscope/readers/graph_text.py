@@ -1,0 +1,235 @@
+"""Graphs as torch prints them (`print_readable`) → nodes: TORCH_TRACE logs and debug folders hold them so.
+
+Seen forms of a line (torch 2.11 to 2.14; shape only, or shape, stride and device):
+
+    mm: "bf16[8192, 3072]" = torch.ops.aten.mm.default(view, permute);  view = None
+    mm: "bf16[8192, 3072][3072, 1]cuda:0" = torch.ops.aten.mm.default(view, permute)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from fxscope.model import Node, Source, TensorMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DTYPES = {
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "b8": "bool",
+    "c32": "complex32",
+    "c64": "complex64",
+    "c128": "complex128",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+    "f8e4m3fnuz": "float8_e4m3fnuz",
+    "f8e5m2fnuz": "float8_e5m2fnuz",
+}
+_PLACE = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$")
+_ASSIGN = re.compile(r'^\s+(?P<name>\w+)(?P<annotation>: "[^"]*")?\s*=\s*(?P<value>.+?);?\s*(?:(?:\w+ = )+None\s*)?$')
+_DECLARED = re.compile(r'^\s+(?P<name>\w+): "(?P<annotation>[^"]*)",?\s*(?:#.*)?$')
+_ARGUMENT = re.compile(r'(?P<name>\w+): "(?P<annotation>[^"]*)"')
+_TENSOR = re.compile(r"^(?P<dtype>\w+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[a-z]+(?::\d+)?)?$")
+_TORCH_FILE = re.compile(r"(^|/)torch/(nn|_|utils|autograd|functional)|site-packages/torch/")
+
+
+def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    """Return (nodes in order, names of the nodes that the graph returns) of one printed graph.
+
+    Text that is no printed graph gives no nodes.
+    """
+    nodes: dict[str, Node] = {}
+    alias: dict[str, str] = {}
+    outputs: tuple[str, ...] = ()
+    source: Source | None = None
+    for line in _logical_lines(text):
+        place = _PLACE.match(line)
+        if place:
+            source = Source(
+                file=place["file"],
+                line=int(place["line"]),
+                function=place["function"].strip(),
+                code=place["code"] or None,
+            )
+            continue
+        stripped = line.strip()
+        if stripped.startswith("def forward("):
+            for argument in _ARGUMENT.finditer(line):
+                nodes[argument["name"]] = _input(argument["name"], argument["annotation"])
+            continue
+        if stripped.startswith("return "):
+            outputs = tuple(
+                dict.fromkeys(
+                    alias.get(n, n) for n in _names(stripped.removeprefix("return ")) if alias.get(n, n) in nodes
+                )
+            )
+            break
+        if stripped.startswith("#") or not stripped:
+            if not stripped.startswith(("# File", "#")) and not stripped:
+                continue
+            continue
+        declared = _DECLARED.match(line)
+        if declared:
+            nodes[declared["name"]] = _input(declared["name"], declared["annotation"])
+            continue
+        assign = _ASSIGN.match(line)
+        if not assign or "fx_pytree" in line:
+            continue
+        name, value = assign["name"], assign["value"].split(";  ")[0].rstrip(";")
+        if re.fullmatch(r"\w+", value) and value in nodes and nodes[value].op == "placeholder":
+            # Dynamo renames each input once: l_x_ = L_x_
+            alias[name] = value
+            continue
+        nodes[name] = _node(name, value, (assign["annotation"] or "")[3:-1], nodes, alias, source)
+    return tuple(nodes.values()), outputs
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Yield lines; an opening bracket joins lines until it closes, as in a long `forward(` or `return (`."""
+    held: list[str] = []
+    depth = 0
+    for line in text.splitlines():
+        code = (
+            re.sub(r"\s{2,}# \w+\(.*$", "", line)
+            if held or line.rstrip().endswith(("(", ",")) or "AOTInput" in line
+            else line
+        )
+        bare = re.sub(r'"[^"]*"|\'[^\']*\'', "", code)
+        if not held and line.lstrip().startswith("#"):
+            yield line
+            continue
+        if held or (line.rstrip().endswith("(") and re.match(r"\s*(def forward|return) ?\(", line)):
+            held.append(code.strip() if held else code)
+            depth += bare.count("(") - bare.count(")")
+            if depth <= 0:
+                yield " ".join(held)
+                held, depth = [], 0
+            continue
+        yield code
+    if held:
+        yield " ".join(held)
+
+
+def _input(name: str, annotation: str) -> Node:
+    return Node(name=name, op="placeholder", target=name, outputs=tensors(annotation))
+
+
+def _node(
+    name: str, value: str, annotation: str, nodes: dict[str, Node], alias: dict[str, str], source: Source | None
+) -> Node:
+    target, arguments = value, None
+    op = "call_function"
+    try:
+        tree = ast.parse(value, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        tree = None
+    if isinstance(tree, ast.Call):
+        target = ast.unparse(tree.func)
+        arguments = value[len(target) + 1 : -1] if value.startswith(target) else None
+        if isinstance(tree.func, ast.Attribute) and _root(tree.func) in nodes | alias:
+            op, target = "call_method", tree.func.attr
+        elif target.startswith("self."):
+            op = "call_module"
+    elif isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript):
+        target = _operator(tree)
+    elif target.startswith("self."):
+        op = "get_attr"
+    inputs = tuple(dict.fromkeys(found for n in _names(value) if (found := alias.get(n, n)) in nodes and found != name))
+    return Node(
+        name=name,
+        op=op,
+        target=target.removeprefix("torch.ops."),
+        inputs=inputs,
+        outputs=tensors(annotation),
+        arguments=arguments,
+        source=source,
+    )
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+_OPERATORS = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.USub: "neg",
+    ast.UAdd: "pos",
+    ast.Invert: "invert",
+    ast.Not: "not_",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+
+
+def _operator(tree: ast.expr) -> str:
+    if isinstance(tree, ast.BinOp | ast.UnaryOp):
+        return f"operator.{_OPERATORS.get(type(tree.op), 'unknown')}"
+    if isinstance(tree, ast.Compare):
+        return f"operator.{_OPERATORS.get(type(tree.ops[0]), 'unknown')}"
+    return "operator.getitem"
+
+
+def _names(value: str) -> list[str]:
+    """Return the names that an expression uses, in order."""
+    bare = re.sub(r'"[^"]*"|\'[^\']*\'', "", value)
+    return re.findall(r"(?<![\w.])([A-Za-z_]\w*)(?!\s*=[^=])", bare)
+
+
+def tensors(annotation: str) -> tuple[TensorMeta, ...]:
+    """Parse `bf16[8192, 3072][3072, 1]cuda:0`; anything else (`Sym(s0)`, several results) gives none."""
+    found = _TENSOR.match(annotation.strip())
+    if not found:
+        return ()
+    stride = found["stride"]
+    return (
+        TensorMeta(
+            shape=sizes(found["shape"]),
+            dtype=DTYPES.get(found["dtype"], found["dtype"]),
+            stride=sizes(stride) if stride is not None else None,
+            device=found["device"],
+        ),
+    )
+
+
+def sizes(text: str) -> tuple[int | str, ...]:
+    """Parse `64, s0, 3072`."""
+    return tuple(
+        int(part) if part.lstrip("-").isdigit() else part for part in (p.strip() for p in text.split(",")) if part
+    )
+
+
+def is_library(file: str | None) -> bool:
+    """Return whether a file is torch's own: a user looks for the line that called it."""
+    return bool(file and _TORCH_FILE.search(file))

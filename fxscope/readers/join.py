@@ -1,0 +1,164 @@
+"""A trace recorded elsewhere, and what its compile left on disk, as one joined recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.errors import TraceError
+from fxscope.model import Recording, replace
+from fxscope.readers import compile_log as compile_files
+from fxscope.readers import eager_graph, trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from fxscope.model import Node, Op
+
+
+def read_trace(
+    path: str | Path,
+    *,
+    debug_dir: str | Path | None = None,
+    compile_log: str | Path | None = None,
+    steps: Iterable[int] | None = None,
+    strict: bool = False,
+    max_bytes: int = 16 << 30,
+    progress: Callable[[int], None] | None = None,
+) -> Recording:
+    """Read a profiler trace, join it with the compile's files, and run every pass.
+
+    Args:
+        path: a Kineto trace (.json, .json.gz), as `torch.profiler` exports it.
+        debug_dir: a folder of `TORCH_COMPILE_DEBUG=1`.
+        compile_log: a log, or the folder of logs, of `TORCH_TRACE`.
+        steps: indices of the active steps to keep, counted from 0; all of them by default.
+        strict: raise on damage instead of recovering around it.
+        max_bytes: largest size of the trace after unpacking.
+        progress: called with the number of bytes read so far.
+
+    Raises:
+        TraceError: a file is missing, is not what it should be, or belongs to another program.
+    """
+    from fxscope import passes
+
+    recording = trace.recording(path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress)
+    for artefact in artefacts(debug_dir, compile_log):
+        recording = merged(recording, artefact)
+    recording = with_eager_graph(recording)
+    recording = passes.run(recording)
+    check_same_program(recording, debug_dir or compile_log)
+    return recording
+
+
+def artefacts(debug_dir: str | Path | None, log: str | Path | None) -> list[Recording]:
+    """Return the recordings of the compile's files; the log first, since it knows Dynamo's ids."""
+    found: list[Recording] = []
+    if log is not None:
+        found.append(compile_files.read_log(log))
+    if debug_dir is not None:
+        found.append(compile_files.read_debug_dir(debug_dir))
+    return found
+
+
+def merged(recording: Recording, artefact: Recording) -> Recording:
+    """Return the trace's recording with the graphs of the compile; what is already there stays.
+
+    A log and a debug folder tell of the same graphs; the folder alone has the scheduler's text, which is taken over
+    where the two have the same calls.
+    """
+    known = {graph.id for graph in recording.graphs}
+    handles = {
+        graph: [c.handle for c in recording.calls if c.graph == graph] for graph in {c.graph for c in recording.calls}
+    }
+    schedules = list(recording.schedules)
+    for schedule in artefact.schedules:
+        mine = [call.handle for call in artefact.calls if call.graph == schedule.graph]
+        for graph, theirs in handles.items():
+            if mine == theirs and all(item.graph != graph for item in schedules):
+                schedules.append(replace(schedule, graph=graph))
+                break
+    if recording.calls:
+        return replace(recording, schedules=tuple(schedules), problems=(*recording.problems, *artefact.problems))
+    return replace(
+        recording,
+        graphs=(*recording.graphs, *(graph for graph in artefact.graphs if graph.id not in known)),
+        calls=artefact.calls,
+        links=artefact.links,
+        sources=artefact.sources,
+        compiles=artefact.compiles,
+        schedules=artefact.schedules,
+        problems=(*recording.problems, *artefact.problems),
+    )
+
+
+def with_eager_graph(recording: Recording) -> Recording:
+    """Return the recording with the op tree of its fullest step as an eager graph, and every step's ops tied to it."""
+    outside = list(outside_of_compiled(recording.ops))
+    if not outside:
+        return recording
+    sizes: dict[int, int] = {}
+    for op in outside:
+        sizes[op.step] = sizes.get(op.step, 0) + 1
+    step = max(sizes, key=lambda index: (sizes[index], -index))
+    graph = eager_graph.eager_graph([op for op in outside if op.step == step])
+    if not any(node.op == "dispatch" for node in graph.nodes):
+        return recording
+    graph = replace(graph, nodes=tuple(with_shapes(graph.nodes, [op for op in outside if op.step == step])))
+    tied = {op.id: op for op in eager_graph.tie(outside, graph)}
+    return replace(recording, graphs=(graph, *recording.graphs), ops=tuple(tied.get(op.id, op) for op in recording.ops))
+
+
+def outside_of_compiled(ops: Iterable[Op]) -> Iterable[Op]:
+    """Yield the ops that no compiled graph ran."""
+    inside: set[int] = set()
+    for op in ops:
+        if op.name.startswith(eager_graph.COMPILED_REGIONS) or (op.parent is not None and op.parent in inside):
+            inside.add(op.id)
+        elif not op.name.startswith(eager_graph.NOT_OPS):
+            yield op
+
+
+def with_shapes(nodes: Sequence[Node], ops: Sequence[Op]) -> Iterable[Node]:
+    """Yield the nodes with what the profiler recorded of their inputs as printed arguments (outputs it does not record)."""
+    tree = eager_graph.op_tree(ops)
+    for node, op in zip([n for n in nodes if n.op == "dispatch"], tree, strict=False):
+        if op.name == node.target and op.shapes is not None and node.arguments is None:
+            yield replace(node, arguments=arguments_of(op))
+        else:
+            yield node
+
+
+def arguments_of(op: Op) -> str:
+    """Return "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
+    parts: list[str] = []
+    strides, dtypes, values = op.strides or (), op.dtypes or (), op.concrete_inputs or ()
+    for position, shape in enumerate(op.shapes or ()):
+        dtype = dtypes[position] if position < len(dtypes) else ""
+        value = values[position] if position < len(values) else ""
+        if isinstance(shape, tuple) and (shape or dtype not in ("", "Scalar", "ScalarList")) and not value:
+            stride = strides[position] if position < len(strides) else ()
+            parts.append(
+                f"{dtype}[{','.join(map(str, shape))}]" + (f" strides ({','.join(map(str, stride))})" if stride else "")
+            )
+        elif value:
+            parts.append(str(value))
+    return ", ".join(parts)
+
+
+def check_same_program(recording: Recording, where: str | Path | None) -> None:
+    """Raise TraceError where compile files were given and nothing in the trace fits any of their calls."""
+    if where is None or not recording.calls:
+        return
+    if any(launch.call is not None for launch in recording.launches):
+        return
+    if any(op.name.startswith(eager_graph.COMPILED_REGIONS) for op in recording.ops):
+        kernels = ", ".join(dict.fromkeys(call.kernel for call in recording.calls[:3]))
+        raise TraceError(
+            f"{where} belongs to another program: none of its calls ({kernels}, …) is in the trace. "
+            "Give the files of the compile that the trace shows."
+        )
+    raise TraceError(
+        f"the trace shows no compiled graph, but {where} has {len(recording.calls)} kernel calls: they are of different "
+        "programs, or the profile was taken of the eager run."
+    )

@@ -1,0 +1,493 @@
+"""Inductor's generated wrapper as facts: kernels, and the calls of them in the order in which they run.
+
+The text is parsed with `ast` and never executed. Seen with torch 2.11 to 2.14, Triton and C++ backends; the debug
+handles (`[Provenance debug handles] name:n`) are comments that torch writes at provenance tracking level 1 and above.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fxscope.model import CallType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """One kernel that the wrapper defines."""
+
+    name: str
+    type: CallType
+    lines: tuple[int, int]
+    source: str  # the Triton or C++ text
+    arguments: tuple[str, ...]  # of the kernel's function: in_ptr0, out_ptr0, …
+    origins: tuple[str, ...]  # post-grad nodes that torch's comment names, in order
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call site. `results` are the names its value is bound to."""
+
+    kernel: str
+    type: CallType
+    handle: str | None
+    lines: tuple[int, int]
+    arguments: tuple[str, ...]  # as written
+    results: tuple[str, ...]
+    reads: tuple[BufferAccess, ...]
+    writes: tuple[BufferAccess, ...]
+    device: str | None
+    source_nodes: tuple[str, ...]  # pre-grad names in torch's comment above it
+    original_aten: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputCode:
+    """A parsed wrapper."""
+
+    kernels: dict[str, Kernel]
+    calls: tuple[Call, ...]
+    assertions: tuple[InputAssertion, ...]
+    direction: str | None  # "inference", "forward" or "backward", from the `AOT ID` line
+    aot_id: str | None
+
+
+_HANDLE = re.compile(r"#\s*\[Provenance debug handles\]\s*(.+?)\s*$")
+_SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](?:,\s*Original ATen:\s*\[(.*?)\])?")
+_FRAGMENT = re.compile(r"#\s+%(\w+)\s*(?::[^=]*|)=?\s*.*?call_function\[")
+_AOT_ID = re.compile(r"^# AOT ID: \['?([^'\]]+)'?\]", re.MULTILINE)
+# What a wrapper calls that launches nothing of the graph.
+_NO_KERNEL = re.compile(
+    r"^(reinterpret_tensor|empty_strided\w*|assert_\w+|alloc_from_pool|get_raw_stream|print|len|int|float|bool|range|"
+    r"torch\.(cuda|xpu|mps|empty|device|_C|as_strided|_check)\b.*|torch\.ops\.inductor\.(_alloc_from_pool|_reinterpret_tensor)"
+    r"|run_intermediate_hooks|maybe_profile|.*\.(clear|item|append|size|stride|numel|data_ptr|record_event|wait_event|"
+    r"wait_stream|synchronize|zero_grad)|start_graph|end_graph|inductor_ops\.(_reinterpret_tensor|_alloc_from_pool)|"
+    r"record_function|contextlib\..*|V\..*|empty_strided_p2p|.*_RecordFunctionFast|_record_function\w*)$"
+)
+_HEURISTICS: dict[str, CallType] = {
+    "pointwise": "triton_pointwise",
+    "reduction": "triton_reduction",
+    "persistent_reduction": "triton_persistent_reduction",
+    "cooperative_reduction": "triton_reduction",
+    "template": "triton_template",
+    "fixed_config": "triton_template",
+    "foreach": "triton_foreach",
+    "split_scan": "triton_scan",
+    "user_autotune": "user_triton",
+    "persistent_reduction_mix_order": "triton_persistent_reduction",
+}
+
+
+def parse(text: str) -> OutputCode:
+    """Parse a wrapper; a text that is no Python has no kernels and no calls."""
+    aot = _AOT_ID.search(text)
+    direction = next((word for word in ("inference", "forward", "backward") if aot and word in aot[1]), None)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return OutputCode(kernels={}, calls=(), assertions=(), direction=direction, aot_id=aot[1] if aot else None)
+    lines = text.splitlines()
+    kernels = {kernel.name: kernel for kernel in _kernels(tree, lines)}
+    walk = _Walk(tree, lines, kernels)
+    return OutputCode(
+        kernels=kernels,
+        calls=tuple(walk.calls),
+        assertions=tuple(walk.assertions),
+        direction=direction,
+        aot_id=aot[1] if aot else None,
+    )
+
+
+def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
+    """Return the calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
+    found: list[KernelCall] = []
+    for number, call in enumerate(code.calls, 1):
+        kernel = code.kernels.get(call.kernel)
+        found.append(
+            KernelCall(
+                id=f"{prefix}:{number}",
+                graph=graph_id,
+                handle=call.handle or f"{call.kernel}:{number}",
+                kernel=call.kernel,
+                original_aten=call.original_aten,
+                source_names=call.source_nodes,
+                type=call.type,
+                reads=call.reads,
+                writes=call.writes,
+                device=call.device,
+                code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
+            )
+        )
+    return found
+
+
+# ---------------------------------------------------------------------- kernels
+
+
+def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
+    for statement in tree.body:
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+            continue
+        target, call = statement.targets[0], statement.value
+        function = ast.unparse(call.func)
+        if not isinstance(target, ast.Name) or not function.startswith("async_compile."):
+            continue
+        texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        source = max(texts, key=len, default="")
+        is_cpp = "cpp" in function
+        arguments, kernel_type, meta = ((), "cpp", {}) if is_cpp else _triton(source, target.id)
+        if function == "async_compile.multi_kernel":
+            kernel_type = "triton_reduction"
+        yield Kernel(
+            name=target.id,
+            type=kernel_type,
+            lines=(statement.lineno, statement.end_lineno or statement.lineno),
+            source=source,
+            arguments=_cpp_arguments(call) if is_cpp else arguments,
+            origins=_origins(lines, statement.lineno),
+            meta=meta,
+        )
+
+
+def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str, Any]]:
+    """Return a Triton kernel's argument names, type, and the literal parts of its metadata."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return (), "triton_other", {}
+    functions = [item for item in body if isinstance(item, ast.FunctionDef)]
+    decorated = [item for item in functions if any("triton_heuristics" in ast.unparse(d) for d in item.decorator_list)]
+    chosen = (
+        next(iter(decorated), None)
+        or next((f for f in functions if f.name == name), None)
+        or next(iter(functions), None)
+    )
+    if chosen is None:
+        return (), "triton_other", {}
+    kernel_type: CallType = "triton_other"
+    meta: dict[str, Any] = {}
+    for decorator in chosen.decorator_list:
+        found = re.search(r"triton_heuristics\.(\w+)", ast.unparse(decorator))
+        if found:
+            kernel_type = _HEURISTICS.get(found[1], "triton_other")
+            if isinstance(decorator, ast.Call):
+                meta = {word.arg: ast.unparse(word.value) for word in decorator.keywords if word.arg}
+    if kernel_type == "user_triton" or not name.startswith(("triton_", "multi_kernel")):
+        kernel_type = "user_triton"
+    return tuple(argument.arg for argument in chosen.args.args), kernel_type, meta
+
+
+def _cpp_arguments(call: ast.Call) -> tuple[str, ...]:
+    """Return the directions of a C++ kernel's pointers, from its signature: `const float*` is only read."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.List):
+        return ()
+    names: list[str] = []
+    for position, item in enumerate(first.elts):
+        text = item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
+        names.append(
+            f"in_ptr{position}"
+            if text.startswith("const ") and "*" in text
+            else f"out_ptr{position}"
+            if "*" in text
+            else f"scalar{position}"
+        )
+    return tuple(names)
+
+
+def _origins(lines: list[str], lineno: int) -> tuple[str, ...]:
+    """Return the nodes in the `Graph fragment` comment above a kernel."""
+    names: list[str] = []
+    for line in reversed(lines[: lineno - 1]):
+        if not line.startswith("#"):
+            break
+        found = _FRAGMENT.match(line)
+        if found:
+            names.append(found[1])
+    return tuple(reversed(names))
+
+
+# ---------------------------------------------------------------------- calls
+
+
+class _Walk:
+    """Goes through the wrapper's entry in the order of execution, into partitions and subgraphs where they are called."""
+
+    def __init__(self, tree: ast.Module, lines: list[str], kernels: dict[str, Kernel]) -> None:
+        self.lines = lines
+        self.kernels = kernels
+        self.functions: dict[str, ast.FunctionDef] = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+        self.partitions = _partitions(tree)
+        self.calls: list[Call] = []
+        self.assertions: list[InputAssertion] = []
+        self.layout: dict[str, BufferAccess] = {}
+        self.alias: dict[str, str] = {}
+        self.device: str | None = None
+        self.last_line = 0
+        self.active: list[str] = []
+        entry = self.functions.get("call") or _method(tree, "Runner", "call")
+        if entry is not None:
+            self.block(entry.body)
+
+    def block(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            if isinstance(statement, ast.With):
+                guard = ", ".join(ast.unparse(item.context_expr) for item in statement.items)
+                found = re.search(r"torch\.(\w+)\._DeviceGuard\((\d+)\)", guard)
+                if found:
+                    self.device = f"{found[1]}:{found[2]}"
+                self.block(statement.body)
+            elif isinstance(statement, ast.If):
+                self.block(statement.body)
+                self.block(statement.orelse)
+            elif isinstance(statement, ast.For | ast.While | ast.Try):
+                self.block(statement.body)
+            elif isinstance(statement, ast.Expr):
+                self.value(statement.value, (), statement)
+            elif isinstance(statement, ast.Assign):
+                self.value(statement.value, _targets(statement), statement)
+
+    def value(self, value: ast.expr, results: tuple[str, ...], statement: ast.stmt) -> None:
+        if not isinstance(value, ast.Call):
+            self.rename(value, results)
+            return
+        function = ast.unparse(value.func)
+        if function == "assert_size_stride":
+            self.assertion(value.args)
+        elif function == "assert_size_stride_grouped":  # torch 2.14: (names), (sizes), (strides), what
+            columns = [item.elts for item in value.args[:3] if isinstance(item, ast.Tuple)]
+            for one in zip(*columns) if len(columns) == 3 else ():  # noqa: B905
+                self.assertion([*one, *value.args[3:]])
+        elif function.startswith("empty_strided") or function == "reinterpret_tensor":
+            self.allocation(function, value, results)
+        elif (name := self.subroutine(function)) is not None:
+            self.enter(name)
+        else:
+            self.launch(function, value, results, statement)
+
+    def rename(self, value: ast.expr, results: tuple[str, ...]) -> None:
+        """Follow `buf3 = buf0` (reuse) and `buf5 = buf4[0]` (one of several results)."""
+        if len(results) != 1:
+            return
+        if isinstance(value, ast.Name):
+            self.alias[results[0]] = value.id
+            if value.id in self.layout:
+                self.layout.setdefault(results[0], self.layout[value.id])
+        elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
+            owner = value.value.id
+            for position, call in enumerate(self.calls):
+                if owner in call.results:
+                    access = BufferAccess(buffer=results[0])
+                    self.calls[position] = _with_write(call, access)
+
+    def allocation(self, function: str, call: ast.Call, results: tuple[str, ...]) -> None:
+        if len(results) != 1:
+            return
+        if function == "reinterpret_tensor":
+            self.layout[results[0]] = self.access(call)
+            if call.args and isinstance(call.args[0], ast.Name):
+                self.alias[results[0]] = call.args[0].id
+            return
+        shape, stride = (_sizes(arg) for arg in call.args[:2]) if len(call.args) >= 2 else (None, None)
+        dtype = ast.unparse(call.args[2]).removeprefix("torch.") if len(call.args) > 2 else None
+        self.layout[results[0]] = BufferAccess(buffer=results[0], shape=shape, stride=stride, dtype=dtype)
+
+    def assertion(self, args: list[ast.expr]) -> None:
+        """Keep what is asserted of inputs; the asserts after an extern call are torch's own checks.
+
+        Since torch 2.13 an input is asserted just before its first use, with `'input'` as the fourth argument.
+        """
+        of_input = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
+        if (self.calls and not of_input) or len(args) < 3 or not isinstance(args[0], ast.Name):
+            return
+        shape, stride = _sizes(args[1]), _sizes(args[2])
+        if shape is not None and stride is not None:
+            name = args[0].id
+            self.assertions.append(InputAssertion(name=name, shape=shape, stride=stride))
+            self.layout[name] = BufferAccess(buffer=name, shape=shape, stride=stride)
+
+    def subroutine(self, function: str) -> str | None:
+        """Return the name of the wrapper's own function that is called here: a partition or a subgraph."""
+        found = re.fullmatch(r"self\.partitions\[(\d+)\]", function)
+        if found and int(found[1]) < len(self.partitions):
+            return self.partitions[int(found[1])]
+        return function if function in self.functions and function not in self.kernels else None
+
+    def enter(self, name: str) -> None:
+        if name in self.active or name not in self.functions:
+            return
+        self.active.append(name)
+        self.block(self.functions[name].body)
+        self.active.pop()
+
+    def launch(self, function: str, call: ast.Call, results: tuple[str, ...], statement: ast.stmt) -> None:
+        kind = self.kind(function)
+        if kind is None:
+            return
+        kernel, call_type = kind
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        handle, source_nodes, original = self.comment(first)
+        reads, writes = self.accesses(kernel, call, results)
+        self.calls.append(
+            Call(
+                kernel=kernel,
+                type=call_type,
+                handle=handle,
+                lines=(first, last),
+                arguments=tuple(ast.unparse(arg) for arg in call.args),
+                results=results,
+                reads=reads,
+                writes=writes,
+                device="cpu" if call_type == "cpp" else self.device,
+                source_nodes=source_nodes,
+                original_aten=original,
+            )
+        )
+
+    def kind(self, function: str) -> tuple[str, CallType] | None:
+        """Return (kernel, type) of a called function; `None` for what launches nothing."""
+        if function.endswith(".run"):
+            name = function.removesuffix(".run")
+            return name, self.kernels[name].type if name in self.kernels else "triton_other"
+        if function in self.kernels:
+            return function, self.kernels[function].type
+        if function.startswith("extern_kernels."):
+            return function, "extern"
+        if _NO_KERNEL.match(function):
+            return None
+        if function.startswith(("torch.ops.", "aten.", "inductor_ops.", "_quantized.", "prims.")):
+            return function, "fallback"
+        if function.endswith(".copy_") and function.count(".") == 1:
+            return "aten.copy_", "fallback"
+        return None
+
+    def comment(self, line: int) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
+        """Return (handle, source nodes, original ATen) of the comments between the call before and this one."""
+        handle: str | None = None
+        nodes: tuple[str, ...] = ()
+        original: tuple[str, ...] = ()
+        for position in range(line - 1, 0, -1):
+            text = self.lines[position - 1].strip()
+            if text.startswith("#"):
+                if handle is None and (found := _HANDLE.match(text)):
+                    handle = found[1].split(",")[0].strip()
+                elif not nodes and (found := _SOURCE_NODES.match(text)):
+                    nodes, original = _words(found[1]), _words(found[2] or "")
+            elif not re.match(r"(raw_)?stream\w* = get_raw_stream|\w+_\w*numel\w* = |with ", text):
+                break
+        return handle, nodes, original
+
+    def accesses(
+        self, kernel: str, call: ast.Call, results: tuple[str, ...]
+    ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
+        reads: dict[str, BufferAccess] = {}
+        writes: dict[str, BufferAccess] = {name: BufferAccess(buffer=name) for name in results}
+        directions = self.kernels[kernel].arguments if kernel in self.kernels else ()
+        for position, argument in enumerate(call.args):
+            access = self.tensor(argument)
+            if access is None:
+                continue
+            direction = directions[position] if position < len(directions) else "in_ptr"
+            if direction.startswith(("out_ptr", "in_out")):
+                writes.setdefault(access.buffer, access)
+            if not direction.startswith("out_ptr"):
+                origin = (
+                    self.alias.get(access.buffer, access.buffer) if direction.startswith("in_out") else access.buffer
+                )
+                reads.setdefault(origin, _renamed(access, origin))
+        for word in call.keywords:
+            access = self.tensor(word.value)
+            if access is not None:
+                (writes if word.arg == "out" else reads).setdefault(access.buffer, access)
+        if (
+            call.func
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr == "copy_"
+            and isinstance(call.func.value, ast.Name)
+        ):
+            name = call.func.value.id
+            writes.setdefault(name, self.layout.get(name) or BufferAccess(buffer=name))
+        return tuple(reads.values()), tuple(writes.values())
+
+    def tensor(self, value: ast.expr) -> BufferAccess | None:
+        """Return the buffer that an argument is, `None` for numbers and streams."""
+        if isinstance(value, ast.Call) and ast.unparse(value.func) == "reinterpret_tensor":
+            return self.access(value)
+        if isinstance(value, ast.Name) and re.match(
+            r"^(buf|arg|primals|tangents|_tensor|constant|fwd_rng|bwd_rng)", value.id
+        ):
+            known = self.layout.get(value.id)
+            return _renamed(known, value.id) if known else BufferAccess(buffer=value.id)
+        if isinstance(value, ast.Name) and value.id in self.layout:
+            return _renamed(self.layout[value.id], value.id)
+        return None
+
+    def access(self, call: ast.Call) -> BufferAccess:
+        """Return the view that a `reinterpret_tensor(buffer, size, stride, offset)` makes."""
+        name = ast.unparse(call.args[0]) if call.args else "?"
+        base = self.layout.get(name)
+        return BufferAccess(
+            buffer=name,
+            shape=_sizes(call.args[1]) if len(call.args) > 1 else None,
+            stride=_sizes(call.args[2]) if len(call.args) > 2 else None,
+            dtype=base.dtype if base else None,
+        )
+
+
+def _renamed(access: BufferAccess, name: str) -> BufferAccess:
+    return BufferAccess(buffer=name, shape=access.shape, stride=access.stride, dtype=access.dtype)
+
+
+def _with_write(call: Call, access: BufferAccess) -> Call:
+    values = {name: getattr(call, name) for name in call.__dataclass_fields__}
+    return Call(**{**values, "writes": (*call.writes, access)})
+
+
+def _partitions(tree: ast.Module) -> list[str]:
+    """Return the names in `Runner(partitions=[partition_0, …])`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Runner":
+            for word in node.keywords:
+                if word.arg == "partitions" and isinstance(word.value, ast.List):
+                    return [ast.unparse(item) for item in word.value.elts]
+    return []
+
+
+def _method(tree: ast.Module, class_name: str, name: str) -> ast.FunctionDef | None:
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name == class_name:
+            for item in statement.body:
+                if isinstance(item, ast.FunctionDef) and item.name == name:
+                    return item
+    return None
+
+
+def _targets(statement: ast.Assign) -> tuple[str, ...]:
+    target = statement.targets[0]
+    if isinstance(target, ast.Name):
+        return (target.id,)
+    if isinstance(target, ast.Tuple):
+        return tuple(item.id for item in target.elts if isinstance(item, ast.Name))
+    return ()
+
+
+def _sizes(value: ast.expr) -> tuple[int | str, ...] | None:
+    """Return a tuple of sizes; symbolic ones as strings."""
+    if not isinstance(value, ast.Tuple):
+        return None
+    return tuple(
+        item.value if isinstance(item, ast.Constant) and isinstance(item.value, int) else ast.unparse(item)
+        for item in value.elts
+    )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())

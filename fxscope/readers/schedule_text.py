@@ -1,0 +1,396 @@
+"""The scheduler's view of a graph, rebuilt from what torch prints: `ir_post_fusion.txt` and the fusion log.
+
+The IR text has the final groups, what each node reads and writes, and the layouts; the log (`TORCH_LOGS=fusion`) has
+the origins, the joins and the reasons. Formats: torch/_inductor/scheduler.py (`debug_str`, `WhyNoFuse`), 2.11 to 2.14.
+Neither tells the switches, streams, or why "no shared data" was said: the schedule says that it is not complete.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope.model import BufferAccess, FusionAttempt, Graph, How, Schedule, ScheduledGroup, SchedulerNode, TensorMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+ITEM_BYTES = {
+    "bool": 1,
+    "uint8": 1,
+    "int8": 1,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "int16": 2,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "float32": 4,
+    "int64": 8,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")
+LAYOUT = re.compile(
+    r"^\s*(\w+?)(?:\.layout|_layout) = \w+\('([^']+)', torch\.(\w+), "
+    r"size=\[(.*?)\], stride=\[(.*?)\](?:, offset=\S+)?\)"
+)
+MEMORY = re.compile(r"MemoryDep\('(\w+)', (.*?), \{(.*?)\}(?:, \w+)?\)")
+STAR = re.compile(r"StarDep\(name='(\w+)'")
+WEAK = re.compile(r"WeakDep\(name='(\w+)'")
+MUTATION = re.compile(r"^\s*(\w+)\.mutations = \['(\w+)'\]", re.M)
+SECTION = re.compile(r"^===== attempting fusion \(1/\d+\)", re.M)
+CANNOT = re.compile(r"cannot fuse (\w+) with (\w+): (.*)$")
+FUSING = re.compile(r"fusing (\w+) with (\w+)\s*$")
+ORIGINS = re.compile(
+    r"SchedulerNode\(name=\\?'(\w+)\\?'\), (\w+)\(\[(?:(?!SchedulerNode\().)*?origins=OrderedSet\(\[(.*?)\]\)"
+)
+
+
+class Block(NamedTuple):
+    """The lines about one scheduler node."""
+
+    name: str
+    type: str
+    operation: str
+    lines: list[str]
+    group: str
+
+
+def schedule(
+    ir: str,
+    log: str | None = None,
+    *,
+    graph_id: str,
+    graph: Graph | None = None,
+    limits: Mapping[str, object] | None = None,
+) -> Schedule | None:
+    """Return the schedule that an IR text and, where there is one, its part of a fusion log tell.
+
+    Args:
+        ir: the text of `ir_post_fusion.txt`.
+        log: one section of a fusion log (`log_sections`).
+        graph_id: id of the post-grad graph.
+        graph: the post-grad graph: its inputs' shapes, and which names it has.
+        limits: Inductor's switches, where they are known.
+    """
+    blocks = read_blocks(ir)
+    if not blocks:
+        return None
+    layouts = read_layouts(ir)
+    for node in graph.nodes if graph is not None else ():
+        if node.op == "placeholder" and node.outputs:
+            layouts.setdefault(node.name, node.outputs[0])
+    renames = dict(MUTATION.findall(ir))
+    for new in renames:
+        if real_name(new, renames) in layouts:
+            layouts[new] = layouts[real_name(new, renames)]
+    origins, kinds = read_origins(log or "")
+    order = {node.name: position for position, node in enumerate(graph.nodes)} if graph is not None else {}
+    positions = {name: position for position, name in enumerate(dict.fromkeys(block.group for block in blocks))}
+    nodes = tuple(
+        node_of(block, positions[block.group], layouts, origins.get(block.name, ()), kinds.get(block.name), order)
+        for block in blocks
+    )
+    outputs = {name for block in blocks for name, users in users_of(block).items() if "OUTPUT" in users}
+    groups = tuple(group_of(position, nodes, blocks) for position in positions.values())
+    kernels = tuple(
+        (node.kernel or "", members)
+        for members, node in ((group.members, nodes[index]) for group, index in first_nodes(groups, nodes))
+        if node.type not in ("nop", "multi_output")
+    )
+    members = {node.name: node for node in nodes}
+    return Schedule(
+        graph=graph_id,
+        nodes=nodes,
+        groups=groups,
+        attempts=attempts(log or "", members),
+        kernels=kernels,
+        renames={new: real_name(new, renames) for new in renames},
+        outputs=tuple(sorted(outputs)),
+        limits=dict(limits or {}),
+        complete=bool(log),
+    )
+
+
+def real_name(name: str, renames: Mapping[str, str]) -> str:
+    """Return the buffer that a chain of mutations began with."""
+    seen: set[str] = set()
+    while name in renames and name not in seen:
+        seen.add(name)
+        name = renames[name]
+    return name
+
+
+def log_sections(text: str) -> list[str]:
+    """Split a fusion log into the part of each graph, in the order in which they were compiled."""
+    starts = [found.start() for found in SECTION.finditer(text)]
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def read_blocks(ir: str) -> list[Block]:
+    """Return the lines of each scheduler node; members of a fused one come after its head."""
+    blocks: list[Block] = []
+    group = ""
+    remaining = 0
+    for line in ir.splitlines():
+        head = HEAD.match(line)
+        if head is None:
+            if blocks:
+                blocks[-1].lines.append(line)
+            continue
+        name, kind, operation = head.groups()
+        if kind.startswith("Fused") or kind in ("ForeachKernelSchedulerNode", "GroupedSchedulerNode"):
+            group, remaining = name, len(operation.split(","))
+            blocks.append(Block(name, kind, operation, [], name))  # dropped below: its members tell the same
+            continue
+        if remaining:
+            remaining -= 1
+        else:
+            group = name
+        blocks.append(Block(name, kind, operation, [], group))
+    return [block for block in blocks if not block.type.startswith(("Fused", "Foreach", "Grouped"))]
+
+
+def read_layouts(ir: str) -> dict[str, TensorMeta]:
+    """Return buffer → shape, stride, dtype."""
+    found: dict[str, TensorMeta] = {}
+    for line in ir.splitlines():
+        match = LAYOUT.match(line)
+        if match:
+            name, device, dtype, size, stride = match.groups()
+            found[name] = TensorMeta(shape=sizes(size), stride=sizes(stride), dtype=dtype, device=device)
+    return found
+
+
+def sizes(text: str) -> tuple[int | str, ...]:
+    """Return printed sizes; a symbolic one stays text."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return tuple(int(part) if re.fullmatch(r"-?\d+", part) else part for part in parts)
+
+
+def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Return scheduler node → post-grad nodes, and → what it computes, from the log's lists of candidates."""
+    origins: dict[str, tuple[str, ...]] = {}
+    kinds: dict[str, str] = {}
+    for name, kind, names in ORIGINS.findall(log):
+        origins.setdefault(name, tuple(part.strip() for part in names.split(",") if part.strip()))
+        kinds.setdefault(name, kind)
+    return origins, kinds
+
+
+def node_of(
+    block: Block,
+    group: int,
+    layouts: Mapping[str, TensorMeta],
+    origins: Sequence[str],
+    computes: str | None,
+    order: Mapping[str, int],
+) -> SchedulerNode:
+    """Return one node."""
+    text = "\n".join(block.lines)
+    reads = [
+        *dependencies(text, f"{block.name}.met_dependencies"),
+        *dependencies(text, f"{block.name}.unmet_dependencies"),
+    ]
+    writes = dependencies(text, f"{block.name}.writes")
+    iteration = re.search(rf"^{block.name}\.sizes = (.*)$", text, re.M)
+    iterations = numel(iteration[1]) if iteration else None
+    kernel = re.search(rf"^{block.name}\.node\.(?:python_kernel_name|kernel) = (\S+)", text, re.M)
+    device = next((layouts[name].device for name, _, _ in writes if name in layouts), None)
+    known = sorted((name for name in origins if name in order or not order), key=lambda name: order.get(name, 0))
+    return SchedulerNode(
+        name=block.name,
+        type=type_of(block, iteration[1] if iteration else None, computes),
+        kernel=kernel[1] if kernel and kernel[1] != "None" else None,
+        group=group,
+        origins=tuple(known),
+        reads=accesses(reads, layouts, iterations),
+        writes=accesses(writes, layouts, iterations),
+        ranges=iteration[1] if iteration else None,
+        device=device,
+    )
+
+
+def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
+    """Name what a node is, from its class and what its operation is."""
+    if block.type == "NopKernelSchedulerNode":
+        return "nop"
+    if "Template" in block.operation:
+        return "template"
+    if block.type == "ExternKernelSchedulerNode":
+        return {
+            "MultiOutput": "multi_output",
+            "UserDefinedTritonKernel": "user_triton",
+            "FallbackKernel": "fallback",
+        }.get(block.operation, "extern")
+    if computes in ("Scan", "Sort", "Scatter"):
+        return computes.lower()
+    return "reduction" if iteration and not iteration.rstrip(")").endswith("(") else "pointwise"
+
+
+def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]]:
+    """Return (buffer, index, ranges) of one printed list of dependencies; a whole buffer has no index."""
+    start = text.find(f"{key} =")
+    if start < 0:
+        return []
+    # The list ends where its bracket closes; long lists are printed over several lines.
+    depth, end = 0, start
+    for end in range(text.index("[", start), len(text)):
+        depth += {"[": 1, "]": -1}.get(text[end], 0)
+        if depth == 0:
+            break
+    part = text[start : end + 1]
+    found: list[tuple[str, str | None, str | None]] = [match.groups() for match in MEMORY.finditer(part)]  # type: ignore[misc]
+    return [*found, *((name, None, None) for name in STAR.findall(part))]
+
+
+def numel(iteration: str) -> int | None:
+    """Return how often a loop nest `((2048,), (512,))` runs, `None` where a size is symbolic."""
+    counts = [part.strip() for part in re.sub(r"[()]", " ", iteration).split(",") if part.strip()]
+    return prod(int(count) for count in counts) if all(count.isdigit() for count in counts) else None
+
+
+def accesses(
+    items: Iterable[tuple[str, str | None, str | None]], layouts: Mapping[str, TensorMeta], iterations: int | None
+) -> tuple[BufferAccess, ...]:
+    """Return one access per buffer: as many bytes as the loop may touch, at most the buffer's.
+
+    As `get_read_write_buffer_accesses` counts: each dependency is good for one element in each iteration.
+    """
+    found: dict[str, list[tuple[str | None, str | None]]] = {}
+    for name, index, ranges in items:
+        found.setdefault(name, []).append((index, ranges))
+    result: list[BufferAccess] = []
+    for name, uses in sorted(found.items()):
+        layout = layouts.get(name)
+        indices = list(dict.fromkeys(index for index, _ in uses if index))
+        result.append(
+            BufferAccess(
+                buffer=name,
+                bytes=num_bytes(layout, [index for index, _ in uses], iterations) if layout is not None else None,
+                shape=layout.shape if layout is not None else None,
+                stride=layout.stride if layout is not None else None,
+                dtype=layout.dtype if layout is not None else None,
+                index=" | ".join(indices) or None,
+            )
+        )
+    return tuple(result)
+
+
+def num_bytes(layout: TensorMeta, indices: Sequence[str | None], iterations: int | None) -> int | None:
+    """Return the bytes that a loop touches of a buffer; a dependency without an index takes all of it."""
+    item = ITEM_BYTES.get(layout.dtype or "")
+    whole = [size for size in layout.shape if isinstance(size, int)]
+    if item is None or len(whole) != len(layout.shape):
+        return None
+    if None in indices or iterations is None:
+        return item * prod(whole)
+    return item * min(iterations * len(indices), prod(whole))
+
+
+def users_of(block: Block) -> dict[str, set[str]]:
+    """Return buffer → names of the scheduler nodes that use it, `OUTPUT` where the graph returns it."""
+    text = "\n".join(block.lines)
+    found: dict[str, set[str]] = {}
+    for match in re.finditer(r"^\s*(\w+)\.users = \[(.*?)\]$", text, re.M | re.S):
+        names: set[str] = set()
+        for user in re.findall(r"NodeUser\(node=(.*?), can_inplace", match[2], re.S):
+            names |= set(re.findall(r"op\d+", user)) or ({"OUTPUT"} if "OUTPUT" in user else set())
+        found[match[1]] = names
+    return found
+
+
+def group_of(position: int, nodes: Sequence[SchedulerNode], blocks: Sequence[Block]) -> ScheduledGroup:
+    """Return the traffic of one group: a buffer that only its members use is never stored."""
+    inside = [node for node in nodes if node.group == position]
+    names = {node.name for node in inside}
+    internal = {
+        buffer
+        for block in blocks
+        if block.name in names
+        for buffer, users in users_of(block).items()
+        if users and users <= names
+    }
+    kinds = {node.type for node in inside}
+    one_of = ("template", "reduction", "scan", "sort")
+    return ScheduledGroup(
+        members=tuple(node.name for node in inside),
+        type=next((kind for kind in one_of if kind in kinds), inside[0].type),
+        reads=without(
+            internal | {item.buffer for node in inside for item in node.writes}, [node.reads for node in inside]
+        ),
+        writes=without(internal, [node.writes for node in inside]),
+    )
+
+
+def without(left_out: set[str], lists: Iterable[tuple[BufferAccess, ...]]) -> tuple[BufferAccess, ...]:
+    """Return one access per buffer, the largest, without some buffers."""
+    found: dict[str, BufferAccess] = {}
+    for access in (access for items in lists for access in items):
+        before = found.get(access.buffer)
+        if access.buffer not in left_out and (before is None or (before.bytes or 0) < (access.bytes or 0)):
+            found[access.buffer] = access
+    return tuple(found.values())
+
+
+def first_nodes(groups: Sequence[ScheduledGroup], nodes: Sequence[SchedulerNode]) -> list[tuple[ScheduledGroup, int]]:
+    """Return each group with the position of its first node."""
+    where = {node.name: position for position, node in enumerate(nodes)}
+    return [(group, where[group.members[0]]) for group in groups]
+
+
+def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:
+    """Return what the log says of pairs: the joins, and the last reason for each pair that stayed apart."""
+    joins: list[FusionAttempt] = []
+    last: dict[tuple[int, int], FusionAttempt] = {}
+    for order, line in enumerate(log.splitlines()):
+        fused, refused = FUSING.search(line), CANNOT.search(line)
+        match = fused or refused
+        if match is None:
+            continue
+        a, b = members(match[1], nodes), members(match[2], nodes)
+        if not a or not b:
+            continue
+        if fused:
+            joins.append(FusionAttempt(a=a, b=b, fused=True, how=how(a, b, nodes), order=order))
+            continue
+        attempt = FusionAttempt(a=a, b=b, fused=False, raw_reason=match[3].strip(), order=order)
+        groups = {nodes[name].group for name in a}, {nodes[name].group for name in b}
+        if len(groups[0]) == len(groups[1]) == 1 and groups[0] != groups[1]:
+            last[groups[0].pop(), groups[1].pop()] = attempt
+    return tuple(sorted((*(joins or joins_of_groups(nodes)), *last.values()), key=lambda item: item.order))
+
+
+def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
+    """Return the joins that the final groups imply, where there is no log of them; their order is not known."""
+    groups: dict[int, list[str]] = {}
+    for node in nodes.values():
+        groups.setdefault(node.group, []).append(node.name)
+    return [
+        FusionAttempt(a=tuple(names[:end]), b=(names[end],), fused=True, how=how(names[:end], names[end:][:1], nodes))
+        for names in groups.values()
+        for end in range(1, len(names))
+    ]
+
+
+def members(name: str, nodes: Mapping[str, SchedulerNode]) -> tuple[str, ...]:
+    """Return the scheduler nodes in a fused one's name, `op2_op4`."""
+    parts = tuple(part for part in name.split("_") if part in nodes)
+    return parts if len(parts) == len(name.split("_")) else ()
+
+
+def how(a: Sequence[str], b: Sequence[str], nodes: Mapping[str, SchedulerNode]) -> How:
+    """Say how two nodes that were joined relate, from what they read and write."""
+    kinds = [{nodes[name].type for name in side} for side in (a, b)]
+    if "template" in kinds[0]:
+        return "epilogue"
+    if "template" in kinds[1]:
+        return "prologue"
+    written = {item.buffer for name in a for item in nodes[name].writes}
+    read = {item.buffer for name in b for item in nodes[name].reads}
+    if not written & read:
+        return "horizontal"
+    return "reduction" if "reduction" in kinds[0] | kinds[1] else "vertical"

@@ -1,0 +1,76 @@
+"""A trace in which each kernel carries what fxscope knows of it, as arguments that Perfetto shows."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fxscope.errors import TraceError
+from fxscope.readers.trace import reader
+from fxscope.readers.trace.reader import open_trace
+from fxscope.readers.trace.table import identifier, nanoseconds
+
+if TYPE_CHECKING:
+    from fxscope.model import Launch, Recording
+
+
+def annotate(path: str | Path, recording: Recording) -> bytes:
+    """Return the trace at `path` as gzipped JSON, each kernel with its op, call, nodes, source line and fusion group.
+
+    Raises:
+        TraceError: the trace is damaged; recovering events one by one would not give a file that others can load.
+    """
+    path = Path(path)
+    with open_trace(path) as file:
+        try:
+            trace = msgspec.json.decode(file.read(reader.MAX_BYTES))
+        except (msgspec.DecodeError, UnicodeDecodeError, OSError, EOFError) as error:
+            raise TraceError(
+                f"{path} is damaged ({error}): only a whole trace can be annotated. Export it again."
+            ) from None
+    events = trace.get("traceEvents") if isinstance(trace, dict) else None
+    if not isinstance(events, list):
+        raise TraceError(f"{path} has no traceEvents: it is not a profiler trace.")
+    known = {(launch.name, launch.start_ns, launch.correlation): launch for launch in recording.launches}
+    facts = _Facts(recording)
+    for event in events:
+        if not isinstance(event, dict) or event.get("ph") != "X":
+            continue
+        arguments = event.get("args") if isinstance(event.get("args"), dict) else {}
+        correlation = identifier(arguments.get("correlation"))
+        key = (event.get("name"), nanoseconds(event.get("ts")), correlation if correlation >= 0 else None)
+        if key in known:
+            event["args"] = {**arguments, **facts.of(known[key])}
+    return gzip.compress(msgspec.json.encode(trace), compresslevel=6, mtime=0)
+
+
+class _Facts:
+    """What a recording says of one launch, as flat text."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._calls = {call.id: call for call in recording.calls}
+        self._sources = {(graph.id, node.name): node.source for graph in recording.graphs for node in graph.nodes}
+
+    def of(self, launch: Launch) -> dict[str, Any]:
+        """Return the arguments to add; what is not known is left out."""
+        call = self._calls.get(launch.call or "")
+        source = next(
+            (s for name in launch.nodes if (s := self._sources.get((launch.graph or "", name))) and s.file), None
+        )
+        facts = {
+            "fxscope op": launch.op,
+            "fxscope kernel call": call.handle if call else None,
+            "fxscope nodes": ", ".join(launch.nodes) or None,
+            "fxscope source": f"{source.file}:{source.line}" if source else None,
+            "fxscope code": source.code if source else None,
+            "fxscope module": source.module if source else None,
+            "fxscope fusion group": f"{call.graph}: {', '.join(call.scheduler_nodes) or call.handle}" if call else None,
+            "fxscope evidence": ", ".join(
+                f"{link} by {known}" for link in ("op", "call", "nodes") if (known := getattr(launch.evidence, link))
+            )
+            or None,
+        }
+        return {key: value for key, value in facts.items() if value is not None}

@@ -1,0 +1,228 @@
+"""A trace as numpy columns: one row an event, times in int64 nanoseconds, names interned; nesting and links."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from fxscope.errors import TraceError
+from fxscope.model import Problem
+from fxscope.readers.trace import reader as reading
+from fxscope.readers.trace import table as t
+from fxscope.readers.trace.reader import MAX_BYTES, Args, Reader, open_trace
+from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+WINDOW_BYTES = 16 << 20
+
+
+@dataclass(kw_only=True)
+class Trace:
+    """The columns. Row i is event i in the order of the file; -1 means none."""
+
+    path: Path
+    category: NDArray[np.int8]
+    name: NDArray[np.int32]  # index into `names`
+    thread: NDArray[np.int32]  # index into `threads`
+    start_ns: NDArray[np.int64]
+    duration_ns: NDArray[np.int64]
+    correlation: NDArray[np.int64]
+    external_id: NDArray[np.int64]
+    parent: NDArray[np.int32]  # row of the enclosing host event
+    launcher: NDArray[np.int32]  # device rows: row of the runtime call with the same correlation id
+    op: NDArray[np.int32]  # device rows: row of the op that caused it
+    op_by_external: NDArray[np.bool_]  # that was found by the external id alone
+    names: list[str]
+    threads: list[tuple[Any, Any]]
+    args_at: NDArray[np.int64]  # where an event's arguments are in the unpacked file
+    args_length: NDArray[np.int64]
+    known_args: dict[int, Args]  # of the rows that were decoded already
+    steps: list[int]  # rows of ProfilerStep#N, in order of time
+    header: dict[str, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.category)
+
+    def name_of(self, row: int) -> str:
+        """Return an event's name."""
+        return self.names[self.name[row]]
+
+    def details(self, rows: Iterable[int]) -> dict[int, Args]:
+        """Return the arguments of some rows, read from the file again: they are not kept, they are most of it."""
+        found = {row: self.known_args[row] for row in rows if row in self.known_args}
+        wanted = sorted((row for row in rows if self.args_at[row] >= 0), key=self.args_at.__getitem__)
+        if not wanted:
+            return found
+        decoder = msgspec.json.Decoder(Args)
+        window, begin = b"", 0
+        with open_trace(self.path) as file:
+            for row in wanted:
+                at, length = int(self.args_at[row]), int(self.args_length[row])
+                if at + length > begin + len(window):
+                    file.seek(at)
+                    begin, window = at, file.read(max(WINDOW_BYTES, length))
+                text = window[at - begin : at - begin + length]
+                try:
+                    found[row] = decoder.decode(text)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    try:
+                        found[row] = decoder.decode(text.decode("utf-8", errors="replace"))
+                    except msgspec.DecodeError:
+                        continue
+        return found
+
+    @property
+    def base_time_ns(self) -> int | None:
+        """Nanoseconds since the epoch of time 0; `None` where the file does not say."""
+        return whole(self.header.get("baseTimeNanoseconds"))
+
+
+def read(
+    path: str | Path, *, strict: bool = False, max_bytes: int = MAX_BYTES, progress: Callable[[int], None] | None = None
+) -> Trace:
+    """Read a trace (.json or .json.gz) into columns.
+
+    Args:
+        path: what `torch.profiler` exported.
+        strict: raise on any damage instead of recovering around it.
+        max_bytes: largest size after unpacking.
+        progress: called with the number of bytes read so far.
+
+    Raises:
+        TraceError: no such file, not a trace, too large; with `strict`, damaged.
+    """
+    reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
+    table = Table()
+    collecting = gc.isenabled()
+    gc.disable()  # millions of short-lived structs, none of them in a cycle
+    try:
+        reader.fill(table)
+    finally:
+        if collecting:
+            gc.enable()
+    rows = table.columns()
+    trace = Trace(
+        path=Path(path),
+        category=rows[:, t.CATEGORY].astype(np.int8),
+        name=rows[:, t.NAME].astype(np.int32),
+        thread=rows[:, t.THREAD].astype(np.int32),
+        start_ns=rows[:, t.START].copy(),
+        duration_ns=rows[:, t.DURATION].copy(),
+        correlation=rows[:, t.CORRELATION].copy(),
+        external_id=rows[:, t.EXTERNAL].copy(),
+        args_at=rows[:, t.ARGS_AT].copy(),
+        args_length=rows[:, t.ARGS_LENGTH].astype(np.int32),
+        known_args=table.known_args,
+        parent=np.full(len(rows), -1, np.int32),
+        launcher=np.full(len(rows), -1, np.int32),
+        op=np.full(len(rows), -1, np.int32),
+        op_by_external=np.zeros(len(rows), np.bool_),
+        names=list(table.names),
+        threads=list(table.threads),
+        steps=[],
+        header=reader.header,
+        problems=reader.problems,
+    )
+    del rows
+    if table.without_time:
+        message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
+        if strict:
+            raise TraceError(f"{path}: {message}. Leave --strict out to read the rest.")
+        trace.problems.append(Problem(where=trace.path.name, message=message))
+    nest(trace)
+    link(trace)
+    trace.steps = find_steps(trace)
+    return trace
+
+
+def nest(trace: Trace) -> None:
+    """Fill `parent`: per host thread, the innermost event that is still open when an event starts.
+
+    Host events may end a little after their parent (clock reads): an event belongs to what was open at its start.
+    """
+    host = np.flatnonzero(trace.category < NUM_HOST)
+    order = host[np.lexsort((host, -trace.duration_ns[host], trace.start_ns[host], trace.thread[host]))]
+    if reading.native is not None:
+        ends = trace.start_ns + trace.duration_ns
+        columns = (order, trace.thread, trace.start_ns, ends)
+        found = reading.native.nest(*(np.ascontiguousarray(column, np.int64) for column in columns))
+        trace.parent = np.frombuffer(found, np.int32).copy()
+        return
+    parent = trace.parent
+    end_ns = (trace.start_ns + trace.duration_ns).tolist()
+    starts, threads = trace.start_ns.tolist(), trace.thread.tolist()
+    stack: list[int] = []
+    current = -1
+    for row in order.tolist():
+        if threads[row] != current:
+            current = threads[row]
+            stack.clear()
+        start = starts[row]
+        while stack and (end_ns[stack[-1]] <= start and not (end_ns[row] == start == starts[stack[-1]])):
+            stack.pop()
+        if stack:
+            parent[row] = stack[-1]
+        stack.append(row)
+
+
+def link(trace: Trace) -> None:
+    """Fill `launcher` and `op` of device rows: correlation id first, external id where that leads nowhere."""
+    device = np.flatnonzero(trace.category >= KERNEL)
+    runtime = np.flatnonzero((trace.category == RUNTIME) & (trace.correlation >= 0))
+    launcher, _ = _find(trace.correlation[runtime], runtime, trace.correlation[device])
+    op = nearest_ops(trace, launcher)
+    ops = np.flatnonzero((trace.category == CPU_OP) & (trace.external_id >= 0))
+    by_external, count = _find(trace.external_id[ops], ops, trace.external_id[device])
+    # An external id that several ops have decides nothing.
+    fallback = (op < 0) & (by_external >= 0) & (count == 1)
+    trace.launcher[device] = launcher
+    trace.op[device] = np.where(fallback, by_external, op)
+    trace.op_by_external[device] = fallback
+
+
+def _find(
+    keys: NDArray[np.int64], rows: NDArray[np.intp], wanted: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each wanted key (the last row that has it, how many have it); -1 and 0 for none, and for key -1."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first, last = np.searchsorted(ordered, wanted, "left"), np.searchsorted(ordered, wanted, "right")
+    count = np.where(wanted >= 0, last - first, 0)
+    found = np.full(len(wanted), -1, np.int64)
+    hit = count > 0
+    found[hit] = rows[order[last[hit] - 1]]
+    return found, count
+
+
+def nearest_ops(trace: Trace, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the innermost CPU op around each host row, -1 for none; annotations and Python frames are looked through."""
+    found = np.where(rows >= 0, trace.parent[rows], -1).astype(np.int64)
+    while True:
+        looking = np.flatnonzero((found >= 0) & (trace.category[found] != CPU_OP))
+        if not len(looking):
+            return found
+        found[looking] = trace.parent[found[looking]]
+
+
+def find_steps(trace: Trace) -> list[int]:
+    """Return the rows of `ProfilerStep#N`, one each, in order of time."""
+    wanted = {index for index, name in enumerate(trace.names) if name.startswith("ProfilerStep#")}
+    if not wanted:
+        return []
+    rows = np.flatnonzero((trace.category == ANNOTATION) & np.isin(trace.name, list(wanted)))
+    longest: dict[int, int] = {}
+    for row in rows.tolist():
+        known = longest.get(int(trace.name[row]))
+        if known is None or trace.duration_ns[row] > trace.duration_ns[known]:
+            longest[int(trace.name[row])] = row
+    return sorted(longest.values(), key=lambda row: int(trace.start_ns[row]))

@@ -1,0 +1,185 @@
+"""Rows on their way to becoming columns: spans from the native scanner, or events from msgspec; both give the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fxscope.readers.trace.reader import Args
+
+# Kineto's categories, and the capitalised ones of traces before torch 1.13.
+CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
+CATEGORIES = {
+    "cpu_op": CPU_OP,
+    "Operator": CPU_OP,
+    "user_annotation": ANNOTATION,
+    "cuda_runtime": RUNTIME,
+    "cuda_driver": RUNTIME,
+    "Runtime": RUNTIME,
+    "hip_runtime": RUNTIME,
+    "xpu_runtime": RUNTIME,
+    "privateuse1_runtime": RUNTIME,
+    "privateuse1_driver": RUNTIME,
+    "mtia_runtime": RUNTIME,
+    "python_function": PYTHON,
+    "kernel": KERNEL,
+    "Kernel": KERNEL,
+    "gpu_memset": MEMSET,
+    "Memset": MEMSET,
+    "gpu_memcpy": MEMCPY,
+    "Memcpy": MEMCPY,
+}
+NUM_HOST = KERNEL  # categories below run on the host
+INT64_MAX = 2**63 - 1
+TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
+CATEGORY, NAME, THREAD, START, DURATION, CORRELATION, EXTERNAL, ARGS_AT, ARGS_LENGTH = range(9)
+WIDTH = 9
+
+
+class Table:
+    """Collects rows of int64; names and threads are interned over the whole file."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self.threads: dict[tuple[Any, Any], int] = {}
+        self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned
+        self.without_time = 0
+        self._parts: list[NDArray[np.int64]] = []
+        self._num_rows = 0
+
+    def columns(self) -> NDArray[np.int64]:
+        """Return every row, in the order of the file."""
+        return np.concatenate(self._parts) if self._parts else np.empty((0, WIDTH), np.int64)
+
+    def add_scanned(self, rows: bytes, strings: list[bytes], threads: list[bytes], base: int) -> None:
+        """Add what the native scanner found; `base` is the place of its buffer in the unpacked file."""
+        if not rows:
+            return
+        table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
+        codes = np.full(len(strings), -1, np.int64)
+        for index in np.unique(table[:, CATEGORY]).tolist():
+            codes[index] = CATEGORIES.get(_string(strings[index]), -1)
+        category = codes[table[:, CATEGORY]]
+        table = table[category >= 0]
+        category = category[category >= 0]
+        names = np.full(len(strings), -1, np.int64)
+        for index in np.unique(table[:, NAME]).tolist():
+            names[index] = self.names.setdefault(_string(strings[index]), len(self.names))
+        places = np.full(len(threads), -1, np.int64)
+        for index in np.unique(table[:, THREAD]).tolist():
+            places[index] = self.threads.setdefault(_thread(threads[index]), len(self.threads))
+        part = np.empty((len(table), WIDTH), np.int64)
+        part[:, CATEGORY], part[:, NAME], part[:, THREAD] = category, names[table[:, NAME]], places[table[:, THREAD]]
+        part[:, START:EXTERNAL] = table[:, START:EXTERNAL]
+        part[:, EXTERNAL] = table[:, EXTERNAL]
+        np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
+        part[:, ARGS_AT] = np.where(table[:, ARGS_AT] >= 0, table[:, ARGS_AT] + base, -1)
+        part[:, ARGS_LENGTH] = table[:, ARGS_LENGTH]
+        self._append(part)
+
+    def add_events(self, events: list[Any]) -> None:
+        """Add decoded events; those of other phases and categories are left out."""
+        rows: list[tuple[int, ...]] = []
+        for event in events:
+            category = CATEGORIES.get(event.cat) if isinstance(event.cat, str) else None
+            if event.ph != "X" or category is None:
+                continue
+            start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
+            if start is None or duration is None:
+                self.without_time += 1
+                continue
+            detail = event.args
+            name = event.name if isinstance(event.name, str) else str(event.name)
+            thread = _hashable((event.pid, event.tid) if category < NUM_HOST else device_of(event))
+            correlation = external = -1
+            if detail is not None:
+                correlation = identifier(detail.correlation)
+                external = identifier(detail.external_id if detail.external_id is not None else detail.old_external_id)
+                self.known_args[self._num_rows + len(rows)] = detail
+            rows.append(
+                (
+                    category,
+                    self.names.setdefault(name, len(self.names)),
+                    self.threads.setdefault(thread, len(self.threads)),
+                    start,
+                    max(0, duration),
+                    correlation,
+                    external,
+                    -1,
+                    0,
+                )
+            )
+        if rows:
+            self._append(np.array(rows, np.int64))
+
+    def _append(self, part: NDArray[np.int64]) -> None:
+        self._parts.append(part)
+        self._num_rows += len(part)
+
+
+def _string(span: bytes) -> str:
+    """Decode a JSON string as written; bytes that are no UTF-8 become U+FFFD, other values their text."""
+    try:
+        value = msgspec.json.decode(span)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return span.decode("utf-8", errors="replace").strip('"')
+    return value if isinstance(value, str) else str(value)
+
+
+def _thread(span: bytes) -> tuple[Any, Any]:
+    """Decode the scanner's key: host or device, then two JSON values."""
+    first, _, second = span[1:].partition(b"\n")
+    values = tuple(_value(part) for part in (first[1:], second))
+    return _hashable(values if span[:1] == b"h" else (("device", values[0]), ("stream", values[1])))  # type: ignore[arg-type]
+
+
+def _value(span: bytes) -> Any:
+    if not span:
+        return None
+    try:
+        return msgspec.json.decode(span)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return span.decode("utf-8", errors="replace")
+
+
+def nanoseconds(value: Any) -> int | None:
+    """Convert microseconds, float or decimal, to whole nanoseconds; `None` for what is no time, or far too large."""
+    try:
+        result = round(value * 1000)
+    except (TypeError, ValueError, OverflowError, ArithmeticError):
+        return None
+    return result if -TIME_MAX <= result <= TIME_MAX else None
+
+
+def whole(value: Any) -> int | None:
+    """Return an int64 as it is, `None` for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= INT64_MAX else None
+
+
+def identifier(value: Any) -> int:
+    """Return a correlation or external id, -1 for none. 0 means "not linked" in Kineto."""
+    if isinstance(value, str) and value.isdigit():
+        value = int(value)
+    found = whole(value)
+    return found if found is not None and found > 0 else -1
+
+
+def device_of(event: Any) -> tuple[Any, Any]:
+    """Return (device, stream) of a device event: its arguments, else Kineto's pid and tid."""
+    detail = event.args
+    device = detail.device if detail is not None and detail.device is not None else event.pid
+    stream = detail.stream if detail is not None and detail.stream is not None else event.tid
+    return ("device", device), ("stream", stream)
+
+
+def _hashable(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+    try:
+        hash(pair)
+    except TypeError:
+        return str(pair[0]), str(pair[1])
+    return pair

@@ -1,0 +1,1 @@
+"""The HTML page: what it carries, and its assets."""

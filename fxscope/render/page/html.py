@@ -1,0 +1,128 @@
+"""The report: one HTML file that works from disk, with no network, and shows one recording or several side by side."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from fxscope.render import svg, theme
+from fxscope.render.page import payload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.analysis.findings import Comparison
+    from fxscope.model import Recording
+
+# In this order they make one script; each defines functions that later ones use.
+SCRIPTS = (
+    "base.js",
+    "data.js",
+    "layout.js",
+    "selection.js",
+    "graph.js",
+    "minimap.js",
+    "timeline.js",
+    "code.js",
+    "tables.js",
+    "panel.js",
+    "overview.js",
+    "compare.js",
+    "main.js",
+)
+MAX_PICTURE_NODES = 60  # up to which a notebook shows the graph itself before the page
+
+
+def render(
+    recording: Recording,
+    *,
+    others: Sequence[Recording] = (),
+    comparison: Sequence[Comparison] | None = None,
+    stage: str | None = None,
+) -> str:
+    """Return the page. `others` are shown beside the first; `comparison` aligns each of them with it."""
+    data = payload.encode(payload.page((recording, *others), comparison, stage=stage))
+    script, style = assemble("js"), palette() + assemble("css")
+    title = html.escape(" · ".join(r.title or "recording" for r in (recording, *others)))
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
+        "img-src blob: data:; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="fxscope">\n<title>{title} · fxscope</title>\n'
+        f"<style>{style}</style>\n</head>\n"
+        '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
+        "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
+        f'<script type="application/octet-stream" id="recording">{data}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def digest(text: str) -> str:
+    """Return what a Content-Security-Policy calls a hash."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def assemble(suffix: str) -> str:
+    """Return the page's script (one function, so that no name leaks) or its style."""
+    folder = resources.files("fxscope.render.page") / "assets"
+    if suffix == "css":
+        return (folder / "report.css").read_text(encoding="utf-8")
+    parts = [(folder / name).read_text(encoding="utf-8") for name in SCRIPTS]
+    return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"
+
+
+def palette() -> str:
+    """Return the theme as CSS variables, light and dark."""
+    light = {"text": theme.TEXT, "muted": theme.MUTED, "paper": theme.PAPER, "edge": theme.EDGE, "cost": theme.COST}
+    dark = {
+        "text": theme.TEXT_DARK,
+        "muted": theme.MUTED_DARK,
+        "paper": theme.PAPER_DARK,
+        "edge": theme.EDGE_DARK,
+        "cost": theme.COST_DARK,
+    }
+    for kind, style in theme.KINDS.items():
+        light |= {f"{kind}-fill": style.fill, f"{kind}-stroke": style.stroke}
+        dark |= {f"{kind}-fill": style.dark_fill, f"{kind}-stroke": style.dark_stroke}
+    light, dark = ({**side, "font": theme.FONT, "mono": theme.MONO} for side in (light, dark))
+
+    def block(values: dict[str, str]) -> str:
+        return "".join(f"--{name}:{value};" for name, value in values.items())
+
+    return (
+        f":root{{color-scheme:light;{block(light)}}}\n"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{block(dark)}}}}}\n"
+        f":root[data-theme=dark]{{color-scheme:dark;{block(dark)}}}\n"
+        f"@media print{{:root{{color-scheme:light;{block(light)}}}}}\n"
+    )
+
+
+def notebook(recording: Recording) -> str:
+    """Return what a notebook displays: the graph where it is small, and the page in a frame."""
+    from fxscope.errors import RenderError
+
+    frame = (
+        f'<iframe title="fxscope report" srcdoc="{html.escape(render(recording))}" '
+        'sandbox="allow-scripts allow-downloads" width="100%" height="720" loading="lazy" '
+        'style="border:1px solid #c9d0d8;border-radius:6px"></iframe>'
+    )
+    if recording.graphs and max(len(graph.nodes) for graph in recording.graphs) <= MAX_PICTURE_NODES:
+        try:
+            picture = base64.b64encode(svg.render(recording).encode("utf-8", errors="replace")).decode()
+        except RenderError:
+            return frame
+        alt = html.escape(f"graph of {recording.title or 'the recording'}")
+        return (
+            f'<div><img alt="{alt}" style="max-width:100%;background:#ffffff" '
+            f'src="data:image/svg+xml;base64,{picture}">'
+            f"<details><summary>The whole report</summary>{frame}</details></div>"
+        )
+    return frame

@@ -1,0 +1,364 @@
+"""The report's first page in words: what ran where, in five lines; and the comparison's rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fxscope.render import labels, theme
+from fxscope.render.findings import change_words, match_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.analysis.findings import Comparison, KernelUse
+    from fxscope.model import KernelCall, Launch, Node, Recording
+
+
+def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
+    """Return the first page of each recording."""
+    out: list[dict[str, Any]] = []
+    for position, recording in enumerate(recordings):
+        against = comparison[position - 1] if comparison and position else None
+        out.append(
+            {
+                "tiles": tiles(recording),
+                "lines": lines(recording, against),
+                "strip": strip(recording),
+                "coverage": labels.coverage_line(recording),
+                "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
+                "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
+                "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
+                "compiles": [compile_words(c) for c in recording.compiles],
+                "history": recording.history,
+                "changes": [[c.subject, change_words(c)] for c in against.totals] if against else [],
+                "gaps": gaps(recording),
+            }
+        )
+    return out
+
+
+def num_steps(recording: Recording) -> int:
+    """Return how many steps the launches are of."""
+    return len({launch.step for launch in recording.launches}) or len(recording.steps) or 1
+
+
+def device_us(recording: Recording) -> float | None:
+    """Return device time of a step: the mean over the steps, `None` where nothing ran."""
+    if not recording.launches:
+        return None
+    return sum(launch.duration_ns for launch in recording.launches) / 1e3 / num_steps(recording)
+
+
+def moved(recording: Recording) -> int | None:
+    """Return what one run of every call moves; `None` unless it is known of each."""
+    totals = [
+        c.bytes_read + c.bytes_written
+        for c in recording.calls
+        if c.bytes_read is not None and c.bytes_written is not None
+    ]
+    return sum(totals) if totals and len(totals) == len(recording.calls) else None
+
+
+def time_of(call: KernelCall) -> float | None:
+    """Return measured time of a call, else the planned one."""
+    return call.timing.mean_us if call.timing else call.estimated_us
+
+
+def roof_share(recording: Recording) -> float | None:
+    """Return the floor of the calls over their time, where both are known of each."""
+    pairs = [(c.roof.floor_us, c.timing.mean_us) for c in recording.calls if c.roof and c.roof.floor_us and c.timing]
+    if not pairs or len(pairs) != len(recording.calls):
+        return None
+    return sum(floor for floor, _ in pairs) / sum(time for _, time in pairs)
+
+
+def tiles(recording: Recording) -> list[list[str]]:
+    """Return the numbers at the top: value, label, a remark."""
+    out: list[list[str]] = []
+    steps = num_steps(recording)
+    if recording.launches:
+        kernels = sum(x.category in ("kernel", "cpu_kernel") for x in recording.launches) / steps
+        other = len(recording.launches) / steps - kernels
+        words = f"and {other:g} memsets or copies" if other else "launched each step"
+        out.append([f"{kernels:g}", "kernels per step", words])
+        time = device_us(recording)
+        on_cpu = all(x.category == "cpu_kernel" for x in recording.launches)
+        out.append(
+            [theme.microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"]
+        )
+    walls = [s.wall_us for s in recording.summary.steps] if recording.summary else []
+    if walls:
+        bound = recording.summary.bound if recording.summary else None
+        out.append(
+            [
+                theme.microseconds(sum(walls) / len(walls)),
+                "wall time",
+                f"per step; {bound.upper()}-bound" if bound else "per step",
+            ]
+        )
+    if recording.calls:
+        fused = [c for c in recording.calls if c.type not in theme.EXTERN_CALLS]
+        ops = sum(len(c.nodes) for c in fused)
+        out.append(
+            [
+                f"{len(recording.calls)}",
+                "kernel calls compiled",
+                f"{ops} ops inside {labels.plural(len(fused), 'generated kernel')}",
+            ]
+        )
+    total = moved(recording)
+    if total is not None:
+        out.append([theme.num_bytes(total), "moved by the calls", "inputs, weights and results, each call once"])
+    share = roof_share(recording)
+    if share is not None:
+        out.append([theme.percent(share), "of the roof", "floor over measured time, all calls"])
+    if not recording.launches and recording.calls:
+        times = [c.estimated_us for c in recording.calls]
+        if times and all(t is not None for t in times):
+            out.append([f"≥ {theme.microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
+    if recording.memory and recording.memory.peak_bytes is not None:
+        out.append([theme.num_bytes(recording.memory.peak_bytes), "peak memory", recording.memory.device or ""])
+    if not out:
+        nodes = sum(len(g.nodes) for g in recording.graphs)
+        out.append([str(nodes), "nodes recorded", labels.plural(len(recording.graphs), "graph")])
+    return out
+
+
+def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
+    """Return the story: (glyph, text, reference or "")."""
+    out: list[list[str]] = []
+    if against is not None:
+        no_times = "times were not compared"
+        time = against.step_time or against.wall_time
+        kinds = [
+            f"{sum(m.kind == kind for m in against.kernels)} {word}"
+            for kind, word in (
+                ("same", "kept"),
+                ("collapsed", "collapsed"),
+                ("replaced", "replaced"),
+                ("split", "split"),
+                ("new", "new"),
+                ("gone", "gone"),
+            )
+            if any(m.kind == kind for m in against.kernels)
+        ]
+        out.append(
+            [
+                "⇄",
+                f"Against {against.a_title}: {f'{time.verdict}, {time.reason}' if time else no_times}; "
+                f"kernels: {', '.join(kinds)}.",
+                "compare",
+            ]
+        )
+    nodes = labels.nodes_by_graph(recording)
+    biggest = [c for c in recording.calls if c.type not in theme.EXTERN_CALLS and len(c.nodes) > 1]
+    if biggest:
+        call = max(biggest, key=lambda c: time_of(c) or 0)
+        position = recording.calls.index(call)
+        ops = " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))[:6])
+        facts = [theme.microseconds(time_of(call))] if time_of(call) is not None else []
+        if call.bytes_read is not None and call.bytes_written is not None:
+            facts.append(theme.num_bytes(call.bytes_read + call.bytes_written))
+        if call.roof and call.roof.share is not None:
+            facts.append(f"{theme.percent(call.roof.share)} of the roof")
+        tail = f" ({', '.join(facts)})" if facts else ""
+        out.append(["◆", f"{len(call.nodes)} ops became one kernel: {ops}{tail}.", f"call={position}"])
+    hot = hottest(recording)
+    if hot:
+        name, time, share = hot
+        out.append(
+            [
+                "■",
+                f"Most device time: {labels.kernel_name(name, 72)}, {theme.microseconds(time)} per step, "
+                f"{theme.percent(share)} of it.",
+                f"kernel={name}",
+            ]
+        )
+    unfused = [
+        (d.saved_bytes or 0, i) for i, d in enumerate(recording.decisions) if d.verdict != "fused" and d.saved_bytes
+    ]
+    if unfused:
+        position = max(unfused)[1]
+        decision = recording.decisions[position]
+        cost = theme.num_bytes(decision.saved_bytes) + (
+            f", at least {theme.microseconds(decision.saved_us)}"
+            if decision.saved_us and decision.saved_us >= 0.005
+            else ""
+        )
+        out.append(
+            ["✗", f"Dearest pair kept apart: {cost} of traffic. {sentence(decision.reason)}", f"decision={position}"]
+        )
+    ops = [
+        n
+        for g in recording.graphs
+        if g.stage in ("eager", "post_grad")
+        for n in g.nodes
+        if n.op in ("call_function", "dispatch")
+    ]
+    views, total = sum(n.kind in ("view", "folded", "eliminated") for n in ops), len(ops)
+    if views:
+        out.append(
+            [
+                "·",
+                f"{views} of {total} ops launch nothing: "
+                "views, strides of other calls, or gone before code generation.",
+                "",
+            ]
+        )
+    if recording.summary and recording.summary.verdict:
+        out.append(["◷", sentence(recording.summary.verdict), "timeline"])
+    if recording.environment.target:
+        out.append(
+            ["?", f"Planned for {recording.environment.target}: nothing was run on one. See the assumptions.", ""]
+        )
+    return out[:6]
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital and a full stop."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def hottest(recording: Recording) -> tuple[str, float, float] | None:
+    """Return the kernel name with the most device time: name, µs per step, share."""
+    totals: dict[str, int] = {}
+    for launch in recording.launches:
+        totals[launch.name] = totals.get(launch.name, 0) + launch.duration_ns
+    if not totals or not sum(totals.values()):
+        return None
+    name = max(totals, key=lambda n: totals[n])
+    return name, totals[name] / 1e3 / num_steps(recording), totals[name] / sum(totals.values())
+
+
+def strip(recording: Recording) -> list[list[Any]]:
+    """Return the launches of the first step in order: name, µs, category, call, words. Drawn to scale."""
+    nodes = labels.nodes_by_graph(recording)
+    if not recording.launches:
+        position = {call.id: i for i, call in enumerate(recording.calls)}
+        return [
+            [c.kernel, c.estimated_us, "planned", position[c.id], call_words(c, nodes)]
+            for c in recording.calls
+            if c.estimated_us is not None
+        ]
+    first = min(launch.step for launch in recording.launches)
+    position = {call.id: i for i, call in enumerate(recording.calls)}
+    chosen = sorted((x for x in recording.launches if x.step == first), key=lambda x: x.start_ns)
+    return [
+        [
+            x.name,
+            x.duration_ns / 1e3,
+            style_of(recording, x, position),
+            position.get(x.call or "", -1),
+            launch_words(recording, x, position, nodes),
+            x.id,
+        ]
+        for x in chosen[:400]
+    ]
+
+
+def style_of(recording: Recording, launch: Launch, position: dict[str, int]) -> str:
+    """Return how a launch is coloured: fused, kernel, or host for what is no kernel."""
+    if launch.category in ("gpu_memset", "gpu_memcpy"):
+        return "input"
+    if launch.call in position and recording.calls[position[launch.call]].type not in theme.EXTERN_CALLS:
+        return "fused"
+    return "fused" if launch.name.startswith(("triton_", "cpp_fused")) or "_geglu" in launch.name else "kernel"
+
+
+def launch_words(
+    recording: Recording, launch: Launch, position: dict[str, int], nodes: dict[str, dict[str, Node]]
+) -> str:
+    """Return a short word for a launch: the ops in it, else the op that launched it."""
+    if launch.category == "gpu_memset":
+        return "memset"
+    if launch.category == "gpu_memcpy":
+        return "copy"
+    if launch.call in position:
+        return call_words(recording.calls[position[launch.call]], nodes)
+    return labels.short_target(launch.op) if launch.op else labels.kernel_name(launch.name, 24)
+
+
+def call_words(call: KernelCall, nodes: dict[str, dict[str, Node]]) -> str:
+    """Return the ops of a call, few."""
+    ops = labels.ops_of(call, nodes.get(call.graph, {}))
+    return "·".join(ops[:3]) + ("·…" if len(ops) > 3 else "")
+
+
+def compile_words(item: Any) -> dict[str, Any]:
+    """Return one compile: id, cache, reasons, guards."""
+    where = item.break_source
+    return {
+        "id": item.compile_id,
+        "cache": item.cache,
+        "recompile": item.recompile_reason,
+        "break": item.break_reason,
+        "where": f"{where.file}:{where.line}" if where and where.file else None,
+        "guards": item.guards[:200],
+        "num_guards": len(item.guards),
+        "us": item.duration_us,
+        "dynamic": item.dynamic,
+        "cudagraphs": item.cudagraphs,
+        "config": {key: str(value) for key, value in item.config.items()},
+    }
+
+
+def gaps(recording: Recording) -> list[list[Any]]:
+    """Return the longest times in which the device had nothing to do."""
+    found = sorted(recording.summary.gaps if recording.summary else (), key=lambda g: -g.duration_ns)[:8]
+    return [[g.duration_ns / 1e3, g.before, g.after, g.during] for g in found]
+
+
+def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:
+    """Return one comparison with the first recording as rows."""
+    other = position + 1
+    index: list[dict[str, int]] = (
+        [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[other])]
+        if other < len(recordings)
+        else [{}, {}]
+    )
+
+    def use(item: KernelUse, side: int) -> dict[str, Any]:
+        return {
+            "position": item.position,
+            "kernel": item.kernel,
+            "category": item.category,
+            "us": item.mean_us,
+            "bytes": item.bytes,
+            "ops": item.ops,
+            "modules": item.modules,
+            "sources": item.sources,
+            "registers": item.registers,
+            "share": item.share_of_roof,
+            "config": item.config,
+            "call": index[side].get(item.call or "", -1),
+        }
+
+    def time(item: Any) -> Any:
+        return item and msgspec.to_builtins(item)
+
+    return {
+        "a": item.a_title,
+        "b": item.b_title,
+        "step": time(item.step_time),
+        "wall": time(item.wall_time),
+        "kernels": [
+            {
+                "kind": m.kind,
+                "by": m.aligned_by,
+                "a": [use(u, 0) for u in m.a],
+                "b": [use(u, 1) for u in m.b],
+                "time": time(m.time),
+                "saved": m.saved_bytes,
+                "words": match_line(m),
+            }
+            for m in item.kernels
+        ],
+        "totals": [[c.subject, c.a, c.b, c.unit, c.verdict] for c in item.totals],
+        "gone": [[c.name, c.a, c.b, c.cpu_us] for c in item.ops_gone],
+        "added": [[c.name, c.a, c.b, c.cpu_us] for c in item.ops_added],
+        "decisions": [[list(d.pair), d.a_verdict, d.b_verdict, d.a_reason, d.b_reason] for d in item.decisions],
+        "notes": item.notes,
+    }

@@ -1,0 +1,513 @@
+"""A recording as the page carries it: columns instead of records, indices instead of repeated names, then deflated.
+
+The page shows these values and computes none of them. Characters that reorder or hide text (bidi controls and their
+like) become visible escapes here, once, for every string that reaches the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from fxscope.model import EVIDENCE_BY_STRENGTH, Graph, Node, replace
+from fxscope.render import labels, theme
+from fxscope.render.page import overview, scene, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fxscope.analysis.findings import Comparison
+    from fxscope.model import Recording, Source
+
+MAX_EVENTS = (
+    400_000  # CPU events and launches of one recording; whole steps beyond it are left out, and the page says so
+)
+MAX_SHAPED_OPS = 50_000
+STAGES = {
+    "eager": "Eager",
+    "pre_grad": "Pre-grad",
+    "joint": "Joint",
+    "forward": "Forward",
+    "backward": "Backward",
+    "post_grad": "Post-grad",
+    "scheduler": "Scheduler",
+    "kernel_calls": "Kernel calls",
+}
+# What text renderers reorder, hide or break lines at: left-to-right marks, embeddings, isolates, separators, controls.
+_UNSEEN = re.compile(
+    "[\u0080-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+_CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
+
+
+def encode(data: Any) -> str:
+    """Return base64 of deflated JSON: letters that mean nothing to an HTML parser."""
+    return base64.b64encode(zlib.compress(to_json(data).encode("utf-8", errors="replace"), 9)).decode()
+
+
+def to_json(data: Any) -> str:
+    """Return JSON in which characters that cannot be seen are written out."""
+    try:
+        text = msgspec.json.encode(data).decode()
+    except UnicodeEncodeError:  # lone surrogates
+        text = json.dumps(data, ensure_ascii=False).replace("NaN", "null")
+    text = _UNSEEN.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(lambda found: f"\\\\x{found[1]}", text)
+
+
+def page(
+    recordings: Sequence[Recording], comparison: Sequence[Comparison] | None, *, stage: str | None = None
+) -> dict[str, Any]:
+    """Return all that the page needs."""
+    return {
+        "theme": look(),
+        "evidence": EVIDENCE_BY_STRENGTH,
+        "stages": STAGES,
+        "stage": stage,
+        "recordings": [one(recording) for recording in recordings],
+        "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
+        if comparison
+        else None,
+        "overview": overview.overview(recordings, comparison),
+    }
+
+
+def look() -> dict[str, Any]:
+    """Return labels and glyphs; colours for the canvas, which has no style sheet."""
+    return {
+        "kinds": {
+            kind: {
+                "label": s.label,
+                "glyph": s.glyph,
+                "meaning": s.meaning,
+                "border": s.border,
+                "light": [s.fill, s.stroke],
+                "dark": [s.dark_fill, s.dark_stroke],
+            }
+            for kind, s in theme.KINDS.items()
+        },
+        "calls": theme.CALLS,
+        "extern": sorted(theme.EXTERN_CALLS),
+        "verdicts": {str(verdict): glyph for verdict, (glyph, _) in theme.VERDICTS.items()},
+        "light": {
+            "cost": theme.COST,
+            "text": theme.TEXT,
+            "muted": theme.MUTED,
+            "paper": theme.PAPER,
+            "edge": theme.EDGE,
+        },
+        "dark": {
+            "cost": theme.COST_DARK,
+            "text": theme.TEXT_DARK,
+            "muted": theme.MUTED_DARK,
+            "paper": theme.PAPER_DARK,
+            "edge": theme.EDGE_DARK,
+        },
+        "font": theme.FONT,
+        "mono": theme.MONO,
+    }
+
+
+class Table:
+    """Distinct values in the order they came, and the index of each."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.index: dict[Any, int] = {}
+
+    def add(self, value: Any) -> int:
+        """Return the index of a value, -1 for None."""
+        if value is None:
+            return -1
+        if value not in self.index:
+            self.index[value] = len(self.values)
+            self.values.append(value)
+        return self.index[value]
+
+
+def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, list[Any]]:
+    """Return one list per field; a column in which nothing is known is left out."""
+    rows = list(rows)
+    out = {name: [get(row) for row in rows] for name, get in fields.items()}
+    kept = {name: values for name, values in out.items() if any(v not in (None, -1, "", (), []) for v in values)}
+    return {"n": len(rows), **kept}  # type: ignore[dict-item]
+
+
+def one(recording: Recording) -> dict[str, Any]:
+    """Return one recording."""
+    recording = with_call_graphs(recording)
+    names, places = Table(), Table()
+    calls = {call.id: position for position, call in enumerate(recording.calls)}
+    graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
+    scenes = [scene.build(recording, graph, calls) for graph in recording.graphs]
+    with ThreadPoolExecutor(2) as pool:  # `dot` is another process
+        layouts = list(pool.map(scene.layouts, scenes))
+    nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
+
+    def inside(graph_id: str | None, wanted: Iterable[str]) -> list[int]:
+        known = nodes[graphs[graph_id]] if graph_id in graphs else {}
+        return [known[name] for name in wanted if name in known]
+
+    def has(end: tuple[str, str]) -> bool:
+        return end[0] in graphs and end[1] in nodes[graphs[end[0]]]
+
+    def place(source: Source | None) -> int:
+        return places.add(
+            source
+            if source is None
+            else (source.file, source.line, source.code, source.function, source.module, source.module_type)
+        )
+
+    ops, launches, left_out = events_of(recording)
+    base = min([o.start_ns for o in ops] + [launch.start_ns for launch in launches] or [0])
+    op_index = {op.id: position for position, op in enumerate(ops)}
+    shaped = len(ops) <= MAX_SHAPED_OPS
+    environment = {
+        k: v for k, v in msgspec.to_builtins(recording.environment).items() if v and k != "device_properties"
+    }
+    data: dict[str, Any] = {
+        "title": recording.title or "recording",
+        "environment": environment,
+        "graphs": [graph_data(s, made, place) for s, made in zip(scenes, layouts, strict=True)],
+        "default": default_graph(recording),
+        "left_out": left_out,
+        "calls": columns(
+            recording.calls,
+            id=lambda c: c.id,
+            graph=lambda c: graphs.get(c.graph, -1),
+            handle=lambda c: c.handle,
+            kernel=lambda c: c.kernel,
+            type=lambda c: c.type,
+            nodes=lambda c: inside(c.graph, c.nodes),
+            folded=lambda c: inside(c.graph, c.folded),
+            named=lambda c: inside(c.graph, c.named_only),
+            evidence=lambda c: c.nodes_evidence,
+            read=lambda c: c.bytes_read,
+            written=lambda c: c.bytes_written,
+            flops=lambda c: c.flops,
+            timing=lambda c: timing(c.timing),
+            estimated=lambda c: scene.finite(c.estimated_us),
+            roof=lambda c: c.roof and msgspec.to_builtins(c.roof),
+            kernel_lines=lambda c: c.code.kernel,
+            call_lines=lambda c: c.code.call,
+            places=lambda c: [place(source) for source in c.sources],
+            resources=lambda c: resources(c.resources),
+        ),
+        "launches": columns(
+            launches,
+            id=lambda x: x.id,
+            name=lambda x: names.add(x.name),
+            category=lambda x: names.add(x.category),
+            step=lambda x: x.step,
+            start=lambda x: x.start_ns - base,
+            duration=lambda x: x.duration_ns,
+            stream=lambda x: x.stream,
+            device=lambda x: x.device,
+            op=lambda x: op_index.get(x.op_id, -1),
+            opname=lambda x: names.add(x.op),
+            launched=lambda x: None if x.launched_ns is None else x.launched_ns - base,
+            call=lambda x: calls.get(x.call or "", -1),
+            graph=lambda x: graphs.get(x.graph or "", -1),
+            nodes=lambda x: inside(x.graph, x.nodes),
+            bytes=lambda x: x.bytes,
+            e_op=lambda x: x.evidence.op,
+            e_call=lambda x: x.evidence.call,
+            e_nodes=lambda x: x.evidence.nodes,
+            chain=lambda x: names.add(" › ".join(x.chain) or None),
+            runtime=lambda x: names.add(", ".join(x.runtime) or None),
+            config=lambda x: names.add(launch_config(x)),
+            decoded=lambda x: names.add(decoded_words(x.decoded)),
+        ),
+        "ops": columns(
+            ops,
+            name=lambda o: names.add(o.name),
+            category=lambda o: names.add(o.category),
+            step=lambda o: o.step,
+            thread=lambda o: o.thread,
+            start=lambda o: o.start_ns - base,
+            duration=lambda o: o.duration_ns,
+            parent=lambda o: op_index.get(o.parent, -1),
+            shapes=lambda o: names.add(shape_words(o.shapes, o.dtypes)) if shaped else None,
+            graph=lambda o: graphs.get(o.graph or "", -1),
+            node=lambda o: (inside(o.graph, [o.node]) or [-1])[0] if o.node else -1,
+            place=lambda o: place(o.source),
+        ),
+        "steps": [[s.index, s.name, s.start_ns - base, s.duration_ns] for s in recording.steps],
+        "links": columns(
+            [x for x in recording.links if has(x.from_) and has(x.to)],
+            a=lambda x: graphs[x.from_[0]],
+            an=lambda x: nodes[graphs[x.from_[0]]][x.from_[1]],
+            b=lambda x: graphs[x.to[0]],
+            bn=lambda x: nodes[graphs[x.to[0]]][x.to[1]],
+            relation=lambda x: x.relation,
+            evidence=lambda x: x.evidence,
+        ),
+        "decisions": columns(
+            recording.decisions,
+            graph=lambda d: graphs.get(d.graph, -1),
+            a=lambda d: inside(d.graph, d.a),
+            b=lambda d: inside(d.other_graph or d.graph, d.b),
+            other=lambda d: graphs.get(d.other_graph or "", -1),
+            a_call=lambda d: calls.get(d.a_call or "", -1),
+            b_call=lambda d: calls.get(d.b_call or "", -1),
+            verdict=lambda d: d.verdict,
+            how=lambda d: d.how,
+            reason=lambda d: d.reason,
+            raw=lambda d: d.raw_reason if d.raw_reason != d.reason else None,
+            hint=lambda d: d.hint,
+            config=lambda d: d.config,
+            bytes=lambda d: d.saved_bytes,
+            us=lambda d: d.saved_us,
+            launches=lambda d: d.saved_launches,
+            evidence=lambda d: d.evidence,
+            title=lambda d: decision_title(recording, d, nodes, graphs),
+        ),
+        "codes": [
+            {"id": s.id, "kind": s.kind, "graph": graphs.get(s.graph or "", -1), "text": s.text}
+            for s in recording.sources
+            if s.kind != "user"
+        ],
+        "tables": tables.tables(recording),
+    }
+    data["places"], data["names"] = [list(p) for p in places.values], names.values
+    data["files"] = files(recording, places)
+    return data
+
+
+def with_call_graphs(recording: Recording) -> Recording:
+    """Add a graph of the kernel calls of each compiled graph that has none: one node per call, data between them."""
+    have = {(graph.compile_id, graph.direction) for graph in recording.graphs if graph.stage == "kernel_calls"}
+    added: list[Graph] = []
+    for graph in recording.graphs:
+        calls = [call for call in recording.calls if call.graph == graph.id]
+        if not calls or (graph.compile_id, graph.direction) in have:
+            continue
+        nodes = {node.name: node for node in graph.nodes}
+        maker: dict[str, str] = {}
+        for call in calls:
+            maker |= dict.fromkeys(call.nodes, call.id)
+
+        def sources(name: str, nodes: dict[str, Node] = nodes, maker: dict[str, str] = maker) -> list[str]:
+            seen: set[str] = set()
+            found: list[str] = []
+            todo = [name]
+            while todo:
+                current = todo.pop()
+                if current in seen:
+                    continue
+                seen.add(current)
+                if current in maker:
+                    found.append(maker[current])
+                elif current in nodes:
+                    todo += nodes[current].inputs
+            return found
+
+        drawn: list[Node] = []
+        for call in calls:
+            inputs = dict.fromkeys(
+                s for n in call.nodes if n in nodes for i in nodes[n].inputs for s in sources(i) if s != call.id
+            )
+            last = nodes.get(call.nodes[-1]) if call.nodes else None
+            drawn.append(
+                Node(
+                    name=call.id,
+                    op="kernel_call",
+                    target=call.kernel,
+                    inputs=tuple(inputs),
+                    calls=(call.id,),
+                    outputs=last.outputs if last else (),
+                    source=last.source if last else None,
+                    kind="kernel" if call.type in theme.EXTERN_CALLS else "fused",
+                    nature="kernel",
+                    timing=call.timing,
+                    reason=f"kernel call {call.handle}",
+                )
+            )
+        name = graph.id.removesuffix(":post_grad") + ":kernel_calls"
+        added.append(
+            Graph(
+                id=name,
+                stage="kernel_calls",
+                compile_id=graph.compile_id,
+                direction=graph.direction,
+                nodes=tuple(drawn),
+            )
+        )
+    return replace(recording, graphs=(*recording.graphs, *added)) if added else recording
+
+
+def default_graph(recording: Recording) -> int:
+    """Return the index of the graph that the page opens with."""
+    stage = labels.default_stage(recording)
+    sizes = [(len(g.nodes) if g.stage == stage else -1, -i) for i, g in enumerate(recording.graphs)]
+    return -max(sizes)[1] if sizes else -1
+
+
+def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str | None]:
+    """Return CPU events and launches, whole steps up to the limit, and what was left out in words."""
+    ops, launches = recording.ops, recording.launches
+    if len(ops) + len(launches) <= MAX_EVENTS:
+        return ops, launches, None
+    sizes: dict[int, int] = {}
+    for item in (*ops, *launches):
+        sizes[item.step] = sizes.get(item.step, 0) + 1
+    kept: set[int] = set()
+    total = 0
+    for step in sorted(sizes):
+        total += sizes[step]
+        if kept and total > MAX_EVENTS:
+            break
+        kept.add(step)
+    words = f"steps {min(kept)}–{max(kept)} of {len(sizes)}" if len(kept) > 1 else f"step {min(kept)} of {len(sizes)}"
+    return (
+        [o for o in ops if o.step in kept],
+        [x for x in launches if x.step in kept],
+        f"{words}: the rest is in the recording",
+    )
+
+
+def graph_data(
+    made: scene.Scene, layouts: list[dict[str, Any]], place: Callable[[Source | None], int]
+) -> dict[str, Any]:
+    """Return one graph."""
+    graph = made.graph
+    index = {node.name: i for i, node in enumerate(graph.nodes)}
+    return {
+        "id": graph.id,
+        "stage": graph.stage,
+        "compile": graph.compile_id,
+        "direction": graph.direction,
+        "outputs": [index[name] for name in graph.outputs if name in index],
+        "nodes": columns(
+            graph.nodes,
+            name=lambda n: n.name,
+            op=lambda n: n.op,
+            target=lambda n: n.target,
+            kind=lambda n: n.kind,
+            nature=lambda n: n.nature,
+            reason=lambda n: n.reason,
+            shape=scene.tensor_of,
+            stride=lambda n: n.outputs[0].stride if n.outputs else None,
+            aten=lambda n: n.original_aten,
+            place=lambda n: place(n.source),
+            mean=lambda n: n.timing.mean_us if n.timing else None,
+            args=lambda n: n.arguments,
+            parent=lambda n: index.get(n.parent or "", -1),
+            aliases=lambda n: n.aliases,
+        ),
+        "inputs": made.inputs,
+        "call": made.call_of,
+        "home": made.home,
+        "own": [[node, group] for node, group in made.own.items()],
+        "dim": [int(value) for value in made.dim],
+        "title": [w.title for w in made.words],
+        "sub": [w.sub for w in made.words],
+        "meta": [w.meta for w in made.words],
+        "width": [w.width for w in made.words],
+        "height": [w.height for w in made.words],
+        "groups": columns(
+            list(zip(made.groups, made.group_words, strict=True)),
+            parent=lambda g: g[0].parent,
+            kind=lambda g: g[0].kind,
+            title=lambda g: g[0].title,
+            sub=lambda g: g[0].sub,
+            meta=lambda g: g[0].meta,
+            ref=lambda g: g[0].ref,
+            share=lambda g: g[0].share,
+            path=lambda g: g[0].path,
+            width=lambda g: g[1].width,
+            height=lambda g: g[1].height,
+        ),
+        "layouts": layouts,
+    }
+
+
+def timing(item: Any) -> list[Any] | None:
+    """Return count, mean, least and most."""
+    return None if item is None else [item.count, item.mean_us, item.min_us, item.max_us]
+
+
+def resources(item: Any) -> dict[str, Any] | None:
+    """Return registers and the like; configs as they are."""
+    if item is None:
+        return None
+    return {key: value for key, value in msgspec.to_builtins(item).items() if value not in (None, [], ())}
+
+
+def launch_config(launch: Any) -> str | None:
+    """Return grid, block and registers of a launch in words."""
+    parts = [
+        f"{label} {'×'.join(map(str, value))}"
+        for label, value in (("grid", launch.grid), ("block", launch.block))
+        if value
+    ]
+    parts += [f"{launch.registers} registers"] if launch.registers else []
+    parts += [f"{launch.shared_bytes} B shared"] if launch.shared_bytes else []
+    parts += [f"occupancy {theme.percent(launch.occupancy)}"] if launch.occupancy else []
+    return ", ".join(parts) or None
+
+
+def decoded_words(decoded: dict[str, Any] | None) -> str | None:
+    """Return what the kernel's name says, in words."""
+    if not decoded:
+        return None
+    parts: list[str] = []
+    for key, value in decoded.items():
+        if value in (None, False, "", [], {}):
+            continue
+        if isinstance(value, dict):
+            inner = cast("dict[str, Any]", value)
+            value = ", ".join(f"{k} {theme.dtype(str(v))}" for k, v in inner.items() if v is not None)
+        elif isinstance(value, (list, tuple)):
+            value = "×".join(str(part) for part in cast("list[Any]", value))
+        parts.append(f"{key.replace('_', ' ')}: {value}")
+    return "; ".join(parts)
+
+
+def shape_words(shapes: Any, dtypes: Any) -> str | None:
+    """Return the input tensors of an op: "bf16[8192,768], bf16[768,3072]"."""
+    if not shapes:
+        return None
+    names = list(dtypes or ())
+    found: list[str] = []
+    for position, item in enumerate(shapes):
+        sizes = cast("list[Any]", item) if isinstance(item, (list, tuple)) else []
+        if sizes and all(isinstance(size, (int, str)) for size in sizes):
+            found.append(theme.tensor(tuple(sizes), names[position] if position < len(names) else None))
+    return ", ".join(found) or None
+
+
+def decision_title(recording: Recording, decision: Any, nodes: list[dict[str, int]], graphs: dict[str, int]) -> str:
+    """Return "gelu·mul → mm", in the user's ops."""
+    ends: list[str] = []
+    for graph_id, side in ((decision.graph, decision.a), (decision.other_graph or decision.graph, decision.b)):
+        position = graphs.get(graph_id, -1)
+        found = [
+            recording.graphs[position].nodes[nodes[position][n]] for n in side if position >= 0 and n in nodes[position]
+        ]
+        working = [node for node in found if node.nature != "view"] or found
+        ops = list(dict.fromkeys(labels.op_of(node) for node in working)) or list(side)[:1] or ["?"]
+        ends.append("·".join(ops[:4]) + ("·…" if len(ops) > 4 else ""))
+    return " → ".join(ends)
+
+
+def files(recording: Recording, places: Table) -> list[dict[str, Any]]:
+    """Return the user's files: the text where it was kept, else the lines that are known."""
+    texts = {source.file or source.id: source.text for source in recording.sources if source.kind == "user"}
+    lines: dict[str, dict[int, str]] = {}
+    for file, line, code, *_ in places.values:
+        if file and line:
+            known = lines.setdefault(file, {})
+            if code or line not in known:
+                known[line] = code or ""
+    return [
+        {"file": file, "text": texts.get(file), "lines": None if file in texts else sorted(lines[file].items())}
+        for file in dict.fromkeys([*lines, *texts])
+        if file in lines or file in texts
+    ]
