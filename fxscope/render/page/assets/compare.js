@@ -1,72 +1,249 @@
 // Recordings side by side: which kernels stayed, which became which, and what that won or lost.
 
-const CHANGE = { same: ['=', 'kept'], replaced: ['↔', 'replaced'], collapsed: ['⇥', 'collapsed'], split: ['⇤', 'split'], new: ['+', 'new'], gone: ['−', 'gone'] };
+const CHANGE = {
+  same: ['=', 'kept'],
+  replaced: ['↔', 'replaced'],
+  collapsed: ['⇥', 'collapsed'],
+  split: ['⇤', 'split'],
+  new: ['+', 'new'],
+  gone: ['−', 'gone'],
+};
 
 class Compare {
-  constructor(host) { this.host = host; }
+  constructor(host) {
+    this.host = host;
+  }
   build() {
     const all = PAGE.all;
     if (all.length < 2) return;
     const rows = PAGE.comparison ? this.aligned() : this.unaligned();
     const most = Math.max(...rows.flatMap((row) => row.cells.flatMap((cell) => cell.uses.map((u) => u.us || 0))), 1e-9);
     const columns = { style: { gridTemplateColumns: `repeat(${all.length}, minmax(240px, 1fr))` } };
-    clear(this.host, el('div', { class: 'page wide' },
-      el('header', { class: 'hero' }, el('h1', {}, 'Side by side'), el('p', { class: 'muted' }, PAGE.comparison ? `Kernels of a step, aligned with ${all[0].title} by name, source line, module and op. Bars are to one scale.` : 'No alignment was made: each column lists its own kernels in order.')),
-      this.bars(),
-      el('div', { class: 'versus', role: 'table', 'aria-label': 'Kernels side by side' },
-        el('div', { class: 'versus-row head', role: 'row', ...columns }, all.map((r, k) => el('div', { role: 'columnheader' }, el('b', {}, r.title), k && PAGE.comparison ? this.verdict(PAGE.comparison[k - 1].step || PAGE.comparison[k - 1].wall) : el('span', { class: 'muted small' }, PAGE.comparison ? 'the one compared with' : '')))),
-        rows.map((row) => el('div', { class: 'versus-row', role: 'row', ...columns }, row.cells.map((cell, k) => this.cell(cell, k, most))))),
-      this.totals(),
-      el('div', { class: 'cards' }, (PAGE.comparison || []).flatMap((c, k) => [this.ops(c, k), this.decisions(c, k)]), this.notes())));
+    clear(
+      this.host,
+      el(
+        'div',
+        { class: 'page wide' },
+        el(
+          'header',
+          { class: 'hero' },
+          el('h1', {}, 'Side by side'),
+          el(
+            'p',
+            { class: 'muted' },
+            PAGE.comparison
+              ? `Kernels of a step, aligned with ${all[0].title} by name, source line, module and op. Bars are to one scale.`
+              : 'No alignment was made: each column lists its own kernels in order.',
+          ),
+        ),
+        this.bars(),
+        el(
+          'div',
+          { class: 'versus', role: 'table', 'aria-label': 'Kernels side by side' },
+          el(
+            'div',
+            { class: 'versus-row head', role: 'row', ...columns },
+            all.map((r, k) =>
+              el(
+                'div',
+                { role: 'columnheader' },
+                el('b', {}, r.title),
+                k && PAGE.comparison
+                  ? this.verdict(PAGE.comparison[k - 1].step || PAGE.comparison[k - 1].wall)
+                  : el('span', { class: 'muted small' }, PAGE.comparison ? 'the one compared with' : ''),
+              ),
+            ),
+          ),
+          rows.map((row) =>
+            el(
+              'div',
+              { class: 'versus-row', role: 'row', ...columns },
+              row.cells.map((cell, k) => this.cell(cell, k, most)),
+            ),
+          ),
+        ),
+        this.totals(),
+        el(
+          'div',
+          { class: 'cards' },
+          (PAGE.comparison || []).flatMap((c, k) => [this.ops(c, k), this.decisions(c, k)]),
+          this.notes(),
+        ),
+      ),
+    );
   }
   verdict(time) {
     if (!time) return el('span', { class: 'muted small' }, 'times not compared');
     const style = time.verdict === 'faster' ? 'won' : time.verdict === 'slower' ? 'lost' : 'muted';
-    return el('span', { class: `delta ${style}`, title: time.reason }, known(time.ratio) ? `${time.verdict === 'faster' ? '▼' : time.verdict === 'slower' ? '▲' : '≈'} ${time.verdict}${time.verdict === 'faster' || time.verdict === 'slower' ? ` ×${(time.verdict === 'faster' ? 1 / time.ratio : time.ratio).toFixed(2)}` : ''}` : time.verdict);
+    return el(
+      'span',
+      { class: `delta ${style}`, title: time.reason },
+      known(time.ratio)
+        ? `${time.verdict === 'faster' ? '▼' : time.verdict === 'slower' ? '▲' : '≈'} ${time.verdict}${time.verdict === 'faster' || time.verdict === 'slower' ? ` ×${(time.verdict === 'faster' ? 1 / time.ratio : time.ratio).toFixed(2)}` : ''}`
+        : time.verdict,
+    );
   }
   /** Device time of each recording's step, one bar each, to one scale. */
   bars() {
-    const sums = PAGE.overview.map((o) => o.strip.reduce((sum, [, us]) => sum + us, 0)), most = Math.max(...sums);
+    const sums = PAGE.overview.map((o) => o.strip.reduce((sum, [, us]) => sum + us, 0)),
+      most = Math.max(...sums);
     if (!(most > 0)) return null;
-    return el('section', { class: 'race', 'aria-label': 'A step of each, to scale' }, PAGE.all.map((r, k) => el('div', { class: 'race-row' }, el('span', { class: 'race-name' }, r.title),
-      el('div', { class: 'race-track' }, el('div', { class: `strip${PAGE.overview[k].strip.length > 40 ? ' many' : ''}`, style: { width: `${(100 * sums[k]) / most}%` } }, PAGE.overview[k].strip.map(([name, us, kind, call, label, id]) => el('button', { type: 'button', class: `kind-${kind === 'planned' ? 'fused' : kind}`, title: `${name}\n${microseconds(us)}`, 'aria-label': `${label}, ${microseconds(us)}`, style: { flexGrow: us, flexBasis: '0px' }, onclick: () => { const launch = known(id) ? (r.launches.id || []).indexOf(id) : -1; if (launch >= 0) choose('launch', launch, { recording: k }); else if (call >= 0) choose('call', call, { recording: k }); } }, us / most > 0.06 ? el('b', {}, label) : null)))), el('span', { class: 'race-sum' }, microseconds(sums[k])))));
+    return el(
+      'section',
+      { class: 'race', 'aria-label': 'A step of each, to scale' },
+      PAGE.all.map((r, k) =>
+        el(
+          'div',
+          { class: 'race-row' },
+          el('span', { class: 'race-name' }, r.title),
+          el(
+            'div',
+            { class: 'race-track' },
+            el(
+              'div',
+              {
+                class: `strip${PAGE.overview[k].strip.length > 40 ? ' many' : ''}`,
+                style: { width: `${(100 * sums[k]) / most}%` },
+              },
+              PAGE.overview[k].strip.map(([name, us, kind, call, label, id]) =>
+                el(
+                  'button',
+                  {
+                    type: 'button',
+                    class: `kind-${kind === 'planned' ? 'fused' : kind}`,
+                    title: `${name}\n${microseconds(us)}`,
+                    'aria-label': `${label}, ${microseconds(us)}`,
+                    style: { flexGrow: us, flexBasis: '0px' },
+                    onclick: () => {
+                      const launch = known(id) ? (r.launches.id || []).indexOf(id) : -1;
+                      if (launch >= 0) choose('launch', launch, { recording: k });
+                      else if (call >= 0) choose('call', call, { recording: k });
+                    },
+                  },
+                  us / most > 0.06 ? el('b', {}, label) : null,
+                ),
+              ),
+            ),
+          ),
+          el('span', { class: 'race-sum' }, microseconds(sums[k])),
+        ),
+      ),
+    );
   }
   totals() {
     const sets = PAGE.comparison;
     if (!sets?.length) return null;
     const subjects = [...new Set(sets.flatMap((c) => c.totals.map(([s]) => s)))];
-    return el('table', { class: 'plain-table totals' }, el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'per step'), PAGE.all.map((r) => el('th', { scope: 'col' }, r.title)))),
-      el('tbody', {}, subjects.map((subject) => {
-        const found = sets.map((c) => c.totals.find(([s]) => s === subject)), unit = (found.find(Boolean) || [])[3];
-        const cell = (value) => el('td', {}, unit === 'count' ? (known(value) ? words(Math.round(value * 100) / 100, 'int') : '–') : words(value, unit));
-        return el('tr', {}, el('th', { scope: 'row' }, subject), cell((found.find(Boolean) || [])[1]), found.map((f) => cell(f ? f[2] : null)));
-      })));
+    return el(
+      'table',
+      { class: 'plain-table totals' },
+      el(
+        'thead',
+        {},
+        el(
+          'tr',
+          {},
+          el('th', { scope: 'col' }, 'per step'),
+          PAGE.all.map((r) => el('th', { scope: 'col' }, r.title)),
+        ),
+      ),
+      el(
+        'tbody',
+        {},
+        subjects.map((subject) => {
+          const found = sets.map((c) => c.totals.find(([s]) => s === subject)),
+            unit = (found.find(Boolean) || [])[3];
+          const cell = (value) =>
+            el(
+              'td',
+              {},
+              unit === 'count'
+                ? known(value)
+                  ? words(Math.round(value * 100) / 100, 'int')
+                  : '–'
+                : words(value, unit),
+            );
+          return el(
+            'tr',
+            {},
+            el('th', { scope: 'row' }, subject),
+            cell((found.find(Boolean) || [])[1]),
+            found.map((f) => cell(f ? f[2] : null)),
+          );
+        }),
+      ),
+    );
   }
   /** One row per group of kernels of the first recording; what is only in another stands where it ran. */
   aligned() {
-    const sets = PAGE.comparison, groupOf = new Map(), groups = [];
+    const sets = PAGE.comparison,
+      groupOf = new Map(),
+      groups = [];
     const merge = (positions) => {
       const found = [...new Set(positions.map((p) => groupOf.get(p)).filter(Boolean))];
       const into = found[0] || { a: new Map(), others: sets.map(() => []), order: Infinity };
       if (!found.length) groups.push(into);
-      for (const other of found.slice(1)) { for (const [p, u] of other.a) { into.a.set(p, u); groupOf.set(p, into); } other.others.forEach((list, k) => into.others[k].push(...list)); groups.splice(groups.indexOf(other), 1); }
+      for (const other of found.slice(1)) {
+        for (const [p, u] of other.a) {
+          into.a.set(p, u);
+          groupOf.set(p, into);
+        }
+        other.others.forEach((list, k) => into.others[k].push(...list));
+        groups.splice(groups.indexOf(other), 1);
+      }
       return into;
     };
     sets.forEach((set, k) => {
       let last = -1;
       set.kernels.forEach((match) => {
         const group = merge(match.a.map((u) => u.position));
-        for (const u of match.a) { group.a.set(u.position, u); groupOf.set(u.position, group); }
-        if (match.a.length) { group.order = Math.min(group.order, ...match.a.map((u) => u.position)); last = Math.max(...match.a.map((u) => u.position)); } else group.order = Math.min(group.order, last + 0.5);
+        for (const u of match.a) {
+          group.a.set(u.position, u);
+          groupOf.set(u.position, group);
+        }
+        if (match.a.length) {
+          group.order = Math.min(group.order, ...match.a.map((u) => u.position));
+          last = Math.max(...match.a.map((u) => u.position));
+        } else group.order = Math.min(group.order, last + 0.5);
         group.others[k].push(match);
       });
     });
     groups.sort((a, b) => a.order - b.order);
-    return groups.map((group) => ({ cells: [{ uses: [...group.a.values()].sort((x, y) => x.position - y.position) }, ...group.others.map((matches) => ({ uses: matches.flatMap((m) => m.b), matches, kind: matches.length === 1 ? matches[0].kind : null, by: matches[0]?.by, time: matches.length === 1 ? matches[0].time : null, saved: matches.length === 1 ? matches[0].saved : null, words: matches.map((m) => m.words).join('; ') }))] }));
+    return groups.map((group) => ({
+      cells: [
+        { uses: [...group.a.values()].sort((x, y) => x.position - y.position) },
+        ...group.others.map((matches) => ({
+          uses: matches.flatMap((m) => m.b),
+          matches,
+          kind: matches.length === 1 ? matches[0].kind : null,
+          by: matches[0]?.by,
+          time: matches.length === 1 ? matches[0].time : null,
+          saved: matches.length === 1 ? matches[0].saved : null,
+          words: matches.map((m) => m.words).join('; '),
+        })),
+      ],
+    }));
   }
   unaligned() {
     const rows = Math.max(...PAGE.overview.map((o) => o.strip.length));
-    return [...Array(Math.min(rows, 200)).keys()].map((i) => ({ cells: PAGE.overview.map((o) => ({ uses: o.strip[i] ? [{ kernel: o.strip[i][0], us: o.strip[i][1], ops: [o.strip[i][4]], call: o.strip[i][3], sources: [], modules: [], category: 'kernel', style: o.strip[i][2] }] : [] })) }));
+    return [...Array(Math.min(rows, 200)).keys()].map((i) => ({
+      cells: PAGE.overview.map((o) => ({
+        uses: o.strip[i]
+          ? [
+              {
+                kernel: o.strip[i][0],
+                us: o.strip[i][1],
+                ops: [o.strip[i][4]],
+                call: o.strip[i][3],
+                sources: [],
+                modules: [],
+                category: 'kernel',
+                style: o.strip[i][2],
+              },
+            ]
+          : [],
+      })),
+    }));
   }
   style(use, k) {
     if (use.style) return use.style === 'planned' ? 'fused' : use.style;
@@ -78,27 +255,148 @@ class Compare {
   }
   cell(cell, k, most) {
     const r = PAGE.all[k];
-    if (!cell.uses.length) return el('div', { class: 'versus-cell none', role: 'cell' }, cell.kind === 'gone' ? el('span', { class: 'change gone' }, '− gone') : null);
-    return el('div', { class: `versus-cell ${cell.kind || ''}`, role: 'cell' },
-      cell.kind ? el('div', { class: 'change-row' }, el('span', { class: `change ${cell.kind}`, title: cell.words }, `${CHANGE[cell.kind][0]} ${CHANGE[cell.kind][1]}`), cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null, el('span', { class: 'spring' }), cell.time && known(cell.time.ratio) ? this.verdict(cell.time) : null, cell.saved && cell.uses.some((u) => u.category !== 'gpu_memset') ? el('span', { class: 'muted small' }, cell.saved > 0 ? `−${words(cell.saved, 'bytes')}` : `+${words(-cell.saved, 'bytes')}`) : null) : k === 0 && PAGE.comparison ? el('div', { class: 'change-row' }, el('span', { class: 'change' }, '\u00a0')) : null,
-      cell.uses.map((use) => el('button', {
-        type: 'button', class: `use kind-${this.style(use, k)}${use.category === 'gpu_memset' || use.category === 'gpu_memcpy' ? ' slim' : ''}`, title: use.kernel,
-        onclick: () => { if (use.call >= 0) choose('call', use.call, { recording: k }); else choose('kernel', use.kernel, { recording: k }); },
-      }, el('span', { class: 'use-ops' }, use.category === 'gpu_memset' ? `memset${use.ops.length ? ` of ${use.ops[0]}` : ''}` : use.ops.length ? use.ops.slice(0, 5).join(' · ') : 'kernel'), el('span', { class: 'use-us' }, microseconds(use.us)),
-      el('span', { class: 'use-name' }, shorten(use.kernel, 48)), el('span', { class: 'use-bar', 'aria-hidden': 'true' }, el('i', { style: { width: `${Math.max(0.5, (100 * (use.us || 0)) / most)}%` } })),
-      el('span', { class: 'use-more' }, [use.sources.slice(0, 2).map((s) => s.split('/').pop()).join(', '), known(use.bytes) ? words(use.bytes, 'bytes') : null, known(use.share) ? `${words(use.share, 'share')} of roof` : null, known(use.registers) ? `${use.registers} registers` : null].filter(Boolean).join(' · ')))));
+    if (!cell.uses.length)
+      return el(
+        'div',
+        { class: 'versus-cell none', role: 'cell' },
+        cell.kind === 'gone' ? el('span', { class: 'change gone' }, '− gone') : null,
+      );
+    return el(
+      'div',
+      { class: `versus-cell ${cell.kind || ''}`, role: 'cell' },
+      cell.kind
+        ? el(
+            'div',
+            { class: 'change-row' },
+            el(
+              'span',
+              { class: `change ${cell.kind}`, title: cell.words },
+              `${CHANGE[cell.kind][0]} ${CHANGE[cell.kind][1]}`,
+            ),
+            cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null,
+            el('span', { class: 'spring' }),
+            cell.time && known(cell.time.ratio) ? this.verdict(cell.time) : null,
+            cell.saved && cell.uses.some((u) => u.category !== 'gpu_memset')
+              ? el(
+                  'span',
+                  { class: 'muted small' },
+                  cell.saved > 0 ? `−${words(cell.saved, 'bytes')}` : `+${words(-cell.saved, 'bytes')}`,
+                )
+              : null,
+          )
+        : k === 0 && PAGE.comparison
+          ? el('div', { class: 'change-row' }, el('span', { class: 'change' }, '\u00a0'))
+          : null,
+      cell.uses.map((use) =>
+        el(
+          'button',
+          {
+            type: 'button',
+            class: `use kind-${this.style(use, k)}${use.category === 'gpu_memset' || use.category === 'gpu_memcpy' ? ' slim' : ''}`,
+            title: use.kernel,
+            onclick: () => {
+              if (use.call >= 0) choose('call', use.call, { recording: k });
+              else choose('kernel', use.kernel, { recording: k });
+            },
+          },
+          el(
+            'span',
+            { class: 'use-ops' },
+            use.category === 'gpu_memset'
+              ? `memset${use.ops.length ? ` of ${use.ops[0]}` : ''}`
+              : use.ops.length
+                ? use.ops.slice(0, 5).join(' · ')
+                : 'kernel',
+          ),
+          el('span', { class: 'use-us' }, microseconds(use.us)),
+          el('span', { class: 'use-name' }, shorten(use.kernel, 48)),
+          el(
+            'span',
+            { class: 'use-bar', 'aria-hidden': 'true' },
+            el('i', { style: { width: `${Math.max(0.5, (100 * (use.us || 0)) / most)}%` } }),
+          ),
+          el(
+            'span',
+            { class: 'use-more' },
+            [
+              use.sources
+                .slice(0, 2)
+                .map((s) => s.split('/').pop())
+                .join(', '),
+              known(use.bytes) ? words(use.bytes, 'bytes') : null,
+              known(use.share) ? `${words(use.share, 'share')} of roof` : null,
+              known(use.registers) ? `${use.registers} registers` : null,
+            ]
+              .filter(Boolean)
+              .join(' · '),
+          ),
+        ),
+      ),
+    );
   }
   ops(c, k) {
     const rows = [...c.gone.map((x) => ['−', ...x]), ...c.added.map((x) => ['+', ...x])];
     if (!rows.length) return null;
-    return el('section', { class: 'card' }, el('h2', {}, `CPU ops, ${c.a} → ${c.b}`), el('ul', { class: 'notes' }, rows.slice(0, 24).map(([sign, name, a, b, us]) => el('li', {}, el('b', { class: sign === '+' ? 'lost' : 'won' }, sign), ' ', el('code', {}, name), ` ${a} → ${b}`, known(us) ? el('span', { class: 'muted' }, ` · ${microseconds(us)} of CPU`) : null)), rows.length > 24 ? el('li', { class: 'muted' }, `and ${rows.length - 24} more`) : null));
+    return el(
+      'section',
+      { class: 'card' },
+      el('h2', {}, `CPU ops, ${c.a} → ${c.b}`),
+      el(
+        'ul',
+        { class: 'notes' },
+        rows
+          .slice(0, 24)
+          .map(([sign, name, a, b, us]) =>
+            el(
+              'li',
+              {},
+              el('b', { class: sign === '+' ? 'lost' : 'won' }, sign),
+              ' ',
+              el('code', {}, name),
+              ` ${a} → ${b}`,
+              known(us) ? el('span', { class: 'muted' }, ` · ${microseconds(us)} of CPU`) : null,
+            ),
+          ),
+        rows.length > 24 ? el('li', { class: 'muted' }, `and ${rows.length - 24} more`) : null,
+      ),
+    );
   }
   decisions(c) {
     if (!c.decisions.length) return null;
-    return el('section', { class: 'card' }, el('h2', {}, `Decisions that changed, ${c.a} → ${c.b}`), el('ul', { class: 'notes' }, c.decisions.slice(0, 12).map(([pair, av, bv, ar, br]) => el('li', {}, el('b', {}, pair.join(' + ')), ` ${av} → ${bv}`, el('p', { class: 'muted small' }, `${ar || '–'} → ${br || '–'}`)))));
+    return el(
+      'section',
+      { class: 'card' },
+      el('h2', {}, `Decisions that changed, ${c.a} → ${c.b}`),
+      el(
+        'ul',
+        { class: 'notes' },
+        c.decisions
+          .slice(0, 12)
+          .map(([pair, av, bv, ar, br]) =>
+            el(
+              'li',
+              {},
+              el('b', {}, pair.join(' + ')),
+              ` ${av} → ${bv}`,
+              el('p', { class: 'muted small' }, `${ar || '–'} → ${br || '–'}`),
+            ),
+          ),
+      ),
+    );
   }
   notes() {
     const notes = [...new Set((PAGE.comparison || []).flatMap((c) => c.notes))];
-    return notes.length ? el('section', { class: 'card' }, el('h2', {}, 'What could not be compared'), el('ul', { class: 'notes' }, notes.map((n) => el('li', {}, n)))) : null;
+    return notes.length
+      ? el(
+          'section',
+          { class: 'card' },
+          el('h2', {}, 'What could not be compared'),
+          el(
+            'ul',
+            { class: 'notes' },
+            notes.map((n) => el('li', {}, n)),
+          ),
+        )
+      : null;
   }
 }

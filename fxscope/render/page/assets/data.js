@@ -7,66 +7,116 @@ async function decode() {
 }
 
 /** Read a column's value, null where the column was left out. */
-const at = (columns, name, i) => { const column = columns[name]; return column === undefined ? null : column[i]; };
-const index = (columns, name, i) => { const column = columns[name]; return column === undefined || column[i] === null ? -1 : column[i]; };
-const push = (map, key, value) => { const list = map.get(key); if (list) list.push(value); else map.set(key, [value]); };
+const at = (columns, name, i) => {
+  const column = columns[name];
+  return column === undefined ? null : column[i];
+};
+const index = (columns, name, i) => {
+  const column = columns[name];
+  return column === undefined || column[i] === null ? -1 : column[i];
+};
+const push = (map, key, value) => {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+};
 
 class Recording {
   constructor(data, position) {
     Object.assign(this, data);
     this.position = position;
-    this.launchesOfCall = new Map(); this.launchesOfOp = new Map(); this.launchesOfName = new Map(); this.launchesOfNode = new Map();
-    this.opsOfName = new Map(); this.opsOfNode = new Map(); this.decisionsOfNode = new Map(); this.decisionsOfCall = new Map();
-    this.linksFrom = new Map(); this.linksTo = new Map(); this.nodesOfLine = new Map(); this.callsOfKernel = new Map();
-    this.callsOfNode = new Map(); this.callsOfLine = new Map();
+    this.launchesOfCall = new Map();
+    this.launchesOfOp = new Map();
+    this.launchesOfName = new Map();
+    this.launchesOfNode = new Map();
+    this.opsOfName = new Map();
+    this.opsOfNode = new Map();
+    this.decisionsOfNode = new Map();
+    this.decisionsOfCall = new Map();
+    this.linksFrom = new Map();
+    this.linksTo = new Map();
+    this.nodesOfLine = new Map();
+    this.callsOfKernel = new Map();
+    this.callsOfNode = new Map();
+    this.callsOfLine = new Map();
     const { launches, calls, ops, decisions, links } = this;
     for (let i = 0; i < launches.n; i += 1) {
       if (index(launches, 'call', i) >= 0) push(this.launchesOfCall, launches.call[i], i);
       if (index(launches, 'op', i) >= 0) push(this.launchesOfOp, launches.op[i], i);
       push(this.launchesOfName, this.names[launches.name[i]], i);
       const graph = index(launches, 'graph', i);
-      if (graph >= 0 && launches.nodes) for (const node of launches.nodes[i]) push(this.launchesOfNode, `${graph}/${node}`, i);
+      if (graph >= 0 && launches.nodes)
+        for (const node of launches.nodes[i]) push(this.launchesOfNode, `${graph}/${node}`, i);
     }
     for (let i = 0; i < calls.n; i += 1) {
       push(this.callsOfKernel, calls.kernel[i], i);
       const graph = index(calls, 'graph', i);
-      for (const node of [...(at(calls, 'nodes', i) || []), ...(at(calls, 'folded', i) || [])]) push(this.callsOfNode, `${graph}/${node}`, i);
+      for (const node of [...(at(calls, 'nodes', i) || []), ...(at(calls, 'folded', i) || [])])
+        push(this.callsOfNode, `${graph}/${node}`, i);
       for (const place of at(calls, 'places', i) || []) push(this.callsOfLine, this.lineKey(place), i);
     }
     this.graphs.forEach((graph, g) => {
       graph.position = g;
       graph.index = new Map(graph.nodes.name ? graph.nodes.name.map((name, i) => [name, i]) : []);
       graph.users = graph.inputs.map(() => []);
-      graph.inputs.forEach((sources, i) => { for (const s of sources) graph.users[s].push(i); });
+      graph.inputs.forEach((sources, i) => {
+        for (const s of sources) graph.users[s].push(i);
+      });
       for (let i = 0; i < graph.nodes.n; i += 1) {
         const place = index(graph.nodes, 'place', i);
         if (place >= 0) push(this.nodesOfLine, this.lineKey(place), [g, i]);
         if (graph.stage === 'kernel_calls' && graph.call[i] >= 0) push(this.callsOfNode, `${g}/${i}`, graph.call[i]);
-        else if (graph.call[i] >= 0 && !this.callsOfNode.has(`${g}/${i}`)) push(this.callsOfNode, `${g}/${i}`, graph.call[i]);
+        else if (graph.call[i] >= 0 && !this.callsOfNode.has(`${g}/${i}`))
+          push(this.callsOfNode, `${g}/${i}`, graph.call[i]);
       }
     });
     this.nodeOfCall = new Map();
-    this.graphs.forEach((graph, g) => { if (graph.stage === 'kernel_calls') graph.call.forEach((c, i) => { if (c >= 0) push(this.nodeOfCall, c, [g, i]); }); });
+    this.graphs.forEach((graph, g) => {
+      if (graph.stage === 'kernel_calls')
+        graph.call.forEach((c, i) => {
+          if (c >= 0) push(this.nodeOfCall, c, [g, i]);
+        });
+    });
     for (let i = 0; i < ops.n; i += 1) {
       push(this.opsOfName, this.names[ops.name[i]], i);
-      if (index(ops, 'graph', i) >= 0 && index(ops, 'node', i) >= 0) push(this.opsOfNode, `${ops.graph[i]}/${ops.node[i]}`, i);
+      if (index(ops, 'graph', i) >= 0 && index(ops, 'node', i) >= 0)
+        push(this.opsOfNode, `${ops.graph[i]}/${ops.node[i]}`, i);
     }
     for (let i = 0; i < decisions.n; i += 1) {
-      const graph = index(decisions, 'graph', i), other = index(decisions, 'other', i);
+      const graph = index(decisions, 'graph', i),
+        other = index(decisions, 'other', i);
       for (const node of at(decisions, 'a', i) || []) push(this.decisionsOfNode, `${graph}/${node}`, i);
-      for (const node of at(decisions, 'b', i) || []) push(this.decisionsOfNode, `${other >= 0 ? other : graph}/${node}`, i);
-      for (const key of ['a_call', 'b_call']) if (index(decisions, key, i) >= 0) push(this.decisionsOfCall, decisions[key][i], i);
+      for (const node of at(decisions, 'b', i) || [])
+        push(this.decisionsOfNode, `${other >= 0 ? other : graph}/${node}`, i);
+      for (const key of ['a_call', 'b_call'])
+        if (index(decisions, key, i) >= 0) push(this.decisionsOfCall, decisions[key][i], i);
     }
     for (let i = 0; i < links.n; i += 1) {
       push(this.linksFrom, `${links.a[i]}/${links.an[i]}`, i);
       push(this.linksTo, `${links.b[i]}/${links.bn[i]}`, i);
     }
   }
-  lineKey(place) { const p = this.places[place]; return `${p[0]}:${p[1]}`; }
-  place(i) { return i >= 0 ? this.places[i] : null; }
-  name(i) { return i >= 0 && known(i) ? this.names[i] : null; }
-  launchName(i) { return this.names[this.launches.name[i]]; }
-  opName(i) { return this.names[this.ops.name[i]]; }
-  codeOf(graph) { return this.codes.findIndex((c) => c.graph === graph && c.kind === 'output_code'); }
-  codeOfCall(call) { const found = this.codeOf(index(this.calls, 'graph', call)); return found < 0 && this.codes.length === 1 ? 0 : found; }
+  lineKey(place) {
+    const p = this.places[place];
+    return `${p[0]}:${p[1]}`;
+  }
+  place(i) {
+    return i >= 0 ? this.places[i] : null;
+  }
+  name(i) {
+    return i >= 0 && known(i) ? this.names[i] : null;
+  }
+  launchName(i) {
+    return this.names[this.launches.name[i]];
+  }
+  opName(i) {
+    return this.names[this.ops.name[i]];
+  }
+  codeOf(graph) {
+    return this.codes.findIndex((c) => c.graph === graph && c.kind === 'output_code');
+  }
+  codeOfCall(call) {
+    const found = this.codeOf(index(this.calls, 'graph', call));
+    return found < 0 && this.codes.length === 1 ? 0 : found;
+  }
 }

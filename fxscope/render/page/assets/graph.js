@@ -5,25 +5,58 @@ class GraphView {
     this.host = host;
     this.states = new Map(); // per recording and graph: what is folded, where the view is
     this.canvas = el('canvas', {
-      class: 'graph-canvas', tabindex: 0, role: 'application', 'aria-describedby': 'graph-help',
-      'aria-label': 'Graph. Arrow keys go along the data, Enter opens or closes a frame, plus and minus zoom. The list beside it has the same content.',
+      class: 'graph-canvas',
+      tabindex: 0,
+      role: 'application',
+      'aria-describedby': 'graph-help',
+      'aria-label':
+        'Graph. Arrow keys go along the data, Enter opens or closes a frame, plus and minus zoom. The list beside it has the same content.',
     });
     this.stages = el('div', { class: 'segmented', role: 'tablist', 'aria-label': 'Stage' });
-    this.graphPick = el('select', { 'aria-label': 'Graph of this stage', onchange: () => this.open(Number(this.graphPick.value)) });
-    const check = (name, label, hint) => { const input = el('input', { type: 'checkbox', onchange: () => this.toggle(name) }); this[`${name}Box`] = input; return el('label', { class: 'check', title: hint }, input, label); };
-    const button = (label, name, action) => el('button', { type: 'button', class: 'icon', title: name, 'aria-label': name, onclick: action }, label);
+    this.graphPick = el('select', {
+      'aria-label': 'Graph of this stage',
+      onchange: () => this.open(Number(this.graphPick.value)),
+    });
+    const check = (name, label, hint) => {
+      const input = el('input', { type: 'checkbox', onchange: () => this.toggle(name) });
+      this[`${name}Box`] = input;
+      return el('label', { class: 'check', title: hint }, input, label);
+    };
+    const button = (label, name, action) =>
+      el('button', { type: 'button', class: 'icon', title: name, 'aria-label': name, onclick: action }, label);
     this.legend = el('div', { class: 'legend', 'aria-label': 'Legend' });
     this.size = el('span', { class: 'muted count' });
-    this.listButton = el('button', { type: 'button', class: 'plain', 'aria-pressed': 'false', onclick: () => this.showList(!this.listing) }, 'List');
-    this.bar = el('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Graph' }, this.stages, this.graphPick,
-      check('views', 'Views', 'Show ops that launch nothing (v)'), check('modules', 'Modules', 'Frame ops by nn.Module (m)'), check('costs', 'Unfused', 'Mark dear pairs that were not fused (u)'),
-      button('⊟', 'Fold everything', () => this.foldAll(true)), button('⊞', 'Unfold everything', () => this.foldAll(false)),
-      el('span', { class: 'spring' }), this.size,
-      button('−', 'Zoom out (-)', () => this.zoom(1 / 1.3)), button('+', 'Zoom in (+)', () => this.zoom(1.3)), button('⤢', 'Show all (f)', () => this.fitAll()), this.listButton);
+    this.listButton = el(
+      'button',
+      { type: 'button', class: 'plain', 'aria-pressed': 'false', onclick: () => this.showList(!this.listing) },
+      'List',
+    );
+    this.bar = el(
+      'div',
+      { class: 'toolbar', role: 'toolbar', 'aria-label': 'Graph' },
+      this.stages,
+      this.graphPick,
+      check('views', 'Views', 'Show ops that launch nothing (v)'),
+      check('modules', 'Modules', 'Frame ops by nn.Module (m)'),
+      check('costs', 'Unfused', 'Mark dear pairs that were not fused (u)'),
+      button('⊟', 'Fold everything', () => this.foldAll(true)),
+      button('⊞', 'Unfold everything', () => this.foldAll(false)),
+      el('span', { class: 'spring' }),
+      this.size,
+      button('−', 'Zoom out (-)', () => this.zoom(1 / 1.3)),
+      button('+', 'Zoom in (+)', () => this.zoom(1.3)),
+      button('⤢', 'Show all (f)', () => this.fitAll()),
+      this.listButton,
+    );
     this.listHost = el('div', { class: 'graph-list', hidden: true });
     this.stage = el('div', { class: 'graph-stage' }, this.canvas, this.legend);
     this.tip = el('div', { class: 'tip', hidden: true });
-    host.append(this.bar, this.stage, this.listHost, el('p', { id: 'graph-help', class: 'offscreen' }, 'Press question mark for all keys.'));
+    host.append(
+      this.bar,
+      this.stage,
+      this.listHost,
+      el('p', { id: 'graph-help', class: 'offscreen' }, 'Press question mark for all keys.'),
+    );
     document.body.append(this.tip);
     this.paint = painter(() => this.draw());
     this.minimap = new Minimap(this);
@@ -31,12 +64,22 @@ class GraphView {
     this.costs = true;
     this.pointer();
     this.canvas.addEventListener('keydown', (event) => this.key(event));
-    new ResizeObserver(() => { if (this.canvas.clientWidth) { if (!this.state?.placed) this.readable(); this.paint(); } }).observe(this.stage);
+    new ResizeObserver(() => {
+      if (this.canvas.clientWidth) {
+        if (!this.state?.placed) this.readable();
+        this.paint();
+      }
+    }).observe(this.stage);
     on('chosen', (from) => this.follow(from));
-    on('theme', () => { this.minimap.stale = true; this.paint(); });
+    on('theme', () => {
+      this.minimap.stale = true;
+      this.paint();
+    });
   }
 
-  get recording() { return current(); }
+  get recording() {
+    return current();
+  }
 
   openRecording() {
     const r = this.recording;
@@ -47,39 +90,94 @@ class GraphView {
       if (!byStage.has(name)) continue;
       const list = byStage.get(name);
       const biggest = list.reduce((best, g) => (r.graphs[g].nodes.n > r.graphs[best].nodes.n ? g : best), list[0]);
-      this.stages.append(el('button', { type: 'button', role: 'tab', 'data-stage': name, onclick: () => this.open(biggest, true), title: plural(list.length, 'graph') }, PAGE.stages[name]));
+      this.stages.append(
+        el(
+          'button',
+          {
+            type: 'button',
+            role: 'tab',
+            'data-stage': name,
+            onclick: () => this.open(biggest, true),
+            title: plural(list.length, 'graph'),
+          },
+          PAGE.stages[name],
+        ),
+      );
     }
     let first = r.default;
-    if (PAGE.stage) { const wanted = r.graphs.findIndex((g) => g.stage === PAGE.stage || g.id === PAGE.stage); if (wanted >= 0) first = wanted; }
-    if (first >= 0) this.open(first); else { this.graph = null; clear(this.legend, el('span', {}, 'No graph was recorded: see the timeline and the tables.')); this.paint(); }
+    if (PAGE.stage) {
+      const wanted = r.graphs.findIndex((g) => g.stage === PAGE.stage || g.id === PAGE.stage);
+      if (wanted >= 0) first = wanted;
+    }
+    if (first >= 0) this.open(first);
+    else {
+      this.graph = null;
+      clear(this.legend, el('span', {}, 'No graph was recorded: see the timeline and the tables.'));
+      this.paint();
+    }
   }
 
   open(g, jump = false) {
     const r = this.recording;
-    this.g = g; this.graph = r.graphs[g];
+    this.g = g;
+    this.graph = r.graphs[g];
     const id = `${r.position}:${g}`;
     if (!this.states.has(id)) {
       const ahead = this.graph.layouts[0];
-      this.states.set(id, { modules: ahead ? ahead.modules : false, views: ahead ? ahead.views : true, closed: new Set(ahead ? ahead.closed : []), placed: false, x: 0, y: 0, scale: 1 });
+      this.states.set(id, {
+        modules: ahead ? ahead.modules : false,
+        views: ahead ? ahead.views : true,
+        closed: new Set(ahead ? ahead.closed : []),
+        placed: false,
+        x: 0,
+        y: 0,
+        scale: 1,
+      });
     }
     this.state = this.states.get(id);
-    for (const tab of this.stages.children) tab.setAttribute('aria-selected', String(tab.dataset.stage === this.graph.stage));
+    for (const tab of this.stages.children)
+      tab.setAttribute('aria-selected', String(tab.dataset.stage === this.graph.stage));
     const same = r.graphs.map((graph, i) => [graph, i]).filter(([graph]) => graph.stage === this.graph.stage);
-    clear(this.graphPick, same.map(([graph, i]) => el('option', { value: i, selected: i === g }, graph.id)));
+    clear(
+      this.graphPick,
+      same.map(([graph, i]) => el('option', { value: i, selected: i === g }, graph.id)),
+    );
     this.graphPick.value = String(g);
     this.graphPick.hidden = same.length < 2;
-    this.viewsBox.checked = this.state.views; this.modulesBox.checked = this.state.modules; this.costsBox.checked = this.costs;
+    this.viewsBox.checked = this.state.views;
+    this.modulesBox.checked = this.state.modules;
+    this.costsBox.checked = this.costs;
     this.modulesBox.parentElement.hidden = !(this.graph.groups.kind || []).includes('module');
     this.drawLegend();
     this.arrange();
-    if (jump && chosen.links?.nodes.has(g)) this.revealChosen(); else if (!this.state.placed) this.readable();
+    if (jump && chosen.links?.nodes.has(g)) this.revealChosen();
+    else if (!this.state.placed) this.readable();
     if (this.listing) this.fillList();
   }
 
   drawLegend() {
     const kinds = new Set(this.graph.nodes.kind || []);
-    clear(this.legend, Object.entries(PAGE.theme.kinds).filter(([kind]) => kinds.has(kind)).map(([kind, style]) => el('span', { class: `chip kind-${kind}`, title: style.meaning }, el('b', { 'aria-hidden': 'true' }, style.glyph), style.label)),
-      this.redPairs().length ? el('span', { class: 'chip cost', title: 'Neighbours that share data and were not fused' }, el('b', { 'aria-hidden': 'true' }, '━'), 'not fused') : null);
+    clear(
+      this.legend,
+      Object.entries(PAGE.theme.kinds)
+        .filter(([kind]) => kinds.has(kind))
+        .map(([kind, style]) =>
+          el(
+            'span',
+            { class: `chip kind-${kind}`, title: style.meaning },
+            el('b', { 'aria-hidden': 'true' }, style.glyph),
+            style.label,
+          ),
+        ),
+      this.redPairs().length
+        ? el(
+            'span',
+            { class: 'chip cost', title: 'Neighbours that share data and were not fused' },
+            el('b', { 'aria-hidden': 'true' }, '━'),
+            'not fused',
+          )
+        : null,
+    );
   }
 
   /** Put boxes where a layout made ahead says, else lay out here. */
@@ -87,19 +185,45 @@ class GraphView {
     const { graph, state } = this;
     const shown = visible(graph, state);
     const closed = [...state.closed].sort((a, b) => a - b).join();
-    const ahead = graph.layouts.find((l) => l.w !== null && l.views === state.views && l.modules === state.modules && l.closed.join() === closed);
+    const ahead = graph.layouts.find(
+      (l) => l.w !== null && l.views === state.views && l.modules === state.modules && l.closed.join() === closed,
+    );
     let placed;
     if (ahead && [...shown.boxes.keys()].every((id) => (ahead.set ||= new Set(ahead.box)).has(id))) {
-      placed = { w: ahead.w, h: ahead.h, boxes: new Map(ahead.box.map((id, i) => [id, [ahead.x[i], ahead.y[i]]])), frames: new Map(ahead.frame.map((id, i) => [id, ahead.corner[i]])), edges: ahead.from.map((f, i) => [f, ahead.to[i], absolute(ahead.points[i])]) };
+      placed = {
+        w: ahead.w,
+        h: ahead.h,
+        boxes: new Map(ahead.box.map((id, i) => [id, [ahead.x[i], ahead.y[i]]])),
+        frames: new Map(ahead.frame.map((id, i) => [id, ahead.corner[i]])),
+        edges: ahead.from.map((f, i) => [f, ahead.to[i], absolute(ahead.points[i])]),
+      };
     } else placed = layered(graph, shown);
-    this.shown = shown; this.placed = placed;
-    this.items = [...shown.boxes.values()].map((box) => { const [x, y] = placed.boxes.get(box.id); return { ...box, x: x - box.w / 2, y: y - box.h / 2 }; });
+    this.shown = shown;
+    this.placed = placed;
+    this.items = [...shown.boxes.values()].map((box) => {
+      const [x, y] = placed.boxes.get(box.id);
+      return { ...box, x: x - box.w / 2, y: y - box.h / 2 };
+    });
     this.byId = new Map(this.items.map((item) => [item.id, item]));
-    const depth = (f) => { let d = 0; for (let g = f; g >= 0 && shown.frames.has(g); g = shown.frames.get(g).parent) d += 1; return d; };
-    this.frames = [...placed.frames].map(([id, corner]) => ({ id, corner, depth: depth(id), kind: graph.groups.kind[id] })).sort((a, b) => a.depth - b.depth);
+    const depth = (f) => {
+      let d = 0;
+      for (let g = f; g >= 0 && shown.frames.has(g); g = shown.frames.get(g).parent) d += 1;
+      return d;
+    };
+    this.frames = [...placed.frames]
+      .map(([id, corner]) => ({ id, corner, depth: depth(id), kind: graph.groups.kind[id] }))
+      .sort((a, b) => a.depth - b.depth);
     this.edges = placed.edges.map(([from, to, points]) => {
-      let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity;
-      for (let i = 0; i < points.length; i += 2) { x0 = Math.min(x0, points[i]); x1 = Math.max(x1, points[i]); y0 = Math.min(y0, points[i + 1]); y1 = Math.max(y1, points[i + 1]); }
+      let x0 = Infinity,
+        y0 = Infinity,
+        x1 = -Infinity,
+        y1 = -Infinity;
+      for (let i = 0; i < points.length; i += 2) {
+        x0 = Math.min(x0, points[i]);
+        x1 = Math.max(x1, points[i]);
+        y0 = Math.min(y0, points[i + 1]);
+        y1 = Math.max(y1, points[i + 1]);
+      }
       return { from, to, points, x0, y0, x1, y1, red: null };
     });
     this.markRed();
@@ -109,8 +233,16 @@ class GraphView {
   }
 
   redPairs() {
-    const d = this.recording.decisions, out = [];
-    for (let i = 0; i < d.n; i += 1) if (index(d, 'graph', i) === this.g && at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i) && index(d, 'other', i) < 0) out.push(i);
+    const d = this.recording.decisions,
+      out = [];
+    for (let i = 0; i < d.n; i += 1)
+      if (
+        index(d, 'graph', i) === this.g &&
+        at(d, 'verdict', i) !== 'fused' &&
+        at(d, 'bytes', i) &&
+        index(d, 'other', i) < 0
+      )
+        out.push(i);
     return out.sort((a, b) => d.bytes[b] - d.bytes[a]).slice(0, 12);
   }
 
@@ -118,74 +250,113 @@ class GraphView {
   markRed() {
     this.extra = [];
     if (!this.costs) return;
-    const d = this.recording.decisions, as = this.shown.shownAs;
+    const d = this.recording.decisions,
+      as = this.shown.shownAs;
     const incoming = new Map();
     this.edges.forEach((edge) => push(incoming, edge.to, edge));
     for (const pair of this.redPairs()) {
-      const a = new Set((at(d, 'a', pair) || []).map((i) => as[i]).filter((b) => b !== null)), b = new Set((at(d, 'b', pair) || []).map((i) => as[i]).filter((x) => x !== null));
+      const a = new Set((at(d, 'a', pair) || []).map((i) => as[i]).filter((b) => b !== null)),
+        b = new Set((at(d, 'b', pair) || []).map((i) => as[i]).filter((x) => x !== null));
       let hit = false;
       const back = (box, way, steps) => {
         for (const edge of incoming.get(box) || []) {
-          if (a.has(edge.from) && !b.has(edge.from)) { hit = true; for (const e of [...way, edge]) if (e.red === null) { e.red = pair; e.label = e === edge; } } else if (steps < 4 && edge.from >= 0 && this.graph.dim[edge.from] && !b.has(edge.from)) back(edge.from, [...way, edge], steps + 1);
+          if (a.has(edge.from) && !b.has(edge.from)) {
+            hit = true;
+            for (const e of [...way, edge])
+              if (e.red === null) {
+                e.red = pair;
+                e.label = e === edge;
+              }
+          } else if (steps < 4 && edge.from >= 0 && this.graph.dim[edge.from] && !b.has(edge.from))
+            back(edge.from, [...way, edge], steps + 1);
         }
       };
       for (const box of b) back(box, [], 0);
-      if (!hit) { const from = [...a].at(-1), to = [...b][0]; if (from !== undefined && to !== undefined && from !== to) this.extra.push({ from, to, red: pair }); }
+      if (!hit) {
+        const from = [...a].at(-1),
+          to = [...b][0];
+        if (from !== undefined && to !== undefined && from !== to) this.extra.push({ from, to, red: pair });
+      }
     }
   }
 
   /** Start where text can be read: the top of the graph at 100 %, smaller only while all of it stays readable. */
   readable() {
-    const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    const width = this.canvas.clientWidth,
+      height = this.canvas.clientHeight;
     if (!width || !this.placed || !this.graph) return;
     const whole = Math.min((width - 48) / this.placed.w, (height - 72) / this.placed.h);
     const s = this.state;
     s.scale = Math.max(Math.min(1.25, whole), 0.92);
     const across = this.placed.w * s.scale;
-    const top = this.items.length ? this.items.reduce((best, item) => (item.y < best.y ? item : best), this.items[0]) : null;
-    s.x = across <= width - 24 ? (width - across) / 2 : Math.min(20, Math.max(width - across - 20, width / 2 - (top.x + top.w / 2) * s.scale));
+    const top = this.items.length
+      ? this.items.reduce((best, item) => (item.y < best.y ? item : best), this.items[0])
+      : null;
+    s.x =
+      across <= width - 24
+        ? (width - across) / 2
+        : Math.min(20, Math.max(width - across - 20, width / 2 - (top.x + top.w / 2) * s.scale));
     s.y = this.placed.h * s.scale < height - 40 ? (height - this.placed.h * s.scale) / 2 : 20;
     s.placed = true;
     this.paint();
   }
   fitAll() {
-    const s = this.state, width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    const s = this.state,
+      width = this.canvas.clientWidth,
+      height = this.canvas.clientHeight;
     if (!s || !this.placed) return;
     s.scale = Math.min(1.5, (width - 40) / this.placed.w, (height - 40) / this.placed.h);
-    s.x = (width - this.placed.w * s.scale) / 2; s.y = (height - this.placed.h * s.scale) / 2;
+    s.x = (width - this.placed.w * s.scale) / 2;
+    s.y = (height - this.placed.h * s.scale) / 2;
     this.paint();
   }
   zoom(by, cx = this.canvas.clientWidth / 2, cy = this.canvas.clientHeight / 2) {
     const s = this.state;
     if (!s) return;
     const scale = Math.max(0.01, Math.min(4, s.scale * by));
-    s.x = cx - ((cx - s.x) * scale) / s.scale; s.y = cy - ((cy - s.y) * scale) / s.scale; s.scale = scale;
+    s.x = cx - ((cx - s.x) * scale) / s.scale;
+    s.y = cy - ((cy - s.y) * scale) / s.scale;
+    s.scale = scale;
     this.paint();
   }
   centre(x, y) {
     const s = this.state;
-    s.x = this.canvas.clientWidth / 2 - x * s.scale; s.y = this.canvas.clientHeight / 2 - y * s.scale; s.placed = true;
+    s.x = this.canvas.clientWidth / 2 - x * s.scale;
+    s.y = this.canvas.clientHeight / 2 - y * s.scale;
+    s.placed = true;
     this.paint();
   }
   toggle(name) {
     if (!this.graph) return;
-    if (name === 'costs') { this.costs = !this.costs; this.costsBox.checked = this.costs; } else this.state[name] = !this.state[name];
-    this.viewsBox.checked = this.state.views; this.modulesBox.checked = this.state.modules;
+    if (name === 'costs') {
+      this.costs = !this.costs;
+      this.costsBox.checked = this.costs;
+    } else this.state[name] = !this.state[name];
+    this.viewsBox.checked = this.state.views;
+    this.modulesBox.checked = this.state.modules;
     this.keepInPlace(() => this.arrange());
   }
   foldAll(shut) {
     const kinds = this.graph.groups.kind || [];
     const modules = shut && kinds.includes('module') && (this.state.modules || this.graph.nodes.n > 150);
     this.state.closed = new Set(shut ? kinds.map((_, i) => i) : []);
-    if (modules) { this.state.modules = true; this.modulesBox.checked = true; }
-    if (!shut && this.graph.nodes.n > 150) { this.state.modules = false; this.state.views = true; }
-    this.viewsBox.checked = this.state.views; this.modulesBox.checked = this.state.modules;
+    if (modules) {
+      this.state.modules = true;
+      this.modulesBox.checked = true;
+    }
+    if (!shut && this.graph.nodes.n > 150) {
+      this.state.modules = false;
+      this.state.views = true;
+    }
+    this.viewsBox.checked = this.state.views;
+    this.modulesBox.checked = this.state.modules;
     this.arrange();
     this.readable();
   }
   fold(group, shut = !this.state.closed.has(group)) {
     this.keepInPlace(() => {
-      if (shut) this.state.closed.add(group); else {
+      if (shut) this.state.closed.add(group);
+      else {
         this.state.closed.delete(group);
         if (this.graph.groups.kind[group] === 'module') this.state.modules = true;
       }
@@ -198,33 +369,58 @@ class GraphView {
   keepInPlace(change, group = null) {
     const s = this.state;
     const find = () => {
-      if (group !== null) { const box = this.byId.get(-1 - group); if (box) return [box.x + box.w / 2, box.y]; const frame = this.placed.frames.get(group); if (frame) return [(frame[0] + frame[2]) / 2, frame[1]]; }
+      if (group !== null) {
+        const box = this.byId.get(-1 - group);
+        if (box) return [box.x + box.w / 2, box.y];
+        const frame = this.placed.frames.get(group);
+        if (frame) return [(frame[0] + frame[2]) / 2, frame[1]];
+      }
       const focus = chosen.links?.focus;
-      if (focus && focus[0] === this.g) { const box = this.byId.get(this.shown.shownAs[focus[1]]); if (box) return [box.x + box.w / 2, box.y]; }
+      if (focus && focus[0] === this.g) {
+        const box = this.byId.get(this.shown.shownAs[focus[1]]);
+        if (box) return [box.x + box.w / 2, box.y];
+      }
       return null;
     };
     const before = this.placed ? find() : null;
     change();
     const after = find();
-    if (before && after) { s.x += (before[0] - after[0]) * s.scale; s.y += (before[1] - after[1]) * s.scale; } else this.readable();
+    if (before && after) {
+      s.x += (before[0] - after[0]) * s.scale;
+      s.y += (before[1] - after[1]) * s.scale;
+    } else this.readable();
   }
 
   /** Open what hides a node. */
   uncover(i) {
     let changed = false;
-    for (let g = this.graph.home[i]; g >= 0; g = index(this.graph.groups, 'parent', g)) if (this.state.closed.delete(g)) { changed = true; if (this.graph.groups.kind[g] === 'module') this.state.modules = true; }
-    if (this.graph.dim[i] && !this.state.views) { this.state.views = true; changed = true; }
-    this.viewsBox.checked = this.state.views; this.modulesBox.checked = this.state.modules;
+    for (let g = this.graph.home[i]; g >= 0; g = index(this.graph.groups, 'parent', g))
+      if (this.state.closed.delete(g)) {
+        changed = true;
+        if (this.graph.groups.kind[g] === 'module') this.state.modules = true;
+      }
+    if (this.graph.dim[i] && !this.state.views) {
+      this.state.views = true;
+      changed = true;
+    }
+    this.viewsBox.checked = this.state.views;
+    this.modulesBox.checked = this.state.modules;
     if (changed) this.arrange();
   }
   follow(from) {
     if (!this.graph) return;
     if (chosen.links && from !== 'graph') {
       const { links } = chosen;
-      if (chosen.recording !== this.openedRecording) { this.openedRecording = chosen.recording; this.openRecording(); }
+      if (chosen.recording !== this.openedRecording) {
+        this.openedRecording = chosen.recording;
+        this.openRecording();
+      }
       const wanted = links.focus ? links.focus[0] : chosen.type === 'group' ? chosen.key[0] : null;
       if (wanted !== null && wanted !== this.g) this.open(wanted);
-      else if (!links.nodes.has(this.g) && links.nodes.size) this.open([...links.nodes.keys()].sort((a, b) => (b === this.recording.default) - (a === this.recording.default))[0]);
+      else if (!links.nodes.has(this.g) && links.nodes.size)
+        this.open(
+          [...links.nodes.keys()].sort((a, b) => (b === this.recording.default) - (a === this.recording.default))[0],
+        );
       this.revealChosen();
     }
     if (this.listing) this.markList();
@@ -232,19 +428,51 @@ class GraphView {
   }
   revealChosen() {
     const { links } = chosen;
-    if (!links || !this.canvas.clientWidth) { this.pending = true; return; }
+    if (!links || !this.canvas.clientWidth) {
+      this.pending = true;
+      return;
+    }
     this.pending = false;
     if (links.focus && links.focus[0] === this.g) this.uncover(links.focus[1]);
-    const ids = [...(links.nodes.get(this.g) || [])].map((i) => this.shown.shownAs[i]).filter((id) => id !== null && this.byId.has(id));
-    if (links.focus && links.focus[0] === this.g && ids.length) { const own = this.shown.shownAs[links.focus[1]]; if (own !== null) { ids.length = 0; ids.push(own); } }
+    const ids = [...(links.nodes.get(this.g) || [])]
+      .map((i) => this.shown.shownAs[i])
+      .filter((id) => id !== null && this.byId.has(id));
+    if (links.focus && links.focus[0] === this.g && ids.length) {
+      const own = this.shown.shownAs[links.focus[1]];
+      if (own !== null) {
+        ids.length = 0;
+        ids.push(own);
+      }
+    }
     if (!ids.length) return;
-    let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity;
-    for (const id of ids) { const b = this.byId.get(id); x0 = Math.min(x0, b.x); y0 = Math.min(y0, b.y); x1 = Math.max(x1, b.x + b.w); y1 = Math.max(y1, b.y + b.h); }
-    const s = this.state, width = this.canvas.clientWidth, height = this.canvas.clientHeight;
-    if (!s.placed) { s.placed = true; }
+    let x0 = Infinity,
+      y0 = Infinity,
+      x1 = -Infinity,
+      y1 = -Infinity;
+    for (const id of ids) {
+      const b = this.byId.get(id);
+      x0 = Math.min(x0, b.x);
+      y0 = Math.min(y0, b.y);
+      x1 = Math.max(x1, b.x + b.w);
+      y1 = Math.max(y1, b.y + b.h);
+    }
+    const s = this.state,
+      width = this.canvas.clientWidth,
+      height = this.canvas.clientHeight;
+    if (!s.placed) {
+      s.placed = true;
+    }
     if (s.scale < 0.6) s.scale = 1;
-    const inside = x0 * s.scale + s.x > 10 && x1 * s.scale + s.x < width - 10 && y0 * s.scale + s.y > 10 && y1 * s.scale + s.y < height - 10;
-    if (!inside) this.centre((x0 + x1) / 2, (x1 - x0) * s.scale < width && (y1 - y0) * s.scale < height ? (y0 + y1) / 2 : y0 + height / s.scale / 3);
+    const inside =
+      x0 * s.scale + s.x > 10 &&
+      x1 * s.scale + s.x < width - 10 &&
+      y0 * s.scale + s.y > 10 &&
+      y1 * s.scale + s.y < height - 10;
+    if (!inside)
+      this.centre(
+        (x0 + x1) / 2,
+        (x1 - x0) * s.scale < width && (y1 - y0) * s.scale < height ? (y0 + y1) / 2 : y0 + height / s.scale / 3,
+      );
   }
 
   draw() {
@@ -253,25 +481,40 @@ class GraphView {
     context.clearRect(0, 0, width, height);
     if (!this.graph || !this.placed) return;
     if (this.dragging && this.items.length > 800 && this.state.scale < 0.3) this.shift(context, width, height);
-    else { this.snapshot = null; this.view(context, width, height, 0, 0); }
+    else {
+      this.snapshot = null;
+      this.view(context, width, height, 0, 0);
+    }
     this.minimap.draw();
     PAGE.frames = (PAGE.frames || 0) + 1;
   }
 
   view(context, width, height, dx, dy) {
-    const s = this.state, x = s.x + dx, y = s.y + dy;
+    const s = this.state,
+      x = s.x + dx,
+      y = s.y + dy;
     context.save();
     context.translate(x, y);
     context.scale(s.scale, s.scale);
-    this.scene(context, { x0: -x / s.scale, y0: -y / s.scale, x1: (width - x) / s.scale, y1: (height - y) / s.scale, scale: s.scale });
+    this.scene(context, {
+      x0: -x / s.scale,
+      y0: -y / s.scale,
+      x1: (width - x) / s.scale,
+      y1: (height - y) / s.scale,
+      scale: s.scale,
+    });
     context.restore();
   }
   /** While thousands of boxes are dragged, move a picture of them; draw it anew where it ends. */
   shift(context, width, height) {
-    const s = this.state, margin = 400, ratio = window.devicePixelRatio || 1, shot = this.snapshot;
+    const s = this.state,
+      margin = 400,
+      ratio = window.devicePixelRatio || 1,
+      shot = this.snapshot;
     if (!shot || shot.scale !== s.scale || Math.abs(s.x - shot.x) > margin || Math.abs(s.y - shot.y) > margin) {
       const canvas = document.createElement('canvas');
-      canvas.width = (width + 2 * margin) * ratio; canvas.height = (height + 2 * margin) * ratio;
+      canvas.width = (width + 2 * margin) * ratio;
+      canvas.height = (height + 2 * margin) * ratio;
       const inner = canvas.getContext('2d');
       inner.setTransform(ratio, 0, 0, ratio, 0, 0);
       this.view(inner, width + 2 * margin, height + 2 * margin, margin, margin);
@@ -283,11 +526,13 @@ class GraphView {
 
   /** Draw what is in view; also to SVG. */
   scene(context, view) {
-    const c = colours(), { graph } = this;
+    const c = colours(),
+      { graph } = this;
     const near = (x0, y0, x1, y1) => x1 >= view.x0 && x0 <= view.x1 && y1 >= view.y0 && y0 <= view.y1;
     const marked = chosen.links && chosen.recording === this.recording.position ? chosen.links.nodes.get(this.g) : null;
     const markedBoxes = new Set(marked ? [...marked].map((i) => this.shown.shownAs[i]) : []);
-    const focus = chosen.links?.focus && chosen.links.focus[0] === this.g ? this.shown.shownAs[chosen.links.focus[1]] : null;
+    const focus =
+      chosen.links?.focus && chosen.links.focus[0] === this.g ? this.shown.shownAs[chosen.links.focus[1]] : null;
     const markedCalls = chosen.links && chosen.recording === this.recording.position ? chosen.links.calls : new Set();
     const text = view.scale > 0.38;
     for (const frame of this.frames) {
@@ -296,12 +541,18 @@ class GraphView {
       const look = this.frameLook(frame);
       const strong = frame.kind === 'call' && markedCalls.has(index(graph.groups, 'ref', frame.id));
       rounded(context, x0, y0, x1 - x0, y1 - y0, 10);
-      context.fillStyle = look.fill; context.fill();
-      context.strokeStyle = look.stroke; context.lineWidth = strong ? 2.6 : frame.kind === 'call' ? 1.5 : 1; context.setLineDash(frame.kind === 'op' ? [5, 3] : []); context.stroke();
+      context.fillStyle = look.fill;
+      context.fill();
+      context.strokeStyle = look.stroke;
+      context.lineWidth = strong ? 2.6 : frame.kind === 'call' ? 1.5 : 1;
+      context.setLineDash(frame.kind === 'op' ? [5, 3] : []);
+      context.stroke();
       context.setLineDash([]);
     }
     this.drawEdges(context, view, near, markedBoxes, c);
-    if (text) for (const frame of this.frames) if (near(...frame.corner)) this.frameTitle(context, frame, this.frameLook(frame));
+    if (text)
+      for (const frame of this.frames)
+        if (near(...frame.corner)) this.frameTitle(context, frame, this.frameLook(frame));
     for (const item of this.items) {
       if (!near(item.x - 4, item.y - 4, item.x + item.w + 4, item.y + item.h + 4)) continue;
       this.box(context, item, text, view.scale, markedBoxes.has(item.id), item.id === focus, c);
@@ -310,27 +561,45 @@ class GraphView {
   }
 
   frameLook(frame) {
-    const c = colours(), { groups } = this.graph, r = this.recording;
+    const c = colours(),
+      { groups } = this.graph,
+      r = this.recording;
     if (frame.kind === 'call') {
       const extern = PAGE.theme.extern.includes(r.calls.type[groups.ref[frame.id]]);
       const [fill, stroke] = kindColours(extern ? 'kernel' : 'fused');
       return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke };
     }
-    if (frame.kind === 'op' && at(groups, 'meta', frame.id)) { const [fill, stroke] = kindColours(this.groupKind(frame.id)); return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke }; }
-    return { fill: mix(c.paper, c.muted, frame.kind === 'op' ? 0.03 : 0.05 + 0.02 * Math.min(4, frame.depth)), stroke: mix(c.paper, c.muted, 0.5), text: c.muted };
+    if (frame.kind === 'op' && at(groups, 'meta', frame.id)) {
+      const [fill, stroke] = kindColours(this.groupKind(frame.id));
+      return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke };
+    }
+    return {
+      fill: mix(c.paper, c.muted, frame.kind === 'op' ? 0.03 : 0.05 + 0.02 * Math.min(4, frame.depth)),
+      stroke: mix(c.paper, c.muted, 0.5),
+      text: c.muted,
+    };
   }
   frameTitle(context, frame, look) {
-    const [x0, y0, x1] = frame.corner, { groups } = this.graph, id = frame.id;
-    const room = Math.floor((x1 - x0 - 44) / 7.3), title_ = shorten(groups.title[id], Math.max(6, Math.min(46, room))), meta = at(groups, 'meta', id);
+    const [x0, y0, x1] = frame.corner,
+      { groups } = this.graph,
+      id = frame.id;
+    const room = Math.floor((x1 - x0 - 44) / 7.3),
+      title_ = shorten(groups.title[id], Math.max(6, Math.min(46, room))),
+      meta = at(groups, 'meta', id);
     context.fillStyle = look.fill;
     context.fillRect(x0 + 7, y0 + 6, 19 + title_.length * 7.3, 16);
     if (meta) context.fillRect(x0 + 22, y0 + 22, meta.length * 6.1, 15);
-    context.textAlign = 'left'; context.textBaseline = 'middle';
-    context.font = sans(12); context.fillStyle = look.text;
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
+    context.font = sans(12);
+    context.fillStyle = look.text;
     context.fillText('▾', x0 + 9, y0 + 14);
     context.font = mono(12, 600);
     context.fillText(title_, x0 + 24, y0 + 14);
-    if (meta) { context.font = sans(11.5); context.fillText(meta, x0 + 24, y0 + 30); }
+    if (meta) {
+      context.font = sans(11.5);
+      context.fillText(meta, x0 + 24, y0 + 30);
+    }
     const share = at(groups, 'share', id);
     if (known(share)) this.gauge(context, x1 - 62, y0 + 11, 50, share, look.stroke);
   }
@@ -346,11 +615,17 @@ class GraphView {
     const trace = (edge) => {
       const p = edge.points;
       context.moveTo(p[0], p[1]);
-      if (view.scale < 0.12) { context.lineTo(p[p.length - 2], p[p.length - 1]); return; }
-      for (let i = 2; i + 5 < p.length; i += 6) context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
+      if (view.scale < 0.12) {
+        context.lineTo(p[p.length - 2], p[p.length - 1]);
+        return;
+      }
+      for (let i = 2; i + 5 < p.length; i += 6)
+        context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
       if ((p.length - 2) % 6) context.lineTo(p[p.length - 2], p[p.length - 1]);
     };
-    const plain = [], strong = [], red = [];
+    const plain = [],
+      strong = [],
+      red = [];
     for (const edge of this.edges) {
       if (!near(edge.x0, edge.y0, edge.x1, edge.y1)) continue;
       if (view.scale < 0.12 && edge.y1 - edge.y0 + edge.x1 - edge.x0 < 2 / view.scale) continue;
@@ -358,7 +633,8 @@ class GraphView {
     }
     const stroke = (list, colour, width, heads) => {
       if (!list.length) return;
-      context.strokeStyle = colour; context.lineWidth = width;
+      context.strokeStyle = colour;
+      context.lineWidth = width;
       context.beginPath();
       for (const edge of list) trace(edge);
       context.stroke();
@@ -366,12 +642,20 @@ class GraphView {
       context.fillStyle = colour;
       context.beginPath();
       for (const edge of list) {
-        const p = edge.points, n = p.length, x = p[n - 2], y = p[n - 1];
-        let dx = x - p[n - 4], dy = y - p[n - 3];
+        const p = edge.points,
+          n = p.length,
+          x = p[n - 2],
+          y = p[n - 1];
+        let dx = x - p[n - 4],
+          dy = y - p[n - 3];
         const length = Math.hypot(dx, dy) || 1;
-        dx /= length; dy /= length;
+        dx /= length;
+        dy /= length;
         const size = 4 + width;
-        context.moveTo(x, y); context.lineTo(x - dx * size - dy * size * 0.55, y - dy * size + dx * size * 0.55); context.lineTo(x - dx * size + dy * size * 0.55, y - dy * size - dx * size * 0.55); context.closePath();
+        context.moveTo(x, y);
+        context.lineTo(x - dx * size - dy * size * 0.55, y - dy * size + dx * size * 0.55);
+        context.lineTo(x - dx * size + dy * size * 0.55, y - dy * size - dx * size * 0.55);
+        context.closePath();
       }
       context.fill();
     };
@@ -381,67 +665,138 @@ class GraphView {
     stroke(strong, c.text, 1.8, heads);
     stroke(red, c.cost, Math.min(Math.max(2.6, 1.2 / view.scale), 8), heads);
     for (const pair of this.extra) {
-      const a = this.byId.get(pair.from), b = this.byId.get(pair.to);
+      const a = this.byId.get(pair.from),
+        b = this.byId.get(pair.to);
       if (!a || !b) continue;
-      context.strokeStyle = c.cost; context.lineWidth = 2; context.setLineDash([6, 4]);
+      context.strokeStyle = c.cost;
+      context.lineWidth = 2;
+      context.setLineDash([6, 4]);
       context.beginPath();
-      const ax = a.x + a.w, ay = a.y + a.h / 2, bx = b.x + b.w, by = b.y + b.h / 2, out = Math.max(ax, bx) + 40;
-      context.moveTo(ax, ay); context.bezierCurveTo(out, ay, out, by, bx, by); context.stroke();
+      const ax = a.x + a.w,
+        ay = a.y + a.h / 2,
+        bx = b.x + b.w,
+        by = b.y + b.h / 2,
+        out = Math.max(ax, bx) + 40;
+      context.moveTo(ax, ay);
+      context.bezierCurveTo(out, ay, out, by, bx, by);
+      context.stroke();
       context.setLineDash([]);
       pair.at = [out - 10, (ay + by) / 2];
     }
   }
   redLabels(context, view, near, c) {
-    if (view.scale < 0.45 || !this.costs) { this.labels = []; return; }
-    const d = this.recording.decisions, done = new Set();
+    if (view.scale < 0.45 || !this.costs) {
+      this.labels = [];
+      return;
+    }
+    const d = this.recording.decisions,
+      done = new Set();
     this.labels = [];
     const label = (pair, x, y) => {
       if (done.has(pair) || !near(x - 60, y - 10, x + 60, y + 10)) return;
       done.add(pair);
       const words_ = `${words(d.bytes[pair], 'bytes')}${at(d, 'us', pair) >= 0.005 ? ` · ≥ ${microseconds(d.us[pair])}` : ''} not fused`;
-      context.font = sans(11.5, 600); context.textAlign = 'left'; context.textBaseline = 'middle';
+      context.font = sans(11.5, 600);
+      context.textAlign = 'left';
+      context.textBaseline = 'middle';
       const w = context.measureText(words_).width + 12;
       const on_ = chosen.links && chosen.type === 'decision' && chosen.key === pair;
       rounded(context, x + 6, y - 9, w, 18, 9);
-      context.fillStyle = on_ ? c.cost : c.paper; context.fill(); context.strokeStyle = c.cost; context.lineWidth = 1; context.stroke();
-      context.fillStyle = on_ ? c.paper : c.cost; context.fillText(words_, x + 12, y + 0.5);
+      context.fillStyle = on_ ? c.cost : c.paper;
+      context.fill();
+      context.strokeStyle = c.cost;
+      context.lineWidth = 1;
+      context.stroke();
+      context.fillStyle = on_ ? c.paper : c.cost;
+      context.fillText(words_, x + 12, y + 0.5);
       this.labels.push({ pair, x: x + 6, y: y - 9, w, h: 18 });
     };
-    for (const edge of this.edges) if (edge.red !== null && edge.label) { const p = edge.points, m = (p.length >> 2) << 1; const mid = p.length >= 8 ? bezierPoint(p, 0.24) : [p[m], p[m + 1]]; label(edge.red, mid[0], mid[1]); }
+    for (const edge of this.edges)
+      if (edge.red !== null && edge.label) {
+        const p = edge.points,
+          m = (p.length >> 2) << 1;
+        const mid = p.length >= 8 ? bezierPoint(p, 0.24) : [p[m], p[m + 1]];
+        label(edge.red, mid[0], mid[1]);
+      }
     for (const pair of this.extra) if (pair.at) label(pair.red, pair.at[0], pair.at[1]);
   }
 
   box(context, item, text, scale, marked, focus, c) {
-    const { graph } = this, { x, y, w, h } = item, isGroup = item.id < 0, g = -1 - item.id;
+    const { graph } = this,
+      { x, y, w, h } = item,
+      isGroup = item.id < 0,
+      g = -1 - item.id;
     const kind = isGroup ? this.groupKind(g) : graph.nodes.kind[item.id];
     const [fill, stroke] = kind ? kindColours(kind) : [mix(c.paper, c.muted, 0.1), c.muted];
     const dim = !isGroup && graph.dim[item.id];
-    if (scale < 0.16) { context.fillStyle = marked ? stroke : mix(fill, stroke, 0.35); context.fillRect(x, y, w, h); return; }
+    if (scale < 0.16) {
+      context.fillStyle = marked ? stroke : mix(fill, stroke, 0.35);
+      context.fillRect(x, y, w, h);
+      return;
+    }
     const border = kind ? PAGE.theme.kinds[kind].border : 'solid';
-    if (isGroup) { rounded(context, x + 3, y + 3, w, h, 7); context.fillStyle = mix(c.paper, stroke, 0.35); context.fill(); }
+    if (isGroup) {
+      rounded(context, x + 3, y + 3, w, h, 7);
+      context.fillStyle = mix(c.paper, stroke, 0.35);
+      context.fill();
+    }
     rounded(context, x, y, w, h, dim ? 12 : 7);
-    context.fillStyle = fill; context.fill();
-    context.strokeStyle = stroke; context.lineWidth = 1.1; context.setLineDash(border === 'dashed' || (dim && kind === 'fused') ? [4, 3] : border === 'dotted' ? [1.5, 2.5] : []); context.stroke(); context.setLineDash([]);
-    if (marked) { rounded(context, x - 3, y - 3, w + 6, h + 6, dim ? 14 : 9); context.strokeStyle = focus ? c.text : stroke; context.lineWidth = focus ? 2.6 : 2; context.stroke(); }
+    context.fillStyle = fill;
+    context.fill();
+    context.strokeStyle = stroke;
+    context.lineWidth = 1.1;
+    context.setLineDash(
+      border === 'dashed' || (dim && kind === 'fused') ? [4, 3] : border === 'dotted' ? [1.5, 2.5] : [],
+    );
+    context.stroke();
+    context.setLineDash([]);
+    if (marked) {
+      rounded(context, x - 3, y - 3, w + 6, h + 6, dim ? 14 : 9);
+      context.strokeStyle = focus ? c.text : stroke;
+      context.lineWidth = focus ? 2.6 : 2;
+      context.stroke();
+    }
     if (!text) return;
-    const title = isGroup ? shorten(graph.groups.title[g], 46) : graph.title[item.id], sub = isGroup ? shorten(at(graph.groups, 'sub', g) || '', 46) : graph.sub[item.id], meta = isGroup ? at(graph.groups, 'meta', g) || '' : graph.meta[item.id];
+    const title = isGroup ? shorten(graph.groups.title[g], 46) : graph.title[item.id],
+      sub = isGroup ? shorten(at(graph.groups, 'sub', g) || '', 46) : graph.sub[item.id],
+      meta = isGroup ? at(graph.groups, 'meta', g) || '' : graph.meta[item.id];
     const glyph = isGroup ? '▸' : PAGE.theme.kinds[kind].glyph;
-    context.textBaseline = 'middle'; context.textAlign = 'left';
-    context.font = sans(11); context.fillStyle = stroke; context.fillText(glyph, x + 8, y + (dim || h < 26 ? h / 2 : 14));
+    context.textBaseline = 'middle';
+    context.textAlign = 'left';
+    context.font = sans(11);
+    context.fillStyle = stroke;
+    context.fillText(glyph, x + 8, y + (dim || h < 26 ? h / 2 : 14));
     if (h < 26) {
-      context.font = mono(11.5); context.fillStyle = dim ? c.muted : c.text; context.fillText(title, x + 22, y + h / 2 + 0.5);
-      context.font = mono(11); context.fillStyle = c.muted; const left = 30 + title.length * 7.0; if (w - left > 24) context.fillText(shorten(sub, Math.floor((w - left - 4) / 6.63)), x + left, y + h / 2 + 0.5);
+      context.font = mono(11.5);
+      context.fillStyle = dim ? c.muted : c.text;
+      context.fillText(title, x + 22, y + h / 2 + 0.5);
+      context.font = mono(11);
+      context.fillStyle = c.muted;
+      const left = 30 + title.length * 7.0;
+      if (w - left > 24) context.fillText(shorten(sub, Math.floor((w - left - 4) / 6.63)), x + left, y + h / 2 + 0.5);
       return;
     }
     const room = (text_, px, left) => shorten(text_, Math.max(3, Math.floor((w - left - 6) / px)));
-    context.font = mono(12.5, 600); context.fillStyle = c.text; context.fillText(room(title, 7.53, 23), x + 23, y + 14);
+    context.font = mono(12.5, 600);
+    context.fillStyle = c.text;
+    context.fillText(room(title, 7.53, 23), x + 23, y + 14);
     let line = y + 30;
-    if (sub) { context.font = mono(11); context.fillStyle = c.muted; context.fillText(room(sub, 6.63, 10), x + 10, line); line += 15; }
-    if (meta) { context.font = sans(11.5, 600); context.fillStyle = stroke; context.fillText(meta, x + 10, line); }
+    if (sub) {
+      context.font = mono(11);
+      context.fillStyle = c.muted;
+      context.fillText(room(sub, 6.63, 10), x + 10, line);
+      line += 15;
+    }
+    if (meta) {
+      context.font = sans(11.5, 600);
+      context.fillStyle = stroke;
+      context.fillText(meta, x + 10, line);
+    }
   }
   groupKind(g) {
     const { groups } = this.graph;
-    if (groups.kind[g] === 'call') return PAGE.theme.extern.includes(this.recording.calls.type[groups.ref[g]]) ? 'kernel' : 'fused';
+    if (groups.kind[g] === 'call')
+      return PAGE.theme.extern.includes(this.recording.calls.type[groups.ref[g]]) ? 'kernel' : 'fused';
     if (groups.kind[g] === 'op') return this.graph.nodes.kind[groups.ref[g]];
     return null;
   }
@@ -449,21 +804,37 @@ class GraphView {
   /** What is under a point of the canvas: a box, a red label, a frame's title, or nothing. */
   hit(px, py) {
     if (!this.placed || !this.graph) return null;
-    const s = this.state, x = (px - s.x) / s.scale, y = (py - s.y) / s.scale;
-    for (const label of this.labels || []) if (x >= label.x && x <= label.x + label.w && y >= label.y && y <= label.y + label.h) return { type: 'decision', key: label.pair };
-    for (const item of this.items) if (x >= item.x && x <= item.x + item.w && y >= item.y && y <= item.y + item.h) return item.id >= 0 ? { type: 'node', key: item.id } : { type: 'closed', key: -1 - item.id, mark: x < item.x + 22 };
+    const s = this.state,
+      x = (px - s.x) / s.scale,
+      y = (py - s.y) / s.scale;
+    for (const label of this.labels || [])
+      if (x >= label.x && x <= label.x + label.w && y >= label.y && y <= label.y + label.h)
+        return { type: 'decision', key: label.pair };
+    for (const item of this.items)
+      if (x >= item.x && x <= item.x + item.w && y >= item.y && y <= item.y + item.h)
+        return item.id >= 0
+          ? { type: 'node', key: item.id }
+          : { type: 'closed', key: -1 - item.id, mark: x < item.x + 22 };
     for (let i = this.frames.length - 1; i >= 0; i -= 1) {
       const [x0, y0, x1, y1] = this.frames[i].corner;
-      if (x >= x0 && x <= x1 && y >= y0 && y <= y1) return { type: 'frame', key: this.frames[i].id, mark: y < y0 + 26 && x < x0 + 24, head: y < y0 + 40 };
+      if (x >= x0 && x <= x1 && y >= y0 && y <= y1)
+        return { type: 'frame', key: this.frames[i].id, mark: y < y0 + 26 && x < x0 + 24, head: y < y0 + 40 };
     }
     return null;
   }
   act(hit, twice) {
-    if (!hit) { choose(null, null, { from: 'graph' }); return; }
+    if (!hit) {
+      choose(null, null, { from: 'graph' });
+      return;
+    }
     const { groups } = this.graph;
     if (hit.type === 'node') choose('node', [this.g, hit.key], { from: 'graph' });
     else if (hit.type === 'decision') choose('decision', hit.key, { from: 'graph' });
-    else if (hit.mark || twice || (hit.type === 'closed' && groups.kind[hit.key] === 'module')) { this.fold(hit.key); if (groups.kind[hit.key] === 'call') choose('call', groups.ref[hit.key], { from: 'graph' }); else choose('group', [this.g, hit.key], { from: 'graph' }); } else if (hit.type === 'frame' && !hit.head) choose(null, null, { from: 'graph' });
+    else if (hit.mark || twice || (hit.type === 'closed' && groups.kind[hit.key] === 'module')) {
+      this.fold(hit.key);
+      if (groups.kind[hit.key] === 'call') choose('call', groups.ref[hit.key], { from: 'graph' });
+      else choose('group', [this.g, hit.key], { from: 'graph' });
+    } else if (hit.type === 'frame' && !hit.head) choose(null, null, { from: 'graph' });
     else if (groups.kind[hit.key] === 'call') choose('call', groups.ref[hit.key], { from: 'graph' });
     else if (groups.kind[hit.key] === 'op') choose('node', [this.g, groups.ref[hit.key]], { from: 'graph' });
     else choose('group', [this.g, hit.key], { from: 'graph' });
@@ -471,28 +842,61 @@ class GraphView {
   pointer() {
     const canvas = this.canvas;
     let down = null;
-    canvas.addEventListener('pointerdown', (event) => { down = { x: event.offsetX, y: event.offsetY, sx: this.state?.x, sy: this.state?.y, moved: false }; canvas.setPointerCapture(event.pointerId); this.tip.hidden = true; });
+    canvas.addEventListener('pointerdown', (event) => {
+      down = { x: event.offsetX, y: event.offsetY, sx: this.state?.x, sy: this.state?.y, moved: false };
+      canvas.setPointerCapture(event.pointerId);
+      this.tip.hidden = true;
+    });
     canvas.addEventListener('pointermove', (event) => {
       if (down && this.state) {
-        const dx = event.offsetX - down.x, dy = event.offsetY - down.y;
+        const dx = event.offsetX - down.x,
+          dy = event.offsetY - down.y;
         if (Math.hypot(dx, dy) > 4) down.moved = true;
-        if (down.moved) { this.state.x = down.sx + dx; this.state.y = down.sy + dy; canvas.classList.add('dragging'); this.dragging = true; this.paint(); }
+        if (down.moved) {
+          this.state.x = down.sx + dx;
+          this.state.y = down.sy + dy;
+          canvas.classList.add('dragging');
+          this.dragging = true;
+          this.paint();
+        }
       } else this.hover(event);
     });
     canvas.addEventListener('pointerup', (event) => {
       canvas.classList.remove('dragging');
-      if (this.dragging) { this.dragging = false; this.paint(); }
+      if (this.dragging) {
+        this.dragging = false;
+        this.paint();
+      }
       if (down && !down.moved) this.act(this.hit(event.offsetX, event.offsetY), event.detail > 1);
       down = null;
     });
-    canvas.addEventListener('dblclick', (event) => { const hit = this.hit(event.offsetX, event.offsetY); if (hit && (hit.type === 'frame' ? hit.head : hit.type === 'closed' && this.graph.groups.kind[hit.key] === 'call') && !hit.mark) this.fold(hit.key); });
-    canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
-    canvas.addEventListener('wheel', (event) => {
-      event.preventDefault();
-      if (!this.state) return;
-      if (event.ctrlKey || event.metaKey || Math.abs(event.deltaY) >= 100 && !event.shiftKey && event.deltaX === 0) this.zoom(Math.exp(-Math.max(-120, Math.min(120, event.deltaY)) * 0.0018), event.offsetX, event.offsetY);
-      else { this.state.x -= event.shiftKey ? event.deltaY : event.deltaX; this.state.y -= event.shiftKey ? 0 : event.deltaY; this.paint(); }
-    }, { passive: false });
+    canvas.addEventListener('dblclick', (event) => {
+      const hit = this.hit(event.offsetX, event.offsetY);
+      if (
+        hit &&
+        (hit.type === 'frame' ? hit.head : hit.type === 'closed' && this.graph.groups.kind[hit.key] === 'call') &&
+        !hit.mark
+      )
+        this.fold(hit.key);
+    });
+    canvas.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+    });
+    canvas.addEventListener(
+      'wheel',
+      (event) => {
+        event.preventDefault();
+        if (!this.state) return;
+        if (event.ctrlKey || event.metaKey || (Math.abs(event.deltaY) >= 100 && !event.shiftKey && event.deltaX === 0))
+          this.zoom(Math.exp(-Math.max(-120, Math.min(120, event.deltaY)) * 0.0018), event.offsetX, event.offsetY);
+        else {
+          this.state.x -= event.shiftKey ? event.deltaY : event.deltaX;
+          this.state.y -= event.shiftKey ? 0 : event.deltaY;
+          this.paint();
+        }
+      },
+      { passive: false },
+    );
   }
   hover(event) {
     const hit = this.hit(event.offsetX, event.offsetY);
@@ -500,14 +904,43 @@ class GraphView {
     const r = this.recording;
     let lines = null;
     if (hit?.type === 'node') {
-      const n = this.graph.nodes, i = hit.key, place = r.place(index(n, 'place', i));
-      lines = [[`${n.name[i]}  ${n.target[i]}`, 'strong'], [at(n, 'shape', i)], [`${PAGE.theme.kinds[n.kind[i]].label}: ${at(n, 'reason', i) || PAGE.theme.kinds[n.kind[i]].meaning}`], place && place[0] ? [`${place[0]}:${place[1]}  ${place[2] || ''}`, 'code'] : null, place && place[4] ? [place[4]] : null];
-    } else if (hit?.type === 'decision') { const d = r.decisions; lines = [[`${at(d, 'title', hit.key)}: not fused`, 'strong'], [d.reason[hit.key]], at(d, 'hint', hit.key) ? [`hint: ${d.hint[hit.key]}`] : null]; } else if (hit && (hit.type === 'closed' || hit.head)) {
-      const { groups } = this.graph, ref = index(groups, 'ref', hit.key);
-      lines = [[groups.kind[hit.key] === 'call' ? r.calls.handle[ref] : at(groups, 'path', hit.key) || groups.title[hit.key], 'strong'], [at(groups, 'sub', hit.key)], [at(groups, 'meta', hit.key)]];
+      const n = this.graph.nodes,
+        i = hit.key,
+        place = r.place(index(n, 'place', i));
+      lines = [
+        [`${n.name[i]}  ${n.target[i]}`, 'strong'],
+        [at(n, 'shape', i)],
+        [`${PAGE.theme.kinds[n.kind[i]].label}: ${at(n, 'reason', i) || PAGE.theme.kinds[n.kind[i]].meaning}`],
+        place && place[0] ? [`${place[0]}:${place[1]}  ${place[2] || ''}`, 'code'] : null,
+        place && place[4] ? [place[4]] : null,
+      ];
+    } else if (hit?.type === 'decision') {
+      const d = r.decisions;
+      lines = [
+        [`${at(d, 'title', hit.key)}: not fused`, 'strong'],
+        [d.reason[hit.key]],
+        at(d, 'hint', hit.key) ? [`hint: ${d.hint[hit.key]}`] : null,
+      ];
+    } else if (hit && (hit.type === 'closed' || hit.head)) {
+      const { groups } = this.graph,
+        ref = index(groups, 'ref', hit.key);
+      lines = [
+        [
+          groups.kind[hit.key] === 'call' ? r.calls.handle[ref] : at(groups, 'path', hit.key) || groups.title[hit.key],
+          'strong',
+        ],
+        [at(groups, 'sub', hit.key)],
+        [at(groups, 'meta', hit.key)],
+      ];
     }
-    if (!lines) { this.tip.hidden = true; return; }
-    clear(this.tip, lines.filter((line) => line && line[0]).map(([words_, style]) => el('div', { class: style || null }, words_)));
+    if (!lines) {
+      this.tip.hidden = true;
+      return;
+    }
+    clear(
+      this.tip,
+      lines.filter((line) => line && line[0]).map(([words_, style]) => el('div', { class: style || null }, words_)),
+    );
     this.tip.hidden = false;
     this.tip.style.left = `${Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8)}px`;
     this.tip.style.top = `${Math.min(event.clientY + 16, innerHeight - this.tip.offsetHeight - 8)}px`;
@@ -516,50 +949,122 @@ class GraphView {
   key(event) {
     if (!this.graph || event.ctrlKey || event.metaKey || event.altKey) return;
     const focus = chosen.links?.focus && chosen.links.focus[0] === this.g ? chosen.links.focus[1] : null;
-    const to = (i) => { if (known(i) && i >= 0 && i < this.graph.nodes.n) { choose('node', [this.g, i], { from: 'keys' }); } };
-    const pan = (x, y) => { this.state.x += x; this.state.y += y; this.paint(); };
+    const to = (i) => {
+      if (known(i) && i >= 0 && i < this.graph.nodes.n) {
+        choose('node', [this.g, i], { from: 'keys' });
+      }
+    };
+    const pan = (x, y) => {
+      this.state.x += x;
+      this.state.y += y;
+      this.paint();
+    };
     const actions = {
       ArrowUp: () => (focus === null || event.shiftKey ? pan(0, 80) : to(this.graph.inputs[focus][0])),
       ArrowDown: () => (focus === null || event.shiftKey ? pan(0, -80) : to(this.graph.users[focus][0])),
       ArrowLeft: () => (focus === null || event.shiftKey ? pan(80, 0) : to(focus - 1)),
       ArrowRight: () => (focus === null || event.shiftKey ? pan(-80, 0) : to(focus + 1)),
-      Home: () => to(0), End: () => to(this.graph.nodes.n - 1),
-      '+': () => this.zoom(1.25), '=': () => this.zoom(1.25), '-': () => this.zoom(0.8), 0: () => this.readable(), f: () => this.fitAll(),
-      v: () => this.toggle('views'), m: () => this.toggle('modules'), u: () => this.toggle('costs'),
-      n: () => to(focus === null ? 0 : focus + 1), p: () => to(focus === null ? 0 : focus - 1),
+      Home: () => to(0),
+      End: () => to(this.graph.nodes.n - 1),
+      '+': () => this.zoom(1.25),
+      '=': () => this.zoom(1.25),
+      '-': () => this.zoom(0.8),
+      0: () => this.readable(),
+      f: () => this.fitAll(),
+      v: () => this.toggle('views'),
+      m: () => this.toggle('modules'),
+      u: () => this.toggle('costs'),
+      n: () => to(focus === null ? 0 : focus + 1),
+      p: () => to(focus === null ? 0 : focus - 1),
       Enter: () => {
         if (chosen.type === 'group' && chosen.key[0] === this.g) this.fold(chosen.key[1]);
         else if (focus !== null && this.graph.home[focus] >= 0) this.fold(this.graph.home[focus]);
-        else if (chosen.type === 'call') { const g = (this.graph.groups.ref || []).findIndex((ref, i) => ref === chosen.key && this.graph.groups.kind[i] === 'call'); if (g >= 0) this.fold(g); } else to(0);
+        else if (chosen.type === 'call') {
+          const g = (this.graph.groups.ref || []).findIndex(
+            (ref, i) => ref === chosen.key && this.graph.groups.kind[i] === 'call',
+          );
+          if (g >= 0) this.fold(g);
+        } else to(0);
       },
     };
-    if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
+    if (actions[event.key]) {
+      event.preventDefault();
+      actions[event.key]();
+    }
   }
 
   /** The same graph as a list: for screen readers, and for reading in order. */
   showList(yes) {
     this.listing = yes;
     this.listButton.setAttribute('aria-pressed', String(yes));
-    this.stage.hidden = yes; this.listHost.hidden = !yes;
-    if (yes) this.fillList(); else { this.paint(); }
+    this.stage.hidden = yes;
+    this.listHost.hidden = !yes;
+    if (yes) this.fillList();
+    else {
+      this.paint();
+    }
   }
   fillList() {
-    const { graph } = this, n = graph.nodes, r = this.recording;
+    const { graph } = this,
+      n = graph.nodes,
+      r = this.recording;
     const rows = [...graph.inputs.keys()];
     const list = {
-      key: 'nodes', title: `Nodes of ${graph.id}`, columns: [['n', '#', 'int'], ['name', 'Node', 'text'], ['op', 'Op', 'text'], ['kind', 'Kind', 'text'], ['shape', 'Output', 'text'], ['inputs', 'Inputs', 'text'], ['call', 'Kernel call', 'text'], ['mean', 'Device time', 'us'], ['where', 'Source', 'text'], ['module', 'Module', 'text'], ['why', 'How it is known', 'text']],
-      values: [rows, rows.map((i) => n.name[i]), rows.map((i) => n.target[i]), rows.map((i) => `${PAGE.theme.kinds[n.kind[i]].glyph} ${PAGE.theme.kinds[n.kind[i]].label}`), rows.map((i) => at(n, 'shape', i)), rows.map((i) => graph.inputs[i].map((s) => n.name[s]).join(', ')), rows.map((i) => (graph.call[i] >= 0 ? r.calls.handle[graph.call[i]] : null)), rows.map((i) => at(n, 'mean', i)), rows.map((i) => { const p = r.place(index(n, 'place', i)); return p && p[0] ? `${p[0].split('/').pop()}:${p[1]}` : null; }), rows.map((i) => r.place(index(n, 'place', i))?.[4] ?? null), rows.map((i) => at(n, 'reason', i))],
+      key: 'nodes',
+      title: `Nodes of ${graph.id}`,
+      columns: [
+        ['n', '#', 'int'],
+        ['name', 'Node', 'text'],
+        ['op', 'Op', 'text'],
+        ['kind', 'Kind', 'text'],
+        ['shape', 'Output', 'text'],
+        ['inputs', 'Inputs', 'text'],
+        ['call', 'Kernel call', 'text'],
+        ['mean', 'Device time', 'us'],
+        ['where', 'Source', 'text'],
+        ['module', 'Module', 'text'],
+        ['why', 'How it is known', 'text'],
+      ],
+      values: [
+        rows,
+        rows.map((i) => n.name[i]),
+        rows.map((i) => n.target[i]),
+        rows.map((i) => `${PAGE.theme.kinds[n.kind[i]].glyph} ${PAGE.theme.kinds[n.kind[i]].label}`),
+        rows.map((i) => at(n, 'shape', i)),
+        rows.map((i) => graph.inputs[i].map((s) => n.name[s]).join(', ')),
+        rows.map((i) => (graph.call[i] >= 0 ? r.calls.handle[graph.call[i]] : null)),
+        rows.map((i) => at(n, 'mean', i)),
+        rows.map((i) => {
+          const p = r.place(index(n, 'place', i));
+          return p && p[0] ? `${p[0].split('/').pop()}:${p[1]}` : null;
+        }),
+        rows.map((i) => r.place(index(n, 'place', i))?.[4] ?? null),
+        rows.map((i) => at(n, 'reason', i)),
+      ],
       refs: rows.map((i) => ['node', [this.g, i]]),
     };
     clear(this.listHost);
     this.list = new Table(this.listHost, list);
     this.markList();
   }
-  markList() { this.list?.follow(); }
+  markList() {
+    this.list?.follow();
+  }
 
   picture() {
-    const pad = 24, { w, h } = this.placed;
-    return { width: w + 2 * pad, height: h + 2 * pad, name: `${this.recording.title}-${this.graph.id}`, draw: (context) => { context.save(); context.translate(pad, pad); this.scene(context, { x0: -1e9, y0: -1e9, x1: 1e9, y1: 1e9, scale: 1 }); context.restore(); } };
+    const pad = 24,
+      { w, h } = this.placed;
+    return {
+      width: w + 2 * pad,
+      height: h + 2 * pad,
+      name: `${this.recording.title}-${this.graph.id}`,
+      draw: (context) => {
+        context.save();
+        context.translate(pad, pad);
+        this.scene(context, { x0: -1e9, y0: -1e9, x1: 1e9, y1: 1e9, scale: 1 });
+        context.restore();
+      },
+    };
   }
 }
 function absolute(steps) {
@@ -569,7 +1074,15 @@ function absolute(steps) {
 }
 /** A point of a chain of cubic splines. */
 function bezierPoint(p, along) {
-  const pieces = Math.floor((p.length - 2) / 6), k = Math.min(pieces - 1, Math.floor(pieces * along)), t = pieces * along - k, o = k * 6, u = 1 - t;
-  const value = (i) => u ** 3 * p[o + i] + 3 * u * u * t * p[o + i + 2] + 3 * u * t * t * p[o + i + 4] + t ** 3 * (p[o + i + 6] ?? p[o + i + 4]);
+  const pieces = Math.floor((p.length - 2) / 6),
+    k = Math.min(pieces - 1, Math.floor(pieces * along)),
+    t = pieces * along - k,
+    o = k * 6,
+    u = 1 - t;
+  const value = (i) =>
+    u ** 3 * p[o + i] +
+    3 * u * u * t * p[o + i + 2] +
+    3 * u * t * t * p[o + i + 4] +
+    t ** 3 * (p[o + i + 6] ?? p[o + i + 4]);
   return pieces ? [value(0), value(1)] : [p[0], p[1]];
 }

@@ -1,27 +1,50 @@
 // The page: header, views, search, keys, downloads.
 
-const VIEWS = [['overview', 'Overview'], ['graph', 'Graph'], ['timeline', 'Timeline'], ['code', 'Code'], ['tables', 'Tables'], ['compare', 'Compare']];
+const VIEWS = [
+  ['overview', 'Overview'],
+  ['graph', 'Graph'],
+  ['timeline', 'Timeline'],
+  ['code', 'Code'],
+  ['tables', 'Tables'],
+  ['compare', 'Compare'],
+];
 const parts = {};
 
 function show(view, { keepHash = false } = {}) {
   if (!parts.tabs[view] || parts.tabs[view].hidden) view = 'overview';
   PAGE.view = view;
   $('app').dataset.view = view;
-  for (const [name, tab] of Object.entries(parts.tabs)) { tab.setAttribute('aria-selected', String(name === view)); tab.tabIndex = name === view ? 0 : -1; }
+  for (const [name, tab] of Object.entries(parts.tabs)) {
+    tab.setAttribute('aria-selected', String(name === view));
+    tab.tabIndex = name === view ? 0 : -1;
+  }
   requestAnimationFrame(() => {
     if (parts.graph.pending && view === 'graph') parts.graph.revealChosen();
-    parts.graph.paint(); parts.timeline.paint(); parts.source.shown(); parts.code.shown();
+    parts.graph.paint();
+    parts.timeline.paint();
+    parts.source.shown();
+    parts.code.shown();
     parts.tables.table?.list.refresh();
   });
   if (!keepHash) writeHash();
 }
 
 function openRecording(position) {
-  chosen.recording = position; chosen.type = chosen.key = chosen.links = null;
-  for (const part of ['graph', 'timeline', 'source', 'code', 'tables']) { parts[part].opened = position; parts[part].openedRecording = position; parts[part].openRecording(); }
+  chosen.recording = position;
+  chosen.type = chosen.key = chosen.links = null;
+  for (const part of ['graph', 'timeline', 'source', 'code', 'tables']) {
+    parts[part].opened = position;
+    parts[part].openedRecording = position;
+    parts[part].openRecording();
+  }
   const r = current();
-  Object.assign($('app').dataset, { code: String(r.codes.length > 0 || r.files.length > 0), time: String(r.launches.n + r.ops.n > 0), graph: String(r.graphs.length > 0) });
-  parts.overview.openRecording(); parts.panel.show();
+  Object.assign($('app').dataset, {
+    code: String(r.codes.length > 0 || r.files.length > 0),
+    time: String(r.launches.n + r.ops.n > 0),
+    graph: String(r.graphs.length > 0),
+  });
+  parts.overview.openRecording();
+  parts.panel.show();
   if (parts.pick) parts.pick.value = String(position);
 }
 
@@ -30,7 +53,18 @@ function build() {
   const tabs = el('nav', { class: 'views', role: 'tablist', 'aria-label': 'View' });
   parts.tabs = {};
   for (const [name, label] of VIEWS) {
-    const tab = el('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': `view-${name}`, hidden: name === 'compare' && PAGE.all.length < 2, onclick: () => show(name) }, label);
+    const tab = el(
+      'button',
+      {
+        type: 'button',
+        role: 'tab',
+        id: `tab-${name}`,
+        'aria-controls': `view-${name}`,
+        hidden: name === 'compare' && PAGE.all.length < 2,
+        onclick: () => show(name),
+      },
+      label,
+    );
     parts.tabs[name] = tab;
     tabs.append(tab);
   }
@@ -39,24 +73,111 @@ function build() {
     if (!step) return;
     const names = VIEWS.map(([n]) => n).filter((n) => !parts.tabs[n].hidden);
     const next = names[(names.indexOf(PAGE.view) + step + names.length) % names.length];
-    show(next); parts.tabs[next].focus();
+    show(next);
+    parts.tabs[next].focus();
   });
-  parts.pick = PAGE.all.length > 1 ? el('select', { 'aria-label': 'Recording', id: 'recording-pick', onchange: () => { openRecording(Number(parts.pick.value)); writeHash(); } }, PAGE.all.map((r, i) => el('option', { value: i }, r.title))) : null;
-  const search = el('input', { type: 'search', id: 'search', placeholder: 'Search  /', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'found', 'aria-autocomplete': 'list', 'aria-label': 'Search nodes, kernels, ops, lines and decisions', autocomplete: 'off', spellcheck: 'false' });
+  parts.pick =
+    PAGE.all.length > 1
+      ? el(
+          'select',
+          {
+            'aria-label': 'Recording',
+            id: 'recording-pick',
+            onchange: () => {
+              openRecording(Number(parts.pick.value));
+              writeHash();
+            },
+          },
+          PAGE.all.map((r, i) => el('option', { value: i }, r.title)),
+        )
+      : null;
+  const search = el('input', {
+    type: 'search',
+    id: 'search',
+    placeholder: 'Search  /',
+    role: 'combobox',
+    'aria-expanded': 'false',
+    'aria-controls': 'found',
+    'aria-autocomplete': 'list',
+    'aria-label': 'Search nodes, kernels, ops, lines and decisions',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
   const found = el('ul', { id: 'found', role: 'listbox', 'aria-label': 'Found', hidden: true });
   new Search(search, found);
-  const menu = el('details', { class: 'menu' }, el('summary', { 'aria-label': 'Save a picture', title: 'Save a picture of this view' }, '⤓'), el('div', {}, el('button', { type: 'button', id: 'save-svg', onclick: () => savePicture('svg') }, 'SVG'), el('button', { type: 'button', id: 'save-png', onclick: () => savePicture('png') }, 'PNG'), el('button', { type: 'button', onclick: () => window.print() }, 'Print')));
-  const flip = el('button', { type: 'button', class: 'icon', id: 'theme', title: 'Light or dark', 'aria-label': 'Light or dark', onclick: () => { const next = isDark() ? 'light' : 'dark'; document.documentElement.dataset.theme = next; memory.set('theme', next); emit('theme'); } }, el('i', { class: 'half', 'aria-hidden': 'true' }));
-  const keys = el('button', { type: 'button', class: 'icon', title: 'Keys (?)', 'aria-label': 'Keys', onclick: () => help() }, '?');
+  const menu = el(
+    'details',
+    { class: 'menu' },
+    el('summary', { 'aria-label': 'Save a picture', title: 'Save a picture of this view' }, '⤓'),
+    el(
+      'div',
+      {},
+      el('button', { type: 'button', id: 'save-svg', onclick: () => savePicture('svg') }, 'SVG'),
+      el('button', { type: 'button', id: 'save-png', onclick: () => savePicture('png') }, 'PNG'),
+      el('button', { type: 'button', onclick: () => window.print() }, 'Print'),
+    ),
+  );
+  const flip = el(
+    'button',
+    {
+      type: 'button',
+      class: 'icon',
+      id: 'theme',
+      title: 'Light or dark',
+      'aria-label': 'Light or dark',
+      onclick: () => {
+        const next = isDark() ? 'light' : 'dark';
+        document.documentElement.dataset.theme = next;
+        memory.set('theme', next);
+        emit('theme');
+      },
+    },
+    el('i', { class: 'half', 'aria-hidden': 'true' }),
+  );
+  const keys = el(
+    'button',
+    { type: 'button', class: 'icon', title: 'Keys (?)', 'aria-label': 'Keys', onclick: () => help() },
+    '?',
+  );
   app.replaceChildren(
-    el('a', { class: 'skip', href: '#main', onclick: (event) => { event.preventDefault(); $('main').focus(); } }, 'Skip to the content'),
-    el('header', { class: 'top' }, el('span', { class: 'mark', 'aria-label': 'fxscope' }, el('i', { 'aria-hidden': 'true' }), 'fxscope'), parts.pick || el('span', { class: 'doc-title' }, PAGE.all[0].title), tabs, el('div', { class: 'searchbox' }, search, found), menu, flip, keys),
-    el('main', { id: 'main', tabindex: -1 },
-      el('section', { id: 'view-overview', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-overview' }), el('section', { id: 'view-graph', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-graph' }),
-      el('section', { id: 'region-source', class: 'region', 'aria-label': 'Source' }), el('section', { id: 'view-code', class: 'region', 'aria-label': 'Generated code' }),
-      el('section', { id: 'view-timeline', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-timeline' }), el('section', { id: 'view-tables', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-tables' }), el('section', { id: 'view-compare', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-compare' }),
-      el('aside', { id: 'panel', class: 'region', 'aria-label': 'What is chosen', tabindex: 0 })),
-    el('div', { id: 'say', role: 'status' }), el('div', { id: 'announce', class: 'offscreen', 'aria-live': 'polite' }));
+    el(
+      'a',
+      {
+        class: 'skip',
+        href: '#main',
+        onclick: (event) => {
+          event.preventDefault();
+          $('main').focus();
+        },
+      },
+      'Skip to the content',
+    ),
+    el(
+      'header',
+      { class: 'top' },
+      el('span', { class: 'mark', 'aria-label': 'fxscope' }, el('i', { 'aria-hidden': 'true' }), 'fxscope'),
+      parts.pick || el('span', { class: 'doc-title' }, PAGE.all[0].title),
+      tabs,
+      el('div', { class: 'searchbox' }, search, found),
+      menu,
+      flip,
+      keys,
+    ),
+    el(
+      'main',
+      { id: 'main', tabindex: -1 },
+      el('section', { id: 'view-overview', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-overview' }),
+      el('section', { id: 'view-graph', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-graph' }),
+      el('section', { id: 'region-source', class: 'region', 'aria-label': 'Source' }),
+      el('section', { id: 'view-code', class: 'region', 'aria-label': 'Generated code' }),
+      el('section', { id: 'view-timeline', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-timeline' }),
+      el('section', { id: 'view-tables', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-tables' }),
+      el('section', { id: 'view-compare', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-compare' }),
+      el('aside', { id: 'panel', class: 'region', 'aria-label': 'What is chosen', tabindex: 0 }),
+    ),
+    el('div', { id: 'say', role: 'status' }),
+    el('div', { id: 'announce', class: 'offscreen', 'aria-live': 'polite' }),
+  );
   parts.overview = new Overview($('view-overview'));
   parts.panel = new Panel($('panel'));
   parts.graph = new GraphView($('view-graph'));
@@ -66,49 +187,127 @@ function build() {
   parts.tables = new Tables($('view-tables'));
   parts.compare = new Compare($('view-compare'));
   parts.compare.build();
-  on('chosen', () => { if (parts.pick && parts.pick.value !== String(chosen.recording)) { parts.pick.value = String(chosen.recording); parts.overview.openRecording(); } });
+  on('chosen', () => {
+    if (parts.pick && parts.pick.value !== String(chosen.recording)) {
+      parts.pick.value = String(chosen.recording);
+      parts.overview.openRecording();
+    }
+  });
 }
 
 class Search {
   constructor(input, list) {
-    this.input = input; this.list = list; this.at = 0; this.hits = [];
+    this.input = input;
+    this.list = list;
+    this.at = 0;
+    this.hits = [];
     input.addEventListener('input', () => this.run());
     input.addEventListener('focus', () => this.run());
     input.addEventListener('blur', () => setTimeout(() => this.close(), 150));
     input.addEventListener('keydown', (event) => {
-      if (event.key === 'ArrowDown' || event.key === 'ArrowUp') { event.preventDefault(); this.at = (this.at + (event.key === 'ArrowDown' ? 1 : -1) + this.hits.length) % Math.max(1, this.hits.length); this.draw(); } else if (event.key === 'Enter' && this.hits[this.at]) this.pick(this.at); else if (event.key === 'Escape') { input.value = ''; this.close(); input.blur(); event.stopPropagation(); }
+      if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+        event.preventDefault();
+        this.at = (this.at + (event.key === 'ArrowDown' ? 1 : -1) + this.hits.length) % Math.max(1, this.hits.length);
+        this.draw();
+      } else if (event.key === 'Enter' && this.hits[this.at]) this.pick(this.at);
+      else if (event.key === 'Escape') {
+        input.value = '';
+        this.close();
+        input.blur();
+        event.stopPropagation();
+      }
     });
   }
   index() {
     if (this.of === chosen.recording) return this.entries;
-    const r = current(), out = [];
-    const add = (type, key, text, detail, label) => out.push({ type, key, text, low: text.toLowerCase(), detail: detail || '', lowDetail: (detail || '').toLowerCase(), label });
-    for (let i = 0; i < r.calls.n; i += 1) add('call', i, r.calls.handle[i], PAGE.theme.calls[r.calls.type[i]], 'kernel call');
+    const r = current(),
+      out = [];
+    const add = (type, key, text, detail, label) =>
+      out.push({
+        type,
+        key,
+        text,
+        low: text.toLowerCase(),
+        detail: detail || '',
+        lowDetail: (detail || '').toLowerCase(),
+        label,
+      });
+    for (let i = 0; i < r.calls.n; i += 1)
+      add('call', i, r.calls.handle[i], PAGE.theme.calls[r.calls.type[i]], 'kernel call');
     const order = [...r.graphs.keys()].sort((a, b) => (b === r.default) - (a === r.default));
-    for (const g of order) { const { nodes, stage } = r.graphs[g]; if (stage === 'kernel_calls') continue; for (let i = 0; i < nodes.n; i += 1) add('node', [g, i], nodes.name[i], `${nodes.target[i]} ${r.place(index(nodes, 'place', i))?.[4] || ''}`, PAGE.stages[stage].toLowerCase()); }
-    for (const g of order) { const { groups } = r.graphs[g]; for (let i = 0; i < groups.n; i += 1) if (groups.kind[i] === 'module') add('group', [g, i], groups.path[i], at(groups, 'sub', i), 'module'); }
+    for (const g of order) {
+      const { nodes, stage } = r.graphs[g];
+      if (stage === 'kernel_calls') continue;
+      for (let i = 0; i < nodes.n; i += 1)
+        add(
+          'node',
+          [g, i],
+          nodes.name[i],
+          `${nodes.target[i]} ${r.place(index(nodes, 'place', i))?.[4] || ''}`,
+          PAGE.stages[stage].toLowerCase(),
+        );
+    }
+    for (const g of order) {
+      const { groups } = r.graphs[g];
+      for (let i = 0; i < groups.n; i += 1)
+        if (groups.kind[i] === 'module') add('group', [g, i], groups.path[i], at(groups, 'sub', i), 'module');
+    }
     for (const name of r.launchesOfName.keys()) add('kernel', name, name, '', 'kernel');
     for (const name of r.opsOfName.keys()) add('opname', name, name, '', 'op');
-    for (const file of r.files) for (const [n, text] of file.text !== null ? file.text.split('\n').map((t, i) => [i + 1, t]) : file.lines) if (text.trim()) add('line', `${file.file}:${n}`, text.trim(), `${file.file}:${n}`, 'line');
-    for (let i = 0; i < r.decisions.n; i += 1) add('decision', i, at(r.decisions, 'title', i), r.decisions.reason[i], 'decision');
-    this.of = chosen.recording; this.entries = out;
+    for (const file of r.files)
+      for (const [n, text] of file.text !== null ? file.text.split('\n').map((t, i) => [i + 1, t]) : file.lines)
+        if (text.trim()) add('line', `${file.file}:${n}`, text.trim(), `${file.file}:${n}`, 'line');
+    for (let i = 0; i < r.decisions.n; i += 1)
+      add('decision', i, at(r.decisions, 'title', i), r.decisions.reason[i], 'decision');
+    this.of = chosen.recording;
+    this.entries = out;
     return out;
   }
   run() {
     const wanted = this.input.value.trim().toLowerCase();
-    if (!wanted) { this.close(); return; }
+    if (!wanted) {
+      this.close();
+      return;
+    }
     const scored = [];
     for (const entry of this.index()) {
       const place = entry.low.indexOf(wanted);
-      if (place >= 0) scored.push([entry.low === wanted ? 0 : place === 0 ? 1 : 2, entry]); else if (entry.lowDetail.includes(wanted)) scored.push([3, entry]);
+      if (place >= 0) scored.push([entry.low === wanted ? 0 : place === 0 ? 1 : 2, entry]);
+      else if (entry.lowDetail.includes(wanted)) scored.push([3, entry]);
       if (scored.length > 3000) break;
     }
-    this.hits = scored.sort((a, b) => a[0] - b[0]).slice(0, 40).map(([, entry]) => entry);
-    this.total = scored.length; this.at = 0;
+    this.hits = scored
+      .sort((a, b) => a[0] - b[0])
+      .slice(0, 40)
+      .map(([, entry]) => entry);
+    this.total = scored.length;
+    this.at = 0;
     this.draw();
   }
   draw() {
-    clear(this.list, this.hits.map((hit, i) => el('li', { role: 'option', id: `hit-${i}`, 'aria-selected': String(i === this.at), onmousedown: (event) => { event.preventDefault(); this.pick(i); } }, el('small', {}, hit.label), el('span', {}, shorten(hit.text, 70)), hit.detail ? el('em', {}, shorten(hit.detail, 60)) : null)), this.hits.length ? null : el('li', { class: 'empty', role: 'option', 'aria-selected': 'false' }, 'Nothing has that name.'));
+    clear(
+      this.list,
+      this.hits.map((hit, i) =>
+        el(
+          'li',
+          {
+            role: 'option',
+            id: `hit-${i}`,
+            'aria-selected': String(i === this.at),
+            onmousedown: (event) => {
+              event.preventDefault();
+              this.pick(i);
+            },
+          },
+          el('small', {}, hit.label),
+          el('span', {}, shorten(hit.text, 70)),
+          hit.detail ? el('em', {}, shorten(hit.detail, 60)) : null,
+        ),
+      ),
+      this.hits.length
+        ? null
+        : el('li', { class: 'empty', role: 'option', 'aria-selected': 'false' }, 'Nothing has that name.'),
+    );
     this.list.hidden = false;
     this.input.setAttribute('aria-expanded', 'true');
     this.input.setAttribute('aria-activedescendant', this.hits.length ? `hit-${this.at}` : '');
@@ -121,34 +320,71 @@ class Search {
     choose(hit.type, hit.key, { from: 'search' });
     if (PAGE.view === 'overview' || PAGE.view === 'compare') show('graph');
   }
-  close() { this.list.hidden = true; this.input.setAttribute('aria-expanded', 'false'); }
+  close() {
+    this.list.hidden = true;
+    this.input.setAttribute('aria-expanded', 'false');
+  }
 }
 
 /** What the current view draws, as SVG or PNG; the graph where the view is no picture. */
 function savePicture(format) {
   const view = PAGE.view === 'timeline' ? parts.timeline : parts.graph;
-  if (view === parts.graph && !parts.graph.graph) { say('There is no graph to save'); return; }
-  const picture = view.picture(), name = `${picture.name.replace(/[^\w.-]+/g, '_')}.${format}`;
+  if (view === parts.graph && !parts.graph.graph) {
+    say('There is no graph to save');
+    return;
+  }
+  const picture = view.picture(),
+    name = `${picture.name.replace(/[^\w.-]+/g, '_')}.${format}`;
   if (format === 'svg') {
     const context = new SvgContext(picture.width, picture.height);
     context.root.setAttribute('aria-label', picture.name);
-    context.fillStyle = colours().paper; context.fillRect(0, 0, picture.width, picture.height);
+    context.fillStyle = colours().paper;
+    context.fillRect(0, 0, picture.width, picture.height);
     picture.draw(context);
     download(name, new Blob([new XMLSerializer().serializeToString(context.root)], { type: 'image/svg+xml' }));
   } else {
-    const canvas = document.createElement('canvas'), scale = Math.min(2, 16000 / Math.max(picture.width, picture.height));
-    canvas.width = Math.ceil(picture.width * scale); canvas.height = Math.ceil(picture.height * scale);
+    const canvas = document.createElement('canvas'),
+      scale = Math.min(2, 16000 / Math.max(picture.width, picture.height));
+    canvas.width = Math.ceil(picture.width * scale);
+    canvas.height = Math.ceil(picture.height * scale);
     const context = canvas.getContext('2d');
-    context.scale(scale, scale); context.fillStyle = colours().paper; context.fillRect(0, 0, picture.width, picture.height);
+    context.scale(scale, scale);
+    context.fillStyle = colours().paper;
+    context.fillRect(0, 0, picture.width, picture.height);
     picture.draw(context);
-    canvas.toBlob((blob) => { if (blob) download(name, blob); else say('The picture is too large for PNG: save SVG'); }, 'image/png');
+    canvas.toBlob((blob) => {
+      if (blob) download(name, blob);
+      else say('The picture is too large for PNG: save SVG');
+    }, 'image/png');
   }
   say(`${name} saved`);
 }
 
 function help() {
-  const rows = [['/', 'search'], ['1 … 6', 'views'], ['Esc', 'choose nothing'], ['Arrows', 'graph: along the data; timeline: launch by launch'], ['Shift + arrows', 'move the picture'], ['Enter', 'open or close a frame'], ['+  −  0  f', 'larger, smaller, readable, all'], ['v  m  u', 'views, modules, unfused pairs'], ['l', 'graph as a list'], ['a d w s', 'timeline: left, right, in, out'], ['c', 'copy a link to what is chosen']];
-  const dialog = el('dialog', { 'aria-label': 'Keys' }, el('h2', {}, 'Keys'), el('dl', { class: 'facts' }, rows.map(([key, what]) => el('div', { class: 'fact' }, el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)))), el('button', { type: 'button', class: 'plain', onclick: () => dialog.close() }, 'Close'));
+  const rows = [
+    ['/', 'search'],
+    ['1 … 6', 'views'],
+    ['Esc', 'choose nothing'],
+    ['Arrows', 'graph: along the data; timeline: launch by launch'],
+    ['Shift + arrows', 'move the picture'],
+    ['Enter', 'open or close a frame'],
+    ['+  −  0  f', 'larger, smaller, readable, all'],
+    ['v  m  u', 'views, modules, unfused pairs'],
+    ['l', 'graph as a list'],
+    ['a d w s', 'timeline: left, right, in, out'],
+    ['c', 'copy a link to what is chosen'],
+  ];
+  const dialog = el(
+    'dialog',
+    { 'aria-label': 'Keys' },
+    el('h2', {}, 'Keys'),
+    el(
+      'dl',
+      { class: 'facts' },
+      rows.map(([key, what]) => el('div', { class: 'fact' }, el('dt', {}, el('kbd', {}, key)), el('dd', {}, what))),
+    ),
+    el('button', { type: 'button', class: 'plain', onclick: () => dialog.close() }, 'Close'),
+  );
   document.body.append(dialog);
   dialog.addEventListener('close', () => dialog.remove());
   dialog.showModal();
@@ -157,7 +393,17 @@ function help() {
 function keys(event) {
   if (event.target.closest('input, select, textarea, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
   const names = VIEWS.map(([name]) => name).filter((name) => !parts.tabs[name].hidden);
-  if (event.key === '/') { event.preventDefault(); $('search').focus(); $('search').select(); } else if (event.key === 'Escape') choose(null, null); else if (event.key === '?') help(); else if (event.key === 'c' && chosen.type) copy(location.href, 'Link'); else if (event.key === 'l') { show('graph'); parts.graph.showList(!parts.graph.listing); } else if (/^[1-6]$/.test(event.key) && names[event.key - 1]) show(names[event.key - 1]);
+  if (event.key === '/') {
+    event.preventDefault();
+    $('search').focus();
+    $('search').select();
+  } else if (event.key === 'Escape') choose(null, null);
+  else if (event.key === '?') help();
+  else if (event.key === 'c' && chosen.type) copy(location.href, 'Link');
+  else if (event.key === 'l') {
+    show('graph');
+    parts.graph.showList(!parts.graph.listing);
+  } else if (/^[1-6]$/.test(event.key) && names[event.key - 1]) show(names[event.key - 1]);
 }
 
 function openFromHash() {
@@ -176,13 +422,36 @@ async function start() {
   build();
   openRecording(0);
   if (PAGE.stage) show('graph', { keepHash: true });
-  if (location.hash.length > 1) openFromHash(); else show(PAGE.stage ? 'graph' : PAGE.all.length > 1 ? 'compare' : 'overview', { keepHash: true });
+  if (location.hash.length > 1) openFromHash();
+  else show(PAGE.stage ? 'graph' : PAGE.all.length > 1 ? 'compare' : 'overview', { keepHash: true });
   document.addEventListener('keydown', keys);
-  window.addEventListener('hashchange', () => { if (!writing) openFromHash(); });
+  window.addEventListener('hashchange', () => {
+    if (!writing) openFromHash();
+  });
   darkQuery.addEventListener('change', () => emit('theme'));
-  document.addEventListener('click', (event) => { for (const menu of document.querySelectorAll('details.menu[open]')) if (!menu.contains(event.target)) menu.open = false; });
-  window.addEventListener('beforeprint', () => { forPaper = true; parts.graph.draw(); parts.timeline.draw(); });
-  window.addEventListener('afterprint', () => { forPaper = false; parts.graph.paint(); parts.timeline.paint(); });
+  document.addEventListener('click', (event) => {
+    for (const menu of document.querySelectorAll('details.menu[open]'))
+      if (!menu.contains(event.target)) menu.open = false;
+  });
+  window.addEventListener('beforeprint', () => {
+    forPaper = true;
+    parts.graph.draw();
+    parts.timeline.draw();
+  });
+  window.addEventListener('afterprint', () => {
+    forPaper = false;
+    parts.graph.paint();
+    parts.timeline.paint();
+  });
   document.documentElement.dataset.ready = 'yes';
 }
-start().catch((error) => { $('app').replaceChildren(el('p', { class: 'loading', role: 'alert' }, `This report could not be opened: ${error.message}. It needs a browser of 2023 or later.`)); throw error; });
+start().catch((error) => {
+  $('app').replaceChildren(
+    el(
+      'p',
+      { class: 'loading', role: 'alert' },
+      `This report could not be opened: ${error.message}. It needs a browser of 2023 or later.`,
+    ),
+  );
+  throw error;
+});

@@ -1,8 +1,14 @@
 // The side panel: what is chosen, the chain of evidence from the source line to the microseconds, and the decisions.
 
 const EVIDENCE_WORDS = {
-  correlation: 'correlation id: the driver numbered the launch', external_id: 'external id: the profiler tied op and kernel', debug_handle: 'debug handle: Inductor numbered the call',
-  origin_node: 'origin node: Inductor named it as the one it lowered', from_node: 'from_node: torch recorded where the node came from', origins: 'origins: Inductor listed it among the kernel’s origins', order: 'order: the same place in both sequences', name: 'name: only the name says so',
+  correlation: 'correlation id: the driver numbered the launch',
+  external_id: 'external id: the profiler tied op and kernel',
+  debug_handle: 'debug handle: Inductor numbered the call',
+  origin_node: 'origin node: Inductor named it as the one it lowered',
+  from_node: 'from_node: torch recorded where the node came from',
+  origins: 'origins: Inductor listed it among the kernel’s origins',
+  order: 'order: the same place in both sequences',
+  name: 'name: only the name says so',
 };
 
 class Panel {
@@ -11,154 +17,538 @@ class Panel {
     on('chosen', () => this.show());
   }
   link(type, key, text, style = '') {
-    return el('button', { type: 'button', class: `ref ${style}`, onclick: () => choose(type, key, { from: 'panel' }) }, text);
+    return el(
+      'button',
+      { type: 'button', class: `ref ${style}`, onclick: () => choose(type, key, { from: 'panel' }) },
+      text,
+    );
   }
   show() {
-    const r = current(), { type, key, links } = chosen;
-    if (!type) { clear(this.host, this.idle(r)); return; }
+    const r = current(),
+      { type, key, links } = chosen;
+    if (!type) {
+      clear(this.host, this.idle(r));
+      return;
+    }
     const head = [
-      el('div', { class: 'panel-head' }, el('span', { class: 'kind-word' }, this.typeWord(r)), el('span', { class: 'spring' }),
-        el('button', { type: 'button', class: 'plain', title: 'Copy a link that opens here (c)', id: 'copy-link', onclick: () => { writeHash(); copy(location.href, 'Link'); } }, 'Copy link'),
-        el('button', { type: 'button', class: 'icon', title: 'Choose nothing (Esc)', 'aria-label': 'Choose nothing', onclick: () => choose(null, null) }, '✕')),
+      el(
+        'div',
+        { class: 'panel-head' },
+        el('span', { class: 'kind-word' }, this.typeWord(r)),
+        el('span', { class: 'spring' }),
+        el(
+          'button',
+          {
+            type: 'button',
+            class: 'plain',
+            title: 'Copy a link that opens here (c)',
+            id: 'copy-link',
+            onclick: () => {
+              writeHash();
+              copy(location.href, 'Link');
+            },
+          },
+          'Copy link',
+        ),
+        el(
+          'button',
+          {
+            type: 'button',
+            class: 'icon',
+            title: 'Choose nothing (Esc)',
+            'aria-label': 'Choose nothing',
+            onclick: () => choose(null, null),
+          },
+          '✕',
+        ),
+      ),
       el('h2', { class: 'panel-title' }, title(r, type, key)),
     ];
     clear(this.host, head, this.badge(r), this.chain(r, links), this.facts(r), this.decisions(r, [...links.decisions]));
     this.host.scrollTop = 0;
   }
   typeWord(r) {
-    return { node: 'Node', call: 'Kernel call', launch: 'Launch', op: 'CPU event', opname: 'Op', kernel: 'Kernel', line: 'Source line', code: 'Line of generated code', decision: 'Decision', group: 'Module' }[chosen.type] || chosen.type;
+    return (
+      {
+        node: 'Node',
+        call: 'Kernel call',
+        launch: 'Launch',
+        op: 'CPU event',
+        opname: 'Op',
+        kernel: 'Kernel',
+        line: 'Source line',
+        code: 'Line of generated code',
+        decision: 'Decision',
+        group: 'Module',
+      }[chosen.type] || chosen.type
+    );
   }
   badge(r) {
     if (chosen.type !== 'node') return null;
-    const n = r.graphs[chosen.key[0]].nodes, i = chosen.key[1], style = PAGE.theme.kinds[n.kind[i]];
-    return el('p', { class: 'reason' }, el('span', { class: `chip kind-${n.kind[i]}` }, el('b', { 'aria-hidden': 'true' }, style.glyph), style.label), ' ', at(n, 'reason', i) || style.meaning);
+    const n = r.graphs[chosen.key[0]].nodes,
+      i = chosen.key[1],
+      style = PAGE.theme.kinds[n.kind[i]];
+    return el(
+      'p',
+      { class: 'reason' },
+      el('span', { class: `chip kind-${n.kind[i]}` }, el('b', { 'aria-hidden': 'true' }, style.glyph), style.label),
+      ' ',
+      at(n, 'reason', i) || style.meaning,
+    );
   }
 
   /** Source line → node → kernel call → launch → µs, each step with how it is known. */
   chain(r, links) {
     const steps = [];
     const files = [...links.lines];
-    if (files.length) steps.push({ label: 'Source', items: files.slice(0, 4).map((line) => { const cut = line.lastIndexOf(':'), file = r.files.find((f) => f.file === line.slice(0, cut)), number = Number(line.slice(cut + 1)); const text = file ? (file.text !== null ? file.text.split('\n')[number - 1] : (file.lines.find(([n]) => n === number) || [])[1]) : ''; return [this.link('line', line, `${line.slice(0, cut).split('/').pop()}:${number}`), text ? el('code', {}, highlight(text.trim())) : null]; }), more: files.length - 4 });
-    const order = Object.keys(PAGE.stages), graphs = [...links.nodes.keys()].filter((g) => r.graphs[g].stage !== 'kernel_calls').sort((a, b) => order.indexOf(r.graphs[a].stage) - order.indexOf(r.graphs[b].stage));
+    if (files.length)
+      steps.push({
+        label: 'Source',
+        items: files.slice(0, 4).map((line) => {
+          const cut = line.lastIndexOf(':'),
+            file = r.files.find((f) => f.file === line.slice(0, cut)),
+            number = Number(line.slice(cut + 1));
+          const text = file
+            ? file.text !== null
+              ? file.text.split('\n')[number - 1]
+              : (file.lines.find(([n]) => n === number) || [])[1]
+            : '';
+          return [
+            this.link('line', line, `${line.slice(0, cut).split('/').pop()}:${number}`),
+            text ? el('code', {}, highlight(text.trim())) : null,
+          ];
+        }),
+        more: files.length - 4,
+      });
+    const order = Object.keys(PAGE.stages),
+      graphs = [...links.nodes.keys()]
+        .filter((g) => r.graphs[g].stage !== 'kernel_calls')
+        .sort((a, b) => order.indexOf(r.graphs[a].stage) - order.indexOf(r.graphs[b].stage));
     const evidence = [];
     graphs.forEach((g, position) => {
-      const nodes = [...links.nodes.get(g)].sort((a, b) => a - b), graph = r.graphs[g];
+      const nodes = [...links.nodes.get(g)].sort((a, b) => a - b),
+        graph = r.graphs[g];
       let how = position === 0 ? (files.length ? 'recorded' : null) : null;
       if (position > 0) {
         const found = new Set();
-        for (const earlier of graphs.slice(0, position).reverse()) { // the nearest graph that a link comes from
-          for (const i of nodes) for (const link of r.linksTo.get(`${g}/${i}`) || []) if (r.links.a[link] === earlier && links.nodes.get(earlier).has(r.links.an[link])) found.add(at(r.links, 'evidence', link));
+        for (const earlier of graphs.slice(0, position).reverse()) {
+          // the nearest graph that a link comes from
+          for (const i of nodes)
+            for (const link of r.linksTo.get(`${g}/${i}`) || [])
+              if (r.links.a[link] === earlier && links.nodes.get(earlier).has(r.links.an[link]))
+                found.add(at(r.links, 'evidence', link));
           if (found.size) break;
         }
         how = weakest([...found]);
       }
       const dim = nodes.filter((i) => !graph.dim[i]);
-      const all = dim.length ? dim : nodes, shown = all.length > 8 ? [...all.slice(0, 5), all.at(-1)] : all.slice();
+      const all = dim.length ? dim : nodes,
+        shown = all.length > 8 ? [...all.slice(0, 5), all.at(-1)] : all.slice();
       if (chosen.type === 'node' && chosen.key[0] === g && !shown.includes(chosen.key[1])) shown.unshift(chosen.key[1]);
-      steps.push({ label: PAGE.stages[graph.stage], how, items: [[shown.map((i) => this.link('node', [g, i], graph.nodes.name[i], `kind-${graph.nodes.kind[i]}${chosen.type === 'node' && chosen.key[0] === g && chosen.key[1] === i ? ' here' : ''}`))]], more: nodes.length - shown.length });
+      steps.push({
+        label: PAGE.stages[graph.stage],
+        how,
+        items: [
+          [
+            shown.map((i) =>
+              this.link(
+                'node',
+                [g, i],
+                graph.nodes.name[i],
+                `kind-${graph.nodes.kind[i]}${chosen.type === 'node' && chosen.key[0] === g && chosen.key[1] === i ? ' here' : ''}`,
+              ),
+            ),
+          ],
+        ],
+        more: nodes.length - shown.length,
+      });
     });
     const calls = [...links.calls];
     if (calls.length) {
       const how = weakest(calls.map((call) => at(r.calls, 'evidence', call)).filter(known));
       if (graphs.length) evidence.push(how);
-      steps.push({ label: 'Kernel call', how: graphs.length ? how || 'unknown' : null, items: calls.slice(0, 3).map((call) => [this.link('call', call, r.calls.handle[call], PAGE.theme.extern.includes(r.calls.type[call]) ? 'kind-kernel' : 'kind-fused')]), more: calls.length - 3 });
+      steps.push({
+        label: 'Kernel call',
+        how: graphs.length ? how || 'unknown' : null,
+        items: calls
+          .slice(0, 3)
+          .map((call) => [
+            this.link(
+              'call',
+              call,
+              r.calls.handle[call],
+              PAGE.theme.extern.includes(r.calls.type[call]) ? 'kind-kernel' : 'kind-fused',
+            ),
+          ]),
+        more: calls.length - 3,
+      });
     }
     const launches = [...links.launches];
     if (launches.length) {
       const column = calls.length ? 'e_call' : 'e_op';
       const how = weakest(launches.map((x) => at(r.launches, column, x)).filter(known));
       evidence.push(how);
-      const one = chosen.type === 'launch' ? [chosen.key] : launches.slice(0, new Set(launches.map((x) => r.launches.name[x])).size === 1 ? 6 : 3);
-      steps.push({ label: plural(launches.length, 'launch').replace('launchs', 'launches'), how: how || 'unknown', items: one.length > 1 && new Set(one.map((x) => r.launches.name[x])).size === 1 ? [[el('div', { class: 'mono' }, shorten(r.launchName(one[0]), 60)), one.map((x) => this.link('launch', x, `step ${at(r.launches, 'step', x) ?? 0}: ${microseconds(r.launches.duration[x] / 1e3)}`))]] : one.map((x) => [this.link('launch', x, shorten(r.launchName(x), 52), 'mono'), el('span', { class: 'muted' }, ` step ${at(r.launches, 'step', x) ?? 0} · ${microseconds(r.launches.duration[x] / 1e3)}`)]), more: launches.length - one.length });
+      const one =
+        chosen.type === 'launch'
+          ? [chosen.key]
+          : launches.slice(0, new Set(launches.map((x) => r.launches.name[x])).size === 1 ? 6 : 3);
+      steps.push({
+        label: plural(launches.length, 'launch').replace('launchs', 'launches'),
+        how: how || 'unknown',
+        items:
+          one.length > 1 && new Set(one.map((x) => r.launches.name[x])).size === 1
+            ? [
+                [
+                  el('div', { class: 'mono' }, shorten(r.launchName(one[0]), 60)),
+                  one.map((x) =>
+                    this.link(
+                      'launch',
+                      x,
+                      `step ${at(r.launches, 'step', x) ?? 0}: ${microseconds(r.launches.duration[x] / 1e3)}`,
+                    ),
+                  ),
+                ],
+              ]
+            : one.map((x) => [
+                this.link('launch', x, shorten(r.launchName(x), 52), 'mono'),
+                el(
+                  'span',
+                  { class: 'muted' },
+                  ` step ${at(r.launches, 'step', x) ?? 0} · ${microseconds(r.launches.duration[x] / 1e3)}`,
+                ),
+              ]),
+        more: launches.length - one.length,
+      });
       const op = [...links.ops][0];
-      if (known(op)) { const chain = r.name(index(r.launches, 'chain', one[0])); steps.splice(steps.length - 1, 0, { label: 'CPU op', how: null, items: [[this.link('op', op, shorten(r.opName(op), 52), 'mono'), chain ? el('div', { class: 'muted small' }, chain) : null]] }); }
+      if (known(op)) {
+        const chain = r.name(index(r.launches, 'chain', one[0]));
+        steps.splice(steps.length - 1, 0, {
+          label: 'CPU op',
+          how: null,
+          items: [
+            [
+              this.link('op', op, shorten(r.opName(op), 52), 'mono'),
+              chain ? el('div', { class: 'muted small' }, chain) : null,
+            ],
+          ],
+        });
+      }
     }
     const timing = calls.length === 1 ? at(r.calls, 'timing', calls[0]) : null;
-    if (timing) steps.push({ label: 'Time', items: [[el('b', {}, microseconds(timing[1])), el('span', { class: 'muted' }, ` mean of ${timing[0]}, ${microseconds(timing[2])} to ${microseconds(timing[3])}`)]] });
-    else if (launches.length) { const total = launches.reduce((sum, x) => sum + r.launches.duration[x], 0) / 1e3; steps.push({ label: 'Time', items: [[el('b', {}, microseconds(total)), el('span', { class: 'muted' }, ` over ${plural(launches.length, 'launch').replace('launchs', 'launches')}`)]] }); } else if (calls.length === 1 && known(at(r.calls, 'estimated', calls[0]))) steps.push({ label: 'Planned', items: [[el('b', {}, `≥ ${microseconds(r.calls.estimated[calls[0]])}`), el('span', { class: 'muted' }, ' not measured')]] });
-    if (!steps.length) return el('p', { class: 'empty' }, 'Nothing else is linked to this: not matched, rather than guessed.');
+    if (timing)
+      steps.push({
+        label: 'Time',
+        items: [
+          [
+            el('b', {}, microseconds(timing[1])),
+            el(
+              'span',
+              { class: 'muted' },
+              ` mean of ${timing[0]}, ${microseconds(timing[2])} to ${microseconds(timing[3])}`,
+            ),
+          ],
+        ],
+      });
+    else if (launches.length) {
+      const total = launches.reduce((sum, x) => sum + r.launches.duration[x], 0) / 1e3;
+      steps.push({
+        label: 'Time',
+        items: [
+          [
+            el('b', {}, microseconds(total)),
+            el('span', { class: 'muted' }, ` over ${plural(launches.length, 'launch').replace('launchs', 'launches')}`),
+          ],
+        ],
+      });
+    } else if (calls.length === 1 && known(at(r.calls, 'estimated', calls[0])))
+      steps.push({
+        label: 'Planned',
+        items: [
+          [
+            el('b', {}, `≥ ${microseconds(r.calls.estimated[calls[0]])}`),
+            el('span', { class: 'muted' }, ' not measured'),
+          ],
+        ],
+      });
+    if (!steps.length)
+      return el('p', { class: 'empty' }, 'Nothing else is linked to this: not matched, rather than guessed.');
     const worst = weakest(evidence.filter(known));
-    return el('section', { class: 'chain', 'aria-label': 'Evidence' }, el('h3', {}, 'Evidence'),
-      el('ol', {}, steps.map((step) => el('li', {}, step.how ? el('span', { class: 'how', title: EVIDENCE_WORDS[step.how] || '' }, `↓ ${step.how.replace('_', ' ')}`) : null, el('div', { class: 'step' }, el('span', { class: 'step-label' }, step.label), el('div', {}, step.items.map((item) => el('div', { class: 'item' }, item)), step.more > 0 ? el('div', { class: 'muted small' }, `and ${step.more} more`) : null))))),
-      worst ? el('p', { class: 'muted small' }, `Weakest link: ${EVIDENCE_WORDS[worst]}.`) : null);
+    return el(
+      'section',
+      { class: 'chain', 'aria-label': 'Evidence' },
+      el('h3', {}, 'Evidence'),
+      el(
+        'ol',
+        {},
+        steps.map((step) =>
+          el(
+            'li',
+            {},
+            step.how
+              ? el('span', { class: 'how', title: EVIDENCE_WORDS[step.how] || '' }, `↓ ${step.how.replace('_', ' ')}`)
+              : null,
+            el(
+              'div',
+              { class: 'step' },
+              el('span', { class: 'step-label' }, step.label),
+              el(
+                'div',
+                {},
+                step.items.map((item) => el('div', { class: 'item' }, item)),
+                step.more > 0 ? el('div', { class: 'muted small' }, `and ${step.more} more`) : null,
+              ),
+            ),
+          ),
+        ),
+      ),
+      worst ? el('p', { class: 'muted small' }, `Weakest link: ${EVIDENCE_WORDS[worst]}.`) : null,
+    );
   }
 
   facts(r) {
-    const rows = [], { type, key, links } = chosen;
-    const add = (label, value) => { if (known(value) && value !== '' && value !== '–') rows.push(el('div', { class: 'fact' }, el('dt', {}, label), el('dd', {}, value))); };
+    const rows = [],
+      { type, key, links } = chosen;
+    const add = (label, value) => {
+      if (known(value) && value !== '' && value !== '–')
+        rows.push(el('div', { class: 'fact' }, el('dt', {}, label), el('dd', {}, value)));
+    };
     if (type === 'node') {
-      const [g, i] = key, graph = r.graphs[g], n = graph.nodes, place = r.place(index(n, 'place', i)), stride = at(n, 'stride', i);
+      const [g, i] = key,
+        graph = r.graphs[g],
+        n = graph.nodes,
+        place = r.place(index(n, 'place', i)),
+        stride = at(n, 'stride', i);
       add('Target', el('code', {}, n.target[i]));
       add('Output', el('code', {}, at(n, 'shape', i) || '–'));
       if (stride) add('Stride', el('code', {}, `(${stride.join(', ')})`));
-      add('Inputs', graph.inputs[i].length ? graph.inputs[i].map((s) => this.link('node', [g, s], n.name[s], `kind-${n.kind[s]}`)) : null);
-      add('Used by', graph.users[i].length ? graph.users[i].slice(0, 12).map((s) => this.link('node', [g, s], n.name[s], `kind-${n.kind[s]}`)) : null);
+      add(
+        'Inputs',
+        graph.inputs[i].length
+          ? graph.inputs[i].map((s) => this.link('node', [g, s], n.name[s], `kind-${n.kind[s]}`))
+          : null,
+      );
+      add(
+        'Used by',
+        graph.users[i].length
+          ? graph.users[i].slice(0, 12).map((s) => this.link('node', [g, s], n.name[s], `kind-${n.kind[s]}`))
+          : null,
+      );
       add('Nature', at(n, 'nature', i));
       add('Original op', at(n, 'aten', i));
       if (place && place[4]) add('Module', `${place[4]}${place[5] ? ` (${place[5]})` : ''}`);
       const aliases = at(n, 'aliases', i);
       if (aliases && aliases.length) add('Shares storage with', aliases.join(', '));
     }
-    if (type === 'group') { const graph = r.graphs[key[0]]; add('Path', at(graph.groups, 'path', key[1])); add('Holds', at(graph.groups, 'sub', key[1])); add('Kernels inside', at(graph.groups, 'meta', key[1])); }
+    if (type === 'group') {
+      const graph = r.graphs[key[0]];
+      add('Path', at(graph.groups, 'path', key[1]));
+      add('Holds', at(graph.groups, 'sub', key[1]));
+      add('Kernels inside', at(graph.groups, 'meta', key[1]));
+    }
     if (type === 'launch') {
-      const x = r.launches, i = key;
-      add('Duration', microseconds(x.duration[i] / 1e3)); add('Stream', at(x, 'stream', i)); add('Issued by', r.name(index(x, 'runtime', i))); add('Configuration', r.name(index(x, 'config', i))); add('The name says', r.name(index(x, 'decoded', i)));
+      const x = r.launches,
+        i = key;
+      add('Duration', microseconds(x.duration[i] / 1e3));
+      add('Stream', at(x, 'stream', i));
+      add('Issued by', r.name(index(x, 'runtime', i)));
+      add('Configuration', r.name(index(x, 'config', i)));
+      add('The name says', r.name(index(x, 'decoded', i)));
       if (known(at(x, 'bytes', i))) add('Bytes', words(x.bytes[i], 'bytes'));
     }
-    if (type === 'op') { const o = r.ops; add('Duration on the CPU', microseconds(o.duration[key] / 1e3)); add('Inputs', r.name(index(o, 'shapes', key))); add('Category', r.names[o.category[key]]); }
+    if (type === 'op') {
+      const o = r.ops;
+      add('Duration on the CPU', microseconds(o.duration[key] / 1e3));
+      add('Inputs', r.name(index(o, 'shapes', key)));
+      add('Category', r.names[o.category[key]]);
+    }
     const calls = [...links.calls];
     if (calls.length === 1 && type !== 'decision') {
-      const c = r.calls, i = calls[0], roof = at(c, 'roof', i), resources = at(c, 'resources', i);
+      const c = r.calls,
+        i = calls[0],
+        roof = at(c, 'roof', i),
+        resources = at(c, 'resources', i);
       add('Kernel', el('code', {}, c.kernel[i]));
       add('Type', PAGE.theme.calls[c.type[i]]);
-      if (known(at(c, 'read', i)) || known(at(c, 'written', i))) add('Traffic', `${words(at(c, 'read', i), 'bytes')} read, ${words(at(c, 'written', i), 'bytes')} written`);
+      if (known(at(c, 'read', i)) || known(at(c, 'written', i)))
+        add('Traffic', `${words(at(c, 'read', i), 'bytes')} read, ${words(at(c, 'written', i), 'bytes')} written`);
       if (known(at(c, 'flops', i))) add('Work', words(c.flops[i], 'flops').replace('/s', ''));
       if (roof) {
         if (known(roof.bytes_per_second)) add('Bandwidth', words(roof.bytes_per_second, 'rate'));
         if (known(roof.flops_per_second)) add('Rate', words(roof.flops_per_second, 'flops'));
-        if (known(roof.share)) add('Of the roof', [el('span', { class: 'gauge', 'aria-hidden': 'true' }, el('i', { style: { width: `${Math.min(100, roof.share * 100)}%` } })), words(roof.share, 'share'), roof.bound ? ` · ${roof.bound}-bound` : '']);
+        if (known(roof.share))
+          add('Of the roof', [
+            el(
+              'span',
+              { class: 'gauge', 'aria-hidden': 'true' },
+              el('i', { style: { width: `${Math.min(100, roof.share * 100)}%` } }),
+            ),
+            words(roof.share, 'share'),
+            roof.bound ? ` · ${roof.bound}-bound` : '',
+          ]);
         if (known(roof.floor_us)) add('Floor', microseconds(roof.floor_us));
         if (roof.basis) add('Roof from', roof.basis);
       }
-      if (resources) add('Resources', [['registers', 'registers'], ['spill_bytes', 'B spilled'], ['shared_bytes', 'B shared'], ['chosen_by', '']].filter(([k]) => known(resources[k])).map(([k, label]) => (k === 'chosen_by' ? `chosen by ${resources[k]}` : `${resources[k]} ${label}`)).join(', ') + (known(resources.occupancy) ? `, occupancy ${words(resources.occupancy, 'share')}` : ''));
+      if (resources)
+        add(
+          'Resources',
+          [
+            ['registers', 'registers'],
+            ['spill_bytes', 'B spilled'],
+            ['shared_bytes', 'B shared'],
+            ['chosen_by', ''],
+          ]
+            .filter(([k]) => known(resources[k]))
+            .map(([k, label]) => (k === 'chosen_by' ? `chosen by ${resources[k]}` : `${resources[k]} ${label}`))
+            .join(', ') + (known(resources.occupancy) ? `, occupancy ${words(resources.occupancy, 'share')}` : ''),
+        );
       const named = at(c, 'named', i) || [];
-      if (named.length) add('Named only', el('span', { title: 'In the kernel’s name or origins, but run elsewhere' }, named.slice(0, 8).map((s) => this.link('node', [c.graph[i], s], r.graphs[c.graph[i]].nodes.name[s], 'kind-unknown'))));
+      if (named.length)
+        add(
+          'Named only',
+          el(
+            'span',
+            { title: 'In the kernel’s name or origins, but run elsewhere' },
+            named
+              .slice(0, 8)
+              .map((s) => this.link('node', [c.graph[i], s], r.graphs[c.graph[i]].nodes.name[s], 'kind-unknown')),
+          ),
+        );
       if (resources?.configs?.length > 1) rows.push(this.configs(resources.configs));
     }
     return rows.length ? el('section', {}, el('h3', {}, 'Facts'), el('dl', { class: 'facts' }, rows)) : null;
   }
   configs(list) {
-    return el('div', { class: 'fact wide' }, el('dt', {}, 'Configs compiled'), el('dd', {}, el('table', { class: 'plain-table' }, el('thead', {}, el('tr', {}, ['config', 'warps', 'stages', 'regs', 'spill', 'shared'].map((h) => el('th', { scope: 'col' }, h)))),
-      el('tbody', {}, list.slice(0, 24).map((c) => el('tr', { class: c.chosen ? 'chosen' : null }, [Object.entries(c.kwargs || {}).map(([k, v]) => `${k}=${v}`).join(' '), c.num_warps, c.num_stages, c.registers, c.spill_bytes, c.shared_bytes].map((v) => el('td', {}, known(v) ? String(v) : '–'))))))));
+    return el(
+      'div',
+      { class: 'fact wide' },
+      el('dt', {}, 'Configs compiled'),
+      el(
+        'dd',
+        {},
+        el(
+          'table',
+          { class: 'plain-table' },
+          el(
+            'thead',
+            {},
+            el(
+              'tr',
+              {},
+              ['config', 'warps', 'stages', 'regs', 'spill', 'shared'].map((h) => el('th', { scope: 'col' }, h)),
+            ),
+          ),
+          el(
+            'tbody',
+            {},
+            list.slice(0, 24).map((c) =>
+              el(
+                'tr',
+                { class: c.chosen ? 'chosen' : null },
+                [
+                  Object.entries(c.kwargs || {})
+                    .map(([k, v]) => `${k}=${v}`)
+                    .join(' '),
+                  c.num_warps,
+                  c.num_stages,
+                  c.registers,
+                  c.spill_bytes,
+                  c.shared_bytes,
+                ].map((v) => el('td', {}, known(v) ? String(v) : '–')),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
   decisions(r, list) {
     if (!list.length) return null;
     const d = r.decisions;
     const sorted = list.sort((a, b) => (at(d, 'bytes', b) || 0) - (at(d, 'bytes', a) || 0));
-    return el('section', {}, el('h3', {}, 'Fusion decisions'), el('ul', { class: 'decisions' }, sorted.slice(0, 12).map((i) => this.decision(r, i))), sorted.length > 12 ? el('p', { class: 'muted small' }, `and ${sorted.length - 12} more in the table`) : null);
+    return el(
+      'section',
+      {},
+      el('h3', {}, 'Fusion decisions'),
+      el(
+        'ul',
+        { class: 'decisions' },
+        sorted.slice(0, 12).map((i) => this.decision(r, i)),
+      ),
+      sorted.length > 12 ? el('p', { class: 'muted small' }, `and ${sorted.length - 12} more in the table`) : null,
+    );
   }
   decision(r, i, times = 1) {
-    const d = r.decisions, verdict = at(d, 'verdict', i), dear = verdict !== 'fused' && at(d, 'bytes', i);
-    const price = dear ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) >= 0.005 ? `, at least ${microseconds(d.us[i])}` : ''}` : null;
-    return el('li', { class: `decision ${verdict || 'unknown'}${dear ? ' dear' : ''}` },
-      el('button', { type: 'button', class: 'ref block', onclick: () => choose('decision', i, { from: 'panel' }) }, el('b', { 'aria-hidden': 'true' }, PAGE.theme.verdicts[String(verdict)] || '?'), ' ', at(d, 'title', i), times > 1 ? el('span', { class: 'muted' }, ` × ${times}`) : null),
-      el('div', { class: 'verdict' }, (verdict || 'cannot be told').replace('_', ' '), at(d, 'how', i) ? ` · ${d.how[i]}` : '', price ? el('span', { class: 'price' }, ` · ${price}`) : null),
-      el('p', {}, d.reason[i]), at(d, 'raw', i) ? el('p', { class: 'muted small' }, `Inductor: ${d.raw[i]}`) : null, at(d, 'hint', i) ? el('p', { class: 'hint' }, `Try: ${d.hint[i]}`) : null);
+    const d = r.decisions,
+      verdict = at(d, 'verdict', i),
+      dear = verdict !== 'fused' && at(d, 'bytes', i);
+    const price = dear
+      ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) >= 0.005 ? `, at least ${microseconds(d.us[i])}` : ''}`
+      : null;
+    return el(
+      'li',
+      { class: `decision ${verdict || 'unknown'}${dear ? ' dear' : ''}` },
+      el(
+        'button',
+        { type: 'button', class: 'ref block', onclick: () => choose('decision', i, { from: 'panel' }) },
+        el('b', { 'aria-hidden': 'true' }, PAGE.theme.verdicts[String(verdict)] || '?'),
+        ' ',
+        at(d, 'title', i),
+        times > 1 ? el('span', { class: 'muted' }, ` × ${times}`) : null,
+      ),
+      el(
+        'div',
+        { class: 'verdict' },
+        (verdict || 'cannot be told').replace('_', ' '),
+        at(d, 'how', i) ? ` · ${d.how[i]}` : '',
+        price ? el('span', { class: 'price' }, ` · ${price}`) : null,
+      ),
+      el('p', {}, d.reason[i]),
+      at(d, 'raw', i) ? el('p', { class: 'muted small' }, `Inductor: ${d.raw[i]}`) : null,
+      at(d, 'hint', i) ? el('p', { class: 'hint' }, `Try: ${d.hint[i]}`) : null,
+    );
   }
   idle(r) {
-    const d = r.decisions, dear = [...Array(d.n).keys()].filter((i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i)).sort((a, b) => d.bytes[b] - d.bytes[a]);
+    const d = r.decisions,
+      dear = [...Array(d.n).keys()]
+        .filter((i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i))
+        .sort((a, b) => d.bytes[b] - d.bytes[a]);
     const alike = new Map(); // a layer's pair, once for all layers
     for (const i of dear) push(alike, `${at(d, 'title', i)}|${d.bytes[i]}|${d.reason[i]}`, i);
     return [
       el('h2', { class: 'panel-title' }, 'Nothing chosen'),
-      el('p', { class: 'muted' }, 'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, with how each link is known.'),
-      dear.length ? el('section', {}, el('h3', {}, 'Dearest pairs kept apart'), el('ul', { class: 'decisions' }, [...alike.values()].slice(0, 6).map((same) => this.decision(r, same[0], same.length)))) : null,
-      el('section', {}, el('h3', {}, 'Evidence, strongest first'), el('ol', { class: 'evidence-list' }, PAGE.evidence.map((name) => el('li', {}, EVIDENCE_WORDS[name] || name)))),
+      el(
+        'p',
+        { class: 'muted' },
+        'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, with how each link is known.',
+      ),
+      dear.length
+        ? el(
+            'section',
+            {},
+            el('h3', {}, 'Dearest pairs kept apart'),
+            el(
+              'ul',
+              { class: 'decisions' },
+              [...alike.values()].slice(0, 6).map((same) => this.decision(r, same[0], same.length)),
+            ),
+          )
+        : null,
+      el(
+        'section',
+        {},
+        el('h3', {}, 'Evidence, strongest first'),
+        el(
+          'ol',
+          { class: 'evidence-list' },
+          PAGE.evidence.map((name) => el('li', {}, EVIDENCE_WORDS[name] || name)),
+        ),
+      ),
     ];
   }
 }
 function weakest(list) {
   let worst = null;
-  for (const item of list) if (item && (worst === null || PAGE.evidence.indexOf(item) > PAGE.evidence.indexOf(worst))) worst = item;
+  for (const item of list)
+    if (item && (worst === null || PAGE.evidence.indexOf(item) > PAGE.evidence.indexOf(worst))) worst = item;
   return worst;
 }

@@ -1,38 +1,74 @@
 // One step on a time axis: CPU ops above, the calls that launch below them, then what the device ran on each stream.
 
-const RULER = 26, LANE_GAP = 10;
+const RULER = 26,
+  LANE_GAP = 10;
 
 class Timeline {
   constructor(host) {
-    this.canvas = el('canvas', { class: 'timeline-canvas', tabindex: 0, role: 'application', 'aria-label': 'Timeline. Left and right arrows go from launch to launch, plus and minus zoom, zero shows the whole step. The kernel table has the same numbers.' });
+    this.canvas = el('canvas', {
+      class: 'timeline-canvas',
+      tabindex: 0,
+      role: 'application',
+      'aria-label':
+        'Timeline. Left and right arrows go from launch to launch, plus and minus zoom, zero shows the whole step. The kernel table has the same numbers.',
+    });
     this.pick = el('select', { 'aria-label': 'Step', onchange: () => this.openStep(Number(this.pick.value)) });
     this.flows = el('input', { type: 'checkbox', checked: true, onchange: () => this.paint() });
-    const button = (label, name, action) => el('button', { type: 'button', class: 'icon', title: name, 'aria-label': name, onclick: action }, label);
+    const button = (label, name, action) =>
+      el('button', { type: 'button', class: 'icon', title: name, 'aria-label': name, onclick: action }, label);
     this.note = el('span', { class: 'muted count' });
-    host.append(el('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline' }, this.pick, el('label', { class: 'check' }, this.flows, 'Flows'), this.note, el('span', { class: 'spring' }),
-      button('−', 'Zoom out', () => this.zoom(1 / 1.6)), button('+', 'Zoom in', () => this.zoom(1.6)), button('⇥', 'Zoom to what the device ran', () => this.fitDevice()), button('⤢', 'Whole step', () => this.fitAll())), this.canvas);
+    host.append(
+      el(
+        'div',
+        { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline' },
+        this.pick,
+        el('label', { class: 'check' }, this.flows, 'Flows'),
+        this.note,
+        el('span', { class: 'spring' }),
+        button('−', 'Zoom out', () => this.zoom(1 / 1.6)),
+        button('+', 'Zoom in', () => this.zoom(1.6)),
+        button('⇥', 'Zoom to what the device ran', () => this.fitDevice()),
+        button('⤢', 'Whole step', () => this.fitAll()),
+      ),
+      this.canvas,
+    );
     this.tip = el('div', { class: 'tip', hidden: true });
     document.body.append(this.tip);
     this.paint = painter(() => this.draw());
     this.scroll = 0;
-    new ResizeObserver(() => { if (this.canvas.clientWidth && this.wanted) this.wanted(); this.paint(); }).observe(this.canvas);
+    new ResizeObserver(() => {
+      if (this.canvas.clientWidth && this.wanted) this.wanted();
+      this.paint();
+    }).observe(this.canvas);
     on('chosen', (from) => this.follow(from));
     on('theme', () => this.paint());
     this.pointer();
     this.canvas.addEventListener('keydown', (event) => this.key(event));
   }
-  get recording() { return current(); }
-  get empty() { return !this.recording.launches.n && !this.recording.ops.n; }
+  get recording() {
+    return current();
+  }
+  get empty() {
+    return !this.recording.launches.n && !this.recording.ops.n;
+  }
 
   openRecording() {
-    const r = this.recording, seen = new Set([...(r.launches.step || []), ...(r.ops.step || [])]);
+    const r = this.recording,
+      seen = new Set([...(r.launches.step || []), ...(r.ops.step || [])]);
     const steps = [...seen].sort((a, b) => a - b);
     const names = new Map(r.steps.map(([i, name]) => [i, name]));
-    clear(this.pick, steps.map((s) => el('option', { value: s }, names.get(s) || `step ${s}`)));
+    clear(
+      this.pick,
+      steps.map((s) => el('option', { value: s }, names.get(s) || `step ${s}`)),
+    );
     this.pick.hidden = steps.length < 2;
     this.note.textContent = r.left_out ? `Shown: ${r.left_out}` : '';
     this.cache = new Map();
-    if (steps.length) this.openStep(steps[0]); else { this.lanes = []; this.paint(); }
+    if (steps.length) this.openStep(steps[0]);
+    else {
+      this.lanes = [];
+      this.paint();
+    }
   }
   openStep(step, keep = false) {
     this.step = step;
@@ -46,18 +82,31 @@ class Timeline {
 
   /** Sort events into rows, each in order of time and without overlap. */
   build(step) {
-    const r = this.recording, { ops, launches } = r;
-    const threads = new Map(), runtimes = new Map(), streams = new Map();
+    const r = this.recording,
+      { ops, launches } = r;
+    const threads = new Map(),
+      runtimes = new Map(),
+      streams = new Map();
     const depths = new Int16Array(ops.n).fill(-1);
     const parentIsSame = (p, i) => p >= 0 && at(ops, 'thread', p) === at(ops, 'thread', i);
-    let t0 = Infinity, t1 = -Infinity;
-    const see = (start, end) => { if (start < t0) t0 = start; if (end > t1) t1 = end; };
-    const order = [...Array(ops.n).keys()].filter((i) => at(ops, 'step', i) === step).sort((a, b) => ops.start[a] - ops.start[b] || ops.duration[b] - ops.duration[a]);
+    let t0 = Infinity,
+      t1 = -Infinity;
+    const see = (start, end) => {
+      if (start < t0) t0 = start;
+      if (end > t1) t1 = end;
+    };
+    const order = [...Array(ops.n).keys()]
+      .filter((i) => at(ops, 'step', i) === step)
+      .sort((a, b) => ops.start[a] - ops.start[b] || ops.duration[b] - ops.duration[a]);
     const open = new Map();
     for (const i of order) {
-      const thread = at(ops, 'thread', i) ?? 0, category = r.names[ops.category[i]];
+      const thread = at(ops, 'thread', i) ?? 0,
+        category = r.names[ops.category[i]];
       see(ops.start[i], ops.start[i] + ops.duration[i]);
-      if (category === 'runtime') { push(runtimes, thread, i); continue; }
+      if (category === 'runtime') {
+        push(runtimes, thread, i);
+        continue;
+      }
       if (!open.has(thread)) open.set(thread, []);
       const stack = open.get(thread);
       while (stack.length && ops.start[stack.at(-1)] + ops.duration[stack.at(-1)] <= ops.start[i]) stack.pop();
@@ -67,14 +116,25 @@ class Timeline {
       const rows = threads.get(thread);
       (rows[depths[i]] ||= []).push(i);
     }
-    const list = [...Array(launches.n).keys()].filter((i) => at(launches, 'step', i) === step).sort((a, b) => launches.start[a] - launches.start[b]);
-    for (const i of list) { see(launches.start[i], launches.start[i] + launches.duration[i]); push(streams, `${at(launches, 'device', i) ?? '–'}/${at(launches, 'stream', i) ?? '–'}`, i); }
-    if (t0 === Infinity) { t0 = 0; t1 = 1; }
+    const list = [...Array(launches.n).keys()]
+      .filter((i) => at(launches, 'step', i) === step)
+      .sort((a, b) => launches.start[a] - launches.start[b]);
+    for (const i of list) {
+      see(launches.start[i], launches.start[i] + launches.duration[i]);
+      push(streams, `${at(launches, 'device', i) ?? '–'}/${at(launches, 'stream', i) ?? '–'}`, i);
+    }
+    if (t0 === Infinity) {
+      t0 = 0;
+      t1 = 1;
+    }
     const lanes = [];
     const opRow = (items) => this.row('op', items, ops);
     for (const [thread, rows] of threads) {
       lanes.push({ label: threads.size > 1 ? `CPU thread ${thread}` : 'CPU', rows: rows.slice(0, 14).map(opRow) });
-      if (runtimes.has(thread)) { lanes.push({ label: 'runtime', rows: [opRow(runtimes.get(thread))], tight: true }); runtimes.delete(thread); }
+      if (runtimes.has(thread)) {
+        lanes.push({ label: 'runtime', rows: [opRow(runtimes.get(thread))], tight: true });
+        runtimes.delete(thread);
+      }
     }
     for (const [thread, items] of runtimes) lanes.push({ label: `runtime ${thread}`, rows: [opRow(items)] });
     const cpuOnly = list.length && list.every((i) => r.names[launches.category[i]] === 'cpu_kernel');
@@ -82,45 +142,98 @@ class Timeline {
       const [device, stream] = name.split('/');
       // Streams of a device are in order, but a trace may overlap by rounding: such events go to a second row.
       const rows = [];
-      for (const i of items) { const row = rows.findIndex((ids) => launches.start[ids.at(-1)] + launches.duration[ids.at(-1)] <= launches.start[i] + 1); if (row >= 0) rows[row].push(i); else if (rows.length < 4) rows.push([i]); else rows[3].push(i); }
-      lanes.push({ label: cpuOnly ? 'kernels on the CPU' : `GPU ${device} · stream ${stream}`, rows: rows.map((ids) => this.row('launch', ids, launches)), device: true });
+      for (const i of items) {
+        const row = rows.findIndex(
+          (ids) => launches.start[ids.at(-1)] + launches.duration[ids.at(-1)] <= launches.start[i] + 1,
+        );
+        if (row >= 0) rows[row].push(i);
+        else if (rows.length < 4) rows.push([i]);
+        else rows[3].push(i);
+      }
+      lanes.push({
+        label: cpuOnly ? 'kernels on the CPU' : `GPU ${device} · stream ${stream}`,
+        rows: rows.map((ids) => this.row('launch', ids, launches)),
+        device: true,
+      });
     }
     const place = new Map(); // event → its lane and row
-    for (const lane of lanes) lane.rows.forEach((row, k) => row.items.forEach((i) => place.set(`${row.type}${i}`, [lane, k])));
+    for (const lane of lanes)
+      lane.rows.forEach((row, k) => row.items.forEach((i) => place.set(`${row.type}${i}`, [lane, k])));
     return { lanes, t0, t1, list, rows: place, starts: Float64Array.from(list, (i) => launches.start[i]) };
   }
   /** Rows as tall as there is room for. */
   stack(room) {
-    const count = this.lanes.reduce((sum, lane) => sum + lane.rows.length, 0), loose = this.lanes.filter((lane) => !lane.tight).length;
-    this.rowHeight = Math.max(20, Math.min(30, Math.floor((room - RULER - 30 - loose * (LANE_GAP + 12)) / Math.max(1, count))));
+    const count = this.lanes.reduce((sum, lane) => sum + lane.rows.length, 0),
+      loose = this.lanes.filter((lane) => !lane.tight).length;
+    this.rowHeight = Math.max(
+      20,
+      Math.min(30, Math.floor((room - RULER - 30 - loose * (LANE_GAP + 12)) / Math.max(1, count))),
+    );
     let y = RULER;
-    for (const lane of this.lanes) { if (!lane.tight) y += LANE_GAP + 12; else y += 3; lane.y = y; y += lane.rows.length * this.rowHeight; }
+    for (const lane of this.lanes) {
+      if (!lane.tight) y += LANE_GAP + 12;
+      else y += 3;
+      lane.y = y;
+      y += lane.rows.length * this.rowHeight;
+    }
     this.height = y + 16;
   }
-  place(event) { const found = this.rows.get(event); return found ? found[0].y + found[1] * this.rowHeight : undefined; }
+  place(event) {
+    const found = this.rows.get(event);
+    return found ? found[0].y + found[1] * this.rowHeight : undefined;
+  }
   row(type, items, table) {
-    const start = new Float64Array(items.length), end = new Float64Array(items.length);
-    items.forEach((i, k) => { start[k] = table.start[i]; end[k] = table.start[i] + table.duration[i]; });
+    const start = new Float64Array(items.length),
+      end = new Float64Array(items.length);
+    items.forEach((i, k) => {
+      start[k] = table.start[i];
+      end[k] = table.start[i] + table.duration[i];
+    });
     return { type, items, start, end };
   }
 
-  get left() { return 8; }
-  get span() { return this.canvas.clientWidth - 16; }
-  X(t) { return this.left + (t - this.from) * this.perNs; }
-  T(x) { return this.from + (x - this.left) / this.perNs; }
+  get left() {
+    return 8;
+  }
+  get span() {
+    return this.canvas.clientWidth - 16;
+  }
+  X(t) {
+    return this.left + (t - this.from) * this.perNs;
+  }
+  T(x) {
+    return this.from + (x - this.left) / this.perNs;
+  }
   window(from, to) {
-    if (!this.canvas.clientWidth) { this.wanted = () => { this.wanted = null; this.window(from, to); }; this.from = from; this.perNs = 1; return; }
-    this.from = from; this.perNs = this.span / Math.max(1, to - from);
+    if (!this.canvas.clientWidth) {
+      this.wanted = () => {
+        this.wanted = null;
+        this.window(from, to);
+      };
+      this.from = from;
+      this.perNs = 1;
+      return;
+    }
+    this.from = from;
+    this.perNs = this.span / Math.max(1, to - from);
     this.paint();
   }
-  fitAll() { const pad = (this.t1 - this.t0) * 0.01; this.scroll = this.canvas.clientHeight < 260 ? 1e9 : 0; this.window(this.t0 - pad, this.t1 + pad); }
+  fitAll() {
+    const pad = (this.t1 - this.t0) * 0.01;
+    this.scroll = this.canvas.clientHeight < 260 ? 1e9 : 0;
+    this.window(this.t0 - pad, this.t1 + pad);
+  }
   fitDevice() {
     if (!this.list.length) return;
-    const { launches } = this.recording, a = launches.start[this.list[0]], b = Math.max(...this.list.slice(-50).map((i) => launches.start[i] + launches.duration[i])), pad = (b - a) * 0.03 + 1;
+    const { launches } = this.recording,
+      a = launches.start[this.list[0]],
+      b = Math.max(...this.list.slice(-50).map((i) => launches.start[i] + launches.duration[i])),
+      pad = (b - a) * 0.03 + 1;
     this.window(a - pad, b + pad);
   }
   zoom(by, x = this.canvas.clientWidth / 2) {
-    const t = this.T(x), least = this.span / ((this.t1 - this.t0) * 1.5 + 1);
+    const t = this.T(x),
+      least = this.span / ((this.t1 - this.t0) * 1.5 + 1);
     this.perNs = Math.max(least, Math.min(4, this.perNs * by));
     this.from = t - (x - this.left) / this.perNs;
     this.paint();
@@ -130,21 +243,35 @@ class Timeline {
     const { context, width, height } = fit(this.canvas);
     context.clearRect(0, 0, width, height);
     if (!this.lanes) return;
-    if (!this.lanes.length) { context.font = sans(13); context.fillStyle = colours().muted; context.fillText('Nothing was run: the recording has no timeline.', 20, 40); return; }
+    if (!this.lanes.length) {
+      context.font = sans(13);
+      context.fillStyle = colours().muted;
+      context.fillText('Nothing was run: the recording has no timeline.', 20, 40);
+      return;
+    }
     this.stack(height);
     this.scroll = Math.max(0, Math.min(this.scroll, this.height - height));
     this.scene(context, width, height, this.scroll);
     PAGE.frames = (PAGE.frames || 0) + 1;
   }
   scene(context, width, height, scroll) {
-    const c = colours(), r = this.recording;
+    const c = colours(),
+      r = this.recording;
     const links = chosen.links && chosen.recording === r.position ? chosen.links : null;
     this.scale(context, width, height, c);
     context.save();
-    context.beginPath(); context.rect(0, RULER, width, height - RULER); context.clip();
+    context.beginPath();
+    context.rect(0, RULER, width, height - RULER);
+    context.clip();
     context.translate(0, -scroll);
     for (const lane of this.lanes) {
-      if (!lane.tight) { context.font = sans(11, 600); context.fillStyle = c.muted; context.textAlign = 'left'; context.textBaseline = 'middle'; context.fillText(lane.label, this.left, lane.y - 8); }
+      if (!lane.tight) {
+        context.font = sans(11, 600);
+        context.fillStyle = c.muted;
+        context.textAlign = 'left';
+        context.textBaseline = 'middle';
+        context.fillText(lane.label, this.left, lane.y - 8);
+      }
       lane.rows.forEach((row, k) => this.drawRow(context, row, lane.y + k * this.rowHeight, width, c, links));
     }
     if (this.flows.checked) this.drawFlows(context, width, c, links);
@@ -153,20 +280,36 @@ class Timeline {
   scale(context, width, height, c) {
     const nice = 10 ** Math.floor(Math.log10(120 / this.perNs));
     const step = [1, 2, 5, 10].map((k) => k * nice).find((v) => v * this.perNs >= 90) || nice * 10;
-    context.font = sans(11); context.textBaseline = 'middle'; context.textAlign = 'left';
+    context.font = sans(11);
+    context.textBaseline = 'middle';
+    context.textAlign = 'left';
     for (let t = Math.ceil((this.from - this.t0) / step) * step; t < this.T(width) - this.t0; t += step) {
       const x = this.X(t + this.t0);
-      context.fillStyle = mix(c.paper, c.muted, 0.16); context.fillRect(x, 18, 1, height);
-      context.fillStyle = c.muted; context.fillText(t === 0 ? '0' : microseconds(t / 1e3).replace('.00 ', ' ').replace('.0 ', ' '), x + 3, 11);
+      context.fillStyle = mix(c.paper, c.muted, 0.16);
+      context.fillRect(x, 18, 1, height);
+      context.fillStyle = c.muted;
+      context.fillText(
+        t === 0
+          ? '0'
+          : microseconds(t / 1e3)
+              .replace('.00 ', ' ')
+              .replace('.0 ', ' '),
+        x + 3,
+        11,
+      );
     }
   }
   look(type, i, c) {
     const r = this.recording;
     if (type === 'launch') {
-      const category = r.names[r.launches.category[i]], call = index(r.launches, 'call', i);
+      const category = r.names[r.launches.category[i]],
+        call = index(r.launches, 'call', i);
       if (category === 'gpu_memset' || category === 'gpu_memcpy') return kindColours('input');
       const name = r.launchName(i);
-      const generated = call >= 0 ? !PAGE.theme.extern.includes(r.calls.type[call]) : name.startsWith('triton_') || name.startsWith('cpp_fused');
+      const generated =
+        call >= 0
+          ? !PAGE.theme.extern.includes(r.calls.type[call])
+          : name.startsWith('triton_') || name.startsWith('cpp_fused');
       return kindColours(generated ? 'fused' : 'kernel');
     }
     const category = r.names[r.ops.category[i]];
@@ -175,47 +318,93 @@ class Timeline {
     return [mix(c.paper, c.muted, 0.08), mix(c.paper, c.muted, 0.4)];
   }
   drawRow(context, row, y, width, c, links) {
-    const from = this.T(0), to = this.T(width), { start, end, items } = row;
+    const from = this.T(0),
+      to = this.T(width),
+      { start, end, items } = row;
     let k = lowerBound(end, from);
     const chosenSet = links ? (row.type === 'launch' ? links.launches : links.ops) : null;
-    const r = this.recording, h = this.rowHeight - 3, marks = [];
-    context.textAlign = 'left'; context.textBaseline = 'middle';
+    const r = this.recording,
+      h = this.rowHeight - 3,
+      marks = [];
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
     context.font = row.type === 'launch' ? mono(11, 600) : mono(11);
     let edge = -1e9; // nothing finer than half a pixel is drawn twice
     while (k < items.length && start[k] < to) {
-      const i = items[k], x0 = Math.max(-4, this.X(start[k])), x1 = Math.min(width + 4, this.X(end[k]));
+      const i = items[k],
+        x0 = Math.max(-4, this.X(start[k])),
+        x1 = Math.min(width + 4, this.X(end[k]));
       const w = Math.max(x1 - x0, 0.8);
       if (chosenSet && chosenSet.has(i)) marks.push([x0, w]);
-      if (x1 < edge + 0.5 && !(chosenSet && chosenSet.has(i))) { k = Math.max(k + 1, lowerBound(end, this.T(edge + 0.5))); continue; }
+      if (x1 < edge + 0.5 && !(chosenSet && chosenSet.has(i))) {
+        k = Math.max(k + 1, lowerBound(end, this.T(edge + 0.5)));
+        continue;
+      }
       edge = Math.max(edge, x1);
       const [fill, stroke] = this.look(row.type, i, c);
-      if (w < 3) { context.fillStyle = row.type === 'launch' ? stroke : mix(fill, stroke, 0.5); context.fillRect(x0, y, w, h); } else {
-        context.fillStyle = fill; context.fillRect(x0, y, w - 0.5, h);
-        if (row.type === 'launch') { context.fillStyle = stroke; context.fillRect(x0, y, w - 0.5, 3); } else { context.strokeStyle = stroke; context.lineWidth = 0.8; context.beginPath(); context.rect(x0 + 0.4, y + 0.4, w - 1.3, h - 0.8); context.stroke(); }
-        if (w > 34) { const name = row.type === 'launch' ? r.launchName(i) : r.opName(i), room = Math.floor((w - 8) / 6.7); context.fillStyle = c.text; context.fillText(shorten(name, Math.max(2, room)), x0 + 4, y + h / 2 + (row.type === 'launch' ? 1.5 : 0.5)); }
+      if (w < 3) {
+        context.fillStyle = row.type === 'launch' ? stroke : mix(fill, stroke, 0.5);
+        context.fillRect(x0, y, w, h);
+      } else {
+        context.fillStyle = fill;
+        context.fillRect(x0, y, w - 0.5, h);
+        if (row.type === 'launch') {
+          context.fillStyle = stroke;
+          context.fillRect(x0, y, w - 0.5, 3);
+        } else {
+          context.strokeStyle = stroke;
+          context.lineWidth = 0.8;
+          context.beginPath();
+          context.rect(x0 + 0.4, y + 0.4, w - 1.3, h - 0.8);
+          context.stroke();
+        }
+        if (w > 34) {
+          const name = row.type === 'launch' ? r.launchName(i) : r.opName(i),
+            room = Math.floor((w - 8) / 6.7);
+          context.fillStyle = c.text;
+          context.fillText(shorten(name, Math.max(2, room)), x0 + 4, y + h / 2 + (row.type === 'launch' ? 1.5 : 0.5));
+        }
       }
       k += 1;
     }
-    context.strokeStyle = c.text; context.lineWidth = 2;
-    for (const [x, w] of marks.slice(0, 400)) { context.beginPath(); context.rect(x - 1, y - 1, Math.max(w, 3) + 1, h + 2); context.stroke(); }
+    context.strokeStyle = c.text;
+    context.lineWidth = 2;
+    for (const [x, w] of marks.slice(0, 400)) {
+      context.beginPath();
+      context.rect(x - 1, y - 1, Math.max(w, 3) + 1, h + 2);
+      context.stroke();
+    }
   }
   drawFlows(context, width, c, links) {
-    const r = this.recording, { launches } = r, from = this.T(-width), to = this.T(2 * width);
+    const r = this.recording,
+      { launches } = r,
+      from = this.T(-width),
+      to = this.T(2 * width);
     if (!launches.launched) return;
     // Of a hundred thousand launches only those near the view are looked at.
-    const low = lowerBound(this.starts, from), high = lowerBound(this.starts, to);
+    const low = lowerBound(this.starts, from),
+      high = lowerBound(this.starts, to);
     const visible_ = (i) => known(launches.launched[i]) && at(launches, 'step', i) === this.step;
     const some = high - low <= 150 ? this.list.slice(low, high).filter(visible_) : [];
-    const picked = links ? [...links.launches].slice(0, 5000).filter((i) => visible_(i) && launches.start[i] > from && launches.launched[i] < to) : [];
+    const picked = links
+      ? [...links.launches]
+          .slice(0, 5000)
+          .filter((i) => visible_(i) && launches.start[i] > from && launches.launched[i] < to)
+      : [];
     const cpu = this.lanes.filter((lane) => !lane.device);
     const bottom = cpu.length ? cpu.at(-1).y + cpu.at(-1).rows.length * this.rowHeight - 3 : RULER;
     const line = (list, colour, w) => {
-      context.strokeStyle = colour; context.lineWidth = w; context.beginPath();
+      context.strokeStyle = colour;
+      context.lineWidth = w;
+      context.beginPath();
       for (const i of list.slice(0, 400)) {
-        const x0 = this.X(launches.launched[i]), x1 = this.X(launches.start[i]), y1 = this.place(`launch${i}`);
+        const x0 = this.X(launches.launched[i]),
+          x1 = this.X(launches.start[i]),
+          y1 = this.place(`launch${i}`);
         if ((x0 < 0 && x1 < 0) || (x0 > width && x1 > width)) continue;
         const mid = (bottom + y1) / 2;
-        context.moveTo(x0, bottom); context.bezierCurveTo(x0, mid + 8, x1, mid - 8, x1, y1);
+        context.moveTo(x0, bottom);
+        context.bezierCurveTo(x0, mid + 8, x1, mid - 8, x1, y1);
       }
       context.stroke();
     };
@@ -225,87 +414,183 @@ class Timeline {
 
   hit(px, py) {
     if (!this.lanes) return null;
-    const y = py + this.scroll, t = this.T(px), slack = 2 / this.perNs;
+    const y = py + this.scroll,
+      t = this.T(px),
+      slack = 2 / this.perNs;
     for (const lane of this.lanes) {
       const k = Math.floor((y - lane.y) / this.rowHeight);
       if (k < 0 || k >= lane.rows.length || py < RULER) continue;
       const row = lane.rows[k];
-      for (let j = lowerBound(row.end, t - slack); j < row.items.length && row.start[j] <= t + slack; j += 1) return { type: row.type, key: row.items[j] };
+      for (let j = lowerBound(row.end, t - slack); j < row.items.length && row.start[j] <= t + slack; j += 1)
+        return { type: row.type, key: row.items[j] };
     }
     return null;
   }
   pointer() {
     const canvas = this.canvas;
     let down = null;
-    canvas.addEventListener('pointerdown', (event) => { down = { x: event.offsetX, y: event.offsetY, from: this.from, scroll: this.scroll, moved: false }; canvas.setPointerCapture(event.pointerId); this.tip.hidden = true; });
+    canvas.addEventListener('pointerdown', (event) => {
+      down = { x: event.offsetX, y: event.offsetY, from: this.from, scroll: this.scroll, moved: false };
+      canvas.setPointerCapture(event.pointerId);
+      this.tip.hidden = true;
+    });
     canvas.addEventListener('pointermove', (event) => {
       if (down) {
         if (Math.hypot(event.offsetX - down.x, event.offsetY - down.y) > 4) down.moved = true;
-        if (down.moved) { this.from = down.from - (event.offsetX - down.x) / this.perNs; this.scroll = down.scroll - (event.offsetY - down.y); this.paint(); }
+        if (down.moved) {
+          this.from = down.from - (event.offsetX - down.x) / this.perNs;
+          this.scroll = down.scroll - (event.offsetY - down.y);
+          this.paint();
+        }
         return;
       }
       this.hover(event);
     });
-    canvas.addEventListener('pointerup', (event) => { if (down && !down.moved) { const hit = this.hit(event.offsetX, event.offsetY); if (hit) choose(hit.type, hit.key, { from: 'timeline' }); else choose(null, null, { from: 'timeline' }); } down = null; });
-    canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
-    canvas.addEventListener('wheel', (event) => {
-      event.preventDefault();
-      if (!this.lanes) return;
-      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) { this.from += (event.deltaX || event.deltaY) / this.perNs; this.paint(); } else this.zoom(Math.exp(-Math.max(-200, Math.min(200, event.deltaY)) * 0.003), event.offsetX);
-    }, { passive: false });
+    canvas.addEventListener('pointerup', (event) => {
+      if (down && !down.moved) {
+        const hit = this.hit(event.offsetX, event.offsetY);
+        if (hit) choose(hit.type, hit.key, { from: 'timeline' });
+        else choose(null, null, { from: 'timeline' });
+      }
+      down = null;
+    });
+    canvas.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+    });
+    canvas.addEventListener(
+      'wheel',
+      (event) => {
+        event.preventDefault();
+        if (!this.lanes) return;
+        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+          this.from += (event.deltaX || event.deltaY) / this.perNs;
+          this.paint();
+        } else this.zoom(Math.exp(-Math.max(-200, Math.min(200, event.deltaY)) * 0.003), event.offsetX);
+      },
+      { passive: false },
+    );
   }
   hover(event) {
-    const hit = this.hit(event.offsetX, event.offsetY), r = this.recording;
+    const hit = this.hit(event.offsetX, event.offsetY),
+      r = this.recording;
     this.canvas.style.cursor = hit ? 'pointer' : 'grab';
-    if (!hit) { this.tip.hidden = true; return; }
-    const table = hit.type === 'launch' ? r.launches : r.ops, i = hit.key;
+    if (!hit) {
+      this.tip.hidden = true;
+      return;
+    }
+    const table = hit.type === 'launch' ? r.launches : r.ops,
+      i = hit.key;
     const name = hit.type === 'launch' ? r.launchName(i) : r.opName(i);
-    const lines = [[name, 'strong'], [`${microseconds(table.duration[i] / 1e3)} · starts at ${microseconds((table.start[i] - this.t0) / 1e3)}`]];
+    const lines = [
+      [name, 'strong'],
+      [`${microseconds(table.duration[i] / 1e3)} · starts at ${microseconds((table.start[i] - this.t0) / 1e3)}`],
+    ];
     if (hit.type === 'launch') {
-      const op = r.name(index(r.launches, 'opname', i)), call = index(r.launches, 'call', i), config = r.name(index(r.launches, 'config', i));
+      const op = r.name(index(r.launches, 'opname', i)),
+        call = index(r.launches, 'call', i),
+        config = r.name(index(r.launches, 'config', i));
       if (op) lines.push([`launched by ${op}`]);
       if (call >= 0) lines.push([`kernel call ${r.calls.id[call]}`]);
-      if (known(at(r.launches, 'launched', i))) lines.push([`${microseconds((r.launches.start[i] - r.launches.launched[i]) / 1e3)} after it was launched`]);
+      if (known(at(r.launches, 'launched', i)))
+        lines.push([`${microseconds((r.launches.start[i] - r.launches.launched[i]) / 1e3)} after it was launched`]);
       if (config) lines.push([config]);
-    } else { const shapes = r.name(index(r.ops, 'shapes', i)); if (shapes) lines.push([shapes, 'code']); }
-    clear(this.tip, lines.map(([words_, style]) => el('div', { class: style || null }, words_)));
+    } else {
+      const shapes = r.name(index(r.ops, 'shapes', i));
+      if (shapes) lines.push([shapes, 'code']);
+    }
+    clear(
+      this.tip,
+      lines.map(([words_, style]) => el('div', { class: style || null }, words_)),
+    );
     this.tip.hidden = false;
     this.tip.style.left = `${Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8)}px`;
     this.tip.style.top = `${Math.min(event.clientY + 16, innerHeight - this.tip.offsetHeight - 8)}px`;
   }
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.lanes?.length) return;
-    const move = (by) => { const here = chosen.type === 'launch' ? this.list.indexOf(chosen.key) : -1; const next = this.list[Math.max(0, Math.min(this.list.length - 1, here + by))]; if (known(next)) choose('launch', next, { from: 'keys' }); };
-    const actions = { ArrowRight: () => move(1), ArrowLeft: () => move(-1), ArrowUp: () => { this.scroll -= 40; this.paint(); }, ArrowDown: () => { this.scroll += 40; this.paint(); }, '+': () => this.zoom(1.5), '=': () => this.zoom(1.5), '-': () => this.zoom(1 / 1.5), 0: () => this.fitAll(), a: () => { this.from -= 80 / this.perNs; this.paint(); }, d: () => { this.from += 80 / this.perNs; this.paint(); }, w: () => this.zoom(1.5), s: () => this.zoom(1 / 1.5) };
-    if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
+    const move = (by) => {
+      const here = chosen.type === 'launch' ? this.list.indexOf(chosen.key) : -1;
+      const next = this.list[Math.max(0, Math.min(this.list.length - 1, here + by))];
+      if (known(next)) choose('launch', next, { from: 'keys' });
+    };
+    const actions = {
+      ArrowRight: () => move(1),
+      ArrowLeft: () => move(-1),
+      ArrowUp: () => {
+        this.scroll -= 40;
+        this.paint();
+      },
+      ArrowDown: () => {
+        this.scroll += 40;
+        this.paint();
+      },
+      '+': () => this.zoom(1.5),
+      '=': () => this.zoom(1.5),
+      '-': () => this.zoom(1 / 1.5),
+      0: () => this.fitAll(),
+      a: () => {
+        this.from -= 80 / this.perNs;
+        this.paint();
+      },
+      d: () => {
+        this.from += 80 / this.perNs;
+        this.paint();
+      },
+      w: () => this.zoom(1.5),
+      s: () => this.zoom(1 / 1.5),
+    };
+    if (actions[event.key]) {
+      event.preventDefault();
+      actions[event.key]();
+    }
   }
   follow(from) {
     if (!this.cache) return;
-    if (this.opened !== chosen.recording) { this.opened = chosen.recording; this.openRecording(); }
-    const { links } = chosen, r = this.recording;
+    if (this.opened !== chosen.recording) {
+      this.opened = chosen.recording;
+      this.openRecording();
+    }
+    const { links } = chosen,
+      r = this.recording;
     if (links && from !== 'timeline') {
       const first = [...links.launches].find((i) => at(r.launches, 'step', i) === this.step) ?? [...links.launches][0];
       const op = [...links.ops].find((i) => at(r.ops, 'step', i) === this.step) ?? [...links.ops][0];
-      const table = known(first) ? r.launches : r.ops, i = first ?? op;
+      const table = known(first) ? r.launches : r.ops,
+        i = first ?? op;
       if (known(i)) {
         if (at(table, 'step', i) !== this.step) this.openStep(at(table, 'step', i), true);
         const all = known(first) ? [...links.launches].filter((x) => at(r.launches, 'step', x) === this.step) : [i];
-        const a = Math.min(...all.map((x) => table.start[x])), b = Math.max(...all.map((x) => table.start[x] + table.duration[x]));
+        const a = Math.min(...all.map((x) => table.start[x])),
+          b = Math.max(...all.map((x) => table.start[x] + table.duration[x]));
         const width = this.canvas.clientWidth;
-        if (width && (this.X(a) < 0 || this.X(b) > width || (b - a) * this.perNs < 3)) { const half = Math.max((b - a) * 3, Math.min((this.t1 - this.t0) / 2, width / this.perNs / 2)); this.window((a + b) / 2 - half, (a + b) / 2 + half); }
+        if (width && (this.X(a) < 0 || this.X(b) > width || (b - a) * this.perNs < 3)) {
+          const half = Math.max((b - a) * 3, Math.min((this.t1 - this.t0) / 2, width / this.perNs / 2));
+          this.window((a + b) / 2 - half, (a + b) / 2 + half);
+        }
         const y = this.place(`${known(first) ? 'launch' : 'op'}${i}`);
-        if (known(y) && (y - this.scroll < RULER || y - this.scroll > this.canvas.clientHeight - this.rowHeight)) this.scroll = Math.max(0, y - this.canvas.clientHeight / 2);
+        if (known(y) && (y - this.scroll < RULER || y - this.scroll > this.canvas.clientHeight - this.rowHeight))
+          this.scroll = Math.max(0, y - this.canvas.clientHeight / 2);
       }
     }
     this.paint();
   }
   picture() {
     const width = this.canvas.clientWidth || 1200;
-    return { width, height: this.height, name: `${this.recording.title}-timeline`, draw: (context) => this.scene(context, width, this.height, 0) };
+    return {
+      width,
+      height: this.height,
+      name: `${this.recording.title}-timeline`,
+      draw: (context) => this.scene(context, width, this.height, 0),
+    };
   }
 }
 function lowerBound(sorted, value) {
-  let low = 0, high = sorted.length;
-  while (low < high) { const middle = (low + high) >> 1; if (sorted[middle] < value) low = middle + 1; else high = middle; }
+  let low = 0,
+    high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
   return low;
 }
