@@ -11,7 +11,8 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "fxscope"
 
-# Each room: what it may import from outside the standard library, and the rooms below it. The longest name that fits a file is its room.
+# Each room: what it may import from outside the standard library, and the rooms below it. The longest name that
+# fits a file is its room.
 FLOOR = (
     "fxscope.model",
     "fxscope.errors",
