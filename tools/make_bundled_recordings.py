@@ -3,7 +3,7 @@
     python tools/make_bundled_recordings.py CAPTURES
 
 CAPTURES holds one folder per scenario with trace.json.gz, meta.json and, where something was compiled, inductor/ (the
-TORCH_COMPILE_DEBUG folder) and torch_trace.log.gz. `tests/gpu/record_plans.py` shows how such a folder is recorded.
+TORCH_COMPILE_DEBUG folder) and torch_trace.log.gz. `tools/zoo.py` shows how such a folder is recorded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The programs whose plans are compared: what Inductor writes for a real H200, and what fxscope says it would write.
 
-Plain torch, no fxscope: `record_plans.py` runs this on a GPU machine that has nothing but torch.
+Plain torch, no fxscope: `tools/zoo.py --programs` runs this on a GPU machine that has nothing but torch.
 
     module, inputs = MODELS["geglu"].make("cuda")
 """

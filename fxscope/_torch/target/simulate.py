@@ -9,7 +9,7 @@
 Tensors are fake (shape, stride, dtype, no memory) on device `cuda:0`; torch's questions about the device are answered
 from the file; nothing is launched. The patches are global and a mistake in them can abort the process, so this runs in
 a child process (`child.py`). This module and the `fake_*` ones beside it need nothing but torch and Triton, so that
-they also run where fxscope's other dependencies are missing (`tests/gpu/record_plans.py`).
+they also run where fxscope's other dependencies are missing (`tools/zoo.py`).
 
 Works with a CPU build of torch, and with a CUDA build on a machine without a driver.
 """

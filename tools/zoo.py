@@ -1,12 +1,15 @@
-"""Record what Inductor really writes on a GPU for each program of `plan_models.py`, and what fxscope plans without it.
+"""Record what Inductor really writes for each program on a GPU, plan the same without one, and compare the two.
 
-    python3 tests/gpu/record_plans.py $OUT                   # all programs; needs nothing but torch
-    python3 tests/gpu/record_plans.py $OUT --only geglu sdpa
+    python3 tools/zoo.py record $OUT                        # on a machine with a GPU; needs torch and the programs' libraries
+    python3 tools/zoo.py record $OUT --only gpt2 bert       # some of them
+    python3 tools/zoo.py plan $OUT --gpu h100               # anywhere; the GPU, if there is one, is hidden
+    python3 tools/zoo.py compare REAL PLANNED               # folders that the two made
 
-Makes `$OUT/plans.tar.gz` and `$OUT/plans.log`. One folder per program:
+Programs come from `tests/zoo/programs.py` (`--programs FILE` for others). `record` makes one folder per program and packs
+the folders into `$OUT/zoo-N.tar.gz`:
 
-    NAME/real/     trace.json.gz, torch_trace.log.gz, inductor/, table.txt, kernels.json, output_code.json, meta.json
-    NAME/hidden/   output_code.json, kernels.json, meta.json: planned in a process that cannot see the GPU
+    NAME/real/     trace.json.gz, torch_trace.log.gz, kernels.json, output_code.json, meta.json; on request inductor/
+    NAME/hidden/   output_code.json, kernels.json, meta.json
 
 `kernels.json`: kernel → registers, spilled bytes and shared memory of every config that Triton compiled, and the one
 that won. Programs compile side by side in batches; a batch is profiled one by one while nothing else uses the GPU.
@@ -17,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
+import importlib.util
 import json
 import os
 import shutil
@@ -31,73 +35,123 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 COMPILED = "plan: compiled"  # a child says so on stdout, then waits for a line before it profiles
+LARGEST = 15_000_000  # bytes of one archive
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["record", "plan", "compare", "one"])
     parser.add_argument("out", type=Path)
+    parser.add_argument("planned", type=Path, nargs="?")
+    parser.add_argument("--programs", type=Path, default=ROOT / "tests" / "zoo" / "programs.py")
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--gpu", default="h200", help="the GPU to plan for: a name of fxscope/gpus")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many compile at once")
     parser.add_argument("--timeout", type=float, default=240, help="seconds for one program")
-    parser.add_argument("--no-hidden", action="store_true", help="only the real plans")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no batch after so many seconds")
+    parser.add_argument("--debug-dir", action="store_true", help="keep TORCH_COMPILE_DEBUG folders too")
     parser.add_argument("--hidden", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.one:
-        return one(arguments.one, arguments.out, hidden=arguments.hidden)
-
-    sys.path.insert(0, str(HERE))
-    import plan_models
-
-    wanted = arguments.only or list(plan_models.MODELS)
-    unknown = sorted(set(wanted) - set(plan_models.MODELS))
+    if arguments.what == "one":
+        return one(arguments.only[0], arguments)
+    programs = load(arguments.programs)
+    wanted = arguments.only or list(programs)
+    unknown = sorted(set(wanted) - set(programs))
     if unknown:
-        parser.error(f"no program {unknown[0]!r}; there are {', '.join(plan_models.MODELS)}")
+        parser.error(f"no program {unknown[0]!r}; there are {', '.join(programs)}")
+    if arguments.what == "compare":
+        for name in wanted:
+            print(same(name, arguments.out / name / "real", (arguments.planned or arguments.out) / name / "hidden"))
+        return 0
     arguments.out.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix="plans-"))
+    return run_all(wanted, programs, arguments)
+
+
+def load(path: Path) -> dict[str, Any]:
+    spec = importlib.util.spec_from_file_location("zoo_programs", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["zoo_programs"] = module
+    spec.loader.exec_module(module)
+    return getattr(module, "PROGRAMS", None) or module.MODELS
+
+
+def run_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Namespace) -> int:
+    hidden = arguments.what == "plan"
+    work = Path(tempfile.mkdtemp(prefix="zoo-"))
     started = time.monotonic()
     log: list[str] = []
+    done: list[str] = []
+    compiling = threading.Semaphore(arguments.jobs)
+    # Training takes longest to compile: first, so that a batch ends together.
+    wanted = sorted(wanted, key=lambda name: not programs[name].train)
+    size = arguments.jobs if hidden else arguments.jobs * 2
 
-    def run(name: str, hidden: bool, turn: Turn) -> None:
-        line = run_child(name, work / name / ("hidden" if hidden else "real"), hidden, turn, arguments.timeout)
+    def run(name: str, turn: Turn) -> None:
+        line = run_child(name, work / name / ("hidden" if hidden else "real"), hidden, turn, arguments, compiling)
         log.append(line)
+        done.append(name)
         print(f"[{time.monotonic() - started:6.1f} s] {line}", flush=True)
 
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        for first in range(0, len(wanted), arguments.jobs):
-            batch = wanted[first : first + arguments.jobs]
+    with ThreadPoolExecutor(size) as pool:
+        for first in range(0, len(wanted), size):
+            if time.monotonic() - started > arguments.seconds:
+                break
+            batch = wanted[first : first + size]
             turn = Turn(len(batch))
-            list(pool.map(lambda name, turn=turn: run(name, False, turn), batch))
-        if not arguments.no_hidden:
-            list(pool.map(lambda name: run(name, True, Turn(1)), wanted))
-
-    if not arguments.no_hidden:
-        for name in wanted:
-            line = same(name, work / name)
-            log.append(line)
-            print(line, flush=True)
-    with tarfile.open(arguments.out / "plans.tar.gz", "w:gz", compresslevel=9) as archive:
-        archive.add(work, arcname="plans")
-    (arguments.out / "plans.log").write_text("\n".join(log) + "\n")
+            list(pool.map(lambda name, turn=turn: run(name, turn), batch))
+    left = [name for name in wanted if name not in done]
+    if left:
+        log.append(f"not started: {' '.join(left)}")
+        print(log[-1])
+    pack(work, arguments.out)
+    (arguments.out / f"zoo-{arguments.what}.log").write_text("\n".join(log) + "\n")
     shutil.rmtree(work)
-    size = (arguments.out / "plans.tar.gz").stat().st_size
-    print(f"{arguments.out / 'plans.tar.gz'}: {size / 1e6:.1f} MB in {time.monotonic() - started:.0f} s")
+    print(f"{time.monotonic() - started:.0f} s")
     return 0
 
 
-def same(name: str, folder: Path) -> str:
+def pack(work: Path, out: Path) -> None:
+    """Pack the folders of programs into archives of bounded size."""
+    number, size = 1, 0
+    archive = tarfile.open(out / f"zoo-{number}.tar.gz", "w:gz", compresslevel=6)  # noqa: SIM115
+    for folder in sorted(work.iterdir()):
+        for file in folder.rglob("*.json"):
+            if file.stat().st_size > 200_000:
+                file.with_suffix(".json.gz").write_bytes(gzip.compress(file.read_bytes(), 9))
+                file.unlink()
+        weight = sum(
+            file.stat().st_size if file.suffix == ".gz" else file.stat().st_size // 4
+            for file in folder.rglob("*")
+            if file.is_file()
+        )
+        if size + weight > LARGEST and size:
+            archive.close()
+            number, size = number + 1, 0
+            archive = tarfile.open(out / f"zoo-{number}.tar.gz", "w:gz", compresslevel=6)  # noqa: SIM115
+        archive.add(folder, arcname=folder.name)
+        size += weight
+    archive.close()
+
+
+def read_json(path: Path) -> Any:
+    packed = path.with_suffix(".json.gz")
+    return json.loads(gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes())
+
+
+def same(name: str, real: Path, hidden: Path) -> str:
     """Say whether the plan made without the GPU is the real one: kernels, their text, what each configuration takes."""
     sys.path.insert(0, str(ROOT))
     from fxscope._torch.target.kernels import kernel_sources
 
     found = {}
-    for kind in ("real", "hidden"):
+    for kind, folder in (("real", real), ("hidden", hidden)):
         try:
-            codes = json.loads((folder / kind / "output_code.json").read_text())
-            kernels = json.loads((folder / kind / "kernels.json").read_text())
+            codes = read_json(folder / "output_code.json")
+            kernels = read_json(folder / "kernels.json")
         except OSError:
             return f"{name}: {kind} plan is missing"
         texts = [
@@ -135,7 +189,9 @@ class Turn:
             self._changed.wait_for(lambda: self._missing <= 0)
 
 
-def run_child(name: str, out: Path, hidden: bool, turn: Turn, timeout: float) -> str:
+def run_child(
+    name: str, out: Path, hidden: bool, turn: Turn, arguments: argparse.Namespace, compiling: threading.Semaphore
+) -> str:
     """Run one program in a process of its own and say how it went."""
     out.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f"{name}-"))
@@ -151,10 +207,13 @@ def run_child(name: str, out: Path, hidden: bool, turn: Turn, timeout: float) ->
     if hidden:
         environment["CUDA_VISIBLE_DEVICES"] = ""
     else:
-        environment.update(
-            TORCH_TRACE=str(scratch / "trace"), TORCH_COMPILE_DEBUG="1", TORCH_COMPILE_DEBUG_DIR=str(scratch / "debug")
-        )
-    command = [sys.executable, __file__, str(out), "--one", name, *(["--hidden"] if hidden else [])]
+        environment.update(TORCH_TRACE=str(scratch / "trace"))
+        if arguments.debug_dir:
+            environment.update(TORCH_COMPILE_DEBUG="1", TORCH_COMPILE_DEBUG_DIR=str(scratch / "debug"))
+    command = [sys.executable, __file__, "one", str(out), "--only", name, "--gpu", arguments.gpu]
+    command += ["--programs", str(arguments.programs.resolve()), *(["--hidden"] if hidden else [])]
+    compiling.acquire()
+    compiles = True
     started = time.monotonic()
     with (out / "stderr.txt").open("w") as errors:
         child = subprocess.Popen(
@@ -166,7 +225,7 @@ def run_child(name: str, out: Path, hidden: bool, turn: Turn, timeout: float) ->
             stdout=subprocess.PIPE,
             stderr=errors,
         )
-        killer = threading.Timer(timeout, child.kill)
+        killer = threading.Timer(arguments.timeout, child.kill)
         killer.start()
         waiting = True
         try:
@@ -174,7 +233,9 @@ def run_child(name: str, out: Path, hidden: bool, turn: Turn, timeout: float) ->
             assert child.stdin is not None
             for line in child.stdout:
                 if line.strip() == COMPILED:
-                    waiting = False
+                    waiting = compiles = False
+                    killer.cancel()
+                    compiling.release()
                     turn.ready()
                     turn.wait()
                     with turn.profiling, contextlib.suppress(BrokenPipeError):
@@ -184,6 +245,8 @@ def run_child(name: str, out: Path, hidden: bool, turn: Turn, timeout: float) ->
             code = child.wait()
         finally:
             killer.cancel()
+            if compiles:
+                compiling.release()
             if waiting:
                 turn.ready()
     what = "hidden" if hidden else "real"
@@ -218,16 +281,17 @@ def collect_logs(scratch: Path, out: Path) -> None:
 # ---------------------------------------------------------------------------------------------- in the child
 
 
-def one(name: str, out: Path, *, hidden: bool) -> int:
-    """Record one program; called in a process of its own."""
-    sys.path.insert(0, str(HERE))
+def one(name: str, arguments: argparse.Namespace) -> int:
+    """Record or plan one program; called in a process of its own."""
     import torch
-    from plan_models import MODELS
 
     torch.manual_seed(0)
-    model = MODELS[name]
+    program = load(arguments.programs)[name]
     try:
-        (plan if hidden else record)(model, name, out)
+        if arguments.hidden:
+            plan(program, name, arguments.out, arguments.gpu)
+        else:
+            record(program, name, arguments.out)
     except Exception:
         traceback.print_exc()
         return 1
@@ -250,14 +314,14 @@ def write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1, default=str))
 
 
-def plan(model: Any, name: str, out: Path) -> None:
-    """Plan for the H200 with the GPU hidden, through the part of fxscope that needs torch alone."""
+def plan(model: Any, name: str, out: Path, gpu: str) -> None:
+    """Plan for a GPU with the GPU hidden, through the part of fxscope that needs torch alone."""
     import torch
 
     from fxscope._torch.target import simulate
 
     assert not torch.cuda.is_available()
-    target = simulate.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
+    target = simulate.read_target(ROOT / "fxscope" / "gpus" / f"{gpu}.json")
     started = time.monotonic()
     module, inputs = model.make("cpu")
     if model.train:
@@ -312,12 +376,14 @@ def record(model: Any, name: str, out: Path) -> None:
     if model.train:
         inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
     compiled = torch.compile(module, **model.compile)
+    wanted = getattr(model, "autocast", False)
+    autocast = torch.autocast("cuda", torch.bfloat16) if wanted else contextlib.nullcontext()
 
     def step() -> None:
-        with torch.set_grad_enabled(model.train):
+        with torch.set_grad_enabled(model.train), autocast:
             result = compiled(*inputs)
-            if model.train:
-                result.float().sum().backward()
+        if model.train:
+            result.float().sum().backward()
 
     torch.cuda.reset_peak_memory_stats()
     started = time.monotonic()
@@ -364,7 +430,7 @@ def record(model: Any, name: str, out: Path) -> None:
             peak_mem=torch.cuda.max_memory_allocated(),
             compile=str(model.compile),
             train=model.train,
-            what=model.what,
+            what=getattr(model, "what", None) or model.library,
         ),
     )
 
