@@ -202,7 +202,7 @@ def run_child(
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",  # the programs are side by side already
         "OMP_NUM_THREADS": "2",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
     }
     if hidden:
         environment["CUDA_VISIBLE_DEVICES"] = ""
