@@ -13,17 +13,19 @@ Observing changes nothing: hooks and switches are put back whatever happens, a h
 from __future__ import annotations
 
 import functools
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from fxscope import store
 from fxscope._torch import profiler, running
 from fxscope._torch.environment import environment
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.op_recorder import OpRecorder
-from fxscope.errors import CaptureError, NothingCapturedError, TraceError
+from fxscope.errors import CaptureError, NothingCapturedError, RenderError, TraceError
 from fxscope.model import Memory, Problem, Recording, replace
 from fxscope.readers import eager_graph
 
@@ -355,7 +357,11 @@ def on_trace_ready(
                 recording = _finish(replace(_read(trace_path), environment=environment(), title=f"trace {count}"))
         handler.recording = recording  # type: ignore[attr-defined]
         if path is not None:
-            recording.save(str(path).replace("{n}", str(count)), force=force)
+            target = Path(str(path).replace("{n}", str(count)))
+            try:
+                recording.save(target, force=force)
+            except RenderError as error:  # the program goes on: this is its training loop
+                print(f"fxscope: {error} {store.rescue(recording, target)}", file=sys.stderr)
         count += 1
 
     handler.recording = None  # type: ignore[attr-defined]

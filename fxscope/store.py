@@ -90,3 +90,16 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
     except OSError as error:
         raise RenderError(f"cannot write {path}: {error.strerror}.") from None
     return path
+
+
+def rescue(recording: Recording, beside: Path) -> str:
+    """Save a recording that would be lost, under a free name, and return the line that tells a user where it is."""
+    names = (beside.with_name(f"{beside.stem}{count}.fxscope") for count in ("", *(f"-{n}" for n in range(2, 100))))
+    path = next((name for name in names if not name.exists()), None)
+    if path is None:
+        return f"The recording is lost: every name from {beside.stem}.fxscope on is taken."
+    try:
+        write(path, encode(recording))
+    except RenderError as error:
+        return f"The recording is lost: {error}"
+    return f"The recording itself is in {path}; `fxscope view {path} -o FILE` makes the rest."

@@ -117,7 +117,7 @@ def _run_factory(arguments: argparse.Namespace, module_name: str, name: str) -> 
         else:
             model, inputs, kwargs = _call(_load(module_name, name), f"{module_name}:{name}")
             recording = _record(arguments, model, inputs, kwargs, say, title=arguments.title or name)
-    emit(recording, arguments)
+    emit(recording, arguments, keep=True)
     return 0
 
 
@@ -304,7 +304,7 @@ def _run_script(arguments: argparse.Namespace) -> int:
             print(f"fxscope run: {path.name} raised {type(error).__name__}; nothing was recorded", file=sys.stderr)
             return 1
     assert recorder.recording is not None
-    emit(recorder.recording, arguments)
+    emit(recorder.recording, arguments, keep=True)
     return 0
 
 

