@@ -15,7 +15,14 @@ from fxscope.render import labels, theme
 if TYPE_CHECKING:
     from fxscope.model import Decision, Graph, KernelCall, Node, Recording
 
-LARGE = 400  # nodes from which `dot` needs its iteration limits to stay linear
+# How boxes are placed, here and in the page, which sends its DOT to the same engine.
+PLACING = {"rankdir": "TB", "nodesep": "0.22", "ranksep": "0.36"}
+# Boxes from which `dot` needs limits of its iterations to stay linear, and from which routing edges takes longer than
+# placing boxes: they go straight.
+LARGE = (
+    (400, {"nslimit": "1", "nslimit1": "1", "mclimit": "0.5", "splines": "polyline"}),
+    (900, {"nslimit": "0.2", "nslimit1": "0.2", "mclimit": "0.1", "splines": "none"}),
+)
 MAX_RED_EDGES = 12
 
 
@@ -79,16 +86,13 @@ def graph_attributes(recording: Recording, graphs: list[Graph], num_nodes: int) 
         "fontsize": "15",
         "fontcolor": theme.TEXT,
         "bgcolor": theme.PAPER,
-        "rankdir": "TB",
-        "nodesep": "0.22",
-        "ranksep": "0.34",
         "pad": "0.25",
         "newrank": "true",
         "compound": "true",
     }
-    if num_nodes > LARGE:
-        attributes |= {"nslimit": "1", "nslimit1": "1", "splines": "polyline"}
-    return attributes
+    if num_nodes > LARGE[0][0]:
+        attributes |= LARGE[0][1]
+    return attributes | PLACING
 
 
 def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SCRIPTS = (
     "base.js",
     "data.js",
+    "fold.js",
     "layout.js",
     "selection.js",
     "graph.js",
@@ -33,6 +34,7 @@ SCRIPTS = (
     "compare.js",
     "main.js",
 )
+ASSETS = resources.files("fxscope.render.page") / "assets"
 MAX_PICTURE_NODES = 60  # up to which a notebook shows the graph itself before the page
 
 
@@ -46,10 +48,12 @@ def render(
     """Return the page. `others` are shown beside the first; `comparison` aligns each of them with it."""
     data = payload.encode(payload.page((recording, *others), comparison, stage=stage))
     script, style = assemble("js"), palette() + assemble("css")
+    # Graphviz as WebAssembly, packed: the page lays out graphs itself (`assets/graphviz.txt` says where it is from).
+    engine = base64.b64encode((ASSETS / "graphviz.zlib").read_bytes()).decode()
     title = html.escape(" · ".join(r.title or "recording" for r in (recording, *others)))
     policy = (
-        f"default-src 'none'; script-src 'sha256-{digest(script)}'; style-src 'sha256-{digest(style)}'; "
-        "img-src blob: data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{digest(script)}' 'wasm-unsafe-eval'; worker-src blob:; "
+        f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -61,6 +65,7 @@ def render(
         '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
         "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
         f'<script type="application/octet-stream" id="recording">{data}</script>\n'
+        f'<script type="application/octet-stream" id="graphviz">{engine}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
@@ -72,10 +77,9 @@ def digest(text: str) -> str:
 
 def assemble(suffix: str) -> str:
     """Return the page's script (one function, so that no name leaks) or its style."""
-    folder = resources.files("fxscope.render.page") / "assets"
     if suffix == "css":
-        return (folder / "report.css").read_text(encoding="utf-8")
-    parts = [(folder / name).read_text(encoding="utf-8") for name in SCRIPTS]
+        return (ASSETS / "report.css").read_text(encoding="utf-8")
+    parts = [(ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"
 
 

@@ -10,13 +10,12 @@ import base64
 import json
 import re
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from fxscope.model import EVIDENCE_BY_STRENGTH, Graph, Node, replace
-from fxscope.render import labels, theme
+from fxscope.render import dot, labels, theme
 from fxscope.render.page import overview, scene, tables
 
 if TYPE_CHECKING:
@@ -109,6 +108,7 @@ def look() -> dict[str, Any]:
             "paper": theme.PAPER_DARK,
             "edge": theme.EDGE_DARK,
         },
+        "layout": {"graph": dot.PLACING, "large": dot.LARGE},
         "font": theme.FONT,
         "mono": theme.MONO,
     }
@@ -146,8 +146,6 @@ def one(recording: Recording) -> dict[str, Any]:
     calls = {call.id: position for position, call in enumerate(recording.calls)}
     graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
     scenes = [scene.build(recording, graph, calls) for graph in recording.graphs]
-    with ThreadPoolExecutor(2) as pool:  # `dot` is another process
-        layouts = list(pool.map(scene.layouts, scenes))
     nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
 
     def inside(graph_id: str | None, wanted: Iterable[str]) -> list[int]:
@@ -174,8 +172,9 @@ def one(recording: Recording) -> dict[str, Any]:
     data: dict[str, Any] = {
         "title": recording.title or "recording",
         "environment": environment,
-        "graphs": [graph_data(s, made, place) for s, made in zip(scenes, layouts, strict=True)],
+        "graphs": [graph_data(made, place) for made in scenes],
         "default": default_graph(recording),
+        "opening": opening_graph(recording),
         "left_out": left_out,
         "calls": columns(
             recording.calls,
@@ -349,6 +348,21 @@ def default_graph(recording: Recording) -> int:
     return -max(sizes)[1] if sizes else -1
 
 
+def opening_graph(recording: Recording) -> int:
+    """Return the index of the graph to look at first: the kernel calls of the default one, where there are any."""
+    default = default_graph(recording)
+    if default < 0:
+        return default
+    chosen = recording.graphs[default]
+    same = (chosen.compile_id, chosen.direction)
+    found = (
+        position
+        for position, graph in enumerate(recording.graphs)
+        if graph.stage == "kernel_calls" and (graph.compile_id, graph.direction) == same
+    )
+    return next(found, default) if chosen.stage == "post_grad" else default
+
+
 def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str | None]:
     """Return CPU events and launches, whole steps up to the limit, and what was left out in words."""
     ops, launches = recording.ops, recording.launches
@@ -372,9 +386,7 @@ def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str |
     )
 
 
-def graph_data(
-    made: scene.Scene, layouts: list[dict[str, Any]], place: Callable[[Source | None], int]
-) -> dict[str, Any]:
+def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict[str, Any]:
     """Return one graph."""
     graph = made.graph
     index = {node.name: i for i, node in enumerate(graph.nodes)}
@@ -421,10 +433,10 @@ def graph_data(
             ref=lambda g: g[0].ref,
             share=lambda g: g[0].share,
             path=lambda g: g[0].path,
+            note=lambda g: g[0].note,
             width=lambda g: g[1].width,
             height=lambda g: g[1].height,
         ),
-        "layouts": layouts,
     }
 
 

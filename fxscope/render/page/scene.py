@@ -1,35 +1,36 @@
-"""A graph as the page draws it: boxes with their words and sizes, nested groups, and layouts made ahead.
+"""A graph as the page draws it: boxes with their words and sizes, and nested groups.
 
-Groups are nn.Modules, kernel calls (each inside the innermost module that holds all of its ops) and, in an eager
-graph, ops that call others. A layout is made for the state the page opens in and for the states one click away; for
-anything else the page has a simple layout of its own, which follows the same rules as `visible`.
+Groups are nn.Modules, kernel calls (each inside the innermost module that holds all of its ops), inside a kernel call
+the nodes that one written op was decomposed into and, in an eager graph, ops that call others. What is folded, and where
+boxes go, is decided in the page (`fold.js`, `layout.js`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.render import labels, theme
-from fxscope.render.page import layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.model import Graph, KernelCall, Node, Recording
 
-MAX_OPEN = 150  # boxes up to which a graph is shown unfolded
-MAX_FOLDED = 70  # boxes that a folded graph opens with, at most
 MAX_TITLE = 46
+MAX_NOTE = 56
 SMALL_KINDS = frozenset({"view", "folded", "eliminated", "input"})
 _SELF = re.compile(r"^(?:L\[['\"]?self['\"]?\]|self|model)\.?")
+_TEXT_ARGUMENT = re.compile(r"=\s*'(\w+)'")  # approximate = 'tanh'
 _INDEX = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
 
 
 class Group(NamedTuple):
-    """A frame of the picture. `kind` is "module", "call" or "op"; `ref` is the call's index or the op's node."""
+    """A frame of the picture. `kind` is "module", "call", "written" (one op of the user's code, decomposed) or "op".
+
+    `ref` is the call's index or the op's node. `note` is the second line of an open frame: a kernel's name.
+    """
 
     parent: int
     kind: str
@@ -39,6 +40,7 @@ class Group(NamedTuple):
     ref: int
     share: float | None
     path: str
+    note: str = ""
 
 
 class Words(NamedTuple):
@@ -71,19 +73,34 @@ def module_path(text: str | None) -> tuple[str, ...]:
     return tuple(part for part in plain.split(".") if part)
 
 
-def cost_line(call: KernelCall) -> str:
-    """Return time, bytes and share of the roof, as far as they are known."""
-    parts: list[str] = []
+def time_words(call: KernelCall) -> str:
+    """Return the mean time of a call, or the time planned for it: "56.1 µs", "≥ 35.1 µs planned"; "" if unknown."""
     if call.timing:
-        parts.append(theme.microseconds(call.timing.mean_us))
-    elif call.estimated_us is not None:
-        time = theme.microseconds(call.estimated_us) if call.estimated_us >= 0.005 else "0.01 µs or less"
-        parts.append(f"≥ {time} planned" if call.estimated_us >= 0.005 else f"{time} planned")
+        return theme.microseconds(call.timing.mean_us)
+    if call.estimated_us is None:
+        return ""
+    return (
+        f"≥ {theme.microseconds(call.estimated_us)} planned"
+        if call.estimated_us >= 0.005
+        else "0.01 µs or less planned"
+    )
+
+
+def cost_line(call: KernelCall, *, timed: bool = True) -> str:
+    """Return time (unless it stands elsewhere), bytes and share of the roof, as far as they are known."""
+    parts = [time_words(call)] if timed else []
     if call.bytes_read is not None or call.bytes_written is not None:
         parts.append(theme.num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
         parts.append(f"{theme.percent(call.roof.share)} of roof")
-    return " · ".join(parts)
+    return " · ".join(part for part in parts if part)
+
+
+def ops_words(ops: Sequence[str], most: int = 4) -> str:
+    """Return the ops of a kernel in a few words: "gelu · mul"; the first and the last where there are many."""
+    if len(ops) > most:
+        ops = [*ops[: most - 1], "…", ops[-1]]
+    return " · ".join(ops)
 
 
 def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> Scene:
@@ -105,7 +122,15 @@ def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> 
     alone = {
         call_index[call.id]: call for call in calls if call_index[call.id] not in builder.group_of_call
     }  # one op in one kernel: the box itself carries the kernel
-    words = [node_words(node, graph, alone.get(call_of[i])) for i, node in enumerate(graph.nodes)]
+    by_call = [recording.calls[c] if c >= 0 else None for c in call_of]
+    if graph.stage == "kernel_calls":
+        known = labels.nodes_by_graph(recording)
+        words = [
+            call_node_words(node, call, known) if call else node_words(node, graph, None)
+            for node, call in zip(graph.nodes, by_call, strict=True)
+        ]
+    else:
+        words = [node_words(node, graph, alone.get(call_of[i])) for i, node in enumerate(graph.nodes)]
     dim = [node.kind in ("view", "folded", "eliminated") or node.nature == "view" for node in graph.nodes]
     return Scene(
         graph,
@@ -131,7 +156,11 @@ class GroupBuilder:
         self.home = [-1] * len(graph.nodes)
         self.own: dict[int, int] = {}
         self.group_of_call: dict[int, int] = {}
+        self.group_written: dict[int, int] = {}  # node → the group of the op it was written as
         self.of_module: dict[tuple[str, ...], int] = {}
+        self.origins: dict[str, tuple[str, str]] = {}  # node → the written op: where, and its target
+        self.variant: dict[tuple[str, str], str] = {}
+        self.written_as()
         self.types = {
             module_path(n.source.module): n.source.module_type for n in graph.nodes if n.source and n.source.module_type
         }
@@ -155,26 +184,15 @@ class GroupBuilder:
             if len(inside) > 1 or (inside and call.type not in theme.EXTERN_CALLS):
                 path = common([paths[i] for i in inside if paths[i]])
                 self.group_of_call[position] = len(self.groups)
-                share = call.roof.share if call.roof else None
                 nodes = {node.name: node for node in self.graph.nodes}
-                ops = " · ".join(labels.ops_of(call, nodes)[:6])
-                self.groups.append(
-                    Group(
-                        self.of_module.get(path, -1),
-                        "call",
-                        call.kernel,
-                        ops,
-                        cost_line(call),
-                        position,
-                        share,
-                        call.id,
-                    )
-                )
+                self.groups.append(call_group(call, self.of_module.get(path, -1), position, nodes))
+                self.written_ops(inside, self.group_of_call[position], call)
         index = self.index
         parents = {node.parent for node in self.graph.nodes if node.parent in index}
         for position, node in enumerate(self.graph.nodes):
             call = self.call_of[position]
             home = self.group_of_call.get(call, self.of_module.get(paths[position], -1))
+            home = self.group_written.get(position, home)
             if node.parent is not None and node.parent in index:
                 home = self.own.get(index[node.parent], home)
             self.home[position] = home
@@ -185,6 +203,35 @@ class GroupBuilder:
                 meta = theme.microseconds(node.timing.mean_us) if node.timing and works(node) else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
         self.sum_modules()
+
+    def written_ops(self, inside: Sequence[int], parent: int, call: KernelCall) -> None:
+        """Group the nodes of a call that one op of the user's code was decomposed into."""
+        by_origin: dict[tuple[str, str], list[int]] = {}
+        for position in inside:
+            node = self.graph.nodes[position]
+            origin = self.origins.get(node.name)
+            if origin is None and node.original_aten and node.source:
+                origin = (f"{node.source.file}:{node.source.line}:{node.source.module}", node.original_aten)
+            if origin is not None and node.nature != "view":
+                by_origin.setdefault(origin, []).append(position)
+        for (place, target), found in by_origin.items():
+            if len(found) > 1 and convex(found, self.inputs):
+                self.group_written.update(dict.fromkeys(found, len(self.groups)))
+                title = labels.short_target(target) + self.variant.get((place, target), "")
+                sub = labels.plural(len(found), "op")
+                self.groups.append(Group(parent, "written", title, sub, "", -1, None, f"{call.id}/{place}/{target}"))
+
+    def written_as(self) -> None:
+        """Find the op of the user's code that each node was lowered from, and which variant of it was asked for."""
+        earlier = {graph.id: graph for graph in self.recording.graphs if graph.stage == "pre_grad"}
+        nodes = {(g.id, node.name): node for g in earlier.values() for node in g.nodes}
+        for link in self.recording.links:
+            if link.relation == "lowered_to" and link.to[0] == self.graph.id and link.from_ in nodes:
+                node = nodes[link.from_]
+                origin = (f"{link.from_[0]}/{node.name}", node.target)
+                self.origins.setdefault(link.to[1], origin)
+                found = _TEXT_ARGUMENT.findall(node.arguments or "")
+                self.variant[origin] = f" ({', '.join(found)})" if found else ""
 
     def paths(self) -> list[tuple[str, ...]]:
         """Return the module of each node; of an input, the module that all of its users are in."""
@@ -234,6 +281,29 @@ class GroupBuilder:
         return found
 
 
+def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str, Node]) -> Group:
+    """Return the frame of a kernel call: what ran in it in the reader's words, then the kernel's name."""
+    ops = ops_words(labels.ops_of(call, nodes))
+    title = ", ".join(part for part in (f"{ops} → 1 kernel", time_words(call)) if part)
+    share = call.roof.share if call.roof else None
+    handle = labels.shorten(call.handle, MAX_NOTE)
+    return Group(parent, "call", title, handle, cost_line(call, timed=False), position, share, call.id, handle)
+
+
+def convex(members: Iterable[int], inputs: Sequence[Sequence[int]]) -> bool:
+    """Return whether no way leads out of a set of nodes and back in: closed, it would be its own input."""
+    inside = set(members)
+    outside: set[int] = set()  # of those after the first member, what depends on one and is not a member
+    for position in range(min(inside), max(inside) + 1):
+        after = any(source in outside for source in inputs[position])
+        if position in inside:
+            if after:
+                return False
+        elif after or any(source in inside for source in inputs[position]):
+            outside.add(position)
+    return True
+
+
 def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the longest common prefix."""
     if not paths:
@@ -275,178 +345,26 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
     return Words(title, shape, meta, max(72, round(width)), 26 + (15 if shape else 0) + (15 if meta else 0))
 
 
+def call_node_words(node: Node, call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
+    """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
+    title = labels.shorten(ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
+    sub, meta = labels.shorten(call.handle, MAX_NOTE), cost_line(call)
+    width = max(7.6 * len(title) + 34, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
+    return Words(title, sub, meta, max(90, round(width)), 26 + 15 + (15 if meta else 0))
+
+
 def group_words(group: Group) -> Words:
     """Return what a closed group says."""
-    title = labels.shorten(group.title, MAX_TITLE)
-    sub = labels.shorten(group.sub, MAX_TITLE)
+    title = labels.shorten(group.title, MAX_NOTE)
+    sub = labels.shorten(group.sub, MAX_NOTE)
     width = max(7.6 * len(title) + 46, 6.7 * len(sub) + 24, 6.7 * len(group.meta) + 24)
     height = 28 + (15 if sub else 0) + (15 if group.meta else 0)
     return Words(title, sub, group.meta, max(110, round(width)), height)
 
 
-class State(NamedTuple):
-    """What is folded: whether modules frame their ops, whether views are shown, which groups are closed."""
-
-    modules: bool
-    views: bool
-    closed: frozenset[int]
-
-
-def visible(scene: Scene, state: State) -> tuple[list[layout.Box], list[layout.Frame], list[tuple[int, int]]]:
-    """Return boxes, open frames and edges in a state. `graph.js` has the same rules."""
-    shown_as: list[int | None] = []
-    inner: list[int] = []
-    for position, home in enumerate(scene.home):
-        box: int | None = position
-        innermost = -1
-        group = scene.own.get(position, home)
-        while group >= 0:
-            item = scene.groups[group]
-            if item.kind != "module" or state.modules:
-                if group in state.closed:
-                    box, innermost = -1 - group, -1
-                elif group == scene.own.get(position):
-                    box = None  # an op that is open is the frame around the ops it calls
-                if innermost < 0 and group not in state.closed:
-                    innermost = group
-            group = item.parent
-        if not state.views and box == position and scene.dim[position]:
-            box = None
-        shown_as.append(box)
-        inner.append(innermost)
-    boxes: dict[int, layout.Box] = {}
-    for position, box in enumerate(shown_as):
-        if box is not None and box not in boxes:
-            words = scene.words[box] if box >= 0 else scene.group_words[-1 - box]
-            boxes[box] = layout.Box(box, words.width, words.height, inner[position])
-    needed: set[int] = set()
-    for made in boxes.values():
-        group = made.group
-        while group >= 0:
-            if scene.groups[group].kind != "module" or state.modules:
-                needed.add(group)
-            group = scene.groups[group].parent
-    frames = [frame_of(scene, group, needed) for group in sorted(needed)]
-    return list(boxes.values()), frames, edges_of(scene, shown_as)
-
-
-def frame_of(scene: Scene, group: int, needed: AbstractSet[int]) -> layout.Frame:
-    """Return an open group's frame inside the nearest open one."""
-    item = scene.groups[group]
-    parent = item.parent
-    while parent >= 0 and parent not in needed:
-        parent = scene.groups[parent].parent
-    title = min(len(item.title), MAX_TITLE) * 7.4 + 44
-    return layout.Frame(group, parent, round(max(title, len(item.meta) * 6.7 + 24)), 2 if item.meta else 1)
-
-
-def edges_of(scene: Scene, shown_as: Sequence[int | None]) -> list[tuple[int, int]]:
-    """Return edges between what is shown; data goes on through what is hidden."""
-    last_child = {group: position for position, group in enumerate(scene.home)}
-    cache: dict[int, tuple[int, ...]] = {}
-
-    def sources(position: int) -> tuple[int, ...]:
-        box = shown_as[position]
-        if box is not None:
-            return (box,)
-        if position in cache:
-            return cache[position]
-        cache[position] = ()  # a graph has no cycle, but a recording may claim one
-        if position in scene.own:
-            last = last_child.get(scene.own[position])
-            found = sources(last) if last is not None else ()
-        else:
-            found = tuple(dict.fromkeys(s for i in scene.inputs[position] for s in sources(i)))
-        cache[position] = found
-        return found
-
-    edges: dict[tuple[int, int], None] = {}
-    for position, box in enumerate(shown_as):
-        if box is not None:
-            for given in scene.inputs[position]:
-                for source in sources(given):
-                    if source != box:
-                        edges[source, box] = None
-    return list(edges)
-
-
 def works(node: Node) -> bool:
     """Return whether an op launches work of its own, whatever it calls besides."""
     return node.kind == "kernel" and node.nature != "composite"
-
-
-def unfolded(scene: Scene) -> State:
-    """Return all open, but for eager ops that do the work themselves: `mm` is a kernel, not the views it asks for."""
-    closed = (group for node, group in scene.own.items() if works(scene.graph.nodes[node]))
-    return State(modules=False, views=True, closed=frozenset(closed))
-
-
-def opening_state(scene: Scene) -> State:
-    """Return the state a graph opens in: all of a small one, the upper modules of a large one."""
-    everything = unfolded(scene)
-    if len(visible(scene, everything)[0]) <= MAX_OPEN:
-        return everything
-    if not scene.groups:
-        return everything
-    modules = any(group.kind == "module" for group in scene.groups)
-    depths: list[int] = []
-    for group in scene.groups:
-        counts = group.parent >= 0 and (modules or scene.groups[group.parent].kind != "module")
-        depths.append(depths[group.parent] + 1 if counts else 0)
-    best = None
-    for depth in range(max(depths) + 1):
-        # A fused kernel opens into its ops on a click; a module shows what it holds.
-        closed = (
-            frozenset(i for i, v in enumerate(depths) if v >= depth or scene.groups[i].kind == "call")
-            | unfolded(scene).closed
-        )
-        state = State(modules=modules, views=False, closed=closed)
-        if best is not None and len(visible(scene, state)[0]) > MAX_FOLDED:
-            break
-        best = state
-    return best or everything
-
-
-def layouts(scene: Scene) -> list[dict[str, Any]]:
-    """Return the layouts made ahead; the first is the one the graph opens in."""
-    first = opening_state(scene)
-    states = [first, first._replace(views=not first.views)]
-    everything = unfolded(scene)
-    if len(scene.graph.nodes) <= MAX_OPEN:
-        if any(group.kind == "module" for group in scene.groups):
-            states.append(first._replace(modules=not first.modules))
-    elif first != everything:
-        states.append(everything)
-    else:
-        states.pop()
-    return [made for state in dict.fromkeys(states) if (made := one_layout(scene, state)) is not None]
-
-
-def one_layout(scene: Scene, state: State) -> dict[str, Any] | None:
-    """Return one layout as columns; without positions where no engine is here."""
-    boxes, frames, edges = visible(scene, state)
-    head = {"modules": state.modules, "views": state.views, "closed": sorted(state.closed)}
-    placed = layout.place(boxes, frames, edges)
-    if placed is None:
-        return {**head, "w": None}
-    return {
-        **head,
-        "w": placed.width,
-        "h": placed.height,
-        "box": list(placed.boxes),
-        "x": [p[0] for p in placed.boxes.values()],
-        "y": [p[1] for p in placed.boxes.values()],
-        "frame": list(placed.frames),
-        "corner": [list(c) for c in placed.frames.values()],
-        "from": [e[0] for e in placed.edges],
-        "to": [e[1] for e in placed.edges],
-        "points": [relative(e[2]) for e in placed.edges],
-    }
-
-
-def relative(points: Sequence[int]) -> list[int]:
-    """Return a point list as steps from point to point: small numbers compress well."""
-    return [value if i < 2 else value - points[i - 2] for i, value in enumerate(points)]
 
 
 def finite(value: float | None) -> float | None:

@@ -80,7 +80,7 @@ const shorten = (text, width) => {
   const head = Math.floor(((width - 1) * 2) / 3);
   return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
 };
-const plural = (count, noun) => `${words(count, 'int')} ${noun}${count === 1 ? '' : 's'}`;
+const plural = (count, noun, many = `${noun}s`) => `${words(count, 'int')} ${count === 1 ? noun : many}`;
 
 /** What the page remembers between views; storage may be forbidden (a sandboxed frame). */
 const memory = {

@@ -1,10 +1,6 @@
 // The payload, decoded once, and the look-ups between its items.
 
-async function decode() {
-  const packed = Uint8Array.from(atob($('recording').textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
-  return JSON.parse(await new Response(stream).text());
-}
+const decode = async () => JSON.parse(await inflate($('recording')));
 
 /** Read a column's value, null where the column was left out. */
 const at = (columns, name, i) => {

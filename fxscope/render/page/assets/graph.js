@@ -1,5 +1,8 @@
 // The graph: boxes, frames and edges on a canvas, of which only what is in view is drawn.
 
+const MOVE_MS = 260;
+const stillQuery = window.matchMedia('(prefers-reduced-motion: reduce)');
+
 class GraphView {
   constructor(host) {
     this.host = host;
@@ -61,6 +64,7 @@ class GraphView {
     this.paint = painter(() => this.draw());
     this.minimap = new Minimap(this);
     this.stage.append(this.minimap.canvas);
+    this.engine = new LayoutEngine();
     this.costs = true;
     this.pointer();
     this.canvas.addEventListener('keydown', (event) => this.key(event));
@@ -104,7 +108,7 @@ class GraphView {
         ),
       );
     }
-    let first = r.default;
+    let first = r.opening;
     if (PAGE.stage) {
       const wanted = r.graphs.findIndex((g) => g.stage === PAGE.stage || g.id === PAGE.stage);
       if (wanted >= 0) first = wanted;
@@ -123,16 +127,7 @@ class GraphView {
     this.graph = r.graphs[g];
     const id = `${r.position}:${g}`;
     if (!this.states.has(id)) {
-      const ahead = this.graph.layouts[0];
-      this.states.set(id, {
-        modules: ahead ? ahead.modules : false,
-        views: ahead ? ahead.views : true,
-        closed: new Set(ahead ? ahead.closed : []),
-        placed: false,
-        x: 0,
-        y: 0,
-        scale: 1,
-      });
+      this.states.set(id, { ...openingState(this.graph), placed: false, x: 0, y: 0, scale: 1 });
     }
     this.state = this.states.get(id);
     for (const tab of this.stages.children)
@@ -144,14 +139,13 @@ class GraphView {
     );
     this.graphPick.value = String(g);
     this.graphPick.hidden = same.length < 2;
-    this.viewsBox.checked = this.state.views;
-    this.modulesBox.checked = this.state.modules;
     this.costsBox.checked = this.costs;
     this.modulesBox.parentElement.hidden = !(this.graph.groups.kind || []).includes('module');
     this.drawLegend();
-    this.arrange();
-    if (jump && chosen.links?.nodes.has(g)) this.revealChosen();
-    else if (!this.state.placed) this.readable();
+    this.arrange(() => {
+      if (jump && chosen.links?.nodes.has(g)) this.revealChosen();
+      else if (!this.state.placed) this.readable();
+    });
     if (this.listing) this.fillList();
   }
 
@@ -180,24 +174,39 @@ class GraphView {
     );
   }
 
-  /** Put boxes where a layout made ahead says, else lay out here. */
-  arrange() {
+  /** Lay out what is shown; `then` runs when the boxes have their new places, before they move there. */
+  async arrange(then = null) {
     const { graph, state } = this;
+    this.viewsBox.checked = state.views;
+    this.modulesBox.checked = state.modules;
+    const key = `${state.modules}|${state.views}|${[...state.closed].sort((a, b) => a - b).join()}`;
+    graph.placed ||= new Map(); // layouts made so far, by state
     const shown = visible(graph, state);
-    const closed = [...state.closed].sort((a, b) => a - b).join();
-    const ahead = graph.layouts.find(
-      (l) => l.w !== null && l.views === state.views && l.modules === state.modules && l.closed.join() === closed,
-    );
-    let placed;
-    if (ahead && [...shown.boxes.keys()].every((id) => (ahead.set ||= new Set(ahead.box)).has(id))) {
-      placed = {
-        w: ahead.w,
-        h: ahead.h,
-        boxes: new Map(ahead.box.map((id, i) => [id, [ahead.x[i], ahead.y[i]]])),
-        frames: new Map(ahead.frame.map((id, i) => [id, ahead.corner[i]])),
-        edges: ahead.from.map((f, i) => [f, ahead.to[i], absolute(ahead.points[i])]),
-      };
-    } else placed = layered(graph, shown);
+    const thens = [...(this.waitingFor === graph ? this.thens : []), then].filter(Boolean);
+    let placed = graph.placed.get(key);
+    if (!placed) {
+      this.waitingFor = graph;
+      this.thens = thens; // what an overtaken wish wanted to do is done with the newer one
+      this.host.setAttribute('aria-busy', 'true');
+      const timer = setTimeout(() => this.say(`laying out ${plural(shown.boxes.size, 'box', 'boxes')} …`), 250);
+      placed = await this.engine.place(graph, shown, PAGE.theme.layout);
+      clearTimeout(timer);
+      if (!placed) return;
+      graph.placed.set(key, placed);
+      if (graph.placed.size > 24) graph.placed.delete(graph.placed.keys().next().value);
+    } else this.engine.forget();
+    this.waitingFor = null;
+    this.host.removeAttribute('aria-busy');
+    this.put(shown, placed);
+    for (const action of thens) action();
+    this.paint();
+  }
+
+  /** Take over a layout; boxes that were there before move to their new places. */
+  put(shown, placed) {
+    const { graph } = this;
+    const before = this.of === graph ? { byId: this.byId, shown: this.shown, frames: this.frameById } : null;
+    this.of = graph;
     this.shown = shown;
     this.placed = placed;
     this.items = [...shown.boxes.values()].map((box) => {
@@ -213,50 +222,83 @@ class GraphView {
     this.frames = [...placed.frames]
       .map(([id, corner]) => ({ id, corner, depth: depth(id), kind: graph.groups.kind[id] }))
       .sort((a, b) => a.depth - b.depth);
-    this.edges = placed.edges.map(([from, to, points]) => {
-      let x0 = Infinity,
-        y0 = Infinity,
-        x1 = -Infinity,
-        y1 = -Infinity;
-      for (let i = 0; i < points.length; i += 2) {
-        x0 = Math.min(x0, points[i]);
-        x1 = Math.max(x1, points[i]);
-        y0 = Math.min(y0, points[i + 1]);
-        y1 = Math.max(y1, points[i + 1]);
-      }
-      return { from, to, points, x0, y0, x1, y1, red: null };
-    });
+    this.frameById = new Map(this.frames.map((frame) => [frame.id, frame]));
+    this.edges = placed.edges.map(([from, to, points]) => ({ from, to, points, ...boundsOf(points), red: null }));
     this.markRed();
-    this.size.textContent = `${plural(graph.nodes.n, 'node')}${this.items.length < graph.nodes.n ? `, ${words(this.items.length, 'int')} boxes` : ''}`;
+    const boxes = this.items.length < graph.nodes.n ? `, ${plural(this.items.length, 'box', 'boxes')}` : '';
+    this.say(`${plural(graph.nodes.n, 'node')}${boxes}${placed.why ? ` · ${placed.why}` : ''}`);
     this.minimap.stale = true;
-    this.paint();
+    this.move = before && this.items.length <= 1500 && !stillQuery.matches ? this.moves(before) : null;
+  }
+  say(text) {
+    this.size.textContent = text;
   }
 
+  /** Where each box and frame comes from: its old place, or the box or frame that it came out of or went into. */
+  moves(before) {
+    const from = new Map();
+    const frames = new Map();
+    const corner = (old) => [old.x, old.y, old.x + old.w, old.y + old.h];
+    const parentOf = (id) => {
+      for (let g = id >= 0 ? this.graph.home[id] : -1 - id; g >= 0; g = index(this.graph.groups, 'parent', g)) {
+        if (before.byId.has(-1 - g)) return corner(before.byId.get(-1 - g));
+        if (id < 0 && before.frames.has(g)) return before.frames.get(g).corner;
+      }
+      return null;
+    };
+    for (const item of this.items) {
+      const old = before.byId.get(item.id);
+      const out = old ? null : parentOf(item.id);
+      if (old) from.set(item.id, [old.x, old.y]);
+      else if (out) from.set(item.id, [(out[0] + out[2] - item.w) / 2, (out[1] + out[3] - item.h) / 2]);
+    }
+    for (const frame of this.frames) {
+      const old = before.frames.get(frame.id)?.corner || parentOf(-1 - frame.id);
+      if (old) frames.set(frame.id, old);
+    }
+    return { from, frames, start: performance.now() };
+  }
+  /** How far the boxes have moved, 0 to 1; null when they stand. */
+  moved() {
+    if (!this.move) return null;
+    const share = (performance.now() - this.move.start) / MOVE_MS;
+    if (share >= 1) {
+      this.move = null;
+      return null;
+    }
+    return 1 - (1 - share) ** 3;
+  }
+
+  /** The two ends of a decision in the drawn graph: its nodes, or where boxes are calls, its calls. */
+  endsOf(decision) {
+    const d = this.recording.decisions;
+    if (this.graph.stage !== 'kernel_calls')
+      return index(d, 'graph', decision) === this.g && index(d, 'other', decision) < 0
+        ? [at(d, 'a', decision) || [], at(d, 'b', decision) || []]
+        : null;
+    const nodes = ['a_call', 'b_call'].map((key) =>
+      (this.recording.nodeOfCall.get(index(d, key, decision)) || []).filter(([g]) => g === this.g).map(([, i]) => i),
+    );
+    return nodes[0].length && nodes[1].length && nodes[0][0] !== nodes[1][0] ? nodes : null;
+  }
   redPairs() {
-    const d = this.recording.decisions,
-      out = [];
-    for (let i = 0; i < d.n; i += 1)
-      if (
-        index(d, 'graph', i) === this.g &&
-        at(d, 'verdict', i) !== 'fused' &&
-        at(d, 'bytes', i) &&
-        index(d, 'other', i) < 0
-      )
-        out.push(i);
-    return out.sort((a, b) => d.bytes[b] - d.bytes[a]).slice(0, 12);
+    const d = this.recording.decisions;
+    const dear = (i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i) && this.endsOf(i);
+    return [...Array(d.n).keys()]
+      .filter(dear)
+      .sort((a, b) => d.bytes[b] - d.bytes[a])
+      .slice(0, 12);
   }
 
   /** Find the edges between the two ends of each dear pair; through hidden views and views outside of any kernel. */
   markRed() {
     this.extra = [];
     if (!this.costs) return;
-    const d = this.recording.decisions,
-      as = this.shown.shownAs;
+    const as = this.shown.shownAs;
     const incoming = new Map();
     this.edges.forEach((edge) => push(incoming, edge.to, edge));
     for (const pair of this.redPairs()) {
-      const a = new Set((at(d, 'a', pair) || []).map((i) => as[i]).filter((b) => b !== null)),
-        b = new Set((at(d, 'b', pair) || []).map((i) => as[i]).filter((x) => x !== null));
+      const [a, b] = this.endsOf(pair).map((nodes) => new Set(nodes.map((i) => as[i]).filter((x) => x !== null)));
       let hit = false;
       const back = (box, way, steps) => {
         for (const edge of incoming.get(box) || []) {
@@ -284,7 +326,7 @@ class GraphView {
   readable() {
     const width = this.canvas.clientWidth,
       height = this.canvas.clientHeight;
-    if (!width || !this.placed || !this.graph) return;
+    if (!width || !this.placed || this.of !== this.graph) return;
     const whole = Math.min((width - 48) / this.placed.w, (height - 72) / this.placed.h);
     const s = this.state;
     s.scale = Math.max(Math.min(1.25, whole), 0.92);
@@ -332,48 +374,35 @@ class GraphView {
       this.costs = !this.costs;
       this.costsBox.checked = this.costs;
     } else this.state[name] = !this.state[name];
-    this.viewsBox.checked = this.state.views;
-    this.modulesBox.checked = this.state.modules;
-    this.keepInPlace(() => this.arrange());
+    this.keepInPlace();
   }
   foldAll(shut) {
+    if (!this.graph) return;
     const kinds = this.graph.groups.kind || [];
-    const modules = shut && kinds.includes('module') && (this.state.modules || this.graph.nodes.n > 150);
-    this.state.closed = new Set(shut ? kinds.map((_, i) => i) : []);
-    if (modules) {
-      this.state.modules = true;
-      this.modulesBox.checked = true;
-    }
-    if (!shut && this.graph.nodes.n > 150) {
-      this.state.modules = false;
-      this.state.views = true;
-    }
-    this.viewsBox.checked = this.state.views;
-    this.modulesBox.checked = this.state.modules;
-    this.arrange();
-    this.readable();
+    this.state.closed = new Set(shut ? kinds.keys() : []);
+    if (shut && kinds.includes('module') && this.graph.nodes.n > MAX_OPEN) this.state.modules = true;
+    if (!shut && this.graph.nodes.n > MAX_OPEN) Object.assign(this.state, { modules: false, views: true });
+    this.arrange(() => this.readable());
   }
   fold(group, shut = !this.state.closed.has(group)) {
-    this.keepInPlace(() => {
-      if (shut) this.state.closed.add(group);
-      else {
-        this.state.closed.delete(group);
-        if (this.graph.groups.kind[group] === 'module') this.state.modules = true;
-      }
-      this.modulesBox.checked = this.state.modules;
-      this.arrange();
-    }, group);
-    say(`${this.graph.groups.title[group]} ${shut ? 'folded' : 'opened'}`);
+    const { groups } = this.graph;
+    if (shut) this.state.closed.add(group);
+    else {
+      this.state.closed.delete(group);
+      if (groups.kind[group] === 'module') this.state.modules = true;
+    }
+    this.keepInPlace(group);
+    say(`${groups.title[group]} ${shut ? 'folded' : 'opened'}`);
   }
-  /** Change the layout without the thing under the eye jumping away. */
-  keepInPlace(change, group = null) {
+  /** Lay out anew without the thing under the eye jumping away. */
+  keepInPlace(group = null) {
     const s = this.state;
     const find = () => {
       if (group !== null) {
         const box = this.byId.get(-1 - group);
         if (box) return [box.x + box.w / 2, box.y];
-        const frame = this.placed.frames.get(group);
-        if (frame) return [(frame[0] + frame[2]) / 2, frame[1]];
+        const frame = this.frameById.get(group);
+        if (frame) return [(frame.corner[0] + frame.corner[2]) / 2, frame.corner[1]];
       }
       const focus = chosen.links?.focus;
       if (focus && focus[0] === this.g) {
@@ -382,13 +411,25 @@ class GraphView {
       }
       return null;
     };
-    const before = this.placed ? find() : null;
-    change();
-    const after = find();
-    if (before && after) {
-      s.x += (before[0] - after[0]) * s.scale;
-      s.y += (before[1] - after[1]) * s.scale;
-    } else this.readable();
+    const before = this.placed && this.of === this.graph ? find() : null;
+    this.arrange(() => {
+      const after = find();
+      if (before && after) {
+        const [dx, dy] = [before[0] - after[0], before[1] - after[1]];
+        s.x += dx * s.scale;
+        s.y += dy * s.scale;
+        this.shiftMoves(dx, dy);
+      } else this.readable();
+    });
+  }
+  /** The view went along with what stays in place: old places go along as well. */
+  shiftMoves(dx, dy) {
+    if (!this.move) return;
+    for (const place of this.move.from.values()) {
+      place[0] -= dx;
+      place[1] -= dy;
+    }
+    for (const [id, c] of this.move.frames) this.move.frames.set(id, [c[0] - dx, c[1] - dy, c[2] - dx, c[3] - dy]);
   }
 
   /** Open what hides a node. */
@@ -403,9 +444,7 @@ class GraphView {
       this.state.views = true;
       changed = true;
     }
-    this.viewsBox.checked = this.state.views;
-    this.modulesBox.checked = this.state.modules;
-    if (changed) this.arrange();
+    return changed;
   }
   follow(from) {
     if (!this.graph) return;
@@ -433,7 +472,13 @@ class GraphView {
       return;
     }
     this.pending = false;
-    if (links.focus && links.focus[0] === this.g) this.uncover(links.focus[1]);
+    const hidden = links.focus && links.focus[0] === this.g && this.uncover(links.focus[1]);
+    if (hidden || this.waitingFor === this.graph || this.of !== this.graph) this.arrange(() => this.showChosen());
+    else this.showChosen();
+  }
+  showChosen() {
+    const { links } = chosen;
+    if (!links) return;
     const ids = [...(links.nodes.get(this.g) || [])]
       .map((i) => this.shown.shownAs[i])
       .filter((id) => id !== null && this.byId.has(id));
@@ -479,7 +524,7 @@ class GraphView {
     const { context, width, height } = fit(this.canvas);
     context.fillStyle = colours().paper;
     context.clearRect(0, 0, width, height);
-    if (!this.graph || !this.placed) return;
+    if (!this.graph || !this.placed || this.of !== this.graph) return;
     if (this.dragging && this.items.length > 800 && this.state.scale < 0.3) this.shift(context, width, height);
     else {
       this.snapshot = null;
@@ -528,6 +573,16 @@ class GraphView {
   scene(context, view) {
     const c = colours(),
       { graph } = this;
+    const along = view.still ? null : this.moved();
+    const between = (a, b) => a + (b - a) * along;
+    const cornerOf = (frame) => {
+      const old = along === null ? null : this.move.frames.get(frame.id);
+      return old ? frame.corner.map((value, i) => between(old[i], value)) : frame.corner;
+    };
+    const placeOf = (item) => {
+      const old = along === null ? null : this.move.from.get(item.id);
+      return old ? { ...item, x: between(old[0], item.x), y: between(old[1], item.y) } : item;
+    };
     const near = (x0, y0, x1, y1) => x1 >= view.x0 && x0 <= view.x1 && y1 >= view.y0 && y0 <= view.y1;
     const marked = chosen.links && chosen.recording === this.recording.position ? chosen.links.nodes.get(this.g) : null;
     const markedBoxes = new Set(marked ? [...marked].map((i) => this.shown.shownAs[i]) : []);
@@ -536,7 +591,7 @@ class GraphView {
     const markedCalls = chosen.links && chosen.recording === this.recording.position ? chosen.links.calls : new Set();
     const text = view.scale > 0.38;
     for (const frame of this.frames) {
-      const [x0, y0, x1, y1] = frame.corner;
+      const [x0, y0, x1, y1] = cornerOf(frame);
       if (!near(x0, y0, x1, y1)) continue;
       const look = this.frameLook(frame);
       const strong = frame.kind === 'call' && markedCalls.has(index(graph.groups, 'ref', frame.id));
@@ -549,15 +604,19 @@ class GraphView {
       context.stroke();
       context.setLineDash([]);
     }
+    context.globalAlpha = along === null ? 1 : along ** 3;
     this.drawEdges(context, view, near, markedBoxes, c);
+    context.globalAlpha = 1;
     if (text)
       for (const frame of this.frames)
-        if (near(...frame.corner)) this.frameTitle(context, frame, this.frameLook(frame));
-    for (const item of this.items) {
+        if (near(...frame.corner)) this.frameTitle(context, frame, cornerOf(frame), this.frameLook(frame));
+    for (const standing of this.items) {
+      const item = placeOf(standing);
       if (!near(item.x - 4, item.y - 4, item.x + item.w + 4, item.y + item.h + 4)) continue;
       this.box(context, item, text, view.scale, markedBoxes.has(item.id), item.id === focus, c);
     }
-    this.redLabels(context, view, near, c);
+    if (along === null) this.redLabels(context, view, near, c);
+    else this.paint();
   }
 
   frameLook(frame) {
@@ -569,7 +628,7 @@ class GraphView {
       const [fill, stroke] = kindColours(extern ? 'kernel' : 'fused');
       return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke };
     }
-    if (frame.kind === 'op' && at(groups, 'meta', frame.id)) {
+    if (frame.kind === 'written' || (frame.kind === 'op' && at(groups, 'meta', frame.id))) {
       const [fill, stroke] = kindColours(this.groupKind(frame.id));
       return { fill: mix(c.paper, fill, 0.42), stroke, text: stroke };
     }
@@ -579,16 +638,16 @@ class GraphView {
       text: c.muted,
     };
   }
-  frameTitle(context, frame, look) {
-    const [x0, y0, x1] = frame.corner,
+  frameTitle(context, frame, corner, look) {
+    const [x0, y0, x1] = corner,
       { groups } = this.graph,
       id = frame.id;
-    const room = Math.floor((x1 - x0 - 44) / 7.3),
-      title_ = shorten(groups.title[id], Math.max(6, Math.min(46, room))),
-      meta = at(groups, 'meta', id);
+    const share = at(groups, 'share', id);
+    const wide = x1 - x0 - 34;
+    const title_ = shorten(groups.title[id], Math.max(6, Math.floor((wide - (known(share) ? 60 : 0)) / 7.3)));
+    const lines = ['note', 'meta'].map((key) => at(groups, key, id)).filter(Boolean);
     context.fillStyle = look.fill;
     context.fillRect(x0 + 7, y0 + 6, 19 + title_.length * 7.3, 16);
-    if (meta) context.fillRect(x0 + 22, y0 + 22, meta.length * 6.1, 15);
     context.textAlign = 'left';
     context.textBaseline = 'middle';
     context.font = sans(12);
@@ -596,11 +655,14 @@ class GraphView {
     context.fillText('▾', x0 + 9, y0 + 14);
     context.font = mono(12, 600);
     context.fillText(title_, x0 + 24, y0 + 14);
-    if (meta) {
-      context.font = sans(11.5);
-      context.fillText(meta, x0 + 24, y0 + 30);
-    }
-    const share = at(groups, 'share', id);
+    lines.forEach((line, k) => {
+      const cut = shorten(line, Math.max(6, Math.floor(wide / 6.63)));
+      context.fillStyle = look.fill;
+      context.fillRect(x0 + 22, y0 + 22 + 15 * k, cut.length * 6.63 + 4, 15);
+      context.fillStyle = k === 0 && lines.length > 1 ? colours().muted : look.text;
+      context.font = mono(11);
+      context.fillText(cut, x0 + 24, y0 + 30 + 15 * k);
+    });
     if (known(share)) this.gauge(context, x1 - 62, y0 + 11, 50, share, look.stroke);
   }
   /** A small bar: share of the roof. */
@@ -757,8 +819,8 @@ class GraphView {
       context.stroke();
     }
     if (!text) return;
-    const title = isGroup ? shorten(graph.groups.title[g], 46) : graph.title[item.id],
-      sub = isGroup ? shorten(at(graph.groups, 'sub', g) || '', 46) : graph.sub[item.id],
+    const title = isGroup ? shorten(graph.groups.title[g], 56) : graph.title[item.id],
+      sub = isGroup ? shorten(at(graph.groups, 'sub', g) || '', 56) : graph.sub[item.id],
       meta = isGroup ? at(graph.groups, 'meta', g) || '' : graph.meta[item.id];
     const glyph = isGroup ? '▸' : PAGE.theme.kinds[kind].glyph;
     context.textBaseline = 'middle';
@@ -797,13 +859,14 @@ class GraphView {
     const { groups } = this.graph;
     if (groups.kind[g] === 'call')
       return PAGE.theme.extern.includes(this.recording.calls.type[groups.ref[g]]) ? 'kernel' : 'fused';
+    if (groups.kind[g] === 'written') return 'fused';
     if (groups.kind[g] === 'op') return this.graph.nodes.kind[groups.ref[g]];
     return null;
   }
 
   /** What is under a point of the canvas: a box, a red label, a frame's title, or nothing. */
   hit(px, py) {
-    if (!this.placed || !this.graph) return null;
+    if (!this.placed || this.of !== this.graph) return null;
     const s = this.state,
       x = (px - s.x) / s.scale,
       y = (py - s.y) / s.scale;
@@ -1061,16 +1124,21 @@ class GraphView {
       draw: (context) => {
         context.save();
         context.translate(pad, pad);
-        this.scene(context, { x0: -1e9, y0: -1e9, x1: 1e9, y1: 1e9, scale: 1 });
+        this.scene(context, { x0: -1e9, y0: -1e9, x1: 1e9, y1: 1e9, scale: 1, still: true });
         context.restore();
       },
     };
   }
 }
-function absolute(steps) {
-  const out = steps.slice();
-  for (let i = 2; i < out.length; i += 1) out[i] += out[i - 2];
-  return out;
+function boundsOf(points) {
+  let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    x0 = Math.min(x0, points[i]);
+    x1 = Math.max(x1, points[i]);
+    y0 = Math.min(y0, points[i + 1]);
+    y1 = Math.max(y1, points[i + 1]);
+  }
+  return { x0, y0, x1, y1 };
 }
 /** A point of a chain of cubic splines. */
 function bezierPoint(p, along) {

@@ -329,7 +329,7 @@ class Search {
 /** What the current view draws, as SVG or PNG; the graph where the view is no picture. */
 function savePicture(format) {
   const view = PAGE.view === 'timeline' ? parts.timeline : parts.graph;
-  if (view === parts.graph && !parts.graph.graph) {
+  if (view === parts.graph && (!parts.graph.graph || parts.graph.of !== parts.graph.graph)) {
     say('There is no graph to save');
     return;
   }

@@ -1,0 +1,115 @@
+// What is seen of a graph: which boxes, open frames and edges are left when groups are closed and views are hidden.
+
+const MAX_OPEN = 150; // boxes up to which a graph opens unfolded
+const MAX_FOLDED = 70; // boxes that a folded graph opens with, at most
+
+/** Boxes, open frames and edges of a graph in a state ({modules, views, closed}). */
+function visible(graph, state) {
+  const groups = graph.groups;
+  const count = graph.inputs.length;
+  const own = ownGroups(graph);
+  const framed = (g) => groups.kind[g] !== 'module' || state.modules;
+  const shownAs = new Array(count).fill(null);
+  const inner = new Array(count).fill(-1);
+  for (let i = 0; i < count; i += 1) {
+    let box = i;
+    let innermost = -1;
+    const opens = own.has(i) ? own.get(i) : -1;
+    for (let g = opens >= 0 ? opens : graph.home[i]; g >= 0; g = index(groups, 'parent', g)) {
+      if (!framed(g)) continue;
+      if (state.closed.has(g)) {
+        box = -1 - g;
+        innermost = -1;
+      } else {
+        if (g === opens) box = null; // an op that is open is the frame around the ops it calls
+        if (innermost < 0) innermost = g;
+      }
+    }
+    if (!state.views && box === i && graph.dim[i]) box = null;
+    shownAs[i] = box;
+    inner[i] = innermost;
+  }
+  const boxes = new Map();
+  for (let i = 0; i < count; i += 1) {
+    const box = shownAs[i];
+    if (box === null || boxes.has(box)) continue;
+    const g = -1 - box;
+    const [w, h] = box >= 0 ? [graph.width[box], graph.height[box]] : [groups.width[g], groups.height[g]];
+    boxes.set(box, { id: box, first: i, group: inner[i], w, h });
+  }
+  const frames = new Map();
+  for (const box of boxes.values())
+    for (let g = box.group; g >= 0; g = index(groups, 'parent', g)) if (framed(g)) frames.set(g, { id: g, parent: -1 });
+  for (const frame of frames.values()) {
+    let p = index(groups, 'parent', frame.id);
+    while (p >= 0 && !frames.has(p)) p = index(groups, 'parent', p);
+    frame.parent = p;
+  }
+  return { boxes, frames, shownAs, edges: edgesBetween(graph, shownAs) };
+}
+
+/** Node → the group that it opens into (an eager op and the ops it calls). */
+function ownGroups(graph) {
+  if (!graph.ownMap) graph.ownMap = new Map(graph.own);
+  return graph.ownMap;
+}
+
+/** Edges between what is shown; data goes on through what is hidden. */
+function edgesBetween(graph, shownAs) {
+  const own = ownGroups(graph);
+  const lastChild = new Map();
+  graph.home.forEach((g, i) => lastChild.set(g, i));
+  const cache = new Map();
+  const sources = (i) => {
+    if (shownAs[i] !== null) return [shownAs[i]];
+    if (cache.has(i)) return cache.get(i);
+    cache.set(i, []); // a graph has no cycle, but a recording may claim one
+    const last = own.has(i) ? lastChild.get(own.get(i)) : undefined;
+    let found = [];
+    if (!own.has(i)) found = [...new Set(graph.inputs[i].flatMap(sources))];
+    else if (last !== undefined) found = sources(last);
+    cache.set(i, found);
+    return found;
+  };
+  const edges = new Map();
+  for (let i = 0; i < shownAs.length; i += 1) {
+    if (shownAs[i] === null) continue;
+    for (const given of graph.inputs[i])
+      for (const s of sources(given)) if (s !== shownAs[i]) edges.set(`${s}>${shownAs[i]}`, [s, shownAs[i]]);
+  }
+  return [...edges.values()];
+}
+
+/** What stays closed when all is opened: the steps of a decomposition, and what an op that does the work asks for. */
+function closedAtFirst(graph) {
+  const closed = new Set();
+  (graph.groups.kind || []).forEach((kind, g) => {
+    if (kind === 'written') closed.add(g);
+  });
+  for (const [node, g] of graph.own)
+    if (graph.nodes.kind[node] === 'kernel' && graph.nodes.nature[node] !== 'composite') closed.add(g);
+  return closed;
+}
+
+/** The state a graph opens in: all of a small one, the upper modules of a large one. */
+function openingState(graph) {
+  const all = { modules: false, views: graph.stage !== 'eager', closed: closedAtFirst(graph) };
+  const groups = graph.groups;
+  if (visible(graph, all).boxes.size <= MAX_OPEN || !groups.n) return all;
+  const modules = groups.kind.includes('module');
+  const depths = [];
+  for (let g = 0; g < groups.n; g += 1) {
+    const parent = index(groups, 'parent', g);
+    const counts = parent >= 0 && (modules || groups.kind[parent] !== 'module');
+    depths.push(counts ? depths[parent] + 1 : 0);
+  }
+  let best = null;
+  for (let depth = 0; depth <= Math.max(...depths); depth += 1) {
+    const closed = new Set(all.closed); // a kernel opens into its ops on a click; a module shows what it holds
+    depths.forEach((d, g) => (d >= depth || groups.kind[g] === 'call') && closed.add(g));
+    const state = { modules, views: false, closed };
+    if (best && visible(graph, state).boxes.size > MAX_FOLDED) break;
+    best = state;
+  }
+  return best;
+}

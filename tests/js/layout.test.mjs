@@ -1,0 +1,101 @@
+// Folding, and what is sent to and read from the layout engine. Run with: node --test tests/js
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import vm from 'node:vm';
+import zlib from 'node:zlib';
+
+const ASSETS = new URL('../../fxscope/render/page/assets/', import.meta.url);
+const NAMES = 'visible openingState closedAtFirst dotSource readLayout column push at index known';
+const sources = ['data.js', 'fold.js', 'layout.js'].map((name) => readFileSync(new URL(name, ASSETS), 'utf8'));
+const known = 'const known = (value) => value !== null && value !== undefined;';
+const page = new Function(`${known}${sources.join('\n')}\nreturn {${NAMES.split(' ').join(', ')}};`)();
+const PLACING = { graph: { rankdir: 'TB', nodesep: '0.22', ranksep: '0.36' }, large: [[400, { splines: 'polyline' }]] };
+
+async function engine() {
+  const context = vm.createContext({ WebAssembly, TextDecoder, TextEncoder, URL, Uint8Array, location: { href: 'blob:x' } });
+  vm.runInContext(zlib.inflateSync(readFileSync(new URL('graphviz.zlib', ASSETS))).toString(), context);
+  return context.Viz.instance();
+}
+
+/** `layers` modules of four nodes in a chain: mm, view, and two nodes of one decomposed op in a kernel. */
+function model(layers) {
+  const graph = { stage: 'post_grad', inputs: [], home: [], own: [], dim: [], width: [], height: [], nodes: { n: 0 } };
+  const groups = { n: 0, parent: [], kind: [], title: [], width: [], height: [], note: [], meta: [], share: [] };
+  const group = (parent, kind, title) => {
+    for (const [key, value] of Object.entries({ parent, kind, title, width: 120, height: 40, note: '', meta: '' }))
+      groups[key].push(value);
+    groups.share.push(null);
+    groups.n += 1;
+    return groups.n - 1;
+  };
+  const all = group(-1, 'module', 'layers');
+  for (let layer = 0; layer < layers; layer += 1) {
+    const module = group(all, 'module', String(layer));
+    const call = group(module, 'call', 'gelu → 1 kernel');
+    const written = group(call, 'written', 'gelu');
+    for (const home of [module, call, written, written]) {
+      const i = graph.inputs.length;
+      graph.inputs.push(i ? [i - 1] : []);
+      graph.home.push(home);
+      graph.dim.push(home === call ? 1 : 0);
+      graph.width.push(100);
+      graph.height.push(40);
+    }
+  }
+  graph.nodes = { n: graph.inputs.length, kind: graph.inputs.map(() => 'fused'), nature: graph.inputs.map(() => 'kernel') };
+  return { ...graph, groups };
+}
+
+test('a small graph opens unfolded, but for decompositions', () => {
+  const graph = model(3);
+  const state = page.openingState(graph);
+  const shown = page.visible(graph, state);
+  assert.equal(shown.boxes.size, 9); // mm, view and the closed gelu of each layer
+  assert.deepEqual([...shown.frames.keys()].map((g) => graph.groups.kind[g]), ['call', 'call', 'call']);
+  assert.equal(shown.edges.length, 8);
+});
+
+test('a large graph opens folded by module, and data goes on through what is hidden', () => {
+  const graph = model(60);
+  const shown = page.visible(graph, page.openingState(graph));
+  assert.equal(shown.boxes.size, 60);
+  assert.equal(shown.edges.length, 59);
+});
+
+test('closing a group hides all of its nodes; hiding views joins their ends', () => {
+  const graph = model(2);
+  const closed = new Set([1]); // the first layer
+  const shown = page.visible(graph, { modules: true, views: false, closed });
+  assert.deepEqual([...shown.boxes.keys()], [-2, 4, 6, 7]);
+  assert.deepEqual(shown.edges, [[-2, 4], [4, 6], [6, 7]]);
+});
+
+test('Graphviz places every box inside its frame, data downward', async () => {
+  const graph = model(12);
+  const shown = page.visible(graph, { modules: true, views: true, closed: page.closedAtFirst(graph) });
+  const source = page.dotSource(graph, shown, PLACING);
+  const viz = await engine();
+  const placed = page.readLayout(JSON.parse(viz.renderString(source, { format: 'json0' })), shown);
+  assert.equal(placed.boxes.size, shown.boxes.size);
+  for (const [from, to] of shown.edges) assert.ok(placed.boxes.get(from)[1] < placed.boxes.get(to)[1]);
+  for (const box of shown.boxes.values()) {
+    const [x, y] = placed.boxes.get(box.id);
+    const [x0, y0, x1, y1] = placed.frames.get(box.group);
+    assert.ok(x - box.w / 2 >= x0 - 1 && x + box.w / 2 <= x1 + 1 && y - box.h / 2 >= y0 && y + box.h / 2 <= y1);
+  }
+  assert.ok(placed.h > placed.w); // twelve layers below each other, no strip
+});
+
+test('without the engine boxes stand in program order, frames around theirs', () => {
+  const graph = model(5);
+  const shown = page.visible(graph, { modules: true, views: true, closed: new Set() });
+  const placed = page.column(graph, shown);
+  const ys = [...shown.boxes.keys()].map((id) => placed.boxes.get(id)[1]);
+  assert.deepEqual(ys, [...ys].sort((a, b) => a - b));
+  for (const box of shown.boxes.values()) {
+    const [x0, y0, x1, y1] = placed.frames.get(box.group);
+    const [x, y] = placed.boxes.get(box.id);
+    assert.ok(x0 <= x - box.w / 2 && x + box.w / 2 <= x1 && y0 <= y - box.h / 2 && y + box.h / 2 <= y1);
+  }
+});
