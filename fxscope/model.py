@@ -509,6 +509,8 @@ class StepStats(Item, frozen=True, kw_only=True):
     num_launches: int
     num_syncs: int = 0
     launch_cpu_us: float | None = None  # CPU time inside runtime calls that launched work
+    communication_us: float | None = None  # union of the collectives' kernels; None where none is recognised
+    exposed_communication_us: float | None = None  # the part beside which no other kernel ran
 
 
 class Gap(Item, frozen=True, kw_only=True):

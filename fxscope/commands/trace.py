@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
 from fxscope.commands import output, trace_tables
+from fxscope.model import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.readers.join import read_trace
 
     output.check_outputs(arguments)
+    trace_tables.check_table_options(arguments)
+    only_tables = trace_tables.wanted(arguments) and not arguments.output and arguments.format in (None, "terminal")
+    if only_tables and not arguments.debug_dir and not arguments.compile_log:
+        return show_tables(arguments)
     recording = read_trace(
         arguments.trace,
         debug_dir=arguments.debug_dir,
@@ -44,17 +48,27 @@ def run(arguments: argparse.Namespace) -> int:
         max_bytes=arguments.max_size,
         progress=progress(arguments.trace),
     )
-    recording = trace_tables.narrowed(recording, arguments)
-    if (
-        trace_tables.wanted(arguments)
-        and recording.summary
-        and not arguments.output
-        and arguments.format in (None, "terminal")
-    ):
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-        sys.stdout.write(trace_tables.text(recording.summary, width=width))
+    if recording.summary and trace_tables.wanted(arguments):
+        recording = replace(recording, summary=trace_tables.narrowed(recording.summary, arguments))
+    if only_tables and recording.summary:
+        sys.stdout.write(trace_tables.text(recording.summary))
     else:
         output.emit(recording, arguments)
+    return 0
+
+
+def show_tables(arguments: argparse.Namespace) -> int:
+    """Show what a trace alone says, from its columns: no graph, no pass, no object an event."""
+    from fxscope.readers import trace
+
+    columns = trace.read(
+        arguments.trace, strict=arguments.strict, max_bytes=arguments.max_size, progress=progress(arguments.trace)
+    )
+    kept = trace.keep(columns, wanted_steps(arguments))
+    summary = trace_tables.narrowed(trace.summarize(kept), arguments)
+    sys.stdout.write(trace_tables.text(summary))
+    for problem in kept.problems:
+        print(f"{problem.where}: {problem.message}", file=sys.stderr)
     return 0
 
 

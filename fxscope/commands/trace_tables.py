@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 from fxscope.errors import FxscopeError
-from fxscope.model import Recording, Summary, replace
+from fxscope.model import Summary, replace
 
 if TYPE_CHECKING:
     import argparse
@@ -35,32 +37,27 @@ def wanted(arguments: argparse.Namespace) -> bool:
     return bool(arguments.tables or arguments.top is not None or arguments.filter or arguments.sort)
 
 
-def narrowed(recording: Recording, arguments: argparse.Namespace) -> Recording:
-    """Return the recording with its summary sorted, filtered and cut as the options say.
-
-    Raises:
-        FxscopeError: the pattern is no regular expression, or --top is no positive number.
-    """
-    if recording.summary is None or not wanted(arguments):
-        return recording
+def check_table_options(arguments: argparse.Namespace) -> None:
+    """Raise FxscopeError where the pattern is no regular expression, or --top is no positive number."""
     if arguments.top is not None and arguments.top < 1:
         raise FxscopeError(f"--top {arguments.top}: give a number of lines, 1 or more.")
     try:
-        pattern = re.compile(arguments.filter or "")
+        re.compile(arguments.filter or "")
     except re.error as error:
         raise FxscopeError(f"--filter {arguments.filter!r} is no regular expression: {error}.") from None
-    summary = recording.summary
+
+
+def narrowed(summary: Summary, arguments: argparse.Namespace) -> Summary:
+    """Return the tables sorted, filtered and cut as the options say."""
+    pattern = re.compile(arguments.filter or "")
     kernel_key, op_key = SORTS[arguments.sort or "total"]
     return replace(
-        recording,
-        summary=replace(
-            summary,
-            ops=_table(summary.ops, op_key, pattern, arguments.top),
-            kernels=_table(summary.kernels, kernel_key, pattern, arguments.top),
-            copies=_table(summary.copies, kernel_key, pattern, arguments.top),
-            syncs=_table(summary.syncs, "cpu_total_us" if op_key != "name" else "name", pattern, arguments.top),
-            gaps=summary.gaps[: arguments.top] if arguments.top else summary.gaps,
-        ),
+        summary,
+        ops=_table(summary.ops, op_key, pattern, arguments.top),
+        kernels=_table(summary.kernels, kernel_key, pattern, arguments.top),
+        copies=_table(summary.copies, kernel_key, pattern, arguments.top),
+        syncs=_table(summary.syncs, "cpu_total_us" if op_key != "name" else "name", pattern, arguments.top),
+        gaps=summary.gaps[: arguments.top] if arguments.top else summary.gaps,
     )
 
 
@@ -70,8 +67,9 @@ def _table(lines, key: str, pattern: re.Pattern[str], top: int | None):  # type:
     return tuple(found[:top] if top else found)
 
 
-def text(summary: Summary, *, width: int) -> str:
-    """Return the tables as text of at most `width` columns."""
+def text(summary: Summary) -> str:
+    """Return the tables as text, as wide as the terminal; 80 columns where there is none."""
     from fxscope.render import trace_tables
 
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     return trace_tables.render(summary, width=width)

@@ -64,6 +64,19 @@ def render(summary: Summary, *, width: int = 80) -> str:
                 theme.microseconds(s.launch_cpu_us),
             ),
         )
+    if any(s.communication_us is not None for s in summary.steps):
+        section(
+            console,
+            "communication, and what of it no other kernel ran beside",
+            ("step", "communication", "exposed", "of wall"),
+            summary.steps,
+            lambda s: (
+                s.name,
+                theme.microseconds(s.communication_us),
+                theme.microseconds(s.exposed_communication_us),
+                theme.percent((s.exposed_communication_us or 0) / (s.wall_us or 1)),
+            ),
+        )
     if summary.gaps:
         half = max(12, (width - 22) // 2)
         section(

@@ -180,7 +180,7 @@ def link(trace: Trace) -> None:
     device = np.flatnonzero(trace.category >= KERNEL)
     runtime = np.flatnonzero((trace.category == RUNTIME) & (trace.correlation >= 0))
     launcher, _ = _find(trace.correlation[runtime], runtime, trace.correlation[device])
-    op = nearest_ops(trace, launcher)
+    op = np.where(launcher >= 0, nearest(trace.parent, trace.category == CPU_OP)[launcher], -1)
     ops = np.flatnonzero((trace.category == CPU_OP) & (trace.external_id >= 0))
     by_external, count = _find(trace.external_id[ops], ops, trace.external_id[device])
     # An external id that several ops have decides nothing.
@@ -204,14 +204,14 @@ def _find(
     return found, count
 
 
-def nearest_ops(trace: Trace, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the innermost CPU op around each host row, -1 for none; annotations and Python frames are looked through."""
-    found = np.where(rows >= 0, trace.parent[rows], -1).astype(np.int64)
-    while True:
-        looking = np.flatnonzero((found >= 0) & (trace.category[found] != CPU_OP))
-        if not len(looking):
-            return found
-        found[looking] = trace.parent[found[looking]]
+def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return for each row the nearest row around it, itself left out, that is wanted; -1 for none."""
+    jump = np.where(wanted, np.arange(len(parent), dtype=np.int32), parent)
+    while True:  # each round looks twice as far up
+        further = np.where(jump >= 0, jump[jump], -1)
+        if np.array_equal(further, jump):
+            return np.where(parent >= 0, jump[parent], -1)
+        jump = further
 
 
 def find_steps(trace: Trace) -> list[int]:

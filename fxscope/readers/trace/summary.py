@@ -1,228 +1,285 @@
-"""What a trace says by itself: ops, kernels, steps, gaps, and whether the CPU or the GPU was the limit."""
+"""What a trace says by itself: ops, kernels, steps, gaps, and whether the CPU or the GPU was the limit. From columns."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.model import Gap, KernelStats, OpStats, StepStats, Summary, replace
+import numpy as np
+
+from fxscope.kernel_names.vendors import collective
+from fxscope.model import Gap, KernelStats, OpStats, StepStats, Summary
+from fxscope.readers.trace import intervals
+from fxscope.readers.trace import table as t
+from fxscope.readers.trace.columns import nearest
+from fxscope.readers.trace.kept import Kept, of_names
+from fxscope.readers.trace.table import device_and_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from numpy.typing import NDArray
 
-    from fxscope.model import Launch, Op, Recording
+    from fxscope.model import LaunchCategory
 
 MAX_GAPS = 50
-SYNCS = ("Synchronize", "cudaMemcpy", "hipMemcpy")
+LAUNCH_CATEGORY: dict[int, LaunchCategory] = {
+    t.KERNEL: "kernel",
+    t.MEMSET: "gpu_memset",
+    t.MEMCPY: "gpu_memcpy",
+    t.CPU_OP: "cpu_kernel",
+}
 
 
-def summarize(recording: Recording, *, num_events: int | None = None) -> Summary:
+def summarize(kept: Kept) -> Summary:
     """Return the tables of the kept steps; device time is that of launches, CPU time that of ops."""
-    on_device = any(launch.category != "cpu_kernel" for launch in recording.launches)
-    kernels = kernel_table(recording.launches)
-    steps = step_table(recording)
+    kernels = kernel_table(kept)
+    steps = step_table(kept)
     return Summary(
-        ops=op_table(recording),
+        ops=op_table(kept),
         kernels=kernels,
         steps=steps,
-        gaps=gaps(recording) if on_device else (),
-        syncs=tuple(sync_table(recording.ops)),
+        gaps=gaps(kept) if kept.on_device and len(kept.launch_rows) else (),
+        syncs=sync_table(kept),
         copies=tuple(k for k in kernels if k.category == "gpu_memcpy"),
-        num_events=num_events,
-        **verdict(steps) if on_device else {},
+        num_events=len(kept.trace),
+        **verdict(steps) if kept.on_device and len(kept.launch_rows) else {},
     )
 
 
-def op_table(recording: Recording) -> tuple[OpStats, ...]:
+def op_table(kept: Kept) -> tuple[OpStats, ...]:
     """Return one line per op name; device self time is the op's own launches, total adds those of ops it called."""
-    kept, repeats = without_repeats(recording.ops)
-    recording = replace(recording, ops=kept)
-    ops = [op for op in kept if op.category == "cpu_op"]
-    by_id = {op.id: op for op in recording.ops}
-    own: dict[int, int] = {}
-    count: dict[int, int] = {}
-    for launch in recording.launches:
-        if launch.op_id is not None:
-            op_id = repeats.get(launch.op_id, launch.op_id)
-            own[op_id] = own.get(op_id, 0) + launch.duration_ns
-            count[op_id] = count.get(op_id, 0) + 1
-    children: dict[int, int] = {}
-    for op in recording.ops:
-        # As in torch's table: time inside an annotation or the driver is not the op's own either
-        if op.parent is not None:
-            children[op.parent] = children.get(op.parent, 0) + op.duration_ns
-    total = dict(own)
-    for op_id, duration in own.items():
-        names = {by_id[op_id].name}
-        parent = _op_parent(by_id[op_id], by_id)
-        while parent is not None:
-            # an op inside one of its own name must not count twice in that name's line
-            if by_id[parent].name not in names:
-                total[parent] = total.get(parent, 0) + duration
-            names.add(by_id[parent].name)
-            parent = _op_parent(by_id[parent], by_id)
-    lines: dict[str, list[float]] = {}
-    for op in ops:
-        line = lines.setdefault(op.name, [0, 0, 0, 0, 0, 0])
-        line[0] += 1
-        line[1] += op.duration_ns
-        line[2] += op.duration_ns - children.get(op.id, 0)
-        line[3] += total.get(op.id, 0)
-        line[4] += own.get(op.id, 0)
-        line[5] += count.get(op.id, 0)
+    num_rows = len(kept.rows)
+    is_op, name, duration = kept.category == t.CPU_OP, kept.name, kept.trace.duration_ns[kept.rows]
+    home = without_repeats(kept)
+    left = home == np.arange(num_rows)
+    parent = np.where(kept.parent >= 0, home[kept.parent], -1).astype(np.int32)
+    launched = kept.launch_op >= 0
+    own, count = np.zeros(num_rows, np.int64), np.zeros(num_rows, np.int64)
+    np.add.at(own, home[kept.launch_op[launched]], kept.launch_ns[launched])
+    np.add.at(count, home[kept.launch_op[launched]], 1)
+    # As in torch's table: time inside an annotation or the driver is not the op's own either
+    inner = np.flatnonzero(left & (parent >= 0))
+    children = np.zeros(num_rows, np.int64)
+    np.add.at(children, parent[inner], duration[inner])
+
+    ops = np.flatnonzero(left & is_op)
+    among = np.full(num_rows, -1, np.int32)
+    among[ops] = np.arange(len(ops), dtype=np.int32)
+    around = nearest(parent, left & is_op)[ops]
+    total = np.zeros(num_rows, np.int64)
+    total[ops] = _once_a_name(
+        kept.trace.thread[kept.rows[ops]], name[ops], np.where(around >= 0, among[around], -1), own[ops]
+    )
+    lines, which = np.unique(name[ops], return_inverse=True)
+    sums = []
+    for values in (duration, duration - children, total, own, count):
+        line = np.zeros(len(lines), np.int64)
+        np.add.at(line, which, values[ops])
+        sums.append(line.tolist())
     found = [
         OpStats(
-            name=name,
-            count=int(line[0]),
-            cpu_total_us=line[1] / 1e3,
-            cpu_self_us=line[2] / 1e3,
-            device_total_us=line[3] / 1e3,
-            device_self_us=line[4] / 1e3,
-            num_launches=int(line[5]),
+            name=kept.trace.names[index],
+            count=calls,
+            cpu_total_us=cpu_total / 1e3,
+            cpu_self_us=cpu_self / 1e3,
+            device_total_us=device_total / 1e3,
+            device_self_us=device_self / 1e3,
+            num_launches=launches,
         )
-        for name, line in lines.items()
+        for index, calls, cpu_total, cpu_self, device_total, device_self, launches in zip(
+            lines.tolist(), np.bincount(which, minlength=len(lines)).tolist(), *sums, strict=True
+        )
     ]
     return tuple(sorted(found, key=lambda item: (-item.device_total_us, -item.cpu_total_us, item.name)))
 
 
-def without_repeats(ops: tuple[Op, ...]) -> tuple[tuple[Op, ...], dict[int, int]]:
-    """Return (ops, repeats → their callers) without ops that only repeat their caller: `aten::mul ⊃ aten::mul`.
+def without_repeats(kept: Kept) -> NDArray[np.int32]:
+    """Return for each host event where it is counted: itself, or its caller's caller if it only repeats it.
 
-    torch's table does the same (torch 2.13, `autograd/profiler_util.py`, `_remove_dup_nodes`). Their launches and
-    children become the caller's; ids stay.
+    `aten::mul ⊃ aten::mul` is one line of torch's table (torch 2.13, `autograd/profiler_util.py`, `_remove_dup_nodes`);
+    the inner op's launches and children become the caller's.
     """
-    by_id = {op.id: op for op in ops}
-    num_children: dict[int, int] = {}
-    for op in ops:
-        if op.parent is not None:
-            num_children[op.parent] = num_children.get(op.parent, 0) + 1
-    home: dict[int, int] = {}
-    for op in ops:
-        parent = by_id.get(op.parent) if op.parent is not None else None
-        if (
-            parent is not None
-            and parent.name == op.name
-            and parent.category == op.category == "cpu_op"
-            and num_children[parent.id] == 1
-        ):
-            home[op.id] = home.get(parent.id, parent.id)
-    kept = [op for op in ops if op.id not in home]
-    return tuple(replace(op, parent=home[op.parent]) if op.parent in home else op for op in kept), home
+    positions = np.arange(len(kept.rows), dtype=np.int32)
+    inner = kept.parent >= 0
+    alone = np.bincount(kept.parent[inner], minlength=len(positions)) == 1
+    is_op, name = kept.category == t.CPU_OP, kept.name
+    caller = np.where(inner, kept.parent, positions)
+    repeats = inner & alone[caller] & is_op & is_op[caller] & (name == name[caller])
+    outer = nearest(kept.parent, ~repeats)
+    return np.where(repeats, outer, positions)
 
 
-def _op_parent(op: Op, by_id: dict[int, Op]) -> int | None:
-    parent = op.parent
-    while parent is not None and by_id[parent].category != "cpu_op":
-        parent = by_id[parent].parent
-    return parent
+def _once_a_name(
+    thread: NDArray[np.int32], name: NDArray[np.int32], parent: NDArray[np.int32], own: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return what an op and all below it took; 0 inside an op of the same name, where it must not count twice.
+
+    The ops are in order of time, parents first.
+    """
+    depth = (parent >= 0).astype(np.int32)
+    jump = parent
+    while (jump >= 0).any():  # each round looks twice as far up
+        depth += np.where(jump >= 0, depth[jump], 0)
+        jump = np.where(jump >= 0, jump[jump], -1)
+    total, size = own.copy(), np.ones(len(own), np.int64)
+    by_depth = np.argsort(depth, kind="stable")
+    ends = np.searchsorted(depth[by_depth], np.arange(depth.max(initial=0) + 2))
+    for level in range(len(ends) - 2, 0, -1):
+        rows = by_depth[ends[level] : ends[level + 1]]
+        np.add.at(total, parent[rows], total[rows])
+        np.add.at(size, parent[rows], size[rows])
+    # In the order in which a thread's ops began, an op and all below it are one range; ranges are nested or apart
+    begin = np.empty(len(own), np.int64)
+    begin[np.argsort(thread, kind="stable")] = np.arange(len(own))
+    order = np.lexsort((begin, name))
+    # Each name has numbers of its own, so that the largest end so far starts anew with it
+    offset = name[order].astype(np.int64) * (len(own) + 1)
+    reached = np.maximum.accumulate((begin + size)[order] + offset)
+    total[order[1:][begin[order[1:]] + offset[1:] < reached[:-1]]] = 0
+    return total
 
 
-def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
+def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
     """Return one line per kernel name, dearest first."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for launch in launches:
-        groups.setdefault((launch.name, launch.category), []).append(launch.duration_ns)
-    everything = sum(map(sum, groups.values())) or 1
+    category = kept.trace.category[kept.launch_rows].astype(np.int64)
+    key = kept.launch_name * np.int64(16) + category
+    keys, first, which = np.unique(key, return_index=True, return_inverse=True)
+    count, total = np.bincount(which, minlength=len(keys)), np.zeros(len(keys), np.int64)
+    least, most = np.full(len(keys), np.iinfo(np.int64).max), np.zeros(len(keys), np.int64)
+    np.add.at(total, which, kept.launch_ns)
+    np.minimum.at(least, which, kept.launch_ns)
+    np.maximum.at(most, which, kept.launch_ns)
+    everything = int(kept.launch_ns.sum()) or 1
+    columns = (column[np.argsort(first)].tolist() for column in (keys, count, total, least, most))
     found = [
         KernelStats(
-            name=name,
-            category=category,
-            count=len(times),
-            total_us=sum(times) / 1e3,
-            mean_us=sum(times) / len(times) / 1e3,
-            min_us=min(times) / 1e3,
-            max_us=max(times) / 1e3,
-            share=sum(times) / everything,
+            name=kept.trace.names[key >> 4],
+            category=LAUNCH_CATEGORY[key & 15],
+            count=calls,
+            total_us=time / 1e3,
+            mean_us=time / calls / 1e3,
+            min_us=low / 1e3,
+            max_us=high / 1e3,
+            share=time / everything,
         )
-        for (name, category), times in groups.items()
+        for key, calls, time, low, high in zip(*columns, strict=True)
     ]
     return tuple(sorted(found, key=lambda item: (-item.total_us, item.name)))
 
 
-def step_table(recording: Recording) -> tuple[StepStats, ...]:
-    """Return one line per step: wall time, device busy (union over streams) and idle, launches, syncs."""
-    runtime: dict[int, int] = {}
-    launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
-    for op in recording.ops:
-        if op.category == "runtime" and op.correlation in launching:
-            runtime[op.step] = runtime.get(op.step, 0) + op.duration_ns
+def step_table(kept: Kept) -> tuple[StepStats, ...]:
+    """Return one line per step: wall time, device busy (union over streams) and idle, launches, syncs.
+
+    Communication is the union of the collectives' kernels; what no other kernel ran beside is exposed.
+    """
+    trace, start, end = kept.trace, kept.launch_start, kept.launch_end
+    correlation = trace.correlation[kept.rows]
+    launching = np.unique(trace.correlation[kept.launch_rows]) if kept.on_device else np.empty(0, np.int64)
+    launching = launching[launching >= 0]
+    is_runtime = kept.category == t.RUNTIME
+    calls = is_runtime & np.isin(correlation, launching)
+    syncs = is_runtime & of_names(trace, kept.name, _is_sync)
+    talks = of_names(trace, kept.launch_name, lambda name: collective(name) is not None)
+    has_communication = kept.on_device and bool(talks.any())
+    duration = trace.duration_ns[kept.rows]
+    of_launch, of_call, of_sync = (
+        _by_step(kept, where)
+        for where in (kept.launch_step, np.where(calls, kept.step, -1), np.where(syncs, kept.step, -1))
+    )
     lines: list[StepStats] = []
-    for step in recording.steps:
-        mine = [launch for launch in recording.launches if launch.step == step.index]
-        busy = sum(end - start for start, end in merged(mine))
+    for step, mine, called, waited in zip(kept.steps, of_launch, of_call, of_sync, strict=True):
+        busy = intervals.length(intervals.union(start[mine], end[mine]))
+        communication = intervals.union(start[mine[talks[mine]]], end[mine[talks[mine]]])
+        other = intervals.union(start[mine[~talks[mine]]], end[mine[~talks[mine]]])
         # Work that a step launched may end after it: its wall time lasts until then.
-        start = min([step.start_ns, *(launch.start_ns for launch in mine)])
-        end = max([step.start_ns + step.duration_ns, *(launch.start_ns + launch.duration_ns for launch in mine)])
-        syncs = sum(op.step == step.index and _is_sync(op) for op in recording.ops)
+        begin = min(step.start_ns, int(start[mine].min(initial=step.start_ns)))
+        last = step.start_ns + step.duration_ns
+        wall = max(last, int(end[mine].max(initial=last))) - begin
+        talking = intervals.length(communication)
         lines.append(
             StepStats(
                 step=step.index,
                 name=step.name,
-                wall_us=(end - start) / 1e3,
+                wall_us=wall / 1e3,
                 device_busy_us=busy / 1e3,
-                device_idle_us=(end - start - busy) / 1e3,
+                device_idle_us=(wall - busy) / 1e3,
                 num_launches=len(mine),
-                num_syncs=syncs,
-                launch_cpu_us=runtime.get(step.index, 0) / 1e3 if launching else None,
+                num_syncs=len(waited),
+                launch_cpu_us=int(duration[called].sum()) / 1e3 if len(launching) else None,
+                communication_us=talking / 1e3 if has_communication else None,
+                exposed_communication_us=(talking - intervals.overlap(communication, other)) / 1e3
+                if has_communication
+                else None,
             )
         )
     return tuple(lines)
 
 
-def merged(launches: Iterable[Launch]) -> list[tuple[int, int]]:
-    """Return the union of the launches' times as disjoint (start, end) in nanoseconds."""
-    found: list[tuple[int, int]] = []
-    for start, end in sorted((launch.start_ns, launch.start_ns + launch.duration_ns) for launch in launches):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
+def _by_step(kept: Kept, step: NDArray[np.int32]) -> list[NDArray[np.intp]]:
+    """Return for each kept step the positions that belong to it."""
+    order = np.argsort(step, kind="stable")
+    ordered = step[order]
+    indices = [item.index for item in kept.steps]
+    first, after = np.searchsorted(ordered, indices, "left"), np.searchsorted(ordered, indices, "right")
+    return [order[a:b] for a, b in zip(first.tolist(), after.tolist(), strict=True)]
 
 
-def gaps(recording: Recording) -> tuple[Gap, ...]:
+def gaps(kept: Kept) -> tuple[Gap, ...]:
     """Return the longest times in which a device ran nothing, between its first and its last launch of a step."""
-    found: list[Gap] = []
-    groups: dict[tuple[int | None, int], list[Launch]] = {}
-    for launch in recording.launches:
-        groups.setdefault((launch.device, launch.step), []).append(launch)
-    for (device, step), launches in groups.items():
-        ordered = sorted(launches, key=lambda launch: launch.start_ns)
-        last = ordered[0]
-        for launch in ordered[1:]:
-            idle = launch.start_ns - (last.start_ns + last.duration_ns)
-            if idle > 0:
-                start = last.start_ns + last.duration_ns
-                found.append(
-                    Gap(device=device, start_ns=start, duration_ns=idle, step=step, before=last.name, after=launch.name)
-                )
-            if launch.start_ns + launch.duration_ns > last.start_ns + last.duration_ns:
-                last = launch
-    found.sort(key=lambda gap: -gap.duration_ns)
-    return tuple(found[:MAX_GAPS])
+    trace, start, end = kept.trace, kept.launch_start, kept.launch_end
+    devices = [device for device, _ in map(device_and_stream, trace.threads)]
+    number = {device: index for index, device in enumerate(dict.fromkeys(devices))}
+    of_thread = np.array([number[device] for device in devices], np.int64)
+    key = of_thread[trace.thread[kept.launch_rows]] * (1 << 32) + kept.launch_step
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    ends = np.append(np.searchsorted(which[order], np.arange(len(first))), len(order))
+    parts: list[NDArray[np.intp]] = []
+    for group in np.argsort(first).tolist():
+        mine = order[ends[group] : ends[group + 1]]
+        before, after = intervals.gaps(start[mine], end[mine])
+        idle = start[mine[after]] - end[mine[before]]
+        longest = np.argsort(-idle, kind="stable")[:MAX_GAPS]
+        parts.append(np.stack((mine[before[longest]], mine[after[longest]]), axis=1))
+    pairs = np.concatenate(parts)
+    idle = start[pairs[:, 1]] - end[pairs[:, 0]]
+    pairs = pairs[np.argsort(-idle, kind="stable")[:MAX_GAPS]]
+    return tuple(
+        Gap(
+            device=devices[trace.thread[kept.launch_rows[before]]],
+            start_ns=int(end[before]),
+            duration_ns=int(start[after] - end[before]),
+            step=int(kept.launch_step[before]),
+            before=trace.name_of(kept.launch_rows[before]),
+            after=trace.name_of(kept.launch_rows[after]),
+        )
+        for before, after in pairs.tolist()
+    )
 
 
-def _is_sync(op: Op) -> bool:
-    return op.category == "runtime" and op.name.endswith("Synchronize")
+def _is_sync(name: str) -> bool:
+    return name.endswith("Synchronize")
 
 
-def sync_table(ops: Iterable[Op]) -> list[OpStats]:
+def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     """Return the runtime calls that wait for the device, dearest first."""
-    groups: dict[str, list[int]] = {}
-    for op in ops:
-        if _is_sync(op):
-            groups.setdefault(op.name, []).append(op.duration_ns)
+    waits = np.flatnonzero((kept.category == t.RUNTIME) & of_names(kept.trace, kept.name, _is_sync))
+    names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
+    total = np.zeros(len(names), np.int64)
+    np.add.at(total, which, kept.trace.duration_ns[kept.rows[waits]])
+    columns = (
+        column[np.argsort(first)].tolist() for column in (names, np.bincount(which, minlength=len(names)), total)
+    )
     found = [
         OpStats(
-            name=name,
-            count=len(times),
-            cpu_total_us=sum(times) / 1e3,
-            cpu_self_us=sum(times) / 1e3,
+            name=kept.trace.names[name],
+            count=count,
+            cpu_total_us=time / 1e3,
+            cpu_self_us=time / 1e3,
             device_total_us=0.0,
             device_self_us=0.0,
         )
-        for name, times in groups.items()
+        for name, count, time in zip(*columns, strict=True)
     ]
-    return sorted(found, key=lambda item: -item.cpu_total_us)
+    return tuple(sorted(found, key=lambda item: -item.cpu_total_us))
 
 
 def verdict(steps: tuple[StepStats, ...]) -> dict[str, str]:

@@ -177,6 +177,12 @@ def device_of(event: Any) -> tuple[Any, Any]:
     return ("device", device), ("stream", stream)
 
 
+def device_and_stream(thread: tuple[Any, Any]) -> tuple[int | None, int | None]:
+    """Return the numbers in what `device_of` gave, `None` for what is no number and for a thread of the host."""
+    device, stream = (part[1] if isinstance(part, tuple) else None for part in thread)
+    return whole(device), whole(stream)
+
+
 def _hashable(pair: tuple[Any, Any]) -> tuple[Any, Any]:
     try:
         hash(pair)

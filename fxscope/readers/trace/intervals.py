@@ -1,0 +1,59 @@
+"""Sets of times as sorted, disjoint (start, end) columns: union, covered length, overlap. Any unit, int64."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Times = tuple[NDArray[np.int64], NDArray[np.int64]]  # starts and ends
+
+
+def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Times:
+    """Return the union of intervals in any order; those that touch become one."""
+    if not len(start):
+        return start[:0], end[:0]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    first = np.flatnonzero(np.concatenate(([True], start[1:] > end[:-1])))
+    return start[first], end[np.append(first[1:], len(start)) - 1]
+
+
+def length(times: Times) -> int:
+    """Return how much time a union covers."""
+    start, end = times
+    return int((end - start).sum())
+
+
+def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each moment how much of the union lies before it."""
+    start, end = times
+    if not len(start):
+        return np.zeros(len(at), np.int64)
+    before = np.concatenate(([0], np.cumsum(end - start)))
+    index = np.searchsorted(start, at, "right") - 1
+    inside = np.clip(np.minimum(at, end[index]) - start[index], 0, None)
+    return np.where(index >= 0, before[index] + inside, 0)
+
+
+def overlap(a: Times, b: Times) -> int:
+    """Return how much time two unions have in common."""
+    return int((covered_until(b, a[1]) - covered_until(b, a[0])).sum())
+
+
+def gaps(start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return (before, after): the positions of the intervals on both sides of each idle time, in order of time.
+
+    `before` is the one that ended last, the first of those that ended at the same time.
+    """
+    if len(start) < 2:
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    order = np.argsort(start, kind="stable")
+    latest = np.maximum.accumulate(end[order])
+    rising = np.concatenate(([True], latest[1:] > latest[:-1]))
+    last = order[np.maximum.accumulate(np.where(rising, np.arange(len(order)), 0))]
+    after = np.flatnonzero(start[order[1:]] > latest[:-1]) + 1
+    return last[after - 1], order[after]

@@ -1,0 +1,225 @@
+"""The events of the wanted steps, still as columns: which rows, in which step, under which op, and what was launched."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fxscope.aten_ops import MAY_COPY, base_name, expected_nature
+from fxscope.errors import TraceError
+from fxscope.model import Problem, Step
+from fxscope.readers.trace import table as t
+from fxscope.readers.trace.columns import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from fxscope.readers.trace.columns import Trace
+
+
+@dataclass(kw_only=True)
+class Kept:
+    """Two tables of columns. Host events (ops, annotations, runtime calls) in order of time, parents first; and launches.
+
+    A launch is an event of the device; in a trace without a device, an op that does work itself. Positions count from 0
+    in these tables, rows in the whole trace; -1 means none.
+    """
+
+    trace: Trace
+    steps: tuple[Step, ...]
+    on_device: bool
+    rows: NDArray[np.int64]
+    step: NDArray[np.int32]  # index of the step
+    parent: NDArray[np.int32]  # position of the nearest kept host event around it
+    launch_rows: NDArray[np.int64]
+    launch_step: NDArray[np.int32]
+    launch_op: NDArray[np.int32]  # position of the op that launched it
+    launch_ns: NDArray[np.int64]  # duration; without a device, the op's own time
+
+    @property
+    def category(self) -> NDArray[np.int8]:
+        """Category of each host event."""
+        return self.trace.category[self.rows]
+
+    @property
+    def name(self) -> NDArray[np.int32]:
+        """Index into `trace.names` of each host event."""
+        return self.trace.name[self.rows]
+
+    @property
+    def launch_name(self) -> NDArray[np.int32]:
+        """Index into `trace.names` of each launch."""
+        return self.trace.name[self.launch_rows]
+
+    @property
+    def launch_start(self) -> NDArray[np.int64]:
+        """Start of each launch."""
+        return self.trace.start_ns[self.launch_rows]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read of the trace, and how many launches nothing leads to."""
+        lost = int((self.trace.op[self.launch_rows] < 0).sum()) if self.on_device else 0
+        message = (
+            f"{lost} of {len(self.launch_rows)} device events have neither a launch nor an external id: "
+            "they are unattributed"
+        )
+        found = (*self.trace.problems, Problem(where=self.trace.path.name, message=message))
+        return found if lost else tuple(self.trace.problems)
+
+    @property
+    def launch_end(self) -> NDArray[np.int64]:
+        """End of each launch."""
+        return self.launch_start + self.launch_ns
+
+
+def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
+    """Return the events of some steps, of all by default.
+
+    Raises:
+        TraceError: the trace has no event, or no such step.
+    """
+    if len(trace) == 0:
+        raise TraceError(f"{trace.path} holds no events. Was the profiler active (schedule, `prof.step()`)?")
+    kept = kept_steps(trace, steps)
+    step_of = steps_of_rows(trace, kept)
+    rows = np.flatnonzero((step_of >= 0) & (trace.category < t.NUM_HOST) & (trace.category != t.PYTHON))
+    rows = rows[np.lexsort((rows, -trace.duration_ns[rows], trace.start_ns[rows]))]
+    position = np.full(len(trace), -1, np.int32)
+    position[rows] = np.arange(len(rows), dtype=np.int32)
+    around = nearest(trace.parent, position >= 0)[rows]
+    parent = np.where(around >= 0, position[around], -1).astype(np.int32)
+    on_device = bool((trace.category >= t.KERNEL).any())
+    result = Kept(
+        trace=trace,
+        steps=kept,
+        on_device=on_device,
+        rows=rows,
+        step=step_of[rows],
+        parent=parent,
+        launch_rows=rows[:0],
+        launch_step=step_of[:0],
+        launch_op=parent[:0],
+        launch_ns=trace.duration_ns[:0],
+    )
+    if not on_device:
+        return _with_cpu_launches(result)
+    launches = np.flatnonzero((trace.category >= t.KERNEL) & (step_of >= 0))
+    launches = launches[np.lexsort((launches, trace.start_ns[launches]))]
+    op = trace.op[launches]
+    result.launch_rows, result.launch_step = launches, step_of[launches]
+    result.launch_op = np.where(op >= 0, position[op], -1).astype(np.int32)
+    result.launch_ns = trace.duration_ns[launches]
+    return result
+
+
+def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, ...]:
+    """Return the wanted active steps; one, "whole trace", where the profiler marked none. Raises TraceError for others."""
+    if trace.steps:
+        found = [
+            Step(
+                index=index,
+                name=trace.name_of(row),
+                start_ns=int(trace.start_ns[row]),
+                duration_ns=int(trace.duration_ns[row]),
+            )
+            for index, row in enumerate(trace.steps)
+        ]
+    else:
+        start = int(trace.start_ns.min())
+        end = int((trace.start_ns + trace.duration_ns).max())
+        found = [Step(index=0, name="whole trace", start_ns=start, duration_ns=end - start)]
+    if steps is None:
+        return tuple(found)
+    wanted = sorted(set(steps))
+    missing = [step for step in wanted if not 0 <= step < len(found)]
+    if missing:
+        raise TraceError(f"{trace.path} has no step {missing[0]}: its active steps are 0 to {len(found) - 1}.")
+    return tuple(found[step] for step in wanted)
+
+
+def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
+    """Return the step of each row, -1 outside: host events by their start, device events by their launch's."""
+    if not trace.steps:
+        return np.zeros(len(trace), np.int32)
+    start = np.array([step.start_ns for step in steps], np.int64)
+    end = start + np.array([step.duration_ns for step in steps], np.int64)
+    step_of = np.full(len(trace), -1, np.int32)
+    if (start[1:] >= end[:-1]).all():
+        last = np.searchsorted(start, trace.start_ns, "right") - 1
+        inside = (last >= 0) & (trace.start_ns < end[last])
+        step_of[inside] = np.array([step.index for step in steps], np.int32)[last[inside]]
+    else:
+        for step, first, after in zip(steps, start.tolist(), end.tolist(), strict=True):
+            step_of[(trace.start_ns >= first) & (trace.start_ns < after)] = step.index
+    device = np.flatnonzero(trace.category >= t.KERNEL)
+    # What is only known by its external id belongs to its op's step; what has neither, to the step it ran in.
+    for source in (trace.op, trace.launcher):
+        known = device[source[device] >= 0]
+        step_of[known] = step_of[source[known]]
+    return step_of
+
+
+# Ops that hand all their work to an op they call; other ops may call one for a detail (`addmm` copies its bias) and then
+# do their own work.
+_DELEGATES = frozenset(
+    """clone _to_copy to contiguous reshape flatten copy zero_ zeros ones full zeros_like ones_like full_like empty_like
+    new_zeros new_ones new_full rand randn rand_like randn_like randint arange dropout normal convolution _convolution
+    scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax""".split()
+)
+_BOOKKEEPING = re.compile(
+    r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
+    r"AOTDispatcher|CompiledFunction|## Call|"
+    r"autograd::engine|Optimizer\.|ProfilerStep|PyTorch Profiler|enumerate|\[memory\]|Inductor|"
+    r"FX codegen|torch/|CompiledFxGraph)"
+)
+
+
+def _with_cpu_launches(kept: Kept) -> Kept:
+    """Fill in the executions of a CPU-only trace: ops that do more than change metadata, without what they hand on.
+
+    The duration is the op's own: what an op that it calls did is that op's launch.
+    """
+    trace, name = kept.trace, kept.name
+    works = of_names(trace, name, _does_work) & (kept.category == t.CPU_OP)
+    hands_on = of_names(
+        trace, name, lambda text: text.removeprefix("aten::") in _DELEGATES or expected_nature(text) != "kernel"
+    )
+    around = nearest(kept.parent, works)  # the op that did the work around this one
+    inner = np.flatnonzero(works & (around >= 0))
+    duration = trace.duration_ns[kept.rows]
+    below = np.zeros(len(kept.rows), np.int64)
+    np.add.at(below, around[inner], duration[inner])
+    has_below = np.zeros(len(kept.rows), np.bool_)
+    has_below[around[inner]] = True
+    bare: dict[str, int] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`: the inner one is the launch
+    same = np.array([bare.setdefault(text.rstrip("_"), index) for index, text in enumerate(trace.names)], np.int64)[
+        name
+    ]
+    repeated = np.zeros(len(kept.rows), np.bool_)
+    repeated[around[inner[same[inner] == same[around[inner]]]]] = True
+    chosen = np.flatnonzero(works & ~(has_below & hands_on) & ~repeated)
+    kept.launch_rows, kept.launch_step = kept.rows[chosen], kept.step[chosen]
+    kept.launch_op = chosen.astype(np.int32)
+    kept.launch_ns = np.maximum(0, duration[chosen] - below[chosen])
+    return kept
+
+
+def _does_work(name: str) -> bool:
+    if _BOOKKEEPING.match(name) or name.endswith("Backward") or re.search(r"Backward\d+$", name):
+        return False
+    # reshape, contiguous, to: where they copy, an op below them does it
+    return expected_nature(name) not in ("view", "host") and base_name(name) not in MAY_COPY
+
+
+def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Return for each index into `trace.names` whether the name passes a test, which is asked once a name."""
+    answer = np.zeros(len(trace.names), np.bool_)
+    for index in np.unique(names).tolist():
+        answer[index] = test(trace.names[index])
+    return answer[names]

@@ -1,0 +1,207 @@
+"""The tables of a trace object by object, as plainly as can be: what the tables from columns are held against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.model import Gap, KernelStats, OpStats, StepStats, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fxscope.model import Launch, Op, Recording
+
+MAX_GAPS = 50
+
+
+def op_table(recording: Recording) -> tuple[OpStats, ...]:
+    """Return one line per op name; device self time is the op's own launches, total adds those of ops it called."""
+    kept, repeats = without_repeats(recording.ops)
+    recording = replace(recording, ops=kept)
+    ops = [op for op in kept if op.category == "cpu_op"]
+    by_id = {op.id: op for op in recording.ops}
+    own: dict[int, int] = {}
+    count: dict[int, int] = {}
+    for launch in recording.launches:
+        if launch.op_id is not None:
+            op_id = repeats.get(launch.op_id, launch.op_id)
+            own[op_id] = own.get(op_id, 0) + launch.duration_ns
+            count[op_id] = count.get(op_id, 0) + 1
+    children: dict[int, int] = {}
+    for op in recording.ops:
+        # As in torch's table: time inside an annotation or the driver is not the op's own either
+        if op.parent is not None:
+            children[op.parent] = children.get(op.parent, 0) + op.duration_ns
+    total = dict(own)
+    for op_id, duration in own.items():
+        names = {by_id[op_id].name}
+        parent = _op_parent(by_id[op_id], by_id)
+        while parent is not None:
+            # an op inside one of its own name must not count twice in that name's line
+            if by_id[parent].name not in names:
+                total[parent] = total.get(parent, 0) + duration
+            names.add(by_id[parent].name)
+            parent = _op_parent(by_id[parent], by_id)
+    lines: dict[str, list[float]] = {}
+    for op in ops:
+        line = lines.setdefault(op.name, [0, 0, 0, 0, 0, 0])
+        line[0] += 1
+        line[1] += op.duration_ns
+        line[2] += op.duration_ns - children.get(op.id, 0)
+        line[3] += total.get(op.id, 0)
+        line[4] += own.get(op.id, 0)
+        line[5] += count.get(op.id, 0)
+    found = [
+        OpStats(
+            name=name,
+            count=int(line[0]),
+            cpu_total_us=line[1] / 1e3,
+            cpu_self_us=line[2] / 1e3,
+            device_total_us=line[3] / 1e3,
+            device_self_us=line[4] / 1e3,
+            num_launches=int(line[5]),
+        )
+        for name, line in lines.items()
+    ]
+    return tuple(sorted(found, key=lambda item: (-item.device_total_us, -item.cpu_total_us, item.name)))
+
+
+def without_repeats(ops: tuple[Op, ...]) -> tuple[tuple[Op, ...], dict[int, int]]:
+    """Return (ops, repeats → their callers) without ops that only repeat their caller: `aten::mul ⊃ aten::mul`.
+
+    torch's table does the same (torch 2.13, `autograd/profiler_util.py`, `_remove_dup_nodes`). Their launches and
+    children become the caller's; ids stay.
+    """
+    by_id = {op.id: op for op in ops}
+    num_children: dict[int, int] = {}
+    for op in ops:
+        if op.parent is not None:
+            num_children[op.parent] = num_children.get(op.parent, 0) + 1
+    home: dict[int, int] = {}
+    for op in ops:
+        parent = by_id.get(op.parent) if op.parent is not None else None
+        if (
+            parent is not None
+            and parent.name == op.name
+            and parent.category == op.category == "cpu_op"
+            and num_children[parent.id] == 1
+        ):
+            home[op.id] = home.get(parent.id, parent.id)
+    kept = [op for op in ops if op.id not in home]
+    return tuple(replace(op, parent=home[op.parent]) if op.parent in home else op for op in kept), home
+
+
+def _op_parent(op: Op, by_id: dict[int, Op]) -> int | None:
+    parent = op.parent
+    while parent is not None and by_id[parent].category != "cpu_op":
+        parent = by_id[parent].parent
+    return parent
+
+
+def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
+    """Return one line per kernel name, dearest first."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for launch in launches:
+        groups.setdefault((launch.name, launch.category), []).append(launch.duration_ns)
+    everything = sum(map(sum, groups.values())) or 1
+    found = [
+        KernelStats(
+            name=name,
+            category=category,
+            count=len(times),
+            total_us=sum(times) / 1e3,
+            mean_us=sum(times) / len(times) / 1e3,
+            min_us=min(times) / 1e3,
+            max_us=max(times) / 1e3,
+            share=sum(times) / everything,
+        )
+        for (name, category), times in groups.items()
+    ]
+    return tuple(sorted(found, key=lambda item: (-item.total_us, item.name)))
+
+
+def step_table(recording: Recording) -> tuple[StepStats, ...]:
+    """Return one line per step: wall time, device busy (union over streams) and idle, launches, syncs."""
+    runtime: dict[int, int] = {}
+    launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
+    for op in recording.ops:
+        if op.category == "runtime" and op.correlation in launching:
+            runtime[op.step] = runtime.get(op.step, 0) + op.duration_ns
+    lines: list[StepStats] = []
+    for step in recording.steps:
+        mine = [launch for launch in recording.launches if launch.step == step.index]
+        busy = sum(end - start for start, end in merged(mine))
+        # Work that a step launched may end after it: its wall time lasts until then.
+        start = min([step.start_ns, *(launch.start_ns for launch in mine)])
+        end = max([step.start_ns + step.duration_ns, *(launch.start_ns + launch.duration_ns for launch in mine)])
+        syncs = sum(op.step == step.index and _is_sync(op) for op in recording.ops)
+        lines.append(
+            StepStats(
+                step=step.index,
+                name=step.name,
+                wall_us=(end - start) / 1e3,
+                device_busy_us=busy / 1e3,
+                device_idle_us=(end - start - busy) / 1e3,
+                num_launches=len(mine),
+                num_syncs=syncs,
+                launch_cpu_us=runtime.get(step.index, 0) / 1e3 if launching else None,
+            )
+        )
+    return tuple(lines)
+
+
+def merged(launches: Iterable[Launch]) -> list[tuple[int, int]]:
+    """Return the union of the launches' times as disjoint (start, end) in nanoseconds."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted((launch.start_ns, launch.start_ns + launch.duration_ns) for launch in launches):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def gaps(recording: Recording) -> tuple[Gap, ...]:
+    """Return the longest times in which a device ran nothing, between its first and its last launch of a step."""
+    found: list[Gap] = []
+    groups: dict[tuple[int | None, int], list[Launch]] = {}
+    for launch in recording.launches:
+        groups.setdefault((launch.device, launch.step), []).append(launch)
+    for (device, step), launches in groups.items():
+        ordered = sorted(launches, key=lambda launch: launch.start_ns)
+        last = ordered[0]
+        for launch in ordered[1:]:
+            idle = launch.start_ns - (last.start_ns + last.duration_ns)
+            if idle > 0:
+                start = last.start_ns + last.duration_ns
+                found.append(
+                    Gap(device=device, start_ns=start, duration_ns=idle, step=step, before=last.name, after=launch.name)
+                )
+            if launch.start_ns + launch.duration_ns > last.start_ns + last.duration_ns:
+                last = launch
+    found.sort(key=lambda gap: -gap.duration_ns)
+    return tuple(found[:MAX_GAPS])
+
+
+def _is_sync(op: Op) -> bool:
+    return op.category == "runtime" and op.name.endswith("Synchronize")
+
+
+def sync_table(ops: Iterable[Op]) -> list[OpStats]:
+    """Return the runtime calls that wait for the device, dearest first."""
+    groups: dict[str, list[int]] = {}
+    for op in ops:
+        if _is_sync(op):
+            groups.setdefault(op.name, []).append(op.duration_ns)
+    found = [
+        OpStats(
+            name=name,
+            count=len(times),
+            cpu_total_us=sum(times) / 1e3,
+            cpu_self_us=sum(times) / 1e3,
+            device_total_us=0.0,
+            device_self_us=0.0,
+        )
+        for name, times in groups.items()
+    ]
+    return sorted(found, key=lambda item: -item.cpu_total_us)

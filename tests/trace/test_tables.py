@@ -1,0 +1,184 @@
+"""Tables from columns: the same as object by object, on every capture and on random nests; and no work an event."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import io
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fxscope.commands import trace as command
+from fxscope.model import Recording, replace
+from fxscope.readers import trace
+from fxscope.readers.trace import intervals, reader
+from tests.trace.by_objects import gaps, kernel_table, op_table, step_table, sync_table
+
+H200 = Path(__file__).parent.parent / "data" / "h200"
+TRACES = sorted(H200.rglob("trace.json.gz"))
+OPS = """aten::mul aten::add aten::add_ aten::linear aten::to aten::copy_ aten::_to_copy aten::zero_ aten::fill_ aten::view
+my::op aten::sum aten::clone FooBackward0 aten::mm""".split()
+
+
+def without_communication(steps: tuple[Any, ...]) -> list[Any]:
+    return [replace(step, communication_us=None, exposed_communication_us=None) for step in steps]
+
+
+def assert_same_tables(recording: Recording) -> None:
+    summary = recording.summary
+    assert summary is not None
+    assert summary.ops == op_table(recording)
+    assert summary.kernels == kernel_table(recording.launches)
+    assert without_communication(summary.steps) == list(step_table(recording))
+    assert list(summary.syncs) == sync_table(recording.ops)
+    if any(launch.category != "cpu_kernel" for launch in recording.launches):
+        assert summary.gaps == gaps(recording)
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: "-".join(path.parent.relative_to(H200).parts))
+def test_tables_of_every_capture_are_what_its_objects_say(path: Path) -> None:
+    assert_same_tables(trace.recording(path))
+    assert_same_tables(trace.recording(path, steps=[0]))
+
+
+def random_trace(seed: int) -> dict[str, Any]:
+    """Nested ops with repeated names, frames between them, launches without ops, overlapping steps, two devices."""
+    chance = random.Random(seed)
+    events: list[dict[str, Any]] = []
+
+    def event(category: str, name: str, thread: int, start: float, duration: float, **args: Any) -> None:
+        events.append(
+            {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": thread, "ts": start, "dur": duration}
+            | {"args": {key.replace("_", " "): value for key, value in args.items()}}
+        )
+
+    def nest(start: float, end: float, depth: int, thread: int) -> None:
+        time = start
+        while time < end - 4:
+            duration = min(end - time, chance.randint(2, max(3, int((end - time) * 0.9))))
+            name = chance.choice(OPS)
+            category = chance.choice(["cpu_op"] * 8 + ["user_annotation", "python_function"])
+            event(
+                category,
+                name if category == "cpu_op" else f"enumerate {name}",
+                thread,
+                time,
+                duration,
+                External_id=len(events) + 1,
+            )
+            if seed % 2 and chance.random() < 0.4 and duration > 6:
+                launch = 10_000 + len(events)
+                event(
+                    "cuda_runtime",
+                    chance.choice(["cudaLaunchKernel", "cudaDeviceSynchronize"]),
+                    thread,
+                    time + duration - 3,
+                    2,
+                    correlation=launch,
+                )
+                event(
+                    chance.choice(["kernel", "gpu_memcpy", "gpu_memset"]),
+                    chance.choice(["k1", "k2", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"]),
+                    0,
+                    time + chance.randint(1, 40),
+                    chance.choice([0, 1, 3, 9]),
+                    device=chance.choice([0, 1]),
+                    stream=chance.choice([7, 20]),
+                    correlation=chance.choice([launch, launch, launch, 99_999]),
+                )
+            if depth < 6 and chance.random() < 0.75:
+                nest(time + chance.choice([0, 1]), time + duration - chance.choice([0, 4]), depth + 1, thread)
+            time += duration + chance.choice([0, 1, 2])
+
+    for step in range(3):
+        begin = 1000 + step * 1000
+        for thread in (1, 2):
+            nest(begin, begin + 900, 0, thread)
+        event("user_annotation", f"ProfilerStep#{step}", 1, begin, chance.choice([950, 1200]))
+    chance.shuffle(events)
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tables_of_random_nests_are_what_their_objects_say(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(random_trace(seed)))
+    recording = trace.recording(path)
+    assert recording.ops and recording.launches
+    assert_same_tables(recording)
+
+
+def test_union_overlap_and_gaps_of_random_times() -> None:
+    chance = np.random.default_rng(0)
+    for _ in range(200):
+        a, b = (np.sort(chance.integers(0, 40, (2, chance.integers(0, 8))), axis=0) for _ in range(2))
+        ours, theirs = intervals.union(*a), intervals.union(*b)
+        inside = [{x for start, end in zip(*times, strict=True) for x in range(start, end)} for times in (a, b)]
+        assert intervals.length(ours) == len(inside[0])
+        assert intervals.overlap(ours, theirs) == len(inside[0] & inside[1])
+        assert (ours[0][1:] > ours[1][:-1]).all()
+        before, after = intervals.gaps(*a)
+        idle = {x for i, j in zip(before, after, strict=True) for x in range(a[1][i], a[0][j])}
+        everything = set(range(int(a[0].min()), int(a[1].max()))) if len(a[0]) else set()
+        assert idle == everything - inside[0]
+
+
+def repeated(times: int, folder: Path) -> Path:
+    """Return a real trace's events so many times in a row, each with its own ids."""
+    data = json.loads(gzip.decompress((H200 / "mlp_eager_stack" / "trace.json.gz").read_bytes()))
+    events = [event for event in data["traceEvents"] if event.get("ph") == "X"]
+    length = max(event["ts"] + event["dur"] for event in events) - min(event["ts"] for event in events) + 1000
+    data["traceEvents"] = [
+        event
+        | {"ts": round(event["ts"] + turn * length, 3)}
+        | {
+            "args": {
+                key: value + turn * 1_000_000 if key in ("correlation", "External id") and value else value
+                for key, value in event.get("args", {}).items()
+            }
+        }
+        for turn in range(times)
+        for event in events
+    ]
+    path = folder / f"{times}.json"
+    path.write_text(json.dumps(data, indent=1))
+    return path
+
+
+def cost_of_tables(path: Path) -> tuple[int, int]:
+    """Return (function calls, largest number of memory blocks) while `fxscope trace PATH --tables` runs."""
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    arguments = parser.parse_args([str(path), "--tables", "--steps", "0:2"])
+    calls, blocks, before = 0, 0, sys.getallocatedblocks()
+
+    def count(frame: Any, kind: str, argument: Any) -> None:
+        nonlocal calls, blocks
+        calls += 1
+        blocks = max(blocks, sys.getallocatedblocks() - before)
+
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        sys.setprofile(count)
+        try:
+            assert command.run(arguments) == 0
+        finally:
+            sys.setprofile(None)
+    assert "aten::mm" in out.getvalue()
+    return calls, blocks
+
+
+@pytest.mark.skipif(reader.native is None, reason="without the native scanner each event is decoded by itself")
+def test_tables_make_no_object_and_call_no_function_an_event(tmp_path: Path) -> None:
+    cost_of_tables(repeated(1, tmp_path))  # what the first call imports
+    few, many = repeated(4, tmp_path), repeated(40, tmp_path)
+    num_more = len(trace.read(many)) - len(trace.read(few))
+    (few_calls, few_blocks), (many_calls, many_blocks) = cost_of_tables(few), cost_of_tables(many)
+    assert many_calls - few_calls < num_more / 3  # each chunk of the file has its names decoded
+    assert many_blocks - few_blocks < num_more / 10
