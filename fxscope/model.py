@@ -534,7 +534,7 @@ class Summary(Item, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...] = ()
     syncs: tuple[OpStats, ...] = ()
     copies: tuple[KernelStats, ...] = ()
-    bound: Literal["cpu", "gpu"] | None = None
+    bound: Literal["cpu", "gpu", "neither"] | None = None  # which side sets the length of a step; None: no device
     verdict: str | None = None  # the bound in words, with the numbers
     num_events: int | None = None
 

@@ -21,6 +21,7 @@ FLOOR = (
     "fxscope.aten_ops",
     "fxscope.gpus",
     "fxscope.dispatch_model",
+    "fxscope.text",
 )
 PASSES = (*FLOOR, "fxscope.passes")
 READERS = (*FLOOR, "fxscope.readers", "fxscope.passes")
@@ -39,6 +40,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.store": ({"msgspec"}, ("fxscope.model", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names",)),
     "fxscope.aten_ops": (set(), ("fxscope.model",)),
+    "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
     "fxscope.gpus": ({"msgspec"}, ("fxscope.errors",)),
     "fxscope.readers": ({"numpy", "msgspec", "isal"}, READERS),

@@ -20,8 +20,9 @@ from fxscope.analysis import sweep as crossover  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import sources  # noqa: E402
-from fxscope.render import chart, findings, resources, sweeps, theme  # noqa: E402
+from fxscope.render import chart, findings, resources, sweeps  # noqa: E402
 from fxscope.render.markdown import text  # noqa: E402
+from fxscope.text import microseconds, num_bytes  # noqa: E402
 
 if TYPE_CHECKING:
     from fxscope.analysis.findings import KernelUse, Outcome, Report
@@ -124,7 +125,7 @@ def memory_part(recordings: dict[str, Recording]) -> list[str]:
     for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger"):
         recording = recordings[name]
         peak = recording.memory.peak_bytes if recording.memory else None
-        lines.append(f"| {name} | {theme.num_bytes(peak)} | {between(recording)} |")
+        lines.append(f"| {name} | {num_bytes(peak)} | {between(recording)} |")
     return [*lines, "", "The last column is what staying apart costs, pair by pair, where the recording tells.", ""]
 
 
@@ -145,7 +146,7 @@ def between(recording: Recording) -> str:
             )
             for side in (decision.a, decision.b)
         ]
-        found.append(f"{text(' → '.join(ops))} {theme.num_bytes(decision.saved_bytes)}")
+        found.append(f"{text(' → '.join(ops))} {num_bytes(decision.saved_bytes)}")
     return "; ".join(found) or "–"
 
 
@@ -207,7 +208,7 @@ def pair_row(head: list[str], times: dict[str, list[float]]) -> str:
 
     time = compare_times(times["eager"], times["compiled"])
     return (
-        f"| {' | '.join(head)} | {theme.microseconds(time.a_us)} | {theme.microseconds(time.b_us)} | "
+        f"| {' | '.join(head)} | {microseconds(time.a_us)} | {microseconds(time.b_us)} | "
         f"{text(f'{time.verdict}: {time.reason}')} |"
     )
 

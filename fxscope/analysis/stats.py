@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean, variance
 from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis.findings import TimeComparison
@@ -42,7 +43,7 @@ def student_t(freedom: float) -> float:
 
 def mean(values: Sequence[float]) -> float | None:
     """Return the mean, `None` of nothing."""
-    return sum(values) / len(values) if values else None
+    return fmean(values) if values else None
 
 
 def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_TO_RUN) -> TimeComparison:
@@ -55,7 +56,7 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_
     if not a_mean or not b_mean or min(a) <= 0 or min(b) <= 0:
         return TimeComparison(**common, verdict="not measured", reason="one side was not measured")
     log_a, log_b = [math.log(x) for x in a], [math.log(x) for x in b]
-    center = sum(log_b) / len(b) - sum(log_a) / len(a)
+    center = fmean(log_b) - fmean(log_a)
     ratio = math.exp(center)
     if len(a) < 2 or len(b) < 2:
         reason = f"×{ratio:.2f}, but {min(len(a), len(b))} repeat shows no difference: record more steps"
@@ -75,9 +76,3 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_
     else:
         verdict, reason = ("faster" if ratio < 1 else "slower"), spread
     return TimeComparison(**common, ratio=ratio, ratio_low=low, ratio_high=high, verdict=verdict, reason=reason)
-
-
-def variance(values: Sequence[float]) -> float:
-    """Return the sample variance."""
-    center = sum(values) / len(values)
-    return sum((value - center) ** 2 for value in values) / (len(values) - 1)

@@ -92,7 +92,7 @@ class StepCost(Row, frozen=True, kw_only=True):
     num_launches: int
     runtime_us: float  # CPU time in calls that launched work
     queue_us: float | None = None  # median
-    bound: Literal["overhead", "compute", "mixed"] | None = None
+    bound: Literal["cpu", "gpu", "neither"] | None = None
     verdict: str | None = None
 
 

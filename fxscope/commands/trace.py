@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from fxscope import text
 from fxscope.commands import output, trace_tables
 from fxscope.model import replace
 
@@ -113,6 +114,6 @@ def progress(name: str) -> Callable[[int], None] | None:
         return None
 
     def show(num_bytes: int) -> None:
-        print(f"\rreading {name}: {num_bytes / 1e6:,.0f} MB", end="", file=sys.stderr, flush=True)
+        print(f"\rreading {name}: {text.num_bytes(num_bytes)} ", end="", file=sys.stderr, flush=True)
 
     return show

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import CaptureError, FxscopeError
+from fxscope.text import microseconds, num_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -189,13 +190,15 @@ def verdict(comparison: Comparison, what: str, before: Recording, after: Recordi
     lines += [f"    + {name}" + (f" ×{count}" if count > 1 else "") for name, count in new.items()]
     for change in comparison.totals:
         if change.unit == "bytes" and change.subject.startswith("bytes") and change.a and change.b:
-            lines.append(f"  bytes: {change.a / 1e6:.4g} MB before, {change.b / 1e6:.4g} MB after")
+            lines.append(f"  bytes: {num_bytes(change.a)} before, {num_bytes(change.b)} after")
     time = comparison.step_time
     if time is None:
         lines.append("  time: not measured (nothing was run)")
     else:
         means = (
-            f"{time.a_us:.4g} µs before, {time.b_us:.4g} µs after" if time.a_us and time.b_us else "one not measured"
+            f"{microseconds(time.a_us)} before, {microseconds(time.b_us)} after"
+            if time.a_us and time.b_us
+            else "one not measured"
         )
         lines.append(f"  device time per step: {means}: {time.reason}")
         word = {"slower": "the change loses", "faster": "the change wins"}.get(time.verdict, time.verdict)

@@ -14,6 +14,7 @@ from fxscope import gpus
 from fxscope.model import Bound, Decision, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
+from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,11 +65,11 @@ def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits 
     own = bandwidth or (environment.device_properties or {}).get("measured_bytes_per_second")
     launch_us = launch_time(recording)
     if own:
-        return Limits(gpu, float(own), f"{float(own) / 1e12:.3g} TB/s, the user's own measure", launch_us)
+        return Limits(gpu, float(own), f"{per_second(float(own))}, the user's own measure", launch_us)
     rate = gpu.bandwidth() if gpu is not None else None
     if gpu is None or rate is None:
         return None
-    basis = f"{rate.value / 1e12:.3g} TB/s, {gpu.basis(rate)}"
+    basis = f"{per_second(rate.value)}, {gpu.basis(rate)}"
     return Limits(gpu, rate.value, basis, launch_us)
 
 
@@ -146,7 +147,7 @@ def basis_of(limits: Limits | None, dtype: str | None, *, compute: bool) -> str 
     rate = limits.gpu.matrix_rate(dtype) if compute and limits.gpu is not None and dtype else None
     if rate is None or limits.gpu is None:
         return limits.basis
-    return f"{rate.value / 1e12:.3g} TFLOP/s in {dtype}, {limits.gpu.basis(rate)}"
+    return f"{per_second(rate.value, 'FLOP/s')} in {dtype}, {limits.gpu.basis(rate)}"
 
 
 def cost_of_graph(graph: Graph, limits: Limits | None) -> Graph:

@@ -8,10 +8,12 @@ import math
 import shutil
 import subprocess
 from html import escape
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.errors import RenderError
 from fxscope.render import theme
+from fxscope.text import microseconds, num_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,11 +59,11 @@ def scientific(value: float) -> str:
 
 
 METRICS = (
-    Metric("wall time per call", several("wall_us"), theme.microseconds, True),
-    Metric("device time per call", several("device_us"), theme.microseconds, True),
+    Metric("wall time per call", several("wall_us"), microseconds, True),
+    Metric("device time per call", several("device_us"), microseconds, True),
     Metric("kernels per call", several("num_kernels"), number, False),
-    Metric("share of the roof, weighted by time", several("share_of_roof"), theme.percent, False),
-    Metric("peak memory", several("peak_bytes"), theme.num_bytes, True),
+    Metric("share of the roof, weighted by time", several("share_of_roof"), percent, False),
+    Metric("peak memory", several("peak_bytes"), num_bytes, True),
     Metric("error against float32 (relative, RMS)", several("relative_rms_error"), scientific, False),
 )
 
@@ -127,7 +129,7 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
         if not points:
             continue
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-        line = " ".join(f"{px:.1f},{y(middle(samples)):.1f}" for px, samples in points)
+        line = " ".join(f"{px:.1f},{y(fmean(samples)):.1f}" for px, samples in points)
         parts.append(
             f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
         )
@@ -137,9 +139,9 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
                     f'<line x1="{px:.1f}" x2="{px:.1f}" y1="{y(min(samples)):.1f}" y2="{y(max(samples)):.1f}" '
                     f'stroke="{colour}"/>'
                 )
-            tip = f"{setup}: {metric.words(middle(samples))}"
-            parts.append(marker(MARKERS[index % len(MARKERS)], px, y(middle(samples)), colour, tip))
-        ends.append((y(middle(points[-1][1])), index, setup))
+            tip = f"{setup}: {metric.words(fmean(samples))}"
+            parts.append(marker(MARKERS[index % len(MARKERS)], px, y(fmean(samples)), colour, tip))
+        ends.append((y(fmean(points[-1][1])), index, setup))
     parts += end_labels(ends)
     return "\n".join(parts)
 
@@ -172,11 +174,6 @@ def marker(kind: str, x: float, y: float, colour: str, tip: str) -> str:
     }
     tag = shapes[kind].split()[0][1:]
     return f'{shapes[kind]} fill="{colour}"><title>{escape(tip)}</title></{tag}>'
-
-
-def middle(samples: Sequence[float]) -> float:
-    """Return the mean."""
-    return sum(samples) / len(samples)
 
 
 def x_axis(values: list[Any]) -> Callable[[object], float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis import kernel_lines
 from fxscope.render import labels
+from fxscope.text import shorten
 
 if TYPE_CHECKING:
     from fxscope.model import KernelCall, Node, Recording, SourceText
@@ -102,7 +103,7 @@ def render(
 def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
     """Return what a call is: handle, ops, and the user's lines behind it."""
     ops = "·".join(labels.ops_of(call, nodes))
-    lines = [labels.shorten(f"── {call.handle}  {ops}", width)]
+    lines = [shorten(f"── {call.handle}  {ops}", width)]
     places: dict[str, str] = {}
     for name in call.nodes:
         if name in nodes:
@@ -110,7 +111,7 @@ def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
             source = nodes[name].source
             if place is not None and source is not None:
                 places.setdefault(place, (source.code or "").strip())
-    lines += [labels.shorten(f"   {place}  {code}", width) for place, code in places.items()]
+    lines += [shorten(f"   {place}  {code}", width) for place, code in places.items()]
     return lines
 
 
@@ -119,4 +120,4 @@ def numbered(line: Line) -> str:
     tag = line.node or ""
     if line.node and line.source:
         tag = f"{line.node} :{line.source.rsplit(':', 1)[-1]}"
-    return f"{line.number:>5} │ {labels.shorten(tag, GUTTER):{GUTTER}}│ {line.text}".rstrip()
+    return f"{line.number:>5} │ {shorten(tag, GUTTER):{GUTTER}}│ {line.text}".rstrip()

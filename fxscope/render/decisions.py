@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fxscope.render import labels, theme
+from fxscope.text import counted, flop, microseconds, num_bytes, percent, rate, shorten
 
 if TYPE_CHECKING:
     from fxscope.model import Decision, KernelCall, Node, Recording, Source
@@ -46,12 +47,12 @@ def cost(decision: Decision) -> str | None:
     """Return what staying apart costs, in words."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
-    text = f"costs {theme.num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
+    text = f"costs {num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
     if decision.saved_us:
-        bandwidth = theme.rate(decision.saved_bytes / decision.saved_us * 1e6)
-        text += f", ≥ {theme.microseconds(decision.saved_us)} at {bandwidth}"
+        bandwidth = rate(decision.saved_bytes / decision.saved_us * 1e6)
+        text += f", ≥ {microseconds(decision.saved_us)} at {bandwidth}"
     if decision.saved_launches:
-        text += f", and {labels.plural(decision.saved_launches, 'launch').replace('launchs', 'launches')}"
+        text += f", and {counted(decision.saved_launches, 'launch')}"
     return text
 
 
@@ -90,9 +91,9 @@ def places(recording: Recording, decision: Decision, width: int) -> list[str]:
         handle = call.handle if call is not None else None
         source = user_line([nodes[graph][name] for name in names if name in nodes.get(graph, {})])
         head = handle or ", ".join(names[:3]) or "?"
-        lines.append("  in " + labels.shorten(head, width - 5))
+        lines.append("  in " + shorten(head, width - 5))
         if source:
-            lines.append("     " + labels.shorten(source, width - 5))
+            lines.append("     " + shorten(source, width - 5))
     return list(dict.fromkeys(lines))
 
 
@@ -110,21 +111,21 @@ def user_line(nodes: list[Node]) -> str | None:
 def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
     """Return what ran in a call, in order, what was folded into it, and what only lent it a name."""
     nodes = labels.nodes_by_graph(recording).get(call.graph, {})
-    lines = [labels.shorten(call.handle, width)]
+    lines = [shorten(call.handle, width)]
     for name in call.nodes:
         node = nodes.get(name)
         if node is None:
             continue
         elsewhere = [other for other in node.calls if other != call.id]
         again = f"  (also computed in {', '.join(elsewhere)})" if elsewhere else ""
-        lines.append(labels.shorten(f"  {name} = {labels.short_target(node.target)}{again}", width))
+        lines.append(shorten(f"  {name} = {labels.short_target(node.target)}{again}", width))
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
     if call.named_only:
         lines += wrap(f"only named, run elsewhere: {', '.join(call.named_only)}", width)
     if call.bytes_read is not None or call.bytes_written is not None:
-        text = f"reads {theme.num_bytes(call.bytes_read)}, writes {theme.num_bytes(call.bytes_written)}"
-        lines += wrap(text + (f", {call.flops / 1e9:.3g} GFLOP" if call.flops else ""), width)
+        text = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
+        lines += wrap(text + (f", {flop(call.flops)}" if call.flops else ""), width)
     if call.roof is not None:
         lines += wrap(roof(call, recording), width)
     return "\n".join(lines)
@@ -136,20 +137,20 @@ def roof(call: KernelCall, recording: Recording) -> str:
     item = call.roof
     parts: list[str] = []
     if call.timing is not None:
-        parts.append(f"{theme.microseconds(call.timing.mean_us)} mean of {call.timing.count}")
+        parts.append(f"{microseconds(call.timing.mean_us)} mean of {call.timing.count}")
         setting = config(call, recording)
         if setting:
             parts.append(f"with {setting}")
     if item.bytes_per_second is not None:
-        parts.append(theme.rate(item.bytes_per_second))
+        parts.append(rate(item.bytes_per_second))
     if item.flops_per_second is not None:
-        parts.append(theme.rate(item.flops_per_second, "FLOP/s"))
+        parts.append(rate(item.flops_per_second, "FLOP/s"))
     if item.bound is not None:
         parts.append(f"{item.bound}-bound")
     if item.share is not None:
-        parts.append(f"{theme.percent(item.share)} of the roof")
+        parts.append(f"{percent(item.share)} of the roof")
     if item.floor_us is not None:
-        parts.append(f"floor {theme.microseconds(item.floor_us)}")
+        parts.append(f"floor {microseconds(item.floor_us)}")
     return ", ".join(parts) + (f" ({item.basis})" if item.basis else "")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import graphviz
 
 from fxscope.render import labels, theme
+from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
     from fxscope.model import Decision, Graph, KernelCall, Node, Recording
@@ -165,11 +166,11 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, group: list) -
     for launch in group:
         kernels.setdefault(launch.name, []).append(launch.duration_ns)
     for kernel, durations in kernels.items():
-        mean = theme.microseconds(sum(durations) / len(durations) / 1e3)
+        mean = microseconds(sum(durations) / len(durations) / 1e3)
         style = theme.KINDS["kernel"]
         out.node(
             identifier(graph, f"{name}→{kernel}"),
-            label=f"{plain(labels.kernel_name(kernel, 48))}\\n{mean}",
+            label=f"{plain(kernel_name(kernel, 48))}\\n{mean}",
             shape="box",
             style="filled",
             fillcolor=theme.PAPER,
@@ -182,16 +183,16 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, group: list) -
 
 def call_lines(call: KernelCall) -> list[str]:
     """Return a kernel's name and what is known of its cost, one short line each."""
-    lines = [labels.shorten(call.handle, 60)]
+    lines = [shorten(call.handle, 60)]
     facts = []
     if call.timing:
-        facts.append(theme.microseconds(call.timing.mean_us))
+        facts.append(microseconds(call.timing.mean_us))
     elif call.estimated_us is not None:
-        facts.append(f"≥ {theme.microseconds(call.estimated_us)}")
+        facts.append(f"≥ {microseconds(call.estimated_us)}")
     if call.bytes_read is not None or call.bytes_written is not None:
-        facts.append(theme.num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
+        facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
-        facts.append(f"{theme.percent(call.roof.share)} of the roof")
+        facts.append(f"{percent(call.roof.share)} of the roof")
     if facts:
         lines.append(" · ".join(facts))
     return lines
@@ -261,9 +262,9 @@ def red_edges(
     """
     edges: dict[tuple[str, str], tuple[str, str]] = {}
     for decision in decisions:
-        cost = theme.num_bytes(decision.saved_bytes)
+        cost = num_bytes(decision.saved_bytes)
         if decision.saved_us:
-            cost += f" · ≥ {theme.microseconds(decision.saved_us)}"
+            cost += f" · ≥ {microseconds(decision.saved_us)}"
         reason = plain(f"not fused: {decision.reason}")
         for path in paths(decision, by_name, outside):
             for position, edge in enumerate(path):

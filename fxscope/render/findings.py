@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from fxscope.render import labels, theme
 from fxscope.render.markdown import code, text
+from fxscope.text import kernel_name, microseconds, num_bytes
 
 if TYPE_CHECKING:
     from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, Outcome, Report, Status
@@ -122,23 +122,23 @@ def number(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
     if unit == "us":
-        return theme.microseconds(value)
+        return microseconds(value)
     if unit == "bytes":
-        return theme.num_bytes(value)
+        return num_bytes(value)
     return f"{value:g}"
 
 
 def kernel_label(use: KernelUse, width: int) -> tuple[str, str]:
-    """Return (kernel's name, what tells instances of one template apart: the ops, in parentheses, or nothing)."""
-    name = labels.kernel_name(use.kernel, width)
-    ops = ", ".join(use.ops[:4])
-    return name, f" ({ops})" if "<…" in name and ops else ""
+    """Return (kernel's name, the ops that tell instances of a C++ template apart where the name does not, or nothing)."""
+    name = kernel_name(use.kernel, width)
+    ops = [op for op in use.ops[:4] if op.strip("_") not in name.lower()] if "<" in use.kernel else []
+    return name, f" ({', '.join(ops)})" if ops else ""
 
 
 def kernel_words(use: KernelUse, width: int) -> str:
     """Return a kernel with its time and registers."""
     parts = ["".join(kernel_label(use, width))]
-    details = [theme.microseconds(use.mean_us)] if use.mean_us is not None else []
+    details = [microseconds(use.mean_us)] if use.mean_us is not None else []
     details += [f"{use.registers} registers"] if use.registers else []
     return f"{parts[0]} ({', '.join(details)})" if details else parts[0]
 
@@ -147,9 +147,7 @@ def match_line(match: KernelMatch) -> str:
     """Return what happened, in words."""
     how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
     gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
-    saved = (
-        f"; {theme.num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
-    )
+    saved = f"; {num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
     return f"{VERBS[match.kind]}{how}{gain}{saved}"
 
 
@@ -174,7 +172,7 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
         lines += wrapped(match_line(match), width)
         if match.kind == "same":
             for a, b in zip(match.a, match.b, strict=False):
-                times = f"{theme.microseconds(a.mean_us)} → {theme.microseconds(b.mean_us)}"
+                times = f"{microseconds(a.mean_us)} → {microseconds(b.mean_us)}"
                 registers = (
                     "" if a.registers == b.registers else f", registers {a.registers or '–'} → {b.registers or '–'}"
                 )
@@ -190,7 +188,7 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
             lines += ["", f"{heading}, per step"]
             for item in changes[:MAX_OPS]:
                 before = "   before the first launch" if item.before_first_launch else ""
-                cost = f"   {theme.microseconds(item.cpu_us)} of CPU" if item.cpu_us is not None else ""
+                cost = f"   {microseconds(item.cpu_us)} of CPU" if item.cpu_us is not None else ""
                 lines.append(f"    {item.name:44} {item.a} → {item.b}{cost}{before}")
             if len(changes) > MAX_OPS:
                 lines.append(f"    … {len(changes) - MAX_OPS} more")
@@ -224,9 +222,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         how = f" by {match.aligned_by}" if match.aligned_by and match.aligned_by != "name" else ""
         time = "–"
         if match.time is not None and match.time.ratio is not None:
-            time = (
-                f"{theme.microseconds(match.time.a_us)} → {theme.microseconds(match.time.b_us)}, {match.time.verdict}"
-            )
+            time = f"{microseconds(match.time.a_us)} → {microseconds(match.time.b_us)}, {match.time.verdict}"
         lines.append(f"| {VERBS[match.kind]}{how} | {cells[0]} | {cells[1]} | {time} |")
     for heading, changes in (
         ("CPU ops that vanished or became fewer", comparison.ops_gone),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fxscope.aten_ops import expected_nature
@@ -56,31 +55,6 @@ def launches_by_node(recording: Recording, graph: Graph) -> dict[str, list[Launc
     return found
 
 
-def shorten(text: str, width: int) -> str:
-    """Cut in the middle: the head of a kernel's name says its family, the tail tells two of a family apart."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
-
-
-_TEMPLATE = re.compile(
-    r"^(?:void |std::enable_if<.*?>::type )?(?:at::native::|\(anonymous namespace\)::|cub::\S*?::)*([\w:]+)<"
-)
-
-
-def kernel_name(name: str, width: int | None = None) -> str:
-    """Return a readable kernel name: a C++ template instance without its arguments, cut to a width."""
-    instance = re.search(r"\bKernel2?<(cutlass\w+)>", name)
-    found = _TEMPLATE.match(name)
-    if instance:
-        name = instance[1]
-    elif found:
-        functor = re.search(r"(\w+?)(?:Functor|_kernel_cuda|_kernel_impl|OpImpl|_kernel)\b(?!<)", name[found.end() :])
-        name = found[1].split("::")[-1] + (f"<…{functor[1]}…>" if functor else "<…>")
-    return name if width is None else shorten(name, width)
-
-
 def coverage_line(recording: Recording) -> str:
     """Return the one line that says how much of what ran was attributed."""
     coverage = recording.coverage
@@ -95,11 +69,6 @@ def coverage_line(recording: Recording) -> str:
     if coverage.unattributed:
         parts.append(f"{coverage.unattributed} unattributed")
     return ", ".join(parts)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return "1 kernel", "2 kernels"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def default_stage(recording: Recording) -> str | None:

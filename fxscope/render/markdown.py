@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from fxscope.render import labels, theme
+from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,12 +61,12 @@ def mermaid(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
     lines = ["```mermaid", "flowchart TD"]
     for position, call in enumerate(calls):
         extern = call.type in theme.EXTERN_CALLS
-        time = f"<br/>{theme.microseconds(call.timing.mean_us)}" if call.timing else ""
+        time = f"<br/>{microseconds(call.timing.mean_us)}" if call.timing else ""
         ops = " · ".join(labels.ops_of(call, nodes))
-        label = f"{mermaid_text(labels.shorten(call.handle, 60))}<br/>{mermaid_text(labels.shorten(ops, 60))}{time}"
+        label = f"{mermaid_text(shorten(call.handle, 60))}<br/>{mermaid_text(shorten(ops, 60))}{time}"
         lines.append(f'  k{position}["{label}"]:::{"kernel" if extern else "fused"}')
     for a, b, nbytes in call_edges(calls, nodes):
-        lines.append(f"  k{a} -->|{theme.num_bytes(nbytes)}| k{b}" if nbytes is not None else f"  k{a} --> k{b}")
+        lines.append(f"  k{a} -->|{num_bytes(nbytes)}| k{b}" if nbytes is not None else f"  k{a} --> k{b}")
     for name in ("kernel", "fused"):
         style = theme.KINDS[name]
         lines.append(f"  classDef {name} fill:{style.fill},stroke:{style.stroke},color:{theme.TEXT}")
@@ -118,9 +120,9 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
             code(call.kernel),
             theme.CALLS[call.type],
             text(" · ".join(labels.ops_of(call, nodes))),
-            theme.microseconds(mean),
-            theme.num_bytes(nbytes),
-            theme.percent(call.roof.share if call.roof else None),
+            microseconds(mean),
+            num_bytes(nbytes),
+            percent(call.roof.share if call.roof else None),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     if len(calls) > MAX_ROWS:
@@ -133,10 +135,8 @@ def kernel_table(recording: Recording) -> list[str]:
     assert recording.summary is not None
     lines = ["| kernel | calls | total | mean | share |", "|---|--:|--:|--:|--:|"]
     for item in sorted(recording.summary.kernels, key=lambda item: -item.total_us)[:MAX_ROWS]:
-        times = f"{theme.microseconds(item.total_us)} | {theme.microseconds(item.mean_us)}"
-        lines.append(
-            f"| {code(labels.kernel_name(item.name, 70))} | {item.count} | {times} | {theme.percent(item.share)} |"
-        )
+        times = f"{microseconds(item.total_us)} | {microseconds(item.mean_us)}"
+        lines.append(f"| {code(kernel_name(item.name, 70))} | {item.count} | {times} | {percent(item.share)} |")
     return lines
 
 
@@ -150,7 +150,7 @@ def chain(recording: Recording, graph: Graph) -> list[str]:
             continue
         depth[node.name] = depth.get(node.parent or "", -1) + 1
         kernels = {launch.name for launch in launches.get(node.name, ())}
-        arrow = f"  → {', '.join(sorted(labels.kernel_name(name, 60) for name in kernels))}" if kernels else ""
+        arrow = f"  → {', '.join(sorted(kernel_name(name, 60) for name in kernels))}" if kernels else ""
         lines.append(f"{'  ' * depth[node.name]}{theme.KINDS[node.kind].glyph} {node.target}{arrow}")
         if len(lines) > 4 * MAX_ROWS:
             lines.append("…")
@@ -168,13 +168,13 @@ def costs(recording: Recording) -> list[str]:
     lines = ["### Unfused neighbours, dearest first", "", "| from | to | costs | reason |", "|---|---|--:|---|"]
     for item in dear[:10]:
         a, b = item.a[-1] if item.a else "?", item.b[0] if item.b else "?"
-        lines.append(f"| {text(a)} | {text(b)} | {theme.num_bytes(item.saved_bytes)} | {text(item.reason)} |")
+        lines.append(f"| {text(a)} | {text(b)} | {num_bytes(item.saved_bytes)} | {text(item.reason)} |")
     return [*lines, ""]
 
 
 def text(value: str) -> str:
     """Escape what Markdown or HTML would read as markup: names and sources are not ours to trust."""
-    value = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", " ")
+    value = escape(value, quote=False).replace("\n", " ")
     for char in "\\`*_|[]#":
         value = value.replace(char, f"\\{char}")
     return value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.render import theme
 from fxscope.render.findings import kernel_label
 from fxscope.render.markdown import code, text
+from fxscope.text import microseconds, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +30,11 @@ HEADINGS = (
 def cells(use: KernelUse) -> list[str]:
     """Return one row without the kernel's name; "–" for what was not recorded."""
     return [
-        theme.microseconds(use.mean_us),
+        microseconds(use.mean_us),
         known(use.registers),
         known(use.spill_bytes),
         "–" if use.shared_bytes is None else f"{use.shared_bytes:,} B",
-        theme.percent(use.occupancy),
+        percent(use.occupancy),
         "–" if use.block is None else "×".join(str(size) for size in trimmed(use.block)),
         known(use.num_warps),
         known(use.num_stages),

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,10 +99,6 @@ def finish(svg: str, recording: Recording) -> str:
     """Add the style, a title for screen readers, and drop what Graphviz says about itself."""
     svg = re.sub(r"<\?xml[^>]*>\s*|<!DOCTYPE[^>]*>\s*", "", svg)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    title = _escape(f"fxscope: {recording.title or 'recording'}")
+    title = escape(f"fxscope: {recording.title or 'recording'}")
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
     return svg.replace(">", f">\n{STYLE}", 1)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

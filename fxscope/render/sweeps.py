@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from html import escape
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fxscope.render import chart, theme
 from fxscope.render import markdown as md
+from fxscope.text import microseconds, num_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +27,8 @@ def cells(point: SweepPoint) -> list[str]:
         spread(point.wall_us),
         spread(point.device_us),
         "–" if point.num_kernels is None else f"{point.num_kernels:g}",
-        theme.percent(point.share_of_roof),
-        theme.num_bytes(point.peak_bytes),
+        percent(point.share_of_roof),
+        num_bytes(point.peak_bytes),
         "–" if point.relative_rms_error is None else f"{point.relative_rms_error:.1e}",
     ]
 
@@ -35,9 +37,8 @@ def spread(samples: Sequence[float] | None) -> str:
     """Return mean and range."""
     if not samples:
         return "–"
-    mean = sum(samples) / len(samples)
     half = (max(samples) - min(samples)) / 2
-    return f"{theme.microseconds(mean)} ±{theme.microseconds(half)}"
+    return f"{microseconds(fmean(samples))} ±{microseconds(round(half, 2))}"
 
 
 def rows(sweep: Sweep) -> list[list[str]]:

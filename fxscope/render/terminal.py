@@ -12,8 +12,10 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from fxscope.passes import bound
 from fxscope.render import labels, theme
 from fxscope.render.tree import dispatch_tree
+from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -92,13 +94,11 @@ def header(recording: Recording) -> RenderableType:
         steps = len(recording.steps) or 1
         per_step = len(recording.launches) / steps
         device_us = sum(launch.duration_ns for launch in recording.launches) / 1e3 / steps
-        time = theme.microseconds(device_us)
-        facts.append(f"{labels.plural(steps, 'step')}; per step {per_step:g} launches, {time} of device time")
+        time = microseconds(device_us)
+        facts.append(f"{counted(steps, 'step')}; per step {per_step:g} launches, {time} of device time")
     compiled = len({call.graph for call in recording.calls})
     if compiled:
-        facts.append(
-            f"{labels.plural(compiled, 'compiled graph')}, {labels.plural(len(recording.calls), 'kernel call')}"
-        )
+        facts.append(f"{counted(compiled, 'compiled graph')}, {counted(len(recording.calls), 'kernel call')}")
     if facts:
         lines.append(Text("; ".join(facts), style="dim"))
     return Group(*lines)
@@ -118,10 +118,7 @@ def calls(recording: Recording, *, width: int) -> list[RenderableType]:
         shown += len(group[:room])
         if len(group) > room:
             parts.append(
-                Text(
-                    f"   … {labels.plural(len(group) - room, 'more call')}: write .html or .json to see all",
-                    style="dim",
-                )
+                Text(f"   … {counted(len(group) - room, 'more call')}: write .html or .json to see all", style="dim")
             )
     return parts
 
@@ -153,17 +150,17 @@ def call_table(
             ops.append(f"  (only named: {', '.join(call.named_only)})", style="dim")
         cells: list[RenderableType] = [
             call.id.rsplit(":", 1)[-1],
-            Text(f"{glyph} {labels.shorten(call.kernel, name_width)}", style=style),
+            Text(f"{glyph} {shorten(call.kernel, name_width)}", style=style),
             ops,
         ]
         if timed:
-            cells.append(theme.microseconds(call.timing.mean_us if call.timing else None))
+            cells.append(microseconds(call.timing.mean_us if call.timing else None))
             share = call.timing.mean_us * per_step(recording, call) / total_us if call.timing and total_us else None
-            cells.append(theme.percent(share))
+            cells.append(percent(share))
         elif estimated:
-            cells.append(theme.microseconds(call.estimated_us))
+            cells.append(microseconds(call.estimated_us))
         if roofed:
-            cells.append(theme.percent(call.roof.share if call.roof else None))
+            cells.append(percent(call.roof.share if call.roof else None))
         table.add_row(*cells)
     return table
 
@@ -183,17 +180,17 @@ def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
     stats = sorted(recording.summary.kernels, key=lambda item: -item.total_us)
     for item in stats[:MAX_KERNELS]:
         table.add_row(
-            labels.kernel_name(item.name, width - 42),
+            kernel_name(item.name, width - 42),
             f"{item.count}",
-            theme.microseconds(item.total_us),
-            theme.microseconds(item.mean_us),
-            theme.percent(item.share),
+            microseconds(item.total_us),
+            microseconds(item.mean_us),
+            percent(item.share),
         )
     parts: list[RenderableType] = [title("kernels"), table]
     if len(stats) > MAX_KERNELS:
-        parts.append(Text(f"   … {labels.plural(len(stats) - MAX_KERNELS, 'more kernel')}", style="dim"))
-    if recording.summary.verdict:
-        parts.append(Text(f" {recording.summary.verdict}"))
+        parts.append(Text(f"   … {counted(len(stats) - MAX_KERNELS, 'more kernel')}", style="dim"))
+    if limit := bound.of_summary(recording.summary):
+        parts.append(Text(f" {limit.words}"))
     return parts
 
 
@@ -211,7 +208,7 @@ def unfused(recording: Recording) -> list[RenderableType]:
             end_label(names, nodes.get(graph, {}))
             for names, graph in ((item.a, item.graph), (item.b, item.other_graph or item.graph))
         )
-        cost = theme.num_bytes(item.saved_bytes) + (f", ≥ {theme.microseconds(item.saved_us)}" if item.saved_us else "")
+        cost = num_bytes(item.saved_bytes) + (f", ≥ {microseconds(item.saved_us)}" if item.saved_us else "")
         lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (f"costs {cost}", "bold")))
         lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))
     if len(dear) > MAX_DECISIONS:

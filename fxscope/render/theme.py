@@ -116,42 +116,6 @@ FONT = "Helvetica,Arial,sans-serif"
 MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
 
 
-def microseconds(value: float | None) -> str:
-    """Format a duration: "0.74 µs", "56.0 µs", "1.43 ms"; "–" where it is not known."""
-    if value is None:
-        return "–"
-    if value >= 1e6:
-        return f"{value / 1e6:.2f} s"
-    if value >= 1e3:
-        return f"{value / 1e3:.2f} ms"
-    return f"{value:.2f} µs" if value < 10 else f"{value:.1f} µs"
-
-
-def num_bytes(value: float | None) -> str:
-    """Format a size in SI units: "50.3 MB"; "–" where it is not known."""
-    if value is None:
-        return "–"
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(value) >= size:
-            return f"{value / size:.1f} {unit}"
-    return f"{value:.0f} B"
-
-
-def rate(value: float | None, unit: str = "B/s") -> str:
-    """Format a rate: "2.70 TB/s"; "–" where it is not known."""
-    if value is None:
-        return "–"
-    for prefix, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):
-        if value >= size:
-            return f"{value / size:.3g} {prefix}{unit}"
-    return f"{value:.3g} {unit}"
-
-
-def percent(value: float | None) -> str:
-    """Format a share: "63 %"; "–" where it is not known."""
-    return "–" if value is None else f"{100 * value:.0f} %"
-
-
 _SHORT_DTYPES = {
     "bfloat16": "bf16",
     "float16": "f16",

@@ -10,7 +10,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from fxscope.render import labels, theme
+from fxscope.passes import bound
+from fxscope.text import kernel_name, microseconds, percent, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,12 +32,12 @@ def render(summary: Summary, *, width: int = 80) -> str:
             ("op", "calls", "device", "self", "cpu", "cpu self"),
             summary.ops,
             lambda op: (
-                labels.shorten(op.name, width - 50),
+                shorten(op.name, width - 50),
                 str(op.count),
-                theme.microseconds(op.device_total_us),
-                theme.microseconds(op.device_self_us),
-                theme.microseconds(op.cpu_total_us),
-                theme.microseconds(op.cpu_self_us),
+                microseconds(op.device_total_us),
+                microseconds(op.device_self_us),
+                microseconds(op.cpu_total_us),
+                microseconds(op.cpu_self_us),
             ),
         )
     for title, lines in (("kernels", summary.kernels), ("copies", summary.copies)):
@@ -56,12 +57,12 @@ def render(summary: Summary, *, width: int = 80) -> str:
             summary.steps,
             lambda s: (
                 s.name,
-                theme.microseconds(s.wall_us),
-                theme.microseconds(s.device_busy_us),
-                theme.microseconds(s.device_idle_us),
+                microseconds(s.wall_us),
+                microseconds(s.device_busy_us),
+                microseconds(s.device_idle_us),
                 str(s.num_launches),
                 str(s.num_syncs),
-                theme.microseconds(s.launch_cpu_us),
+                microseconds(s.launch_cpu_us),
             ),
         )
     if any(s.communication_us is not None for s in summary.steps):
@@ -85,19 +86,19 @@ def render(summary: Summary, *, width: int = 80) -> str:
             ("idle", "step", "after", "before"),
             summary.gaps,
             lambda g: (
-                theme.microseconds(g.duration_ns / 1e3),
+                microseconds(g.duration_ns / 1e3),
                 str(g.step),
-                labels.kernel_name(g.before or "?", half),
-                labels.kernel_name(g.after or "?", half),
+                kernel_name(g.before or "?", half),
+                kernel_name(g.after or "?", half),
             ),
         )
     if summary.syncs:
         section(
             console, "waits for the device", ("call", "calls", "total"), summary.syncs, lambda op: sync_row(op, width)
         )
-    if summary.verdict:
+    if limit := bound.of_summary(summary):
         console.print(Rule(Text("verdict", style="bold"), align="left"))
-        console.print(f" {summary.verdict}")
+        console.print(f" {limit.words}")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -120,10 +121,10 @@ def section(
 
 def kernel_row(item: KernelStats, width: int) -> tuple[str, ...]:
     """Return one kernel's cells."""
-    times = (theme.microseconds(value) for value in (item.total_us, item.mean_us, item.min_us, item.max_us))
-    return (labels.kernel_name(item.name, max(16, width - 56)), str(item.count), *times, theme.percent(item.share))
+    times = (microseconds(value) for value in (item.total_us, item.mean_us, item.min_us, item.max_us))
+    return (kernel_name(item.name, max(16, width - 56)), str(item.count), *times, percent(item.share))
 
 
 def sync_row(item: OpStats, width: int) -> tuple[str, ...]:
     """Return one waiting call's cells."""
-    return labels.shorten(item.name, width - 30), str(item.count), theme.microseconds(item.cpu_total_us)
+    return shorten(item.name, width - 30), str(item.count), microseconds(item.cpu_total_us)

@@ -8,6 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from fxscope.render import labels, theme
+from fxscope.text import counted, kernel_name, microseconds, shorten
 
 if TYPE_CHECKING:
     from fxscope.model import Graph, Launch, Node, Recording
@@ -36,7 +37,7 @@ def root_label(graph: Graph, children: dict[str | None, list[Node]]) -> str:
     """Say how many ops there are and how many of them do work."""
     ops = [node for group in children.values() for node in group]
     working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
-    return f"{labels.plural(len(ops), 'op')}, {working} of them {'reaches' if working == 1 else 'reach'} the device"
+    return f"{counted(len(ops), 'op')}, {working} of them {'reaches' if working == 1 else 'reach'} the device"
 
 
 def _grow(
@@ -57,7 +58,7 @@ def _grow(
             return
         source = source_label(node)
         if source and source != last_source and parent is None:
-            tree.add(Text(labels.shorten(source, width - 6), style="italic dim"))
+            tree.add(Text(shorten(source, width - 6), style="italic dim"))
             budget[0] -= 1
         last_source = source or last_source
         branch = tree.add(node_label(node, room=width - 4 * depth - 2))
@@ -105,8 +106,8 @@ def launch_label(name: str, group: list[Launch], steps: int, room: int) -> Text:
     """Return one kernel with its mean time, and how often it ran in a step where that is not once."""
     mean_us = sum(launch.duration_ns for launch in group) / len(group) / 1e3
     times = len(group) / max(1, len({launch.step for launch in group}) or steps)
-    tail = f"  {theme.microseconds(mean_us)}" + (f" × {times:g}" if times != 1 else "")
+    tail = f"  {microseconds(mean_us)}" + (f" × {times:g}" if times != 1 else "")
     text = Text("→ ", style="dim")
-    text.append(labels.kernel_name(name, max(12, room - len(tail) - 2)), style="bold")
+    text.append(kernel_name(name, max(12, room - len(tail) - 2)), style="bold")
     text.append(tail, style="bold green")
     return text

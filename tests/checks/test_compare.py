@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fxscope.analysis.compare import compare
+from fxscope.analysis.explain import explain
 from fxscope.analysis.stats import compare_times
 from fxscope.cli import main
 from fxscope.commands import sources
@@ -157,3 +158,12 @@ def test_a_memset_does_not_carry_its_calls_traffic() -> None:
         use for match in compare.compare(eager, compiled).kernels for use in match.b if use.category == "gpu_memset"
     ]
     assert len(memsets) == 2 and all(use.bytes is not None and use.bytes < 1000 for use in memsets)
+
+
+@pytest.mark.parametrize("pair", [("linear_eager", "linear_compiled"), ("mlp_eager", "mlp_compiled")])
+def test_diff_and_explain_call_the_same_times_different(pair: tuple[str, str]) -> None:
+    a, b = (sources.read(str(H200 / name)) for name in pair)
+    time = compare(a, b).wall_time
+    assert time is not None
+    [said] = [s.text for s in explain(b, against=a).sentences if s.topic == "worth" and time.reason in s.text]
+    assert said.startswith("No difference") == (time.verdict == "no difference shown")

@@ -62,7 +62,7 @@ def test_an_added_kernel_changes_the_story(read):
     )
     more = replace(recording, launches=(*recording.launches, added))
     assert (
-        "adds in a kernel of its own after the product: `vectorized_elementwise_kernel<CUDAFunctor_add>`, 2.0 µs"
+        "adds in a kernel of its own after the product: `vectorized_elementwise_kernel<CUDAFunctor_add>`, 2.00 µs"
         in told(more, "bias")[0]
     )
     assert "2 kernels" in told(more, "overview")[0] and "1 kernel." in told(recording, "overview")[0]
@@ -97,7 +97,7 @@ def test_nobody_transposed_the_weight_until_somebody_does(read):
     changed = replace(changed, launches=(copy, *changed.launches))
     assert all("lies row by row" in sentence and "`NN`" in sentence for sentence in told(changed, "transpose"))
     assert told(changed, "copy") == [
-        "aten::copy_ copies memory, asked for by aten::contiguous: `elementwise_kernel<direct_copy_kernel_cuda>`, 5.0 µs."
+        "aten::copy_ copies memory, asked for by aten::contiguous: `elementwise_kernel<direct_copy_kernel_cuda>`, 5.00 µs."
     ]
 
 
@@ -108,7 +108,7 @@ def test_strides_and_name_that_disagree_are_told_as_such(read):
 
 def test_the_memsets_of_the_library_are_told_from_the_programs_work(read):
     recording = read("mlp_eager")
-    assert told(recording, "workspace")[0].startswith("2 memsets (4 bytes each) a step belong to no op of the program")
+    assert told(recording, "workspace")[0].startswith("2 memsets (4 B each) a step belong to no op of the program")
     kept = replace(recording, launches=tuple(item for item in recording.launches if item.category == "kernel"))
     assert told(kept, "workspace") == []
 
@@ -152,8 +152,15 @@ def test_why_it_recompiled_is_the_guard_that_failed(read):
 
 
 def test_compiled_but_slower_is_said_and_explained(read):
-    sentences = told(read("linear_compiled"), "worth", against=read("linear_eager"))
-    assert "1 op name instead of 5" in sentences[0]
+    scattered = told(read("linear_compiled"), "worth", against=read("linear_eager"))
+    assert "1 op name instead of 5" in scattered[0]
+    assert scattered[1].startswith(
+        "No difference in the length of a step is shown: ×4.08 (0.47 to 35.41, 2 and 2 repeats)"
+    )
+    sentences = told(read("mlp_compiled"), "worth", against=read("mlp_eager"))
+    assert sentences[1].startswith(
+        "A step takes 381.4 µs instead of 320.5 µs: slower, ×1.19 (1.03 to 1.38, 2 and 2 repeats)"
+    )
     assert sentences[-1].startswith("Compilation has not paid for itself: never at these sizes")
 
 
@@ -187,10 +194,10 @@ def test_fused_nodes_and_intermediates(read):
     assert "runs 3 nodes" in told(replace(recording, calls=calls), "fusion")[0]
 
 
-def test_a_step_is_overhead_bound_until_its_kernels_are_long(read):
+def test_a_step_is_cpu_bound_until_its_kernels_are_long(read):
     recording = read("linear_eager")
-    assert explain(recording).steps[-1].bound == "overhead"
-    assert "overhead-bound" in told(recording, "launch")[-1]
+    assert explain(recording).steps[-1].bound == "cpu"
+    assert "CPU-bound (device busy " in told(recording, "launch")[-1]
     long = replace(
         recording,
         summary=None,
@@ -198,7 +205,7 @@ def test_a_step_is_overhead_bound_until_its_kernels_are_long(read):
             replace(item, duration_ns=recording.steps[item.step].duration_ns) for item in recording.launches
         ),
     )
-    assert explain(long).steps[-1].bound == "compute"
+    assert explain(long).steps[-1].bound == "gpu"
 
 
 def test_an_occupancy_query_is_a_row_of_the_launch(read):

@@ -61,14 +61,14 @@ def test_a_pair_that_was_not_fused(geglu, capsys, a, b):
     out = capsys.readouterr().out
     assert out.startswith("– gelu·mul → mm\n  not fused: never considered\n")
     assert "BLAS GEMM (extern_kernels.mm), opaque to the scheduler" in out
-    assert "costs 8.2 kB of traffic that one kernel would not have, and 1 launch" in out
+    assert "costs 8.19 kB of traffic that one kernel would not have, and 1 launch" in out
     assert "return self.down_proj(m)" in out
     assert max(len(line) for line in out.splitlines()) <= 80
 
 
 def test_the_users_bandwidth_gives_a_lower_bound(geglu, capsys):
     assert main(["why", geglu, "mul_6", "mm_2", "--bandwidth", "1e9"]) == 0
-    assert "≥ 8.19 µs at 1 GB/s" in capsys.readouterr().out.replace("\n      ", " ")
+    assert "≥ 8.19 µs at 1.00 GB/s" in capsys.readouterr().out.replace("\n      ", " ")
 
 
 def test_all_unfused_neighbours_dearest_first(geglu, capsys):
@@ -85,7 +85,7 @@ def test_one_name_tells_its_kernel_in_order(geglu, capsys):
     out = capsys.readouterr().out
     lines = [line.split(" = ")[0].strip() for line in out.splitlines() if " = " in line]
     assert lines.index("add") < lines.index("tanh") < lines.index("mul_6")
-    assert "reads 8.2 kB, writes 4.1 kB" in out
+    assert "reads 8.19 kB, writes 4.10 kB" in out
 
 
 def test_a_name_with_several_places_lists_them(geglu, capsys):

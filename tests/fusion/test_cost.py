@@ -90,7 +90,7 @@ def test_a_gemm_is_held_against_the_matrix_rate():
     peak = gpus.load("h200").matrix_rate("bfloat16").value
     assert found.roof.floor_us == pytest.approx(found.flops / peak * 1e6)
     assert found.roof.bound == "compute"
-    assert "798 TFLOP/s in bfloat16" in found.roof.basis
+    assert "798.0 TFLOP/s in bfloat16" in found.roof.basis
 
 
 def test_a_device_that_nobody_measured_has_rates_and_no_share():

@@ -11,6 +11,7 @@ from fxscope import store
 from fxscope.errors import RenderError
 from fxscope.model import Graph, Node, Recording, replace
 from fxscope.render import check_target, dot, format_of, labels, markdown, render, save, terminal, theme
+from fxscope.text import microseconds
 from tests.render import recordings
 
 HERE = Path(__file__).parent
@@ -118,7 +119,7 @@ def test_every_kind_has_a_style_and_every_colour_six_digits() -> None:
     ("value", "text"), [(None, "–"), (0.74, "0.74 µs"), (56.03, "56.0 µs"), (1430.6, "1.43 ms"), (2.5e6, "2.50 s")]
 )
 def test_durations_read_well(value: float | None, text: str) -> None:
-    assert theme.microseconds(value) == text
+    assert microseconds(value) == text
 
 
 @pytest.mark.parametrize(

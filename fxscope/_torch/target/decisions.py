@@ -18,6 +18,8 @@ from unittest import mock
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from fxscope.text import microseconds
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -62,8 +64,8 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
         plan.assume(
             "pad_mm",
             f"{op} of {shapes} is {'padded to aligned sizes' if padded else 'not padded'}",
-            f"on the device Inductor times both; estimated {padded_s * 1e6:.1f} µs padded, {plain_s * 1e6:.1f} µs not "
-            "(shape_padding=False switches padding off)",
+            f"on the device Inductor times both; estimated {microseconds(padded_s * 1e6)} padded, "
+            f"{microseconds(plain_s * 1e6)} not (shape_padding=False switches padding off)",
         )
         return padded
 

@@ -11,6 +11,7 @@ from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, me
 from fxscope.analysis.check.counts import all_of, listed
 from fxscope.analysis.compare.uses import use
 from fxscope.errors import PassError
+from fxscope.text import flop, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +78,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
             if not known:
                 return unknown(f"{place} {expected.text}", f"the recording does not tell {unit_word} of {place}")
             for kernel, number in known:
-                shown = f"{number:.0%} {unit_word}" if field == "occupancy" else f"{number:,} {unit_word}"
+                shown = f"{percent(number)} {unit_word}" if field == "occupancy" else f"{number:,} {unit_word}"
                 rows.append((expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {shown}"))
         return all_of(rows)
 
@@ -169,15 +170,15 @@ def ops_at(context: Context, place: str) -> list[Op]:
 
 
 def flops(context: Context, value: object) -> Verdict:
-    """Floating-point operations of a matrix multiplication, from the shapes of its inputs: 2·m·n·k."""
+    """Floating-point operations of a GEMM, from the shapes of its inputs: 2·m·n·k."""
     rows: list[tuple[bool, str, str]] = []
     for place, amount in a_table(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }').items():
         expected = quantity.parse(amount)
         for op in ops_at(context, place):
             count = matrix_flops(op)
             if count is None:
-                return unknown(f"{place} {expected.text}", f"{op.name} has no recorded shapes, or is no matrix product")
-            rows.append((expected.holds(count), f"{place} {expected.text}", f"{place} {count / 1e9:.4g} GFLOP"))
+                return unknown(f"{place} {expected.text}", f"{op.name} has no recorded shapes, or is no GEMM")
+            rows.append((expected.holds(count), f"{place} {expected.text}", f"{place} {flop(count)}"))
     return all_of(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -13,6 +14,7 @@ from fxscope.analysis.check.counts import all_of
 from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.stats import compare_times
 from fxscope.errors import PassError
+from fxscope.text import counted, microseconds, num_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +32,12 @@ def time_us(context: Context, value: object) -> Verdict:
             samples = unit.samples_us
             if not samples:
                 return unknown(f"{place} {expected.text}", "nothing ran: this recording is a plan")
-            mean = sum(samples) / len(samples)
-            low, high = min(samples), max(samples)
+            spread = f"{microseconds(min(samples))} to {microseconds(max(samples))}, {counted(len(samples), 'repeat')}"
             rows.append(
                 (
-                    expected.holds(mean),
+                    expected.holds(fmean(samples)),
                     f"{place} {expected.text} µs",
-                    f"{unit.kernel} {mean:.1f} µs ({low:.1f} to {high:.1f}, {len(samples)} repeats)",
+                    f"{unit.kernel} {microseconds(fmean(samples))} ({spread})",
                 )
             )
     return all_of(rows)
@@ -57,7 +58,7 @@ def device_us(context: Context, value: object) -> Verdict:
             if any(c == name or select.short(c) == select.short(name) for c in u.chain)
         ]
         total = sum(sum(u.samples_us) for u in under) / select.num_steps(recording)
-        rows.append((expected.holds(total), f"{name} {expected.text} µs", f"{name} {total:.1f} µs"))
+        rows.append((expected.holds(total), f"{name} {expected.text} µs", f"{name} {microseconds(total)}"))
     return all_of(rows)
 
 
@@ -94,7 +95,7 @@ def judged(time: TimeComparison, expected: Quantity, words: str) -> Verdict:
     """Hold a measured ratio against a quantity; where only the interval reaches it, that is what is said."""
     if time.ratio is None:
         return unknown(words, time.reason)
-    found = f"{time.a_us:.1f} → {time.b_us:.1f} µs, {time.reason}"
+    found = f"{microseconds(time.a_us)} → {microseconds(time.b_us)}, {time.reason}"
     if expected.holds(time.ratio):
         return met(True, words, found)
     if (
@@ -116,7 +117,7 @@ def two(value: object, kind: str) -> list[str]:
 
 def pair(time: TimeComparison, first: str, second: str) -> str:
     """Return both times."""
-    return f"{first} {time.b_us:.1f} µs, {second} {time.a_us:.1f} µs"
+    return f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
 
 
 def share_of_roof(context: Context, value: object) -> Verdict:
@@ -145,7 +146,7 @@ def share_of_roof(context: Context, value: object) -> Verdict:
                 (
                     share is not None and expected.holds(share),
                     f"{place or 'share'} {expected.text}",
-                    f"{call.kernel} {share:.0%}",
+                    f"{call.kernel} {percent(share)}",
                 )
             )
     return all_of(rows)
@@ -158,7 +159,7 @@ def max_bytes(context: Context, value: object) -> Verdict:
     found = traffic(context.recording)
     if found is None:
         return unknown(limit.text, "the bytes of some kernel call are not known")
-    return met(limit.holds(found), limit.text, f"{found / 1e6:.1f} MB")
+    return met(limit.holds(found), limit.text, num_bytes(found))
 
 
 def peak_memory(context: Context, value: object) -> Verdict:
@@ -166,7 +167,7 @@ def peak_memory(context: Context, value: object) -> Verdict:
     expected, memory = quantity.parse(value), context.recording.memory
     if memory is None or memory.peak_bytes is None:
         return unknown(expected.text, "peak memory was not recorded: a trace does not hold it")
-    return met(expected.holds(memory.peak_bytes), expected.text, f"{memory.peak_bytes / 1e6:.1f} MB")
+    return met(expected.holds(memory.peak_bytes), expected.text, num_bytes(memory.peak_bytes))
 
 
 _METRICS = (
@@ -203,8 +204,7 @@ def sweep(context: Context, value: object) -> Verdict:
     if "against" not in table:
         if not mine:
             return unknown(f"{words} {expected.text}", "not measured")
-        mean = sum(mine) / len(mine)
-        return met(expected.holds(mean), f"{words} {expected.text}", shown(metric, mean))
+        return met(expected.holds(fmean(mine)), f"{words} {expected.text}", shown(metric, fmean(mine)))
     theirs = metric_of(point_of(data, table["against"], table["at"]), metric)
     words = f"{words} : {table['against']} {expected.text}"
     if not mine or not theirs:
@@ -220,8 +220,8 @@ def sweep(context: Context, value: object) -> Verdict:
 def shown(metric: str, value: float) -> str:
     """Return a metric with its unit."""
     if metric.endswith("_us"):
-        return f"{value:.1f} µs"
-    return f"{value / 1e6:.0f} MB" if metric.endswith("_bytes") else f"{value:.4g}"
+        return microseconds(value)
+    return num_bytes(value) if metric.endswith("_bytes") else f"{value:.4g}"
 
 
 def find_sweep(context: Context, name: str) -> Sweep:
@@ -269,7 +269,7 @@ def measured(context: Context, value: object) -> Verdict:
             raise PassError("measured: a ratio takes two lists of samples.")
         return judged(compare_times(base, found), parsed, words)
     if are_samples(found) and not isinstance(expected, list):
-        found = sum(found) / len(found)
+        found = fmean(found)
     if isinstance(found, (int, float)) and not isinstance(found, bool) and not isinstance(expected, (list, bool)):
         parsed = quantity.parse(expected)
         return met(parsed.holds(found), f"{table['path']} {parsed.text}", f"{found:.6g}")

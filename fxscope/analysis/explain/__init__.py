@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis.explain import compiling, gemm_table, launch_cost
 from fxscope.analysis.explain import gemms as explain_gemm
 from fxscope.analysis.story import Sentence, Story
-from fxscope.analysis.words import counted, microseconds, names
 from fxscope.aten_ops import expected_nature
 from fxscope.model import weakest
+from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,9 +72,9 @@ def overview(recording: Recording) -> list[Sentence]:
         if kind in kinds
     ]
     where = "device" if "cpu_kernel" not in kinds else "CPU"
-    text = f"A step goes through {counted(len(ops), 'op name')}, {len(reaching)} of them with work on the {where} of their own: {names(parts)}."
+    text = f"A step goes through {counted(len(ops), 'op name')}, {len(reaching)} of them with work on the {where} of their own: {listed(parts)}."
     if not ops:
-        text = f"A step runs {names(parts)} on the {where}."
+        text = f"A step runs {listed(parts)} on the {where}."
     sentences = [
         Sentence(
             topic="overview",
@@ -130,7 +130,7 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
     reaching = list(dict.fromkeys(launch.op_id for launch in ran))
     who = (op.source.module if op.source and op.source.module else None) or _module(op, recording) or op.name
     there = "the CPU's kernels" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
-    head = f"{who}: {counted(len(everything), 'op name')} ({names([item.name for item in everything], limit=4)})"
+    head = f"{who}: {counted(len(everything), 'op name')} ({listed([item.name for item in everything], limit=4)})"
     if not ran:
         # A CPU tensor's op in a GPU program works as well, only not there.
         working = any(expected_nature(item.name) == "kernel" for item in everything)
@@ -139,7 +139,7 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
     else:
         kernels = [launch for launch in ran if launch.category in ("kernel", "cpu_kernel")]
         others = [launch for launch in ran if launch not in kernels]
-        what = counted(len(kernels), "kernel") if len(kernels) != 1 else f"`{_short(kernels[0].name)}`"
+        what = counted(len(kernels), "kernel") if len(kernels) != 1 else f"`{kernel_name(kernels[0].name, 60)}`"
         cleared = [launch for launch in others if launch.category == "gpu_memset"]
         parts = [what] if kernels else []
         parts += [counted(len(cleared), "memset")] if cleared else []
@@ -151,7 +151,7 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
             if who != op.name:
                 text = f"{who}: {text}"
         else:
-            text = f"{head}, {len(reaching)} of them {verb} {there}: {names(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."
+            text = f"{head}, {len(reaching)} of them {verb} {there}: {listed(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."
     return Sentence(
         topic="dispatch",
         text=text,
@@ -194,7 +194,7 @@ def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any
             Sentence(
                 topic="launch",
                 evidence=asked[0].evidence,
-                text=f"{asked[0].op} asks the runtime first: {names(list(launch_cost.queries(asked[0])))}, then it launches.",
+                text=f"{asked[0].op} asks the runtime first: {listed(list(launch_cost.queries(asked[0])))}, then it launches.",
             )
         )
     timed = [row for row in rows if row.cpu_us is not None and row.queue_us is not None]
@@ -252,7 +252,3 @@ def _module(op: Op, recording: Recording) -> str | None:
 
 def _ids(launches: Iterable[Launch]) -> tuple[str, ...]:
     return tuple(f"launch:{launch.id}" for launch in launches)
-
-
-def _short(name: str) -> str:
-    return explain_gemm.short(name)

@@ -6,9 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope import gpus
+from fxscope.analysis.compare import wall_times
 from fxscope.analysis.explain import launch_cost
+from fxscope.analysis.stats import compare_times, mean
 from fxscope.analysis.story import CompileCost, Sentence
-from fxscope.analysis.words import counted, megabytes, microseconds, names, percent, sizes
+from fxscope.text import counted, listed, microseconds, num_bytes, percent, sizes
+from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,16 +38,16 @@ def _fusion(recording: Recording) -> list[Sentence]:
     for call in recording.calls:
         if len(call.nodes) < 2 or call.type in ("extern", "fallback"):
             continue
-        text = f"`{call.kernel}` runs {counted(len(call.nodes), 'node')} in one kernel ({names(list(call.nodes), limit=3)})"
+        text = f"`{call.kernel}` runs {counted(len(call.nodes), 'node')} in one kernel ({listed(list(call.nodes), limit=3)})"
         if call.timing:
             text += f", {microseconds(call.timing.mean_us)} on average"
         if call.bytes_read is not None and call.bytes_written is not None:
-            text += f" for {megabytes(call.bytes_read + call.bytes_written)} of memory traffic"
+            text += f" for {num_bytes(call.bytes_read + call.bytes_written)} of memory traffic"
         if call.roof and call.roof.share is not None and call.roof.bound:
             text += f", {percent(call.roof.share)} of its {call.roof.bound} roof"
         text += "."
         if call.named_only:
-            text += f" Its name or origins also mention {names(list(call.named_only))}, which {'runs' if len(call.named_only) == 1 else 'run'} elsewhere."
+            text += f" Its name or origins also mention {listed(list(call.named_only))}, which {'runs' if len(call.named_only) == 1 else 'run'} elsewhere."
         found.append(
             Sentence(
                 topic="fusion",
@@ -73,11 +76,11 @@ def _folded(recording: Recording) -> list[Sentence]:
         parts: list[str] = []
         if folded:
             parts.append(
-                f"{counted(len(folded), 'view')} became strides of another call ({names([node.name for node in folded], limit=3)})"
+                f"{counted(len(folded), 'view')} became strides of another call ({listed([node.name for node in folded], limit=3)})"
             )
         if gone:
-            parts.append(f"{counted(len(gone), 'node')} disappeared ({names([node.name for node in gone], limit=3)})")
-        text += f"; {names(parts)}." if parts else "."
+            parts.append(f"{counted(len(gone), 'node')} disappeared ({listed([node.name for node in gone], limit=3)})")
+        text += f"; {listed(parts)}." if parts else "."
         found.append(
             Sentence(
                 topic="compile",
@@ -117,12 +120,12 @@ def _intermediates(recording: Recording) -> list[Sentence]:
                     buffers.append(access.buffer)
                     evidence += [f"call:{writer.id}", *(f"call:{call.id}" for call in readers)]
         if buffers:
-            text = f"{name}: {counted(len(buffers), 'intermediate')} ({names(buffers, limit=4)}) {'goes' if len(buffers) == 1 else 'go'} out to memory and back, {megabytes(total)} in all"
+            text = f"{name}: {counted(len(buffers), 'intermediate')} ({listed(buffers, limit=4)}) {'goes' if len(buffers) == 1 else 'go'} out to memory and back, {num_bytes(total)} in all"
             values: dict[str, object] = {"bytes": total}
             if rate and gpu:
                 floor = total / rate.value * 1e6
                 values["floor_us"] = floor
-                text += f": at least {microseconds(floor)} at {rate.value / 1e12:.2f} TB/s ({gpu.basis(rate)})"
+                text += f": at least {microseconds(floor)} at {per_second(rate.value)} ({gpu.basis(rate)})"
             found.append(
                 Sentence(topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values=values)
             )
@@ -163,9 +166,9 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
                 evidence += [f"node:{graph.id}/{source.name}", f"node:{graph.id}/{node.name}"]
     if not who:
         return []
-    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({names(who, limit=3)}): {megabytes(total)} out to memory and back"
+    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(total)} out to memory and back"
     if rate and gpu:
-        text += f", at least {microseconds(total / rate.value * 1e6)} at {rate.value / 1e12:.2f} TB/s"
+        text += f", at least {microseconds(total / rate.value * 1e6)} at {per_second(rate.value)}"
     return [
         Sentence(
             topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values={"bytes": total}
@@ -193,7 +196,7 @@ def _added(costs: Sequence[CompileCost]) -> list[Sentence]:
         return []
     total = sum(cost.mean_us for cost in costs)
     parts = [f"{microseconds(cost.mean_us)} for {cost.what}" for cost in costs]
-    text = f"A call of the compiled code pays {microseconds(total)} of CPU time besides its ops: {names(parts)}. The ops that launch nothing are no longer dispatched for it."
+    text = f"A call of the compiled code pays {microseconds(total)} of CPU time besides its ops: {listed(parts)}. The ops that launch nothing are no longer dispatched for it."
     return [
         Sentence(
             topic="compile",
@@ -220,9 +223,9 @@ def _asserted(recording: Recording) -> list[Sentence]:
                 for item in compile.assertions
                 if any(isinstance(size, str) for size in (*item.shape, *item.stride))
             ]
-            text += f"the generated code asserts {names(held, limit=4)}. "
+            text += f"the generated code asserts {listed(held, limit=4)}. "
             if symbolic:
-                text += f"{names(symbolic)} {'has' if len(symbolic) == 1 else 'have'} symbolic sizes: other sizes run the same code. "
+                text += f"{listed(symbolic)} {'has' if len(symbolic) == 1 else 'have'} symbolic sizes: other sizes run the same code. "
         if compile.guards:
             text += f"{counted(len(compile.guards), 'guard')} are checked first, so an input that breaks one never reaches the asserts: Dynamo compiles again for it, until its limit of recompiles, then runs it eagerly."
         found.append(
@@ -272,18 +275,17 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
         a, b = next(iter(before.values())), next(iter(after.values()))
         text = f"A step dispatches {counted(b, 'op name')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
         found.append(Sentence(topic="worth", text=text, evidence=("step:0",), values={"ops": b, "ops_before": a}))
-    old, new = launch_cost.wall_us(against), launch_cost.wall_us(recording)
-    before_us, after_us = launch_cost.walls_us(against), launch_cost.walls_us(recording)
-    if old and new:
+    before_us, after_us = wall_times(against), wall_times(recording)
+    if before_us and after_us:
+        time = compare_times(before_us, after_us)
         old_busy, new_busy = _busy(against), _busy(recording)
-        spread = f"{microseconds(min(after_us))} to {microseconds(max(after_us))} against {microseconds(min(before_us))} to {microseconds(max(before_us))}"
-        if launch_cost.differs(before_us, after_us):
-            text = f"A step takes {microseconds(new)} instead of {microseconds(old)} ({new / old - 1:+.0%}; {spread})"
+        if time.verdict in ("faster", "slower"):
+            text = f"A step takes {microseconds(time.b_us)} instead of {microseconds(time.a_us)}: {time.verdict}, {time.reason}"
         else:
-            text = f"No difference in the length of a step is shown ({spread})"
+            text = f"No difference in the length of a step is shown: {time.reason}"
         if old_busy and new_busy:
-            text += f". The device is busy for {microseconds(new_busy)} of it instead of {microseconds(old_busy)} ({new_busy / old_busy - 1:+.0%})"
-        text += f". Medians of {counted(len(after_us), 'step')} and {len(before_us)}: few steps say little about small differences."
+            text += f". The device is busy for {microseconds(new_busy)} of it instead of {microseconds(old_busy)} ({percent(new_busy / old_busy - 1, signed=True)})"
+        text += "."
         found.append(
             Sentence(
                 topic="worth",
@@ -309,7 +311,5 @@ def _launches(recording: Recording) -> int:
 
 
 def _busy(recording: Recording) -> float | None:
-    from statistics import median
-
     rows = launch_cost.step_costs(recording)
-    return median(row.device_us for row in rows) if rows else None
+    return mean([row.device_us for row in rows])

@@ -9,6 +9,7 @@ from fxscope import gpus
 from fxscope.analysis.story import GemmRow
 from fxscope.kernel_names import decode
 from fxscope.passes import flops as flop_counts
+from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -135,7 +136,7 @@ def _row(
         kernel_us=kernel_us,
         flops_per_second=rate,
         share_of_peak=rate / peak.value if rate and peak else None,
-        peak=f"{peak.value / 1e12:.0f} TFLOP/s {arithmetic} ({gpu.basis(peak)})" if peak and gpu else None,
+        peak=f"{per_second(peak.value, 'FLOP/s')} {arithmetic} ({gpu.basis(peak)})" if peak and gpu else None,
         note=note,
         evidence=_evidence(main, first, node, graph),
     )

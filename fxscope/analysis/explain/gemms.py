@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis.explain.gemm_table import main_kernel, role
 from fxscope.analysis.story import Sentence
-from fxscope.analysis.words import counted, megabytes, microseconds, names, percent, sizes
 from fxscope.kernel_names import decode
 from fxscope.model import weakest
+from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,18 +35,6 @@ def story(recording: Recording, gemms: Sequence[GemmRow]) -> list[Sentence]:
         *_differences(gemms),
         *_rates(gemms),
     ]
-
-
-def short(name: str) -> str:
-    """Return a kernel's name without its arguments and parameters, at most 60 characters."""
-    from fxscope.kernel_names import cpp
-
-    if "<" in name or "(" in name:
-        parsed = cpp.parse(name)
-        decoded = decode(name) or {}
-        functor = decoded.get("functor")
-        name = (parsed.function or name) + (f"<{functor}>" if functor else "")
-    return name if len(name) <= 60 else name[:59] + "…"
 
 
 def _first_step(recording: Recording) -> list[list[Launch]]:
@@ -113,15 +101,15 @@ def _bias(group: list[Launch], ops: dict[int, Op]) -> Sentence | None:
     if stated and "bias" in stated:
         activation = re.sub(r"bias[a-z]?(?=_|$)", "", stated).strip("_")
         more = f", and {activation} with it" if activation else ""
-        text = f"There is no separate add for the bias{more}: it is the GEMM's epilogue, `{stated}` in the name of `{short(main.name)}`."
+        text = f"There is no separate add for the bias{more}: it is the GEMM's epilogue, `{stated}` in the name of `{kernel_name(main.name, 60)}`."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest="name", values={"epilogue": stated})
     takes = _bare(main) in _WITH_BIAS and op is not None and op.shapes and len(op.shapes[0]) == 1
     if adds:
-        what = f"{names([f'`{short(launch.name)}`' for launch in adds])}"
+        what = f"{listed([f'`{kernel_name(launch.name, 60)}`' for launch in adds])}"
         text = f"{main.op} adds in a kernel of its own after the product: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link, values={"separate": len(adds)})
     if takes and len(kernels) == 1:
-        text = f"There is no separate add for the bias of {main.op}: the op ran one kernel, so `{short(main.name)}` added it; its name does not say so."
+        text = f"There is no separate add for the bias of {main.op}: the op ran one kernel, so `{kernel_name(main.name, 60)}` added it; its name does not say so."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link)
     return None
 
@@ -215,8 +203,8 @@ def _copies(recording: Recording, ops: dict[int, Op]) -> list[Sentence]:
         through = f", asked for by {asked[-2]}" if len(asked) > 1 and asked[-2] != launch.op else ""
         if op is not None and op.shapes and op.shapes[0] and all(isinstance(size, int) for size in op.shapes[0]):
             through += f", of a tensor of {sizes(op.shapes[0])}"
-        moved = f" of {megabytes(launch.bytes)}" if launch.bytes else ""
-        text = f"{launch.op} copies memory{moved}{through}: `{short(launch.name)}`, {microseconds(launch.duration_ns / 1000)}."
+        moved = f" of {num_bytes(launch.bytes)}" if launch.bytes else ""
+        text = f"{launch.op} copies memory{moved}{through}: `{kernel_name(launch.name, 60)}`, {microseconds(launch.duration_ns / 1000)}."
         sentences.append(
             Sentence(
                 topic="copy",
@@ -236,9 +224,9 @@ def _workspace(groups: list[list[Launch]]) -> list[Sentence]:
     if cleared:
         memsets = [launch for group in cleared for launch in group if role(launch) == "memset"]
         known = [launch.bytes for launch in memsets if launch.bytes is not None]
-        how_much = f" ({megabytes(max(known))} each)" if known else ""
+        how_much = f" ({num_bytes(max(known))} each)" if known else ""
         ops = list(dict.fromkeys(group[0].op or "?" for group in cleared))
-        text = f"{counted(len(memsets), 'memset')}{how_much} a step belong to no op of the program: the GEMM library clears a workspace before {counted(len(cleared), 'product')} of {names(ops)}, with the kernel under one op."
+        text = f"{counted(len(memsets), 'memset')}{how_much} a step belong to no op of the program: the GEMM library clears a workspace before {counted(len(cleared), 'product')} of {listed(ops)}, with the kernel under one op."
         sentences.append(
             Sentence(
                 topic="workspace",
@@ -252,7 +240,7 @@ def _workspace(groups: list[list[Launch]]) -> list[Sentence]:
         reductions = [launch for launch in group if role(launch) == "split_k_reduce"]
         main = main_kernel(group)
         if reductions and main:
-            text = f"{main.op} runs two kernels: K is split among blocks of `{short(main.name)}`, and `{short(reductions[0].name)}` adds the parts."
+            text = f"{main.op} runs two kernels: K is split among blocks of `{kernel_name(main.name, 60)}`, and `{kernel_name(reductions[0].name, 60)}` adds the parts."
             sentences.append(Sentence(topic="workspace", text=text, evidence=_proof(group), weakest=main.evidence.op))
     return _once(sentences)
 
@@ -305,7 +293,9 @@ def _rates(gemms: Sequence[GemmRow]) -> list[Sentence]:
     if not known:
         return []
     best, worst = max(known, key=lambda row: row.share_of_peak or 0), min(known, key=lambda row: row.share_of_peak or 0)
-    text = f"{_label(best)} reaches {(best.flops_per_second or 0) / 1e12:.0f} TFLOP/s, {percent(best.share_of_peak)} of {best.peak}"
+    text = (
+        f"{_label(best)} reaches {rate(best.flops_per_second, 'FLOP/s')}, {percent(best.share_of_peak)} of {best.peak}"
+    )
     if worst is not best:
         text += f"; {_label(worst)} {percent(worst.share_of_peak)}"
     return [

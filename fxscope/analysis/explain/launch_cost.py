@@ -6,7 +6,11 @@ from collections import Counter
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
+from fxscope.analysis.compare import wall_times
+from fxscope.analysis.stats import compare_times
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
+from fxscope.passes import bound
+from fxscope.text import counted, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,10 +74,7 @@ def queries(row: OpLaunch) -> tuple[str, ...]:
 
 
 def step_costs(recording: Recording) -> tuple[StepCost, ...]:
-    """Recording → where each step's time went, and whether the CPU or the device set its length.
-
-    Overhead-bound: the device waited for work more than half of the step. Compute-bound: it waited less than a fifth.
-    """
+    """Recording → where each step's time went, and whether the CPU or the device set its length (`passes/bound.py`)."""
     rows: list[StepCost] = []
     launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
     stats = {item.step: item for item in recording.summary.steps} if recording.summary else {}
@@ -92,8 +93,7 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
         inside = sum(op.duration_ns for op in calls) / 1000
         waits = [item.start_ns - item.launched_ns for item in mine if item.launched_ns is not None]
         queue = median(waits) / 1000 if waits else None
-        share = busy / wall if wall else None
-        bound = None if share is None else "overhead" if share < 0.5 else "compute" if share >= 0.8 else "mixed"
+        limit = bound.bound(wall, busy)
         rows.append(
             StepCost(
                 step=step.index,
@@ -103,23 +103,11 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
                 num_launches=len(mine),
                 runtime_us=inside,
                 queue_us=queue,
-                bound=bound,
-                verdict=_verdict(bound, wall, busy, len(mine)),
+                bound=limit.side if limit else None,
+                verdict=f"{limit.words}, with {counted(len(mine), 'launch')}" if limit else None,
             )
         )
     return tuple(rows)
-
-
-def _verdict(bound: str | None, wall: float, busy: float, count: int) -> str | None:
-    if bound is None:
-        return None
-    words = {
-        "overhead": "overhead-bound: the device waits for the CPU",
-        "compute": "compute-bound: the device is the slower one",
-        "mixed": "partly overhead-bound: the device is busy more than half of the time, but waits too",
-    }
-    launches = "1 launch" if count == 1 else f"{count} launches"
-    return f"{words[bound]}; busy {busy:.0f} of {wall:.0f} µs ({busy / wall:.0%}) with {launches}"
 
 
 def _busy(launches: Iterable[Launch]) -> int:
@@ -171,37 +159,23 @@ def num_dispatched(recording: Recording) -> dict[int, int]:
     return dict(Counter(op.step for op in recording.ops if op.category == "cpu_op" and "::" in op.name))
 
 
-def walls_us(recording: Recording) -> list[float]:
-    """Return the steps' lengths. Where there are three and more the first is left out: it still warms up."""
-    found = [row.wall_us for row in step_costs(recording)] or [step.duration_ns / 1000 for step in recording.steps]
-    return found[1:] if len(found) > 2 else found
-
-
-def wall_us(recording: Recording) -> float | None:
-    """Return the median length of a step, `None` without steps."""
-    found = walls_us(recording)
-    return median(found) if found else None
-
-
-def differs(before: list[float], after: list[float]) -> bool:
-    """Whether two sets of times are apart: no time of one lies among the other's. One time each shows nothing."""
-    if len(before) < 2 or len(after) < 2:
-        return False
-    return max(before) < min(after) or max(after) < min(before)
-
-
 def break_even(eager: Recording, compiled: Recording) -> tuple[float | None, str]:
     """After how many steps compilation has paid for itself, and why there is no number where there is none."""
-    before, after = walls_us(eager), walls_us(compiled)
+    before, after = wall_times(eager), wall_times(compiled)
     durations = [item.duration_us for item in compiled.compiles if item.duration_us is not None]
     if not before or not after:
         return None, "the steps' lengths are not known"
     if not durations:
         return None, "how long compiling took is not known"
-    if not differs(before, after):
+    time = compare_times(before, after)
+    if time.verdict not in ("faster", "slower") or not time.a_us or not time.b_us:
         return None, "these steps show no difference"
-    old, new = median(before), median(after)
-    if new >= old:
-        return None, f"never at these sizes: a step takes {new:.0f} µs compiled and {old:.0f} µs eager"
-    steps = sum(durations) / (old - new)
-    return steps, f"compiling took {sum(durations) / 1e6:.1f} s and a step is {old - new:.0f} µs shorter"
+    if time.verdict == "slower":
+        return (
+            None,
+            f"never at these sizes: a step takes {microseconds(time.b_us)} compiled and {microseconds(time.a_us)} eager",
+        )
+    gain_us = time.a_us - time.b_us
+    return sum(durations) / gain_us, (
+        f"compiling took {microseconds(sum(durations))} and a step is {microseconds(gain_us)} shorter"
+    )

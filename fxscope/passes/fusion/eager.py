@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
 from fxscope.passes import flops
 from fxscope.passes.fusion.reasons import GEMMS
+from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,7 +146,7 @@ def flow(graph: Graph, a: Node, b: Node, size: int | None, *, once: bool) -> Dec
         a=(a.name,),
         b=(b.name,),
         verdict="never_considered",
-        reason=f"{REASON}; between them a tensor of {amount(size)}, {words}",
+        reason=f"{REASON}; between them a tensor of {num_bytes(size)}, {words}",
         hint=hint(a, b),
         shared_buffers=(a.name,),
         # Nobody else reads it: fused, it need not be written either.
@@ -162,18 +163,13 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> 
         a=(a.name,),
         b=(b.name,),
         verdict="never_considered",
-        reason=f"{REASON}; both read {source.name}, {amount(size)}",
+        reason=f"{REASON}; both read {source.name}, {num_bytes(size)}",
         hint=sibling_hint(a, b),
         shared_buffers=(source.name,),
         saved_bytes=size,
         saved_launches=1,
         evidence="external_id",
     )
-
-
-def amount(size: int | None) -> str:
-    """Return a size in words."""
-    return "unknown size" if size is None else f"{size / 1e6:.3g} MB" if size >= 1e5 else f"{size} bytes"
 
 
 def hint(a: Node | Op, b: Node | Op) -> str:
@@ -269,7 +265,7 @@ def passed(graph: str, source: Waiting, op: Op) -> Decision:
         a=tuple(item.node or item.name for item in source.ops),
         b=(op.node or op.name,),
         verdict="never_considered",
-        reason=f"{REASON}; by order and shape, a tensor of {amount(size)}{which} passes between them (a trace does "
+        reason=f"{REASON}; by order and shape, a tensor of {num_bytes(size)}{which} passes between them (a trace does "
         "not record which tensor)",
         hint=hint(source.ops[0], op),
         saved_bytes=None if size is None else 2 * size,

@@ -16,6 +16,7 @@ import msgspec
 
 from fxscope.errors import TraceError
 from fxscope.model import Problem
+from fxscope.text import num_bytes
 
 try:
     from fxscope.readers.trace import _scan as native
@@ -232,7 +233,7 @@ class Reader:
         self._read += len(data)
         if self._read > self.max_bytes:
             raise TraceError(
-                f"{self.path} unpacks to more than {self.max_bytes / 1e9:.3g} GB. Raise --max-size if you trust it, "
+                f"{self.path} unpacks to more than {num_bytes(self.max_bytes)}. Raise --max-size if you trust it, "
                 "or profile fewer steps."
             )
         if self.progress is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fxscope.kernel_names.vendors import collective
 from fxscope.model import Gap, KernelStats, OpStats, StepStats, Summary
+from fxscope.passes import bound
 from fxscope.readers.trace import intervals
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest
@@ -32,6 +33,7 @@ def summarize(kept: Kept) -> Summary:
     """Return the tables of the kept steps; device time is that of launches, CPU time that of ops."""
     kernels = kernel_table(kept)
     steps = step_table(kept)
+    limit = bound.of_steps(steps) if kept.on_device and len(kept.launch_rows) else None
     return Summary(
         ops=op_table(kept),
         kernels=kernels,
@@ -40,7 +42,8 @@ def summarize(kept: Kept) -> Summary:
         syncs=sync_table(kept),
         copies=tuple(k for k in kernels if k.category == "gpu_memcpy"),
         num_events=len(kept.trace),
-        **verdict(steps) if kept.on_device and len(kept.launch_rows) else {},
+        bound=limit.side if limit else None,
+        verdict=limit.words if limit else None,
     )
 
 
@@ -138,7 +141,7 @@ def _once_a_name(
 
 
 def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
-    """Return one line per kernel name, dearest first."""
+    """Return one line per kernel name, the most expensive first."""
     category = kept.trace.category[kept.launch_rows].astype(np.int64)
     key = kept.launch_name * np.int64(16) + category
     keys, first, which = np.unique(key, return_index=True, return_inverse=True)
@@ -260,7 +263,7 @@ def _is_sync(name: str) -> bool:
 
 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:
-    """Return the runtime calls that wait for the device, dearest first."""
+    """Return the runtime calls that wait for the device, the longest first."""
     waits = np.flatnonzero((kept.category == t.RUNTIME) & of_names(kept.trace, kept.name, _is_sync))
     names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
     total = np.zeros(len(names), np.int64)
@@ -280,17 +283,3 @@ def sync_table(kept: Kept) -> tuple[OpStats, ...]:
         for name, count, time in zip(*columns, strict=True)
     ]
     return tuple(sorted(found, key=lambda item: -item.cpu_total_us))
-
-
-def verdict(steps: tuple[StepStats, ...]) -> dict[str, str]:
-    """Return whether the CPU or the GPU was the limit, with the numbers; the GPU where it was busy most of the time."""
-    wall, busy = sum(step.wall_us for step in steps), sum(step.device_busy_us for step in steps)
-    if not wall:
-        return {}
-    bound = "gpu" if busy >= 0.5 * wall else "cpu"
-    share = 100 * busy / wall
-    words = "GPU-bound" if bound == "gpu" else "CPU-bound: the GPU waits for launches"
-    return {
-        "bound": bound,
-        "verdict": f"{words}; the device was busy {share:.0f} % of {wall / len(steps):.0f} µs a step",
-    }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # In this order they make one script; each defines functions that later ones use.
 SCRIPTS = (
+    "text.js",
     "base.js",
     "data.js",
     "fold.js",

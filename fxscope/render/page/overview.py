@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fxscope.passes import bound
 from fxscope.render import labels, theme
 from fxscope.render.findings import change_words, match_line
+from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,18 +87,12 @@ def tiles(recording: Recording) -> list[list[str]]:
         out.append([f"{kernels:g}", "kernels per step", words])
         time = device_us(recording)
         on_cpu = all(x.category == "cpu_kernel" for x in recording.launches)
-        out.append(
-            [theme.microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"]
-        )
+        out.append([microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"])
     walls = [s.wall_us for s in recording.summary.steps] if recording.summary else []
     if walls:
-        bound = recording.summary.bound if recording.summary else None
+        limit = bound.of_summary(recording.summary)
         out.append(
-            [
-                theme.microseconds(sum(walls) / len(walls)),
-                "wall time",
-                f"per step; {bound.upper()}-bound" if bound else "per step",
-            ]
+            [microseconds(sum(walls) / len(walls)), "wall time", f"per step; {limit.short}" if limit else "per step"]
         )
     if recording.calls:
         fused = [c for c in recording.calls if c.type not in theme.EXTERN_CALLS]
@@ -105,24 +101,24 @@ def tiles(recording: Recording) -> list[list[str]]:
             [
                 f"{len(recording.calls)}",
                 "kernel calls compiled",
-                f"{ops} ops inside {labels.plural(len(fused), 'generated kernel')}",
+                f"{ops} ops inside {counted(len(fused), 'generated kernel')}",
             ]
         )
     total = moved(recording)
     if total is not None:
-        out.append([theme.num_bytes(total), "moved by the calls", "inputs, weights and results, each call once"])
+        out.append([num_bytes(total), "moved by the calls", "inputs, weights and results, each call once"])
     share = roof_share(recording)
     if share is not None:
-        out.append([theme.percent(share), "of the roof", "floor over measured time, all calls"])
+        out.append([percent(share), "of the roof", "floor over measured time, all calls"])
     if not recording.launches and recording.calls:
         times = [c.estimated_us for c in recording.calls]
         if times and all(t is not None for t in times):
-            out.append([f"≥ {theme.microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
+            out.append([f"≥ {microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
     if recording.memory and recording.memory.peak_bytes is not None:
-        out.append([theme.num_bytes(recording.memory.peak_bytes), "peak memory", recording.memory.device or ""])
+        out.append([num_bytes(recording.memory.peak_bytes), "peak memory", recording.memory.device or ""])
     if not out:
         nodes = sum(len(g.nodes) for g in recording.graphs)
-        out.append([str(nodes), "nodes recorded", labels.plural(len(recording.graphs), "graph")])
+        out.append([str(nodes), "nodes recorded", counted(len(recording.graphs), "graph")])
     return out
 
 
@@ -158,11 +154,11 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         call = max(biggest, key=lambda c: time_of(c) or 0)
         position = recording.calls.index(call)
         ops = " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))[:6])
-        facts = [theme.microseconds(time_of(call))] if time_of(call) is not None else []
+        facts = [microseconds(time_of(call))] if time_of(call) is not None else []
         if call.bytes_read is not None and call.bytes_written is not None:
-            facts.append(theme.num_bytes(call.bytes_read + call.bytes_written))
+            facts.append(num_bytes(call.bytes_read + call.bytes_written))
         if call.roof and call.roof.share is not None:
-            facts.append(f"{theme.percent(call.roof.share)} of the roof")
+            facts.append(f"{percent(call.roof.share)} of the roof")
         tail = f" ({', '.join(facts)})" if facts else ""
         out.append(["◆", f"{len(call.nodes)} ops became one kernel: {ops}{tail}.", f"call={position}"])
     hot = hottest(recording)
@@ -171,8 +167,7 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         out.append(
             [
                 "■",
-                f"Most device time: {labels.kernel_name(name, 72)}, {theme.microseconds(time)} per step, "
-                f"{theme.percent(share)} of it.",
+                f"Most device time: {kernel_name(name, 72)}, {microseconds(time)} per step, {percent(share)} of it.",
                 f"kernel={name}",
             ]
         )
@@ -182,10 +177,8 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
     if unfused:
         position = max(unfused)[1]
         decision = recording.decisions[position]
-        cost = theme.num_bytes(decision.saved_bytes) + (
-            f", at least {theme.microseconds(decision.saved_us)}"
-            if decision.saved_us and decision.saved_us >= 0.005
-            else ""
+        cost = num_bytes(decision.saved_bytes) + (
+            f", at least {microseconds(decision.saved_us)}" if decision.saved_us and decision.saved_us >= 0.005 else ""
         )
         out.append(
             ["✗", f"Dearest pair kept apart: {cost} of traffic. {sentence(decision.reason)}", f"decision={position}"]
@@ -207,19 +200,13 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
                 "",
             ]
         )
-    if recording.summary and recording.summary.verdict:
-        out.append(["◷", sentence(recording.summary.verdict), "timeline"])
+    if limit := bound.of_summary(recording.summary):
+        out.append(["◷", sentence(limit.words), "timeline"])
     if recording.environment.target:
         out.append(
             ["?", f"Planned for {recording.environment.target}: nothing was run on one. See the assumptions.", ""]
         )
     return out[:6]
-
-
-def sentence(text: str) -> str:
-    """Return a text with a capital and a full stop."""
-    text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def hottest(recording: Recording) -> tuple[str, float, float] | None:
@@ -278,7 +265,7 @@ def launch_words(
         return "copy"
     if launch.call in position:
         return call_words(recording.calls[position[launch.call]], nodes)
-    return labels.short_target(launch.op) if launch.op else labels.kernel_name(launch.name, 24)
+    return labels.short_target(launch.op) if launch.op else kernel_name(launch.name, 24)
 
 
 def call_words(call: KernelCall, nodes: dict[str, dict[str, Node]]) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from fxscope.model import EVIDENCE_BY_STRENGTH, Graph, Node, replace
 from fxscope.render import dot, labels, theme
 from fxscope.render.page import overview, scene, tables
+from fxscope.text import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -461,7 +462,7 @@ def launch_config(launch: Any) -> str | None:
     ]
     parts += [f"{launch.registers} registers"] if launch.registers else []
     parts += [f"{launch.shared_bytes} B shared"] if launch.shared_bytes else []
-    parts += [f"occupancy {theme.percent(launch.occupancy)}"] if launch.occupancy else []
+    parts += [f"occupancy {percent(launch.occupancy)}"] if launch.occupancy else []
     return ", ".join(parts) or None
 
 

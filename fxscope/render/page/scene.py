@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.render import labels, theme
+from fxscope.text import counted, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,23 +77,19 @@ def module_path(text: str | None) -> tuple[str, ...]:
 def time_words(call: KernelCall) -> str:
     """Return the mean time of a call, or the time planned for it: "56.1 µs", "≥ 35.1 µs planned"; "" if unknown."""
     if call.timing:
-        return theme.microseconds(call.timing.mean_us)
+        return microseconds(call.timing.mean_us)
     if call.estimated_us is None:
         return ""
-    return (
-        f"≥ {theme.microseconds(call.estimated_us)} planned"
-        if call.estimated_us >= 0.005
-        else "0.01 µs or less planned"
-    )
+    return f"≥ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
 
 
 def cost_line(call: KernelCall, *, timed: bool = True) -> str:
     """Return time (unless it stands elsewhere), bytes and share of the roof, as far as they are known."""
     parts = [time_words(call)] if timed else []
     if call.bytes_read is not None or call.bytes_written is not None:
-        parts.append(theme.num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
+        parts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
-        parts.append(f"{theme.percent(call.roof.share)} of roof")
+        parts.append(f"{percent(call.roof.share)} of roof")
     return " · ".join(part for part in parts if part)
 
 
@@ -200,7 +197,7 @@ class GroupBuilder:
                 self.own[position] = len(self.groups)
                 shape = tensor_of(node)
                 title = labels.short_target(node.target)
-                meta = theme.microseconds(node.timing.mean_us) if node.timing and works(node) else ""
+                meta = microseconds(node.timing.mean_us) if node.timing and works(node) else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
         self.sum_modules()
 
@@ -218,7 +215,7 @@ class GroupBuilder:
             if len(found) > 1 and convex(found, self.inputs):
                 self.group_written.update(dict.fromkeys(found, len(self.groups)))
                 title = labels.short_target(target) + self.variant.get((place, target), "")
-                sub = labels.plural(len(found), "op")
+                sub = counted(len(found), "op")
                 self.groups.append(Group(parent, "written", title, sub, "", -1, None, f"{call.id}/{place}/{target}"))
 
     def written_as(self) -> None:
@@ -265,11 +262,11 @@ class GroupBuilder:
                     timed[group] += timing.mean_us
         for position, group in enumerate(self.groups):
             if group.kind == "module":
-                parts = [group.sub, labels.plural(ops[position], "op")]
-                parts += [labels.plural(kernels[position], "kernel")] if kernels[position] else []
+                parts = [group.sub, counted(ops[position], "op")]
+                parts += [counted(kernels[position], "kernel")] if kernels[position] else []
                 # Only the sum over all is a sum; a part of it would read as the whole.
                 whole = time[position] and time[position] == kernels[position]
-                meta = theme.microseconds(timed[position]) if whole else ""
+                meta = microseconds(timed[position]) if whole else ""
                 self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
 
     def chain(self, group: int) -> list[int]:
@@ -286,7 +283,7 @@ def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str,
     ops = ops_words(labels.ops_of(call, nodes))
     title = ", ".join(part for part in (f"{ops} → 1 kernel", time_words(call)) if part)
     share = call.roof.share if call.roof else None
-    handle = labels.shorten(call.handle, MAX_NOTE)
+    handle = shorten(call.handle, MAX_NOTE)
     return Group(parent, "call", title, handle, cost_line(call, timed=False), position, share, call.id, handle)
 
 
@@ -332,31 +329,31 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
         title = op
     else:
         title = node.name
-    title = labels.shorten(title, MAX_TITLE)
-    shape = labels.shorten(tensor_of(node), MAX_TITLE)
+    title = shorten(title, MAX_TITLE)
+    shape = shorten(tensor_of(node), MAX_TITLE)
     if node.kind in SMALL_KINDS or (node.nature == "view" and graph.stage != "eager"):
         return Words(title, shape, "", round(7.0 * len(title) + 6.7 * len(shape) + 40), 24)
     meta = ""
     if call is not None:
         meta = cost_line(call)
     elif node.timing is not None:
-        meta = theme.microseconds(node.timing.mean_us)
+        meta = microseconds(node.timing.mean_us)
     width = max(7.6 * len(title) + 30, 6.7 * len(shape) + 24, 6.7 * len(meta) + 24)
     return Words(title, shape, meta, max(72, round(width)), 26 + (15 if shape else 0) + (15 if meta else 0))
 
 
 def call_node_words(node: Node, call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
     """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
-    title = labels.shorten(ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
-    sub, meta = labels.shorten(call.handle, MAX_NOTE), cost_line(call)
+    title = shorten(ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
+    sub, meta = shorten(call.handle, MAX_NOTE), cost_line(call)
     width = max(7.6 * len(title) + 34, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
     return Words(title, sub, meta, max(90, round(width)), 26 + 15 + (15 if meta else 0))
 
 
 def group_words(group: Group) -> Words:
     """Return what a closed group says."""
-    title = labels.shorten(group.title, MAX_NOTE)
-    sub = labels.shorten(group.sub, MAX_NOTE)
+    title = shorten(group.title, MAX_NOTE)
+    sub = shorten(group.sub, MAX_NOTE)
     width = max(7.6 * len(title) + 46, 6.7 * len(sub) + 24, 6.7 * len(group.meta) + 24)
     height = 28 + (15 if sub else 0) + (15 if group.meta else 0)
     return Words(title, sub, group.meta, max(110, round(width)), height)

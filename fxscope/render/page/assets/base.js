@@ -1,4 +1,4 @@
-// Helpers: elements from text only, numbers in words, colours of the theme, a list that draws what is in view.
+// Helpers: elements from text only, colours of the theme, a list that draws what is in view.
 
 const $ = (id) => document.getElementById(id);
 
@@ -20,67 +20,6 @@ const clear = (node, ...children) => {
   node.replaceChildren(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return node;
 };
-
-const known = (value) => value !== null && value !== undefined;
-function words(value, unit) {
-  if (!known(value)) return '–';
-  if (unit === 'us') return microseconds(value);
-  if (unit === 'bytes')
-    return scaled(
-      value,
-      [
-        [1e12, 'TB'],
-        [1e9, 'GB'],
-        [1e6, 'MB'],
-        [1e3, 'kB'],
-      ],
-      'B',
-      1,
-    );
-  if (unit === 'rate')
-    return scaled(
-      value,
-      [
-        [1e12, 'TB/s'],
-        [1e9, 'GB/s'],
-        [1e6, 'MB/s'],
-      ],
-      'B/s',
-      2,
-    );
-  if (unit === 'flops')
-    return scaled(
-      value,
-      [
-        [1e12, 'TFLOP/s'],
-        [1e9, 'GFLOP/s'],
-        [1e6, 'MFLOP/s'],
-      ],
-      'FLOP/s',
-      1,
-    );
-  if (unit === 'share') return `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
-  if (unit === 'int') return Number(value).toLocaleString('en');
-  return String(value);
-}
-function scaled(value, units, base, digits) {
-  for (const [size, unit] of units) if (Math.abs(value) >= size) return `${(value / size).toFixed(digits)} ${unit}`;
-  return `${Math.round(value)} ${base}`;
-}
-function microseconds(value) {
-  if (!known(value)) return '–';
-  const size = Math.abs(value);
-  if (size > 0 && size < 0.005) return '< 0.01 µs';
-  if (size >= 1e6) return `${(value / 1e6).toFixed(2)} s`;
-  if (size >= 1e3) return `${(value / 1e3).toFixed(2)} ms`;
-  return size < 10 ? `${value.toFixed(2)} µs` : `${value.toFixed(1)} µs`;
-}
-const shorten = (text, width) => {
-  if (text.length <= width) return text;
-  const head = Math.floor(((width - 1) * 2) / 3);
-  return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
-};
-const plural = (count, noun, many = `${noun}s`) => `${words(count, 'int')} ${count === 1 ? noun : many}`;
 
 /** What the page remembers between views; storage may be forbidden (a sandboxed frame). */
 const memory = {

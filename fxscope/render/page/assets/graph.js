@@ -188,7 +188,7 @@ class GraphView {
       this.waitingFor = graph;
       this.thens = thens; // what an overtaken wish wanted to do is done with the newer one
       this.host.setAttribute('aria-busy', 'true');
-      const timer = setTimeout(() => this.say(`laying out ${plural(shown.boxes.size, 'box', 'boxes')} …`), 250);
+      const timer = setTimeout(() => this.say(`laying out ${plural(shown.boxes.size, 'box')} …`), 250);
       placed = await this.engine.place(graph, shown, PAGE.theme.layout);
       clearTimeout(timer);
       if (!placed) return;
@@ -225,7 +225,7 @@ class GraphView {
     this.frameById = new Map(this.frames.map((frame) => [frame.id, frame]));
     this.edges = placed.edges.map(([from, to, points]) => ({ from, to, points, ...boundsOf(points), red: null }));
     this.markRed();
-    const boxes = this.items.length < graph.nodes.n ? `, ${plural(this.items.length, 'box', 'boxes')}` : '';
+    const boxes = this.items.length < graph.nodes.n ? `, ${plural(this.items.length, 'box')}` : '';
     this.say(`${plural(graph.nodes.n, 'node')}${boxes}${placed.why ? ` · ${placed.why}` : ''}`);
     this.minimap.stale = true;
     this.move = before && this.items.length <= 1500 && !stillQuery.matches ? this.moves(before) : null;

@@ -105,7 +105,7 @@ class Overview {
               ['kind-input', 'memset or copy'],
             ].map(([k, label]) => el('span', {}, el('i', { class: `swatch ${k}` }), label)),
         el('span', { class: 'spring' }),
-        `${plural(o.strip.length, 'launch').replace('launchs', 'launches')}, ${microseconds(total)}`,
+        `${plural(o.strip.length, 'launch')}, ${microseconds(total)}`,
       ),
     );
   }

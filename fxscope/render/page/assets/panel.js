@@ -193,7 +193,7 @@ class Panel {
           ? [chosen.key]
           : launches.slice(0, new Set(launches.map((x) => r.launches.name[x])).size === 1 ? 6 : 3);
       steps.push({
-        label: plural(launches.length, 'launch').replace('launchs', 'launches'),
+        label: plural(launches.length, 'launch'),
         how: how || 'unknown',
         items:
           one.length > 1 && new Set(one.map((x) => r.launches.name[x])).size === 1
@@ -256,7 +256,7 @@ class Panel {
         items: [
           [
             el('b', {}, microseconds(total)),
-            el('span', { class: 'muted' }, ` over ${plural(launches.length, 'launch').replace('launchs', 'launches')}`),
+            el('span', { class: 'muted' }, ` over ${plural(launches.length, 'launch')}`),
           ],
         ],
       });
@@ -371,7 +371,7 @@ class Panel {
       add('Type', PAGE.theme.calls[c.type[i]]);
       if (known(at(c, 'read', i)) || known(at(c, 'written', i)))
         add('Traffic', `${words(at(c, 'read', i), 'bytes')} read, ${words(at(c, 'written', i), 'bytes')} written`);
-      if (known(at(c, 'flops', i))) add('Work', words(c.flops[i], 'flops').replace('/s', ''));
+      if (known(at(c, 'flops', i))) add('Work', words(c.flops[i], 'flop'));
       if (roof) {
         if (known(roof.bytes_per_second)) add('Bandwidth', words(roof.bytes_per_second, 'rate'));
         if (known(roof.flops_per_second)) add('Rate', words(roof.flops_per_second, 'flops'));

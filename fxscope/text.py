@@ -1,0 +1,130 @@
+"""Numbers, lists and names for people: every renderer and every sentence writes them this way, and the page's text.js as well.
+
+The one rule: SI prefixes (powers of ten, as bandwidths and peaks are given), the largest one that leaves at least 1;
+two decimals below 10, one from there on, so a column of figures stays comparable: "0.74 µs", "56.0 µs", "1.43 ms", "98.3 kB",
+"2.70 TB/s", "38.7 GFLOP". Whole numbers below 1000 are exact ("512 B"). A share has no decimals from 10 % on and one
+below. What is too small for its last decimal is "< 0.01 µs", "< 0.1 %"; what is not known is "–".
+
+`tests/text_cases.json` holds both sides to this.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fxscope.kernel_names import cpp, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+UNKNOWN = "–"
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+_TIMES = ("µs", "ms", "s")
+_TIE = 1 + 1e-12  # halves round away from zero, here and in JavaScript
+
+
+def microseconds(value: float | None) -> str:
+    """Format a duration given in µs: "0.74 µs", "56.0 µs", "1.43 ms", "12.0 s"."""
+    return _scaled(value, _TIMES)
+
+
+def num_bytes(value: float | None) -> str:
+    """Format a size: "512 B", "98.3 kB", "50.3 MB"."""
+    return _scaled(value, [f"{prefix}B" for prefix in _PREFIXES])
+
+
+def flop(value: float | None) -> str:
+    """Format a number of floating-point operations: "38.7 GFLOP"."""
+    return _scaled(value, [f"{prefix}FLOP" for prefix in _PREFIXES])
+
+
+def rate(value: float | None, unit: str = "B/s") -> str:
+    """Format a rate per second: "2.70 TB/s", "734.1 TFLOP/s"."""
+    return _scaled(value, [f"{prefix}{unit}" for prefix in _PREFIXES])
+
+
+def percent(share: float | None, *, signed: bool = False) -> str:
+    """Format a share of 1: "63 %", "3.4 %"; `signed` for a change: "+12 %"."""
+    if share is None:
+        return UNKNOWN
+    size = abs(100 * share) * _TIE
+    sign = "-" if share < 0 else "+" if signed and share > 0 else ""
+    if 0 < size < 0.05:
+        return f"{sign}< 0.1 %" if not sign else f"{sign}0.0 %"
+    return f"{sign}{size:.0f} %" if size >= 9.95 or size == 0 else f"{sign}{size:.1f} %"
+
+
+def _scaled(value: float | None, units: Sequence[str]) -> str:
+    if value is None:
+        return UNKNOWN
+    size, sign = abs(value) * _TIE, "-" if value < 0 else ""
+    if 0 < size < 0.005:
+        return f"< 0.01 {units[0]}" if not sign else f"-0.00 {units[0]}"
+    place = 0
+    while size >= 999.95 and place < len(units) - 1:
+        size, place = size / 1000, place + 1
+    exact = size == 0 or (place == 0 and float(value).is_integer() and units is not _TIMES)
+    return f"{sign}{size:.0f} {units[place]}" if exact else f"{sign}{size:.{2 if size < 9.995 else 1}f} {units[place]}"
+
+
+def counted(count: int, word: str, plural: str | None = None) -> str:
+    """Put a number before its noun: "1 kernel", "1,200 kernels", "2 copies", "3 launches"."""
+    if count != 1 and plural is None:
+        ending = "ies" if re.search("[^aeou]y$", word) else "es" if word.endswith(("s", "x", "ch", "sh")) else "s"
+        plural = (word[:-1] if ending == "ies" else word) + ending
+    return f"{count:,} {word if count == 1 else plural}"
+
+
+def listed(items: Sequence[str], limit: int = 6) -> str:
+    """Join as prose: "a", "a and b", "a, b and c", "a, b, c and 9 more"."""
+    if len(items) > limit + 1:
+        return f"{', '.join(items[:limit])} and {len(items) - limit:,} more"
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def sizes(values: Sequence[object]) -> str:
+    """Write sizes as Python does: "(1, 768)", "(768,)", "(s0, 4)"."""
+    inner = ", ".join(str(value) for value in values)
+    return f"({inner},)" if len(values) == 1 else f"({inner})"
+
+
+def sentence(text: str) -> str:
+    """Give a text its capital and its full stop."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut in the middle: the head of a kernel's name says its family, the tail tells two of a family apart."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+_INSTANCE = re.compile(r"\bKernel2?<(cutlass\w+)>")
+
+
+def kernel_name(name: str, width: int | None = None) -> str:
+    """Name a C++ kernel by its function and what it applies, "vectorized_elementwise_kernel<CUDAFunctor_add>", cut to a width.
+
+    A name that is none of C++ is kept: Triton's, cuBLAS's and cuDNN's say everything in plain words.
+    """
+    said = decode(name) or {}
+    if ("<" in name or "(" in name or name.startswith("_Z")) and said.get("role") not in ("memcpy", "memset"):
+        instance = _INSTANCE.search(name)
+        name = instance[1] if instance else _function(name, said)
+    return name if width is None else shorten(name, width)
+
+
+def _function(name: str, said: Mapping[str, Any]) -> str:
+    parsed = cpp.parse(name)
+    applied = said.get("functor") or ""
+    if applied.endswith("naryFunctor") and said.get("ops"):  # a wrapper: the op inside says more
+        applied = "·".join(said["ops"])
+    if parsed.function in ("Kernel", "Kernel2", "device_kernel") and parsed.templates:  # CUTLASS's launchers
+        applied = cpp.parse(parsed.templates[0]).function
+    return (parsed.function or name) + (f"<{applied}>" if applied else "")
