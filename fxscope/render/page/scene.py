@@ -249,11 +249,11 @@ class GroupBuilder:
         for position, home in enumerate(self.home):
             for group in self.chain(home):
                 ops[group] += self.graph.nodes[position].op not in ("placeholder", "output", "get_attr")
-        counted: set[int] = set()
+        seen: set[int] = set()
         for position, call in enumerate(self.call_of):
-            if call < 0 or call in counted:
+            if call < 0 or call in seen:
                 continue
-            counted.add(call)
+            seen.add(call)
             timing = self.recording.calls[call].timing
             for group in self.chain(self.home[position]):
                 kernels[group] += 1
