@@ -73,9 +73,9 @@ def render(summary: Summary, *, width: int = 80) -> str:
             summary.steps,
             lambda s: (
                 s.name,
-                theme.microseconds(s.communication_us),
-                theme.microseconds(s.exposed_communication_us),
-                theme.percent((s.exposed_communication_us or 0) / (s.wall_us or 1)),
+                microseconds(s.communication_us),
+                microseconds(s.exposed_communication_us),
+                percent((s.exposed_communication_us or 0) / (s.wall_us or 1)),
             ),
         )
     if summary.gaps:
