@@ -63,7 +63,7 @@ def measure(description: dict[str, Any], arguments: argparse.Namespace) -> None:
             print(f"{name}: not measured: {str(error).splitlines()[0]}", file=sys.stderr)
             continue
         rates = description["matrix"].setdefault(name, [])
-        add(rates, sources, f"measured_{name}", work, seconds, f"{size} × {size} × {size} matrix product, {where}")
+        add(rates, sources, f"measured_{name}", work, seconds, f"{size} × {size} × {size} GEMM, {where}")
 
 
 def measure_bandwidth(
@@ -83,7 +83,7 @@ def measure_bandwidth(
 
 
 def products(size: int) -> dict[str, Callable[[], Any]]:
-    """Return one matrix product for each dtype; operands are random, since zeros draw less power and clock higher."""
+    """Return one GEMM for each dtype; operands are random, since zeros draw less power and clock higher."""
     runs: dict[str, Callable[[], Any]] = {}
 
     def pair(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:

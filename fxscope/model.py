@@ -229,7 +229,7 @@ class KernelConfig(Item, frozen=True, kw_only=True):
 
 
 class Resources(Item, frozen=True, kw_only=True):
-    """What a kernel takes of a multiprocessor, and who decided it."""
+    """Per-SM resource usage of a kernel, and who decided it."""
 
     registers: int | None = None
     spill_bytes: int | None = None
@@ -584,7 +584,7 @@ class Environment(Item, frozen=True, kw_only=True):
     device: str | None = None  # "NVIDIA H200"; the CPU's name on a CPU run
     device_properties: dict[str, Any] | None = None
     cuda: str | None = None
-    target: str | None = None  # name of the pretended GPU
+    target: str | None = None  # name of the simulated GPU
 
 
 class Recording(Item, frozen=True, kw_only=True):

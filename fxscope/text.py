@@ -109,22 +109,27 @@ _INSTANCE = re.compile(r"\bKernel2?<(cutlass\w+)>")
 
 
 def kernel_name(name: str, width: int | None = None) -> str:
-    """Name a C++ kernel by its function and what it applies, "vectorized_elementwise_kernel<CUDAFunctor_add>", cut to a width.
+    """Name a C++ kernel by its function and what it applies, "vectorized_elementwise_kernel<gelu>", cut to a width.
 
-    A name that is none of C++ is kept: Triton's, cuBLAS's and cuDNN's say everything in plain words.
+    A name that is none of C++ is kept: Triton's, cuBLAS's and cuDNN's say everything in plain words. Where room is short
+    the function is cut, what it applies stays.
     """
     said = decode(name) or {}
+    applied = ""
     if ("<" in name or "(" in name or name.startswith("_Z")) and said.get("role") not in ("memcpy", "memset"):
-        instance = _INSTANCE.search(name)
-        name = instance[1] if instance else _function(name, said)
-    return name if width is None else shorten(name, width)
+        if instance := _INSTANCE.search(name):
+            name = instance[1]
+        else:
+            name, applied = _function(name, said)
+    if width is None:
+        return name + applied
+    return shorten(shorten(name, max(8, width - len(applied))) + applied, width)
 
 
-def _function(name: str, said: Mapping[str, Any]) -> str:
+def _function(name: str, said: Mapping[str, Any]) -> tuple[str, str]:
     parsed = cpp.parse(name)
-    applied = said.get("functor") or ""
-    if applied.endswith("naryFunctor") and said.get("ops"):  # a wrapper: the op inside says more
-        applied = "·".join(said["ops"])
+    applied = "·".join(said.get("ops") or ()) or said.get("functor") or ""
     if parsed.function in ("Kernel", "Kernel2", "device_kernel") and parsed.templates:  # CUTLASS's launchers
         applied = cpp.parse(parsed.templates[0]).function
-    return (parsed.function or name) + (f"<{applied}>" if applied else "")
+    function = parsed.function or name
+    return function, f"<{applied}>" if applied and applied not in function else ""

@@ -48,7 +48,7 @@ def test_lists_in_prose(items, prose):
         (
             "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >"
             "(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
-            "vectorized_elementwise_kernel<CUDAFunctor_add>",
+            "vectorized_elementwise_kernel<add>",
         ),
         (
             "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
@@ -65,3 +65,8 @@ def test_lists_in_prose(items, prose):
 def test_kernel_names_keep_what_tells_them_apart(name, short):
     assert text.kernel_name(name) == short
     assert len(text.kernel_name(name, 20)) <= 20
+
+
+def test_where_room_is_short_what_a_kernel_applies_stays():
+    name = "void at::native::vectorized_elementwise_kernel<8, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&)::x>(int)"
+    assert text.kernel_name(name, 24) == "vectorized_…kernel<gelu>"

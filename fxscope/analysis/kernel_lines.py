@@ -200,7 +200,7 @@ def stores(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def stored_nodes(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """Return the nodes of a call whose result somebody outside needs, latest first."""
+    """Return the nodes of a call whose outputs are used outside the kernel, latest first."""
     inside = set(call.nodes)
     used: set[str] = set()
     outside: set[str] = set()

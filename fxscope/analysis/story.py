@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GemmRow(Row, frozen=True, kw_only=True):
-    """One matrix product, convolution or attention, over every time it ran. What is not known is `None`."""
+    """One GEMM, convolution or attention, over every time it ran. What is not known is `None`."""
 
     op: str
     role: str  # "gemm", "gemv", "convolution", "attention"

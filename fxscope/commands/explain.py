@@ -41,7 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(msgspec.json.encode(told).decode())
     elif arguments.table == "gemm":
-        print(text.gemm_table(told, width=width()) if told.gemms else "no matrix product reached a device")
+        print(
+            text.gemm_table(told, width=width()) if told.gemms else "no GEMM, convolution or attention reached a device"
+        )
     elif arguments.table == "launches":
         print(text.launch_table(told) if told.launches else "nothing was launched on a device")
     elif not told.sentences:

@@ -50,7 +50,7 @@ QUESTIONS = (
     Question("How many kernels does a call run in eager mode?", "kernels", "eager", number),
     Question("Which ops launch nothing (such as aten::t, aten::view)?", "launches_none", "eager", names_of),
     Question("How many kernels when compiled?", "kernels", "compiled", number),
-    Question("How many of those are matrix multiplications?", "gemms", "compiled", number),
+    Question("How many of those are GEMMs?", "gemms", "compiled", number),
     Question("Which ops end up in one kernel together (such as gelu, mul)?", "fused", "compiled", at_least_two),
     Question("How many graph breaks?", "graph_breaks", "compiled", number),
 )

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="none: all unfused neighbours, dearest first; one: its kernel and its neighbours; two: that pair. A "
+        help="none: all unfused neighbours, most expensive first; one: its kernel and its neighbours; two: that pair. A "
         "variable, op, FX node, buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N decisions (default 10); 0 for all")
@@ -90,7 +90,7 @@ def nothing(recording: Recording) -> str:
 
 
 def unfused(recording: Recording) -> list[Decision]:
-    """Return all unfused neighbours, dearest first."""
+    """Return all unfused neighbours, most expensive first."""
     return [item for item in recording.decisions if item.verdict != "fused"]
 
 

@@ -1,4 +1,4 @@
-"""A demangled C++ name, taken apart: return type off, symbol, template arguments, parameters. No grammar, only brackets."""
+"""A demangled C++ name, parsed: return type off, symbol, template arguments, parameters. No grammar, only brackets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Name(NamedTuple):
 
 
 def parse(name: str) -> Name:
-    """Take a kernel name apart. Works on names that are cut off in the middle too."""
+    """Parse a kernel name. Works on names that are cut off in the middle too."""
     text = normalize(name)
     depth = 0
     symbol: list[str] = []

@@ -31,7 +31,7 @@ class Limits(NamedTuple):
     launch_us: float | None = None  # what one launch takes of the CPU in this recording
 
     def matrix_rate(self, dtype: str | None) -> float | None:
-        """Return the FLOP/s of matrix products in a dtype, `None` where it is not known."""
+        """Return the peak FLOP/s of GEMMs in a dtype, `None` where it is not known."""
         rate = self.gpu.matrix_rate(dtype) if self.gpu is not None and dtype else None
         return rate.value if rate is not None else None
 
@@ -99,7 +99,7 @@ def cost_of_call(
 
 
 def dtype_of(call: KernelCall, graph: Mapping[str, Node] | None) -> str | None:
-    """Return the dtype that the call computes its matrix products in."""
+    """Return the dtype that the call computes its GEMMs in."""
     if graph is not None:
         for name in call.nodes:
             if name in graph and counted.is_product(graph[name]):

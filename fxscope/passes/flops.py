@@ -1,4 +1,4 @@
-"""FLOPs and bytes of ops from their shapes. Matrix products and convolutions have FLOPs here, nothing else."""
+"""FLOPs and bytes of ops from their shapes. GEMMs and convolutions have FLOPs here, nothing else."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def op_name(node: Node) -> str:
 
 
 def is_product(node: Node) -> bool:
-    """Return whether the op is a matrix product or a convolution."""
+    """Return whether the op is a GEMM or a convolution."""
     return op_name(node) in PRODUCTS or "convolution" in op_name(node)
 
 

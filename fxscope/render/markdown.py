@@ -131,7 +131,7 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
 
 
 def kernel_table(recording: Recording) -> list[str]:
-    """Return the kernels of a trace, dearest first."""
+    """Return the kernels of a trace, most expensive first."""
     assert recording.summary is not None
     lines = ["| kernel | calls | total | mean | share |", "|---|--:|--:|--:|--:|"]
     for item in sorted(recording.summary.kernels, key=lambda item: -item.total_us)[:MAX_ROWS]:
@@ -159,14 +159,14 @@ def chain(recording: Recording, graph: Graph) -> list[str]:
 
 
 def costs(recording: Recording) -> list[str]:
-    """Return the dearest unfused neighbours."""
-    dear = sorted(
+    """Return the most expensive unfused neighbours."""
+    costly = sorted(
         (d for d in recording.decisions if d.verdict != "fused" and d.saved_bytes), key=lambda d: -(d.saved_bytes or 0)
     )
-    if not dear:
+    if not costly:
         return []
-    lines = ["### Unfused neighbours, dearest first", "", "| from | to | costs | reason |", "|---|---|--:|---|"]
-    for item in dear[:10]:
+    lines = ["### Unfused neighbours, most expensive first", "", "| from | to | costs | reason |", "|---|---|--:|---|"]
+    for item in costly[:10]:
         a, b = item.a[-1] if item.a else "?", item.b[0] if item.b else "?"
         lines.append(f"| {text(a)} | {text(b)} | {num_bytes(item.saved_bytes)} | {text(item.reason)} |")
     return [*lines, ""]

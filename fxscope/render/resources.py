@@ -1,4 +1,4 @@
-"""What each kernel takes of a multiprocessor, how it was launched, and who chose that: as text and Markdown."""
+"""Per-SM resource usage of each kernel, how it was launched, and who chose that: as text and Markdown."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ HEADINGS = {
     "transpose": "The transposed weight",
     "copy": "Copies",
     "workspace": "The library's own work",
-    "gemm": "Matrix products",
+    "gemm": "GEMMs",
     "fusion": "Fused kernels",
     "intermediate": "Intermediates",
     "compile": "What compiling changed",
@@ -43,7 +43,7 @@ def story(story: Story, *, width: int = 80, evidence: bool = False) -> str:
             by = f", tied by {sentence.weakest}" if sentence.weakest else ""
             blocks.append(_wrapped(f"[{', '.join(shown)}{more}{by}]", width, "      "))
     if story.gemms:
-        blocks += ["\nThe products, one by one", gemm_table(story, width=width)]
+        blocks += ["\nThe GEMMs, one by one", gemm_table(story, width=width)]
     if story.compile_costs:
         blocks += ["\nWhat each call of compiled code pays on the CPU", compile_table(story)]
     return "\n".join(blocks)
@@ -61,7 +61,7 @@ def _wrapped(text: str, width: int, lead: str) -> str:
 
 
 def gemm_table(story: Story, *, width: int = 80) -> str:
-    """Return the table of products: what, M·K·N, tile, waves, µs, TFLOP/s, share of peak; the kernels below it."""
+    """Return the table of GEMMs: what, M·K·N, tile, waves, µs, TFLOP/s, share of peak; the kernels below it."""
     header = ["", "op", "M·K·N", "GFLOP", "tile", "waves", "µs", "TFLOP/s", "peak"]
     rows: list[list[str]] = []
     kernels: dict[str, int] = {}

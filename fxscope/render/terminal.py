@@ -171,7 +171,7 @@ def per_step(recording: Recording, call: KernelCall) -> float:
 
 
 def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
-    """Return the kernel table of a trace, dearest first."""
+    """Return the kernel table of a trace, most expensive first."""
     assert recording.summary is not None
     table = Table(box=None, padding=(0, 1), header_style="dim")
     table.add_column("kernel", no_wrap=True)
@@ -195,14 +195,14 @@ def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
 
 
 def unfused(recording: Recording) -> list[RenderableType]:
-    """Return the dearest unfused neighbours, one line and one reason each."""
-    dear = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]
-    dear.sort(key=lambda item: -(item.saved_bytes or 0))
-    if not dear:
+    """Return the most expensive unfused neighbours, one line and one reason each."""
+    costly = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]
+    costly.sort(key=lambda item: -(item.saved_bytes or 0))
+    if not costly:
         return []
     nodes = labels.nodes_by_graph(recording)
-    lines: list[RenderableType] = [title("unfused neighbours, dearest first")]
-    for item in dear[:MAX_DECISIONS]:
+    lines: list[RenderableType] = [title("unfused neighbours, most expensive first")]
+    for item in costly[:MAX_DECISIONS]:
         glyph, style = theme.VERDICTS[item.verdict]
         a, b = (
             end_label(names, nodes.get(graph, {}))
@@ -211,8 +211,8 @@ def unfused(recording: Recording) -> list[RenderableType]:
         cost = num_bytes(item.saved_bytes) + (f", ≥ {microseconds(item.saved_us)}" if item.saved_us else "")
         lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (f"costs {cost}", "bold")))
         lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))
-    if len(dear) > MAX_DECISIONS:
-        lines.append(Text(f"   … {len(dear) - MAX_DECISIONS} more: fxscope why RECORDING", style="dim"))
+    if len(costly) > MAX_DECISIONS:
+        lines.append(Text(f"   … {len(costly) - MAX_DECISIONS} more: fxscope why RECORDING", style="dim"))
     return lines
 
 

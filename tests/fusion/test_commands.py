@@ -71,7 +71,7 @@ def test_the_users_bandwidth_gives_a_lower_bound(geglu, capsys):
     assert "≥ 8.19 µs at 1.00 GB/s" in capsys.readouterr().out.replace("\n      ", " ")
 
 
-def test_all_unfused_neighbours_dearest_first(geglu, capsys):
+def test_all_unfused_neighbours_most_expensive_first(geglu, capsys):
     assert main(["why", geglu, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     sizes = [item["saved_bytes"] for item in found]

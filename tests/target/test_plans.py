@@ -28,7 +28,7 @@ CAST = "torch 2.13 casts an index to int32 before it compares it"
 WRAP = "torch 2.13 knows that an index is not negative and does not wrap it"
 STABLE = "torch 2.13 multiplies inside softmax only where the factor keeps infinities apart (`abs`, `ne`, `all`)"
 RANDOM = "torch 2.13 draws four random numbers at a time (`rand4x`)"
-EARLY = "a CPU build of torch takes rms_norm apart before Inductor sees it, so the kernel is not called after it"
+EARLY = "a CPU build of torch decomposes rms_norm before Inductor sees it, so the kernel is not called after it"
 TRITON = "Triton 3.7 and its ptxas allocate other registers than Triton 3.6"
 
 ACCEPTED: dict[str, dict[str, str]] = {
@@ -123,7 +123,7 @@ def test_reductions_get_the_configurations_that_registers_call_for(planned: dict
 
 
 # Recorded later. With the same torch, one process with the GPU and one without, the kernels of encoder_layer_train were
-# equal too; torch 2.13 takes the attention of its training apart in another way than 2.11, so it is not compared here.
+# equal too; torch 2.13 decomposes the attention of its training in another way than 2.11, so it is not compared here.
 LATER = ("conv_norm_train", "depthwise", "encoder_layer", "flex", "grouped_queries")
 
 

@@ -99,7 +99,7 @@ def _op_parent(op: Op, by_id: dict[int, Op]) -> int | None:
 
 
 def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
-    """Return one line per kernel name, dearest first."""
+    """Return one line per kernel name, most expensive first."""
     groups: dict[tuple[str, str], list[int]] = {}
     for launch in launches:
         groups.setdefault((launch.name, launch.category), []).append(launch.duration_ns)
@@ -188,7 +188,7 @@ def _is_sync(op: Op) -> bool:
 
 
 def sync_table(ops: Iterable[Op]) -> list[OpStats]:
-    """Return the runtime calls that wait for the device, dearest first."""
+    """Return the runtime calls that wait for the device, most expensive first."""
     groups: dict[str, list[int]] = {}
     for op in ops:
         if _is_sync(op):

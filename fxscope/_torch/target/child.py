@@ -3,7 +3,7 @@
     record_for_target("h200", factory="model.py:make")      # imports no torch here
     record(model, x, target="h200")
 
-The pretended GPU (`fake_gpu.py`) patches torch globally and a mistake in it can abort the process: neither may touch
+The simulated GPU (`simulate.py`) patches torch globally and a mistake in it can abort the process: neither may touch
 the caller. A factory, or a model whose classes a fresh process can import, goes to a fresh process; of tensors only
 shapes and dtypes travel. A model of the running script itself, or one that cannot be pickled, is planned in a forked
 copy.

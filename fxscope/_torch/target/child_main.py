@@ -126,7 +126,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
 def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
     """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
 
-    A factory that asks for CUDA cannot run here; under the pretended GPU it can, and its tensors then take no memory.
+    A factory that asks for CUDA cannot run here; under the simulated GPU it can, and its tensors then take no memory.
     """
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode

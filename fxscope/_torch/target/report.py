@@ -1,4 +1,4 @@
-"""Turns a plan into a recording: what each kernel takes of the pretended GPU, and everything that was assumed."""
+"""Turns a plan into a recording: what each kernel uses per SM of the simulated GPU, and everything that was assumed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fxscope.model import Environment
 
 _KEPT: tuple[Literal["ptx", "sass"], ...] = ("ptx", "sass")
-# Functions with a kernel of their own on CUDA only: a CPU build of torch takes them apart before Inductor sees them.
+# Functions with a kernel of their own on CUDA only: a CPU build of torch decomposes them before Inductor sees them.
 _CUDA_ONLY = {"rms_norm": "_fused_rms_norm"}
 
 
@@ -144,7 +144,7 @@ def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:
     return tuple(
         Assumption(
             subject="early decomposition",
-            assumed=f"{function} is taken apart before Inductor sees it",
+            assumed=f"{function} is decomposed before Inductor sees it",
             because=f"this is a CPU build of torch, without CUDA's {_CUDA_ONLY[function]}; a CUDA build names the "
             "kernel after that op, and may order its arithmetic differently",
         )

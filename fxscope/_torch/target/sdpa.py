@@ -1,7 +1,7 @@
 """Chooses the kernel of `scaled_dot_product_attention` as a CUDA build of torch would.
 
 A CUDA build asks the device in C++ (`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`); a CPU build has no such
-code and takes the op apart into matrix products. The rules below are that file's, for dense tensors. Which library
+code and decomposes the op into GEMMs. The rules below are that file's, for dense tensors. Which library
 versions the other machine has is not known here, so each choice is noted as an assumption.
 """
 
@@ -27,7 +27,7 @@ _HALF = (torch.float16, torch.bfloat16)
 
 @contextlib.contextmanager
 def choice(target: Target, plan: Plan) -> Generator[None]:
-    """Let the target's rules decide wherever the op is taken apart (in AOTAutograd and in Inductor's patterns)."""
+    """Let the target's rules decide wherever the op is decomposed (in AOTAutograd and in Inductor's patterns)."""
     op: Any = torch.ops.aten.scaled_dot_product_attention.default
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     before = op.py_kernels.get(key)

@@ -75,7 +75,7 @@ class Target:
         name: "h200".
         properties: names and values of `torch.cuda.get_device_properties`.
         bandwidth: bytes per second of its memory, from the datasheet.
-        matrix: dtype → floating point operations per second of dense matrix products, measured where it was.
+        matrix: dtype → floating point operations per second of dense GEMMs, measured where it was.
     """
 
     def __init__(

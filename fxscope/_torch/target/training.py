@@ -1,7 +1,7 @@
 """The backward of a model on a GPU that is not there.
 
 Autograd asks the driver about CUDA tensors, even fake ones, and there is none. So AOTAutograd traces forward and
-backward on (fake) CPU tensors and takes nothing apart; then every tensor of the joint graph is moved to the pretended
+backward on (fake) CPU tensors and decomposes nothing; then every tensor of the joint graph is moved to the simulated
 device, and only then Inductor's decompositions are applied, which may ask what device they are on. The rest is Inductor
 as always.
 
@@ -37,7 +37,7 @@ def backend(plan: Plan) -> Generator[Any]:
 
     plan.assume(
         "training",
-        "forward and backward were traced on the CPU and moved to the device before they were taken apart",
+        "forward and backward were traced on the CPU and moved to the device before they were decomposed",
         "autograd cannot run on a device that is not there; ops that choose by device earlier are as on a CPU",
     )
     original: Any = compile_fx._recursive_joint_graph_passes
@@ -110,7 +110,7 @@ def _cuda_dropout() -> Generator[None]:
 
 
 def move(graph_module: Any) -> None:
-    """Move every tensor and every device argument of a graph to the pretended device, in place."""
+    """Move every tensor and every device argument of a graph to the simulated device, in place."""
     values = [node.meta.get("val") for node in graph_module.graph.nodes]
     mode: Any = torch._guards.detect_fake_mode(values)
 

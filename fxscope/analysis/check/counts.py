@@ -56,7 +56,7 @@ def device_events(context: Context, value: object) -> Verdict:
 
 
 def gemms(context: Context, value: object) -> Verdict:
-    """Matrix multiplications among the kernels of a step."""
+    """GEMMs among the kernels of a step."""
     expected = quantity.parse(value)
     units = [u for u in select.units(context.recording) if u.category in KERNELS]
     if not units:

@@ -137,7 +137,7 @@ def compatible(x: Unit, y: Unit) -> bool:
 
 
 def is_gemm(unit: Unit) -> bool:
-    """Return whether the unit is a matrix multiplication: by its decoded name, else by the op that launched it."""
+    """Return whether the unit is a GEMM: by its decoded name, else by the op that launched it."""
     if unit.category == "cpu_kernel":
         # The op's own name: addmm copies its bias first, and that copy is no product.
         return select.short(unit.kernel) in GEMM_OPS

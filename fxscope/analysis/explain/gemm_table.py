@@ -1,4 +1,4 @@
-"""The table of matrix products, convolutions and attentions: shape, kernel, tile, waves, rate, share of the peak."""
+"""The table of GEMMs, convolutions and attentions: shape, kernel, tile, waves, rate, share of the peak."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
-"""What a recording says about its matrix products: bias, transposes, copies, workspaces, why their kernels differ."""
+"""What a recording says about its GEMMs: bias, transposes, copies, workspaces, why their kernels differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COPYING = ("copy", "memcpy")
 
 
 def story(recording: Recording, gemms: Sequence[GemmRow]) -> list[Sentence]:
-    """Every sentence about products."""
+    """Every sentence about GEMMs."""
     groups = _first_step(recording)
     ops = {op.id: op for op in recording.ops}
     return [

@@ -33,5 +33,5 @@ def fusion(recording: Recording) -> Recording:
 
 
 def rank(decision: Decision) -> tuple[bool, int]:
-    """Order decisions: unfused first, dearest first; equals keep the order of the program."""
+    """Order decisions: unfused first, the most expensive first; equals keep the order of the program."""
     return decision.verdict == "fused", -(decision.saved_bytes or 0)

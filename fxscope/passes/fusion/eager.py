@@ -119,7 +119,7 @@ def of_graph(graph: Graph) -> list[Decision]:
 
 
 def keep(found: dict[tuple[str, str], Decision], decision: Decision) -> None:
-    """Keep one decision per pair, the dearest."""
+    """Keep one decision per pair, the most expensive."""
     key = (decision.a[0], decision.b[0])
     before = found.get(key)
     if before is None or (before.saved_bytes or 0) < (decision.saved_bytes or 0):

@@ -63,8 +63,8 @@ def decisions(calls: Sequence[KernelCall], schedule: Schedule | None) -> list[De
         found[key].append(pair)
     readers = readers_of(units)
     returned = frozenset(alias.get(name, name) for name in schedule.outputs) if schedule else None
-    judge = Judge(schedule, units)
-    return [judge.decide(group, readers, returned) for group in found.values()]
+    verdicts = PairVerdict(schedule, units)
+    return [verdicts.decide(group, readers, returned) for group in found.values()]
 
 
 def units_of(
@@ -154,7 +154,7 @@ def pairs(units: Sequence[Unit]) -> list[Pair]:
     return result
 
 
-class Judge:
+class PairVerdict:
     """Finds the verdict of a pair in the schedule, or says why there is none."""
 
     def __init__(self, schedule: Schedule | None, units: Sequence[Unit]) -> None:
@@ -178,7 +178,7 @@ class Judge:
         costs = [saved(pair, readers, returned) for pair in group]
         main, _ = max(zip(group, costs, strict=True), key=lambda item: (item[0].flows, item[1] or 0))
         known = [cost for cost in costs if cost is not None]
-        verdict, reason, raw = self.judge(main)
+        verdict, reason, raw = self.verdict(main)
         a, b = main.a, main.b
         same = a.call.id == b.call.id
         return Decision(
@@ -198,7 +198,7 @@ class Judge:
             evidence="debug_handle" if a.members and b.members else "order",
         )
 
-    def judge(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
+    def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
         if a.call.device and b.call.device and a.call.device != b.call.device:
             return "never_considered", Reason(f"device boundary: {a.call.device} and {b.call.device}"), None

@@ -146,7 +146,7 @@ def calls(recording: Recording) -> dict[str, Any]:
 
 
 def gemms(recording: Recording) -> dict[str, Any]:
-    """Return matrix multiplications: what their kernels' names say, per call where there is one."""
+    """Return GEMMs: what their kernels' names say, per call where there is one."""
     columns: list[Column] = [
         ("kernel", "Kernel", "text"),
         ("family", "Family", "text"),
@@ -194,7 +194,7 @@ def gemms(recording: Recording) -> dict[str, Any]:
 
 
 def decisions(recording: Recording) -> dict[str, Any]:
-    """Return every pair that was or was not fused, the dearest first."""
+    """Return every pair that was or was not fused, the most expensive first."""
     columns: list[Column] = [
         ("verdict", "Verdict", "text"),
         ("a", "First", "text"),
