@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVIDENCE_BY_STRENGTH",
+    "EXTERN",
     "Assumption",
     "BufferAccess",
     "CodeLines",
@@ -90,6 +91,7 @@ CallType = Literal[
     "fallback",
     "cpp",
 ]
+EXTERN: tuple[CallType, ...] = ("extern", "fallback")  # a library's kernel, called as it is
 Verdict = Literal["fused", "rejected", "never_considered"]
 How = Literal[
     "inlined",
@@ -279,6 +281,16 @@ class KernelCall(Item, frozen=True, kw_only=True):
     estimated_us: float | None = None  # from bytes and flops at the target's measured rates
     timing: Timing | None = None
     roof: Roof | None = None
+
+    @property
+    def is_extern(self) -> bool:
+        """Whether it calls a kernel of a library as it is."""
+        return self.type in EXTERN
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether Inductor wrote the kernel: not a library, not the user."""
+        return not self.is_extern and self.type != "user_triton"
 
 
 class LaunchEvidence(Item, frozen=True, kw_only=True):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.op_names import op_name
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -141,7 +143,7 @@ def tie(
             found = {}
             Walk(program, nodes, set(call.nodes)).match(variable, position, name, found)
             # One agreeing line may be chance, unless it is a function of its own such as exp.
-            if len(found) > len(best) and (len(found) > 1 or op_of(nodes[name]) in FUNCTIONS):
+            if len(found) > len(best) and (len(found) > 1 or op_name(nodes[name].target) in FUNCTIONS):
                 best = found
         for line, name in best.items():
             tied.setdefault(line, name)
@@ -209,12 +211,6 @@ def stored_nodes(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     return [name for name in reversed(call.nodes) if name in outside or name not in used]
 
 
-def op_of(node: Node) -> str:
-    """Return a node's bare op."""
-    parts = node.target.replace("::", ".").split(".")
-    return parts[1] if len(parts) > 1 and parts[0] in ("aten", "prims") else parts[-1]
-
-
 class Walk:
     """Walks a kernel's expressions and the graph's together."""
 
@@ -233,7 +229,7 @@ class Walk:
         node = self.nodes.get(name)
         if expression is None or node is None:
             return False
-        op = op_of(node)
+        op = op_name(node.target)
         if expression.kind == "pass":
             return self.match(expression.operands[0], expression.line, name, found)
         if expression.kind == "cast":

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.errors import PassError
+from fxscope.op_names import is_called, op_name, op_of, ops_of, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,26 +21,6 @@ if TYPE_CHECKING:
     from fxscope.model import KernelCall, Launch, Node, Op, Recording, Source
 
 T = TypeVar("T")
-_NAMESPACES = ("torch.ops.", "torch.nn.functional.", "torch._C._nn.", "torch.", "nn.functional.", "F.", "functional.")
-
-
-def short(name: str) -> str:
-    """Return an op as people say it: "aten::gelu", "aten.gelu.default", "F.gelu", "torch.ops.aten.gelu" → "gelu"."""
-    for prefix in _NAMESPACES:
-        if name.startswith(prefix):
-            name = name[len(prefix) :]
-            break
-    if "::" in name and not name.startswith(("void ", "std::")) and "<" not in name:
-        return name.rsplit("::", 1)[1].split(".")[0]
-    parts = name.split(".")
-    if len(parts) >= 2 and parts[0] in ("aten", "prims", "inductor", "quantized", "rngprims"):
-        return parts[1]
-    return name
-
-
-def op_of(node: Node) -> str:
-    """Return the op the user wrote, as far as torch recorded it, else the node's own."""
-    return short(node.original_aten or node.target)
 
 
 def place(source: Source | None) -> str | None:
@@ -109,12 +90,11 @@ def _units(key: _Key) -> tuple[Unit, ...]:
         if call is not None:
             names, graph_id = call.nodes, call.graph
         inside = [nodes[graph_id, name] for name in names if graph_id and (graph_id, name) in nodes]
-        working = [node for node in inside if node.nature != "view"] or inside
-        ops = tuple(dict.fromkeys(op_of(node) for node in working))
-        every = {op_of(node) for node in inside} | {short(node.target) for node in inside}
+        ops = tuple(ops_of(inside))
+        every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
         chain: tuple[str, ...] = launches[0].chain if launches else ()
         if launches and not ops and launches[0].op:
-            ops = (short(launches[0].op),)
+            ops = (op_name(launches[0].op),)
         if launches and launches[0].op:
             chain = chain if launches[0].op in chain else (*chain, launches[0].op)
         sources = [node.source for node in inside if node.source] or list(call.sources if call else ())
@@ -208,7 +188,7 @@ def node_matches(node: Node, name: str) -> bool:
     """Return whether a user would call the node by this name."""
     if name in (node.name, node.target, node.original_aten):
         return True
-    if op_of(node) == short(name) and node.op not in ("placeholder", "output", "get_attr"):
+    if is_called(node.original_aten or node.target, name) and node.op not in ("placeholder", "output", "get_attr"):
         return True
     source = node.source
     if source is None:
@@ -223,7 +203,7 @@ def nodes_named(recording: Recording, name: str, *, graph: str | None = None) ->
     every = [(item.id, node) for item in recording.graphs if graph is None or item.id == graph for node in item.nodes]
     found = [(graph_id, node) for graph_id, node in every if node_matches(node, name)]
     return found or [
-        (graph_id, node) for graph_id, node in every if node.op == "call_function" and short(node.target) == short(name)
+        (graph_id, node) for graph_id, node in every if node.op == "call_function" and is_called(node.target, name)
     ]
 
 
@@ -235,8 +215,7 @@ def unit_matches(unit: Unit, name: str) -> bool:
         return True
     if any(module == name or module.endswith(f".{name}") for module in unit.modules):
         return True
-    wanted = short(name)
-    return wanted in unit.ops or any(short(item) == wanted for item in unit.chain if "::" in item)
+    return any(is_called(op, name) for op in (*unit.ops, *unit.chain))
 
 
 def units_named(recording: Recording, text: str, *, kernels_only: bool = True) -> list[Unit]:
@@ -273,7 +252,7 @@ def op_named(op: Op, name: str) -> bool:
     """Return whether a CPU event is called by this name; "mm" means "aten::mm", a glob is a glob."""
     if op.category == "runtime":
         return op.name == name
-    return op.name == name or ("::" in op.name and short(op.name) == short(name)) or fnmatchcase(op.name, name)
+    return op.name == name or is_called(op.name, name) or fnmatchcase(op.name, name)
 
 
 @lru_cache(maxsize=32)
@@ -282,15 +261,15 @@ def _words(key: _Key) -> frozenset[str]:
     words: set[str] = set()
     for graph in recording.graphs:
         for node in graph.nodes:
-            words |= {node.name, node.target, short(node.target), op_of(node)}
+            words |= {node.name, node.target, op_name(node.target), parse(node.target).name, op_of(node)}
             words |= {node.original_aten} if node.original_aten else set()
             if node.source:
                 words |= {word for word in (node.source.module, place(node.source)) if word}
                 words |= {node.source.module.rsplit(".", 1)[-1]} if node.source.module else set()
     for op in recording.ops:
-        words |= {op.name, short(op.name)} if "::" in op.name else {op.name}
+        words |= {op.name, op_name(op.name), parse(op.name).name}
     for stats in recording.summary.ops if recording.summary else ():
-        words |= {stats.name, short(stats.name)} if "::" in stats.name else {stats.name}
+        words |= {stats.name, op_name(stats.name), parse(stats.name).name}
     for unit in units(recording):
         words |= {unit.kernel, *unit.ops, *unit.all_ops, *unit.chain, *unit.modules, *unit.sources}
         words |= {unit.call} if unit.call else set()
@@ -307,7 +286,7 @@ def words(recording: Recording) -> frozenset[str]:
 def known(recording: Recording, name: str) -> bool:
     """Return whether a name, as a user writes it, is anywhere in the recording."""
     every = words(recording)
-    if name in every or short(name) in every:
+    if name in every or op_name(name) in every:
         return True
     return any(char in name for char in "*?[") and any(fnmatchcase(word, name) for word in every)
 
@@ -323,7 +302,7 @@ def require(recording: Recording, *names: str) -> None:
 def nearest(name: str, known_names: Iterable[str]) -> str:
     """Return "Did you mean …?", or what there is."""
     choices = sorted(set(known_names))
-    wanted = {short(name), name}
+    wanted = {op_name(name), name}
     close: list[str] = []
     for item in wanted:
         close += difflib.get_close_matches(item, choices, n=3, cutoff=0.6)

@@ -8,7 +8,7 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.errors import FxscopeError
-from fxscope.render.labels import short_target
+from fxscope.op_names import op_name, parse
 
 if TYPE_CHECKING:
     from fxscope.model import Graph, KernelCall, Node, Recording
@@ -163,8 +163,8 @@ def index_graph(graph: Graph, recording: Recording, tables: dict[str, dict[str, 
 def op_names(node: Node) -> list[str]:
     """Return what a user may call the op of a node: `mul`, `aten.mul`, `aten.mul.Tensor`, `aten::mul`."""
     target = node.original_aten or node.target
-    short = short_target(target)
-    return list(dict.fromkeys((short, f"aten.{short}", f"aten::{short}", target)))
+    short, bare = op_name(target), parse(target).name
+    return list(dict.fromkeys((short, bare, f"aten.{short}", f"aten::{short}", target)))
 
 
 def calls_of(node: Node, calls: list[KernelCall]) -> list[KernelCall]:
@@ -194,7 +194,7 @@ def index_variables(recording: Recording, tables: dict[str, dict[str, list[Place
         main = [place for place in places if not all_views(place, after[place.graph])] or places
         for place in main:
             add(tables["variable"], source[1], place)
-            function = short_target(nodes[source].target)
+            function = op_name(nodes[source].target)
             if function != source[1] and not any(key in function for key in ("placeholder", "getattr")):
                 add(tables["variable"], function, place)
 

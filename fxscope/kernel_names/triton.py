@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from importlib import resources
 from typing import Any
+
+from fxscope.op_names import split_joined
 
 _INDUCTOR = re.compile(
     r"^triton_(?P<kind>poi|red|per|tem|for|spl|mix|unk|cooperative_red|cooperative|user|helion)_?(?:fused_?)?(?P<ops>.*)$"
@@ -95,33 +95,6 @@ _ROLES = (
 )
 
 
-@lru_cache(maxsize=1)
-def _op_names() -> frozenset[str]:
-    text = (resources.files("fxscope") / "data" / "aten_op_names.txt").read_text(encoding="utf-8")
-    return frozenset(line for line in text.split("\n") if line and not line.startswith("#"))
-
-
-def op_names(text: str) -> list[str]:
-    """Take the ops out of the middle of an Inductor kernel's name: `_unsafe_view_gelu_mul` → three ops.
-
-    Ops are joined with underscores and contain some: the longest known name at each place is taken.
-    """
-    words = text.split("_")
-    known = _op_names()
-    ops: list[str] = []
-    index = 0
-    while index < len(words):
-        for end in range(len(words), index, -1):
-            name = "_".join(words[index:end])
-            if name in known or (end == index + 1 and name):
-                ops.append(name)
-                index = end
-                break
-        else:
-            index += 1
-    return ops
-
-
 def inductor(name: str) -> dict[str, Any] | None:
     """Decode a kernel that Inductor generated."""
     template = _TEMPLATE.match(name)
@@ -134,10 +107,14 @@ def inductor(name: str) -> dict[str, Any] | None:
         # `_0` numbers the kernel; `_0d1d2de` is an older Triton's specialization of its arguments.
         body = re.sub(r"_(?:\d+d[\de]*[a-z0-9]*)$", "", found["ops"])
         body = re.sub(r"(?:^|_)\d+$", "", body)
-        ops = op_names(body) if body else []
+        ops = split_joined(body) if body else []
     elif re.match(r"^(?:cpp|kernel_cpp)_(?:fused|bmm|gemm|flex)?_?", name) and re.match(r"^(?:kernel_)?cpp_", name):
         body = re.sub(r"^(?:kernel_)?cpp_(?:fused_)?|_\d+$", "", name)
-        return {"family": "inductor_cpp", "role": "other", "ops": op_names(body) if body and not body.isdigit() else []}
+        return {
+            "family": "inductor_cpp",
+            "role": "other",
+            "ops": split_joined(body) if body and not body.isdigit() else [],
+        }
     else:
         return None
     if kind == "template":

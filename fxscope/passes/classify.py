@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.aten_ops import base_name, expected_nature
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
+from fxscope.op_names import expected_nature, op_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OPAQUE = frozenset({"extern", "fallback"})
 # Values known when code is generated: they become constants of the kernels that use them.
 _CONSTANTS = frozenset(
     "full scalar_tensor iota arange ones zeros empty full_like lift_fresh_copy _tensor_constant".split()
@@ -83,12 +82,12 @@ def _compiled_node(
         kind, reason = "host", "computed on the CPU when the wrapper runs"
     elif node.name not in used:
         kind, reason = "eliminated", "nothing uses its result, and no call ran it"
-    elif base_name(node.target) in _CONSTANTS:
+    elif op_name(node.target) in _CONSTANTS:
         kind, reason = "folded", "its value is known at compile time: a constant in the kernels that use it"
     elif known and expected != "kernel" and node.aliases is None:
         kind, reason = "view", "no call ran it, so it launched nothing"
     elif (
-        base_name(node.target) in ("cat", "stack")
+        op_name(node.target) in ("cat", "stack")
         and node.inputs
         and all(_reaches(n, homes, by_name) for n in node.inputs)
     ):
@@ -124,13 +123,13 @@ def _only_home(node: Node, homes: Mapping[str, list[KernelCall]], by_name: Mappi
         return None
     same = {call.id for calls in found for call in calls}
     first = found[0][0]
-    return first if len(same) == 1 and first.type not in _OPAQUE else None
+    return first if len(same) == 1 and not first.is_extern else None
 
 
 def _in_calls(node: Node, calls: list[KernelCall], nature: Nature, by_name: Mapping[str, Node]) -> tuple[Kind, str]:
     first = calls[0]
     again = f"; recomputed in {', '.join(call.handle for call in calls[1:])}" if len(calls) > 1 else ""
-    if first.type in _OPAQUE or first.type == "user_triton":
+    if not first.is_generated:
         if nature == "view":
             return "view", f"an argument of {first.handle}{again}"
         return "kernel", f"is {first.handle}{again}"
@@ -152,7 +151,7 @@ def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Natu
         return "view" if node.aliases else "kernel"
     if expected != "unknown":
         return expected
-    if base_name(node.target) == "getitem":
+    if op_name(node.target) == "getitem":
         return "view"
     return "view" if _same_memory(node, by_name) else expected
 
@@ -169,7 +168,7 @@ def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:
         return False
     if before.stride is None or after.stride is None:
         # Printed graphs may leave strides out; Inductor only keeps `reshape` where a view is possible or copies by a call.
-        return base_name(node.target) in ("reshape", "flatten", "ravel", "reshape_as")
+        return op_name(node.target) in ("reshape", "flatten", "ravel", "reshape_as")
     return _dense(before.shape, before.stride) and _dense(after.shape, after.stride) and len(node.inputs) == 1
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from fxscope.op_names import GEMMS, is_convolution, op_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -29,19 +31,11 @@ ITEM_BYTES = {
     "complex64": 8,
     "complex128": 16,
 }
-PRODUCTS = frozenset({"mm", "addmm", "bmm", "baddbmm", "_scaled_mm", "_int_mm"})
-
-
-def op_name(node: Node) -> str:
-    """Return an op's bare name: `mm` of `aten.mm.default` and of `aten::mm`."""
-    name = node.target.replace("::", ".").removeprefix("torch.ops.")
-    parts = name.split(".")
-    return parts[1] if len(parts) > 1 and parts[0] == "aten" else parts[0]
 
 
 def is_product(node: Node) -> bool:
-    """Return whether the op is a GEMM or a convolution."""
-    return op_name(node) in PRODUCTS or "convolution" in op_name(node)
+    """Return whether the op is a GEMM or a convolution, whose FLOPs are counted."""
+    return op_name(node.target) in GEMMS or is_convolution(node.target)
 
 
 def of_nodes(names: Iterable[str], by_name: Mapping[str, Node]) -> int | None:
@@ -57,8 +51,8 @@ def of_node(node: Node, by_name: Mapping[str, Node]) -> int | None:
     if not is_product(node) or not node.outputs:
         return None
     shapes = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
-    name, result = op_name(node), node.outputs[0].shape
-    if name in PRODUCTS:
+    name, result = op_name(node.target), node.outputs[0].shape
+    if name in GEMMS:
         return of_product([shape for shape in shapes if len(shape) >= 2], result)
     weights = [shape for shape in shapes[1:] if len(shape) == len(result)]
     if "backward" in name or not weights:
@@ -68,6 +62,8 @@ def of_node(node: Node, by_name: Mapping[str, Node]) -> int | None:
 
 def of_product(shapes: Sequence[tuple[int | str, ...]], result: tuple[int | str, ...]) -> int | None:
     """FLOPs of a product with this result. Its operands are found by their shapes: a bias among them does no harm."""
+    if len(result) < 2:
+        return None
     rows, columns = result[-2], result[-1]
     for position, left in enumerate(shapes):
         for right in shapes[position:]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.aten_ops import base_name, expected_nature
 from fxscope.model import Link, Recording, replace
+from fxscope.op_names import expected_nature, op_name, op_of, runs_as
 from fxscope.passes import schedules
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # Views that only rename sizes: they stay views where a transposed operand is folded into the strides of a GEMM.
 _RESIZES = frozenset("view reshape _unsafe_view alias detach squeeze unsqueeze getitem flatten unflatten".split())
-_OPAQUE = frozenset({"extern", "fallback"})
 _MAX_HOPS = 8  # views between an operand and the extern call that reads it
 
 
@@ -49,11 +48,10 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
     by_name = {node.name: node for node in graph.nodes}
     result: list[KernelCall] = []
     for call in calls:
-        if call.nodes or call.type not in _OPAQUE:
+        if call.nodes or not call.is_extern:
             result.append(call)
             continue
-        wanted = base_name(call.kernel.removeprefix("extern_kernels.")).lstrip("_").removeprefix("bias_")
-        same = [node for node in left if base_name(node.target).lstrip("_") == wanted]
+        same = [node for node in left if runs_as(call.kernel, node.target)]
         fitting = [node for node in same if _operands_fit(node, as_written[call.id], by_name)]
         if not fitting:
             result.append(call)
@@ -79,7 +77,7 @@ def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
     result: list[KernelCall] = []
     for call in calls:
         folded: list[str] = list(call.folded)
-        if call.type in _OPAQUE:
+        if call.is_extern:
             stack = [(name, 0) for node in call.nodes if node in by_name for name in by_name[node].inputs]
             while stack:
                 name, hops = stack.pop()
@@ -88,7 +86,7 @@ def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
                     continue
                 if expected_nature(node.target) not in ("view", "unknown") or hops > _MAX_HOPS:
                     continue
-                if base_name(node.target) not in _RESIZES:
+                if op_name(node.target) not in _RESIZES:
                     folded.append(name)
                 stack += [(source, hops + 1) for source in node.inputs]
         order = {node.name: position for position, node in enumerate(graph.nodes)}
@@ -112,9 +110,7 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
             result.append(call)
             continue
         words = set(call.kernel.split("_fused_", 1)[-1].rsplit("_", 1)[0].split("_"))
-        inside = {
-            base_name(by_name[name].original_aten or by_name[name].target) for name in call.nodes if name in by_name
-        }
+        inside = {op_of(by_name[name]) for name in call.nodes if name in by_name}
         around = {source for name in call.nodes if name in by_name for source in by_name[name].inputs}
         named = [
             name
@@ -122,7 +118,7 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
             if name in home
             and call not in home[name]
             and name not in call.nodes
-            and (op := base_name(by_name[name].target)) in words
+            and (op := op_name(by_name[name].target)) in words
             and op not in inside
         ]
         order = {node.name: position for position, node in enumerate(graph.nodes)}
@@ -220,15 +216,15 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
             sources.setdefault(link.to, []).append(nodes[link.from_])
     found: dict[tuple[str, str], str] = {}
     for call in recording.calls:
-        named = {base_name(op): op for op in call.original_aten}
+        named = {op_name(op): op for op in call.original_aten}
         for name in call.nodes:
             key = (call.graph, name)
             node = nodes.get(key)
             if node is None:
                 continue
-            own = base_name(node.target)
+            own = op_name(node.target)
             for source in sources.get(key, ()):
-                op = base_name(source.target.split("(")[0])
+                op = op_name(source.target.split("(")[0])
                 if op in named and own != op:
                     found[key] = named[op]
             if key not in found and own in named:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fxscope.aten_ops import base_name
+from fxscope.op_names import runs_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,18 +15,6 @@ if TYPE_CHECKING:
 
 _REGION = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
 _COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
-# An extern's name in the wrapper → the ops under which it shows in a trace, where they differ.
-_SHOWN_AS = {
-    "bias_addmm": ("addmm",),
-    "_mm_plus_mm": ("mm", "addmm"),
-    "convolution": ("convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution"),
-    "_linear_pointwise": ("_linear_pointwise",),
-    "copy_": ("copy_",),
-    "randint": ("randint", "random_", "low_out"),
-    "sort": ("sort",),
-    "_int_mm": ("_int_mm",),
-    "_scaled_mm": ("_scaled_mm",),
-}
 
 
 @dataclass(kw_only=True)
@@ -145,10 +133,8 @@ def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
 
 def fits(op: str, call: KernelCall) -> bool:
     """Return whether an op of a trace can be this call."""
-    if call.type in ("extern", "fallback"):
-        wanted = base_name(call.kernel.removeprefix("extern_kernels."))
-        shown = base_name(op)
-        return shown == wanted or shown in _SHOWN_AS.get(wanted, ()) or shown.lstrip("_") == wanted.lstrip("_")
+    if call.is_extern:
+        return runs_as(call.kernel, op)
     # A C++ kernel's profile entry carries the graph's number: `graph_0_cpp_fused_gelu_mul_0` (torch 2.13, codegen/cpp.py).
     op = re.sub(r"^graph_\d+_(?=cpp_)", "", op)
     return op == call.kernel or (call.type in ("user_triton", "triton_other") and _without_number(call.kernel) == op)
@@ -197,7 +183,7 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
         pairs.extend(_share(launches[position:until], pending))
 
     for call in calls:
-        if call.type in ("extern", "fallback"):
+        if call.is_extern:
             pending.append(call)
             continue
         found = next((i for i in range(position, len(launches)) if fits(launches[i].name, call)), None)

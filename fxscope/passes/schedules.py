@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fxscope.model import (
+    EXTERN,
     BufferAccess,
     Evidence,
     Graph,
@@ -19,6 +20,7 @@ from fxscope.model import (
     TensorMeta,
     replace,
 )
+from fxscope.op_names import op_name
 from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def without_upstream(calls: list[KernelCall], schedule: Schedule, graph: Graph) 
     result: list[KernelCall] = []
     for call in calls:
         apart: list[str] = []
-        for name in call.nodes if call.id in able and call.type not in ("extern", "fallback", "user_triton") else ():
+        for name in call.nodes if call.id in able and call.is_generated else ():
             if name in able[call.id] or any(name in stores.get(item, ()) for item in call.scheduler_nodes):
                 continue
             if any(name in able.get(other, ()) for other in ran_in[name] if other != call.id):
@@ -114,11 +116,11 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
     """
     written: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for kernel, members in schedule.kernels:
-        written[base_name(kernel)].append(members)
+        written[op_name(kernel)].append(members)
     result: list[tuple[KernelCall, tuple[str, ...]]] = []
     missed: list[KernelCall] = []
     for call in calls:
-        queue = written.get(base_name(call.kernel))
+        queue = written.get(op_name(call.kernel))
         if queue:
             result.append((call, queue.pop(0)))
         else:
@@ -135,7 +137,7 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
     unnamed = [members for kernel, members in schedule.kernels if not kernel]
     for users in (True, False):
         theirs = [members for members in unnamed if (by_name[members[0]].type == "user_triton") == users]
-        same = [call for call in missed if call.type not in ("extern", "fallback")]
+        same = [call for call in missed if not call.is_extern]
         same = [call for call in same if (call.type == "user_triton") == users]
         if theirs and len(theirs) == len(same):
             result += zip(same, theirs, strict=True)
@@ -151,15 +153,6 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
                 result.append((call, members))
                 break
     return result
-
-
-def base_name(kernel: str) -> str:
-    """Return a kernel's name without the namespaces and the overload that writers spell differently."""
-    name = kernel.removeprefix("torch.ops.").removeprefix("extern_kernels.").removeprefix("aoti_torch_")
-    parts = name.split(".")
-    if len(parts) > 1 and parts[0] in ("aten", "prims", "mkldnn", "mkl", "torchvision", "quantized"):
-        parts = parts[1:]
-    return parts[0]
 
 
 def with_members(
@@ -296,13 +289,13 @@ def owned(node: SchedulerNode) -> set[str]:
         return {node.origin_node}
     if node.kernel is None:
         return set()
-    name = re.compile(rf"{re.escape(base_name(node.kernel))}(_\d+)?")
+    name = re.compile(rf"{re.escape(op_name(node.kernel))}(_\d+)?")
     return {origin for origin in node.origins if name.fullmatch(origin)}
 
 
 def is_extern(node: SchedulerNode) -> bool:
     """Return whether the node calls a kernel that Inductor does not write."""
-    return node.type in ("extern", "fallback", "user_triton", "multi_output")
+    return node.type in (*EXTERN, "user_triton", "multi_output")
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:

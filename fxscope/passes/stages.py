@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from fxscope.model import BufferAccess, KernelCall, Kind, Schedule
 
-_OPAQUE = frozenset({"extern", "fallback"})
-
 
 def stages(recording: Recording) -> Recording:
     """Recording → Recording with a `scheduler` and a `kernel_calls` graph beside each post-grad graph that has them."""
@@ -38,7 +36,7 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
     nodes: list[Node] = []
     for call in calls:
         sources = _sources(call.reads or (), writer, inputs)
-        kind: Kind = "kernel" if call.type in _OPAQUE or len(call.nodes) < 2 else "fused"
+        kind: Kind = "kernel" if call.is_extern or len(call.nodes) < 2 else "fused"
         nodes.append(
             Node(
                 name=call.handle,

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import Graph, Node, Op, replace
+from fxscope.op_names import expected_nature, op_name, out_of_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +51,7 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
             parent=node_of.get(parent) if parent is not None else None,
             sequence_number=op.sequence_number,
             source=op.source,
-            expected=_expected(op.name),
+            expected=expected_nature(op.name),
         )
         if fact is not None:
             sources: list[str] = [_source_name(tensor, producer, inputs, names) for tensor in fact.inputs]
@@ -223,7 +224,7 @@ def _unobserved(name: str) -> str:
     Under a dispatch mode autograd adds gradients out of place (`add`, not `add_`), and `reshape` calls `view`, not
     `_reshape_alias` (torch 2.13: torch/csrc/autograd/input_buffer.cpp, aten/src/ATen/native/TensorShape.cpp).
     """
-    return "aten::view" if name == "aten::_reshape_alias" else name.rstrip("_")
+    return "view" if op_name(name) == "_reshape_alias" else out_of_place(name)
 
 
 def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:
@@ -267,14 +268,6 @@ def _with_sources(nodes: list[Node]) -> Iterable[Node]:
     return (replace(node, source=sources[node.name]) for node in nodes)
 
 
-def _expected(target: str) -> Any:
-    try:
-        from fxscope.aten_ops import expected_nature
-    except ImportError:
-        return None
-    return expected_nature(target.replace("::", "."))
-
-
 class _Names:
     """Names that are unique and short: `aten::addmm` → `addmm`, `addmm_1`."""
 
@@ -283,7 +276,7 @@ class _Names:
         self._taken: set[str] = set()
 
     def new(self, text: str) -> str:
-        base = re.sub(r"\W+", "_", text.removeprefix("aten::")).strip("_") or "op"
+        base = re.sub(r"\W+", "_", op_name(text)).strip("_") or "op"
         while True:
             number = self._count.get(base, 0)
             self._count[base] = number + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from fxscope.op_names import op_name
 from fxscope.render import labels, theme
 from fxscope.text import counted, flop, microseconds, num_bytes, percent, rate, shorten
 
@@ -67,12 +68,7 @@ def ends(recording: Recording, decision: Decision) -> str:
 
 def end(names: tuple[str, ...], nodes: dict[str, Node], call: KernelCall | None) -> str:
     """Name one end by its ops; a call that runs none (a copy for a layout) by its kernel."""
-    found = [nodes[name] for name in names if name in nodes]
-    working = [node for node in found if node.nature != "view"] or found
-    ops = list(dict.fromkeys(labels.op_of(node) for node in working)) or list(names)
-    if not ops:
-        return call.kernel if call is not None else "?"
-    return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "")
+    return labels.end_label(names, nodes, MAX_OPS) or (call.kernel if call is not None else "?")
 
 
 def places(recording: Recording, decision: Decision, width: int) -> list[str]:
@@ -118,7 +114,7 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
             continue
         elsewhere = [other for other in node.calls if other != call.id]
         again = f"  (also computed in {', '.join(elsewhere)})" if elsewhere else ""
-        lines.append(shorten(f"  {name} = {labels.short_target(node.target)}{again}", width))
+        lines.append(shorten(f"  {name} = {op_name(node.target)}{again}", width))
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
     if call.named_only:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import graphviz
 
+from fxscope.op_names import op_name
 from fxscope.render import labels, theme
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
@@ -108,7 +109,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     launches = labels.launches_by_node(recording, graph) if graph.stage == "eager" else {}
     for call in calls:
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
-        if len(members) > 1 or call.type not in theme.EXTERN_CALLS:
+        if len(members) > 1 or not call.is_extern:
             with out.subgraph(name=f"cluster_{identifier(graph, call.id)}") as cluster:
                 cluster.attr(**cluster_attributes(call))
                 for name in members:
@@ -139,7 +140,7 @@ def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall 
     style = theme.KINDS[node.kind]
     small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
     border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
-    text = node.name if node.op in ("placeholder", "get_attr") else labels.short_target(node.target)
+    text = node.name if node.op in ("placeholder", "get_attr") else op_name(node.target)
     if node.op not in ("placeholder", "get_attr") and node.name != text and graph.stage != "eager":
         text = f"{text}  ({node.name})" if not small else node.name
     lines = [text]
@@ -156,7 +157,7 @@ def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall 
         margin="0.08,0.03" if small else "0.14,0.06",
         penwidth="1.8" if call is not None or timed else "1.1",
         tooltip=plain(tooltip(node)),
-        **({"peripheries": "2"} if call is not None and call.type in theme.EXTERN_CALLS else {}),
+        **({"peripheries": "2"} if call is not None and call.is_extern else {}),
     )
 
 
@@ -200,7 +201,7 @@ def call_lines(call: KernelCall) -> list[str]:
 
 def cluster_attributes(call: KernelCall) -> dict[str, str]:
     """Return the look of the box around the ops of one kernel."""
-    extern = call.type in theme.EXTERN_CALLS
+    extern = call.is_extern
     style = theme.KINDS["kernel" if extern else "fused"]
     return {
         "label": "\\l".join(plain(line) for line in call_lines(call)) + "\\l",

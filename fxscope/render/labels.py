@@ -4,40 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.aten_ops import expected_nature
+from fxscope import op_names
+from fxscope.op_names import expected_nature, op_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.model import Graph, KernelCall, Launch, Node, Recording
-
-
-def short_target(target: str) -> str:
-    """Return the op without namespace and overload: "aten.mul.Tensor" → "mul", "aten::addmm" → "addmm"."""
-    name = target.removeprefix("torch.ops.")
-    if "::" in name:
-        return name.split("::", 1)[1].split(".")[0]
-    parts = name.split(".")
-    if len(parts) >= 2 and parts[0] in ("aten", "prims", "inductor", "_inductor_test", "rngprims", "quantized"):
-        return parts[1]
-    return parts[-1] if len(parts) <= 2 else parts[-2] if parts[-1] in ("default", "Tensor", "Scalar") else parts[-1]
-
-
-def op_of(node: Node) -> str:
-    """Return the op the user wrote, as far as torch recorded it, else the node's own."""
-    return short_target(node.original_aten or node.target)
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     """Return the user's ops that ran in a call, in order, views left out unless there is nothing else."""
     found = [nodes[name] for name in call.nodes if name in nodes]
     working = [node for node in found if node.nature != "view"] or found
-    if call.original_aten and not all(node.original_aten for node in working):
+    if call.original_aten and not call.is_extern and not all(node.original_aten for node in working):
         # Files may say which ops a call has without saying which node came from which
-        written = [op for op in map(short_target, call.original_aten) if expected_nature(f"aten::{op}") != "view"]
-        if written and call.type not in ("extern", "fallback"):
+        written = [op_name(op) for op in call.original_aten if expected_nature(f"aten::{op_name(op)}") != "view"]
+        if written:
             return list(dict.fromkeys(written))
-    return list(dict.fromkeys(op_of(node) for node in working)) or [short_target(call.kernel)]
+    return op_names.ops_of(found) or [op_name(call.kernel)]
+
+
+def end_label(names: Sequence[str], nodes: Mapping[str, Node], limit: int = 4) -> str:
+    """Name one end of a decision by the user's ops, else by its nodes; empty where it has none."""
+    ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or list(names)
+    return "·".join(ops[:limit]) + ("·…" if len(ops) > limit else "")
 
 
 def nodes_by_graph(recording: Recording) -> dict[str, dict[str, Node]]:

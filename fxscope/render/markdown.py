@@ -60,7 +60,7 @@ def mermaid(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
         return [f"*{len(calls)} kernel calls: too many for a Mermaid graph.*"]
     lines = ["```mermaid", "flowchart TD"]
     for position, call in enumerate(calls):
-        extern = call.type in theme.EXTERN_CALLS
+        extern = call.is_extern
         time = f"<br/>{microseconds(call.timing.mean_us)}" if call.timing else ""
         ops = " · ".join(labels.ops_of(call, nodes))
         label = f"{mermaid_text(shorten(call.handle, 60))}<br/>{mermaid_text(shorten(ops, 60))}{time}"

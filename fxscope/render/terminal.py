@@ -142,7 +142,7 @@ def call_table(
         table.add_column("roof", justify="right", no_wrap=True)
     name_width = max(24, width - (52 if roofed else 44))
     for call in group:
-        extern = call.type in theme.EXTERN_CALLS
+        extern = call.is_extern
         style = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].terminal
         glyph = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].glyph
         ops = Text(" · ".join(labels.ops_of(call, nodes)))
@@ -205,7 +205,7 @@ def unfused(recording: Recording) -> list[RenderableType]:
     for item in costly[:MAX_DECISIONS]:
         glyph, style = theme.VERDICTS[item.verdict]
         a, b = (
-            end_label(names, nodes.get(graph, {}))
+            labels.end_label(names, nodes.get(graph, {}))
             for names, graph in ((item.a, item.graph), (item.b, item.other_graph or item.graph))
         )
         cost = num_bytes(item.saved_bytes) + (f", ≥ {microseconds(item.saved_us)}" if item.saved_us else "")
@@ -214,14 +214,6 @@ def unfused(recording: Recording) -> list[RenderableType]:
     if len(costly) > MAX_DECISIONS:
         lines.append(Text(f"   … {len(costly) - MAX_DECISIONS} more: fxscope why RECORDING", style="dim"))
     return lines
-
-
-def end_label(names: tuple[str, ...], nodes: dict[str, Node]) -> str:
-    """Name one end of a decision by its ops."""
-    found = [nodes[name] for name in names if name in nodes]
-    working = [node for node in found if node.nature != "view"] or found
-    ops = list(dict.fromkeys(labels.op_of(node) for node in working)) or list(names)
-    return "·".join(ops[:4]) + ("·…" if len(ops) > 4 else "")
 
 
 def footer(recording: Recording) -> list[RenderableType]:

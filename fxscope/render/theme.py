@@ -96,7 +96,6 @@ CALLS: dict[CallType, str] = {
     "fallback": "fallback",
     "cpp": "C++",
 }
-EXTERN_CALLS = frozenset({"extern", "fallback"})
 
 VERDICTS: dict[Verdict | None, tuple[str, str]] = {
     "fused": ("✓", "green"),

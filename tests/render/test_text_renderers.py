@@ -10,7 +10,7 @@ import pytest
 from fxscope import store
 from fxscope.errors import RenderError
 from fxscope.model import Graph, Node, Recording, replace
-from fxscope.render import check_target, dot, format_of, labels, markdown, render, save, terminal, theme
+from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from fxscope.text import microseconds
 from tests.render import recordings
 
@@ -120,21 +120,6 @@ def test_every_kind_has_a_style_and_every_colour_six_digits() -> None:
 )
 def test_durations_read_well(value: float | None, text: str) -> None:
     assert microseconds(value) == text
-
-
-@pytest.mark.parametrize(
-    ("target", "short"),
-    [
-        ("aten.mul.Tensor", "mul"),
-        ("aten::addmm", "addmm"),
-        ("aten.gelu", "gelu"),
-        ("torch.ops.mylib.foo.default", "foo"),
-        ("prims.convert_element_type.default", "convert_element_type"),
-        ("<built-in function add>", "<built-in function add>"),
-    ],
-)
-def test_targets_are_shortened_to_the_op(target: str, short: str) -> None:
-    assert labels.short_target(target) == short
 
 
 def test_a_format_is_named_by_suffix_or_by_format() -> None:

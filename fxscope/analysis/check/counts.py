@@ -10,6 +10,7 @@ from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, counted, met, unknown
 from fxscope.analysis.compare import is_gemm
 from fxscope.errors import PassError
+from fxscope.op_names import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -205,11 +206,7 @@ def launches_none(context: Context, value: object) -> Verdict:
 def launched_under(recording: Recording, name: str) -> list[str] | None:
     """Return the kernels launched by an op or what it called; by plan where nothing ran; `None` if untold."""
     if recording.launches:
-        chosen = [
-            u
-            for u in select.units(recording)
-            if name in u.chain or any(select.short(c) == select.short(name) for c in u.chain)
-        ]
+        chosen = [u for u in select.units(recording) if any(is_called(c, name) for c in u.chain)]
         if chosen or any(select.op_named(op, name) for op in recording.ops):
             return [unit.kernel for unit in chosen]
     nodes = select.nodes_named(recording, name)

@@ -10,6 +10,7 @@ from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, met, unknown
 from fxscope.analysis.check.counts import all_of, listed
 from fxscope.analysis.compare.uses import use
+from fxscope.analysis.explain.gemm_table import product_of
 from fxscope.errors import PassError
 from fxscope.text import flop, percent
 
@@ -175,24 +176,11 @@ def flops(context: Context, value: object) -> Verdict:
     for place, amount in a_table(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }').items():
         expected = quantity.parse(amount)
         for op in ops_at(context, place):
-            count = matrix_flops(op)
-            if count is None:
+            product = product_of(op)
+            if product is None:
                 return unknown(f"{place} {expected.text}", f"{op.name} has no recorded shapes, or is no GEMM")
-            rows.append((expected.holds(count), f"{place} {expected.text}", f"{place} {flop(count)}"))
+            rows.append((expected.holds(product[-1]), f"{place} {expected.text}", f"{place} {flop(product[-1])}"))
     return all_of(rows)
-
-
-def matrix_flops(op: Op) -> int | None:
-    """Return 2·m·n·k (times the batch) of mm, addmm, bmm, baddbmm; `None` for anything else."""
-    listed_shapes = [cast("list[int]", item) for item in op.shapes or () if isinstance(item, (list, tuple))]
-    shapes = [tuple(item) for item in listed_shapes if len(item) >= 2]
-    if select.short(op.name) not in ("mm", "addmm", "bmm", "baddbmm") or len(shapes) < 2:
-        return None
-    left, right = shapes[-2:]
-    count = 2 * right[-1]
-    for size in left:
-        count *= size
-    return count
 
 
 def shares_storage(context: Context, value: object) -> Verdict:

@@ -14,6 +14,7 @@ from fxscope.analysis.check.counts import all_of
 from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.stats import compare_times
 from fxscope.errors import PassError
+from fxscope.op_names import is_called
 from fxscope.text import counted, microseconds, num_bytes, percent
 
 if TYPE_CHECKING:
@@ -52,11 +53,7 @@ def device_us(context: Context, value: object) -> Verdict:
     for name, amount in a_table(value, "device_us", '{ "aten::t" = 0 }').items():
         expected = quantity.parse(amount)
         select.require(recording, name)
-        under = [
-            u
-            for u in select.units(recording)
-            if any(c == name or select.short(c) == select.short(name) for c in u.chain)
-        ]
+        under = [u for u in select.units(recording) if any(is_called(c, name) for c in u.chain)]
         total = sum(sum(u.samples_us) for u in under) / select.num_steps(recording)
         rows.append((expected.holds(total), f"{name} {expected.text} µs", f"{name} {microseconds(total)}"))
     return all_of(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.analysis.compare.rest import decision_changes, notes, op_changes, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
@@ -56,9 +57,6 @@ def wall_times(recording: Recording) -> list[float]:
     stats = recording.summary.steps if recording.summary else ()
     found = [step.wall_us for step in stats] or [step.duration_ns / 1e3 for step in recording.steps]
     return found[1:] if len(found) > 2 else found
-
-
-GEMM_OPS = frozenset({"mm", "addmm", "bmm", "baddbmm", "matmul", "mkl_linear", "linear_pointwise", "_mkl_linear"})
 
 
 class Group(NamedTuple):
@@ -140,11 +138,11 @@ def is_gemm(unit: Unit) -> bool:
     """Return whether the unit is a GEMM: by its decoded name, else by the op that launched it."""
     if unit.category == "cpu_kernel":
         # The op's own name: addmm copies its bias first, and that copy is no product.
-        return select.short(unit.kernel) in GEMM_OPS
+        return op_names.is_gemm(unit.kernel)
     decoded = unit.launches[0].decoded if unit.launches else None
     if decoded and decoded.get("role") not in (None, "other"):
         return decoded["role"] in ("gemm", "gemv")
-    return bool(GEMM_OPS & unit.all_ops)
+    return any(map(op_names.is_gemm, unit.all_ops))
 
 
 def traits(unit: Unit, how: AlignedBy) -> set[str]:

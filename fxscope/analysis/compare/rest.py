@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, DecisionChange, OpChange
+from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,7 +196,7 @@ def decisions_by_ops(recording: Recording) -> dict[tuple[str, str], Decision]:
         ends: list[str] = []
         for side in (item.a, item.b):
             ops = [
-                select.op_of(nodes[item.graph, n])
+                op_of(nodes[item.graph, n])
                 for n in side
                 if (item.graph, n) in nodes and nodes[item.graph, n].nature != "view"
             ]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis.explain import compiling, gemm_table, launch_cost
 from fxscope.analysis.explain import gemms as explain_gemm
 from fxscope.analysis.story import Sentence, Story
-from fxscope.aten_ops import expected_nature
 from fxscope.model import weakest
+from fxscope.op_names import expected_nature
 from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:

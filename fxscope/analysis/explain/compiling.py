@@ -36,7 +36,7 @@ def _fusion(recording: Recording) -> list[Sentence]:
     """Which kernel call runs which nodes, and how near it is to its roof."""
     found: list[Sentence] = []
     for call in recording.calls:
-        if len(call.nodes) < 2 or call.type in ("extern", "fallback"):
+        if len(call.nodes) < 2 or call.is_extern:
             continue
         text = f"`{call.kernel}` runs {counted(len(call.nodes), 'node')} in one kernel ({listed(list(call.nodes), limit=3)})"
         if call.timing:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope import gpus
 from fxscope.analysis.story import GemmRow
 from fxscope.kernel_names import decode
+from fxscope.op_names import GEMMS, is_convolution, is_gemm, op_name
 from fxscope.passes import flops as flop_counts
 from fxscope.text import rate as per_second
 
@@ -18,20 +19,6 @@ if TYPE_CHECKING:
     from fxscope.model import Graph, Launch, Node, Op, Recording
 
 ROLES = ("gemm", "gemv", "convolution", "attention")
-# Which operands of the op are the matrices
-_OPERANDS = {
-    "mm": (0, 1),
-    "bmm": (0, 1),
-    "matmul": (0, 1),
-    "addmm": (1, 2),
-    "baddbmm": (1, 2),
-    "_scaled_mm": (0, 1),
-    "_int_mm": (0, 1),
-    "_addmm_activation": (1, 2),
-    "addmv": (1, 2),
-    "mv": (0, 1),
-    "_grouped_mm": (0, 1),
-}
 
 
 def gemms(recording: Recording) -> tuple[GemmRow, ...]:
@@ -65,8 +52,8 @@ def main_kernel(launches: Sequence[Launch]) -> Launch | None:
 def role(launch: Launch) -> str:
     """Return what a launch's kernel is for; on the CPU the op's name is all there is."""
     if launch.category == "cpu_kernel":
-        name = (launch.op or launch.name).rsplit("::", 1)[-1].split(".")[0]
-        return "gemm" if name in _OPERANDS else "convolution" if "convolution" in name else "other"
+        name = op_name(launch.op or launch.name)
+        return "gemm" if is_gemm(name) else "convolution" if is_convolution(name) else "other"
     decoded = launch.decoded or decode(launch.name)
     return decoded["role"] if decoded else "other"
 
@@ -173,16 +160,14 @@ def _shape(
     op: Op | None, node: Node | None, graph: Graph | None, kind: str | None
 ) -> tuple[int | None, int | None, int | None, int | None, int | None, str | None]:
     """Return batch, M, K, N, FLOPs and a note, from the op's shapes, else from the graph's."""
-    name = op.name.rsplit("::", 1)[-1].split(".")[0] if op is not None else ""
-    if op is not None and op.shapes and name in _OPERANDS:
-        found = _product([op.shapes[index] if index < len(op.shapes) else () for index in _OPERANDS[name]])
-        if found:
-            return (*found, None)
+    found = product_of(op) if op is not None else None
+    if found:
+        return (*found, None)
     if node is not None and graph is not None:
         by_name = {item.name: item for item in graph.nodes}
-        name = flop_counts.op_name(node)
+        name = op_name(node.target)
         shapes = [by_name[item].outputs[0].shape for item in node.inputs if item in by_name and by_name[item].outputs]
-        if name in _OPERANDS:
+        if name in GEMMS:
             matrices = [shape for shape in shapes if len(shape) >= 2][-2:]
             found = _product(matrices) if len(matrices) == 2 else None
             if found:
@@ -193,6 +178,14 @@ def _shape(
     if kind == "attention" and op is not None and op.shapes and len(op.shapes) >= 3:
         return _attention(op)
     return None, None, None, None, None, None
+
+
+def product_of(op: Op) -> tuple[int | None, int, int, int, int] | None:
+    """Return batch, M, K, N and FLOPs of a GEMM op from its recorded shapes; `None` where they do not say."""
+    operands = GEMMS.get(op_name(op.name))
+    if operands is None or not op.shapes:
+        return None
+    return _product([op.shapes[index] if index < len(op.shapes) else () for index in operands])
 
 
 def _product(shapes: Sequence[Any]) -> tuple[int | None, int, int, int, int] | None:
@@ -225,8 +218,8 @@ def _attention(op: Op) -> tuple[int | None, int | None, int | None, int | None, 
 
 def _dtype(op: Op | None, node: Node | None, graph: Graph | None, decoded: dict[str, Any]) -> str | None:
     if op is not None and op.dtypes:
-        name = op.name.rsplit("::", 1)[-1]
-        index = _OPERANDS.get(name, (0, 0))[0]
+        name = op_name(op.name)
+        index = GEMMS.get(name, (0, 0))[0]
         if index < len(op.dtypes) and op.dtypes[index] not in ("", "Scalar", "ScalarList"):
             return op.dtypes[index]
     if node is not None and graph is not None:

@@ -11,6 +11,7 @@ from fxscope.analysis.explain.gemm_table import main_kernel, role
 from fxscope.analysis.story import Sentence
 from fxscope.kernel_names import decode
 from fxscope.model import weakest
+from fxscope.op_names import GEMMS, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, sizes
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from fxscope.analysis.story import GemmRow
     from fxscope.model import Launch, Op, Recording
 
-_WITH_BIAS = ("addmm", "_addmm_activation", "baddbmm")
 _COPYING = ("copy", "memcpy")
 
 
@@ -83,10 +83,6 @@ def _proof(group: Sequence[Launch]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _bare(launch: Launch) -> str:
-    return (launch.op or "").rsplit("::", 1)[-1].split(".")[0]
-
-
 def _bias(group: list[Launch], ops: dict[int, Op]) -> Sentence | None:
     """Where the bias went: into the epilogue that the kernel's name states, or a kernel of its own, or neither is said."""
     main = main_kernel(group)
@@ -103,7 +99,7 @@ def _bias(group: list[Launch], ops: dict[int, Op]) -> Sentence | None:
         more = f", and {activation} with it" if activation else ""
         text = f"There is no separate add for the bias{more}: it is the GEMM's epilogue, `{stated}` in the name of `{kernel_name(main.name, 60)}`."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest="name", values={"epilogue": stated})
-    takes = _bare(main) in _WITH_BIAS and op is not None and op.shapes and len(op.shapes[0]) == 1
+    takes = GEMMS.get(op_name(main.op or "")) == (1, 2) and op is not None and op.shapes and len(op.shapes[0]) == 1
     if adds:
         what = f"{listed([f'`{kernel_name(launch.name, 60)}`' for launch in adds])}"
         text = f"{main.op} adds in a kernel of its own after the product: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
@@ -131,7 +127,7 @@ def _transpose(group: list[Launch], ops: dict[int, Op], recording: Recording) ->
     layout = (main.decoded or decode(main.name) or {}).get("layout")
     transposed = stride[-1] != 1 and stride[-2] == 1 and shape[-2] > 1 and shape[-1] > 1
     plain = stride[-1] == 1 and stride[-2] >= shape[-1]
-    op = main.op or _bare(main)
+    op = main.op or ""
     copies = [launch for launch in group if role(launch) in _COPYING]
     values = {"stride": list(stride), "shape": list(shape), "layout": layout}
     if transposed and not copies:
@@ -160,7 +156,7 @@ def _operand(
 ) -> tuple[list[int], list[int], tuple[str, ...]] | None:
     """Shape and strides of a product's second matrix, from the op, else from the graph."""
     op = ops.get(main.op_id) if main.op_id is not None else None
-    index = {"addmm": 2, "baddbmm": 2, "_addmm_activation": 2, "mm": 1, "bmm": 1}.get(_bare(main))
+    _, index = GEMMS.get(op_name(main.op or ""), (None, None))
     if (
         op is not None
         and op.shapes

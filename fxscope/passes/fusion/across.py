@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
-from fxscope.passes.flops import op_name
-from fxscope.passes.schedules import base_name
+from fxscope.op_names import runs_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,17 +85,12 @@ def producer(name: str, nodes: Mapping[str, Node], calls: Sequence[KernelCall]) 
         node = nodes[name]
         found = next((call for call in calls if name in call.nodes), None)
         # An extern call names the views that became its arguments; their data is somebody else's.
-        if found is not None and (found.type not in ("extern", "fallback") or stores(found, node)):
+        if found is not None and (not found.is_extern or runs_as(found.kernel, node.target)):
             return found
         if not node.inputs:
             return None
         name = node.inputs[0]
     return None
-
-
-def stores(call: KernelCall, node: Node) -> bool:
-    """Return whether an extern call computes this node: the op has the kernel's name."""
-    return op_name(node) == base_name(call.kernel)
 
 
 def breaks(

@@ -11,66 +11,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
+from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name
 from fxscope.passes import flops
-from fxscope.passes.fusion.reasons import GEMMS
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
-# Ops whose result has the shape of their largest input; not all are elementwise (softmax is not).
-KEEP_SHAPE = frozenset(
-    {
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "pow",
-        "neg",
-        "abs",
-        "exp",
-        "log",
-        "sqrt",
-        "rsqrt",
-        "reciprocal",
-        "sin",
-        "cos",
-        "tanh",
-        "sigmoid",
-        "relu",
-        "gelu",
-        "silu",
-        "hardswish",
-        "elu",
-        "leaky_relu",
-        "softplus",
-        "mish",
-        "clamp",
-        "clamp_min",
-        "clamp_max",
-        "where",
-        "maximum",
-        "minimum",
-        "erf",
-        "threshold_backward",
-        "gelu_backward",
-        "silu_backward",
-        "tanh_backward",
-        "sigmoid_backward",
-        "addcmul",
-        "addcdiv",
-        "lerp",
-        "floor",
-        "ceil",
-        "round",
-        "masked_fill",
-        "_softmax",
-        "_log_softmax",
-        "cumsum",
-    }
-)
-PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2)}
 DTYPES = {
     "c10::BFloat16": "bfloat16",
     "c10::Half": "float16",
@@ -174,8 +122,8 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> 
 
 def hint(a: Node | Op, b: Node | Op) -> str:
     """Say what would join them."""
-    names = [base(item.target if isinstance(item, Node) else item.name) for item in (a, b)]
-    if any(GEMMS.match(name) or "conv" in name for name in names):
+    names = [item.target if isinstance(item, Node) else item.name for item in (a, b)]
+    if any(is_gemm(name) or is_convolution(name) for name in names):
         return (
             "torch.compile calls the same library kernel here; mode='max-autotune' can try a template that takes both"
         )
@@ -184,15 +132,10 @@ def hint(a: Node | Op, b: Node | Op) -> str:
 
 def sibling_hint(a: Node, b: Node) -> str:
     """Say what would let two readers of one tensor read it once."""
-    products = [bool(GEMMS.match(base(node.target))) for node in (a, b)]
+    products = [is_gemm(node.target) for node in (a, b)]
     if all(products):
         return "one Linear with the weights concatenated reads it once"
     return "torch.compile joins such neighbours" if not any(products) else "a GEMM of a library reads its inputs alone"
-
-
-def base(name: str) -> str:
-    """Return an op's bare name, without the in-place underscore."""
-    return name.removeprefix("aten::").removeprefix("aten.").split(".")[0].rstrip("_")
 
 
 def of_trace(recording: Recording) -> list[Decision]:
@@ -279,14 +222,14 @@ def result_of(op: Op) -> TensorMeta | None:
     shapes, dtypes = tensors(op)
     if not shapes or op.dtypes is None:
         return None
-    name = base(op.name)
-    if name in PRODUCTS:
-        left, right = PRODUCTS[name]
+    name = op_name(op.name)
+    if name in GEMMS:
+        left, right = GEMMS[name]
         given = [tuple(shape) for shape in op.shapes or ()]
         if len(given) > right and len(given[left]) >= 2 and len(given[right]) >= 2:
             return TensorMeta(shape=(*given[left][:-1], given[right][-1]), dtype=dtypes[0])
         return None
-    if name in KEEP_SHAPE:
+    if keeps_shape(op.name):
         largest = max(shapes, key=lambda shape: (len(shape), flops.numbers(*shape) or 0))
         return TensorMeta(shape=largest, dtype=dtypes[shapes.index(largest)])
     return None

@@ -72,7 +72,7 @@ def folded(call: KernelCall) -> list[Decision]:
 
 def untold(call: KernelCall) -> list[Decision]:
     """Without a schedule it is known that ops share a kernel, not how they came to."""
-    if len(call.nodes) < 2 or call.type in ("extern", "fallback"):
+    if len(call.nodes) < 2 or call.is_extern:
         return []
     return [
         Decision(

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.model import (
+    EXTERN,
     BufferAccess,
     Decision,
     FusionAttempt,
@@ -17,6 +18,7 @@ from fxscope.model import (
     SchedulerNode,
     Verdict,
 )
+from fxscope.op_names import op_name
 from fxscope.passes import schedules
 from fxscope.passes.fusion.reasons import Reason, opaque, translate
 
@@ -388,9 +390,7 @@ class PairVerdict:
                 return Reason(
                     text, "b2b_gemm_pass joins back-to-back GEMMs where they are small enough", "b2b_gemm_pass"
                 )
-            if pair.flows:
-                return Reason(text)
-            plain = all(schedules.base_name(item.kernel) in ("mm", "addmm") for item in (a, b))
+            plain = all(op_name(item.kernel) in ("mm", "addmm") for item in (a, b))
             return Reason(
                 f"{text}; GEMMs over one input are not merged",
                 "one Linear with the weights concatenated" if plain else None,
@@ -400,7 +400,7 @@ class PairVerdict:
 
 def is_opaque(unit: Unit) -> bool:
     """Return whether the unit calls a kernel that Inductor does not write."""
-    return unit.call.type in ("extern", "fallback", "user_triton") or unit.type in ("extern", "fallback", "user_triton")
+    return not unit.call.is_generated or unit.type in (*EXTERN, "user_triton")
 
 
 def sibling(unit: Unit, limits: dict[str, object]) -> Reason:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from fxscope.op_names import is_attention, is_convolution, is_gemm
+
 
 class Reason(NamedTuple):
     """Why a pair stayed apart: the words, a hint, and the switch that either is about."""
@@ -272,23 +274,13 @@ def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
     return reason
 
 
-GEMMS = re.compile(
-    r"^(mm|addmm|bmm|baddbmm|bias_addmm|_scaled_mm|_int_mm|_linear_pointwise|_mkl_linear|mkl_linear|linear)\b"
-)
-CONVOLUTIONS = re.compile(r"conv")
-ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
-
-
 def extern_kind(kernel: str) -> str:
     """Name what an extern kernel is: gemm, convolution, attention, or fallback."""
-    from fxscope.passes.schedules import base_name
-
-    name = base_name(kernel)
-    if GEMMS.search(name):
+    if is_gemm(kernel):
         return "gemm"
-    if CONVOLUTIONS.search(name):
+    if is_convolution(kernel):
         return "convolution"
-    return "attention" if ATTENTION.search(name) else "fallback"
+    return "attention" if is_attention(kernel) else "fallback"
 
 
 def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits: dict[str, Any]) -> Reason:

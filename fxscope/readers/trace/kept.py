@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fxscope.aten_ops import MAY_COPY, base_name, expected_nature
 from fxscope.errors import TraceError
 from fxscope.model import Problem, Step
+from fxscope.op_names import MAY_COPY, expected_nature, op_name, out_of_place
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest
 
@@ -187,9 +187,7 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     """
     trace, name = kept.trace, kept.name
     works = of_names(trace, name, _does_work) & (kept.category == t.CPU_OP)
-    hands_on = of_names(
-        trace, name, lambda text: text.removeprefix("aten::") in _DELEGATES or expected_nature(text) != "kernel"
-    )
+    hands_on = of_names(trace, name, lambda text: op_name(text) in _DELEGATES or expected_nature(text) != "kernel")
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
     duration = trace.duration_ns[kept.rows]
@@ -198,7 +196,7 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     has_below = np.zeros(len(kept.rows), np.bool_)
     has_below[around[inner]] = True
     bare: dict[str, int] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`: the inner one is the launch
-    same = np.array([bare.setdefault(text.rstrip("_"), index) for index, text in enumerate(trace.names)], np.int64)[
+    same = np.array([bare.setdefault(out_of_place(text), index) for index, text in enumerate(trace.names)], np.int64)[
         name
     ]
     repeated = np.zeros(len(kept.rows), np.bool_)
@@ -214,7 +212,7 @@ def _does_work(name: str) -> bool:
     if _BOOKKEEPING.match(name) or name.endswith("Backward") or re.search(r"Backward\d+$", name):
         return False
     # reshape, contiguous, to: where they copy, an op below them does it
-    return expected_nature(name) not in ("view", "host") and base_name(name) not in MAY_COPY
+    return expected_nature(name) not in ("view", "host") and op_name(name) not in MAY_COPY
 
 
 def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], bool]) -> NDArray[np.bool_]:

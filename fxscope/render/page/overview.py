@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fxscope.op_names import op_name
 from fxscope.passes import bound
-from fxscope.render import labels, theme
+from fxscope.render import labels
 from fxscope.render.findings import change_words, match_line
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, sentence
 
@@ -95,7 +96,7 @@ def tiles(recording: Recording) -> list[list[str]]:
             [microseconds(sum(walls) / len(walls)), "wall time", f"per step; {limit.short}" if limit else "per step"]
         )
     if recording.calls:
-        fused = [c for c in recording.calls if c.type not in theme.EXTERN_CALLS]
+        fused = [c for c in recording.calls if not c.is_extern]
         ops = sum(len(c.nodes) for c in fused)
         out.append(
             [
@@ -149,7 +150,7 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
             ]
         )
     nodes = labels.nodes_by_graph(recording)
-    biggest = [c for c in recording.calls if c.type not in theme.EXTERN_CALLS and len(c.nodes) > 1]
+    biggest = [c for c in recording.calls if not c.is_extern and len(c.nodes) > 1]
     if biggest:
         call = max(biggest, key=lambda c: time_of(c) or 0)
         position = recording.calls.index(call)
@@ -250,7 +251,7 @@ def style_of(recording: Recording, launch: Launch, position: dict[str, int]) -> 
     """Return how a launch is coloured: fused, kernel, or host for what is no kernel."""
     if launch.category in ("gpu_memset", "gpu_memcpy"):
         return "input"
-    if launch.call in position and recording.calls[position[launch.call]].type not in theme.EXTERN_CALLS:
+    if launch.call in position and not recording.calls[position[launch.call]].is_extern:
         return "fused"
     return "fused" if launch.name.startswith(("triton_", "cpp_fused")) or "_geglu" in launch.name else "kernel"
 
@@ -265,7 +266,8 @@ def launch_words(
         return "copy"
     if launch.call in position:
         return call_words(recording.calls[position[launch.call]], nodes)
-    return labels.short_target(launch.op) if launch.op else kernel_name(launch.name, 24)
+    return op_name(launch.op) if launch.op else kernel_name(launch.name, 24)
+    return op_name(launch.op) if launch.op else labels.kernel_name(launch.name, 24)
 
 
 def call_words(call: KernelCall, nodes: dict[str, dict[str, Node]]) -> str:

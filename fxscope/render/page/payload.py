@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from fxscope.model import EVIDENCE_BY_STRENGTH, Graph, Node, replace
+from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN, Graph, Node, replace
 from fxscope.render import dot, labels, theme
 from fxscope.render.page import overview, scene, tables
 from fxscope.text import percent
@@ -93,7 +93,7 @@ def look() -> dict[str, Any]:
             for kind, s in theme.KINDS.items()
         },
         "calls": theme.CALLS,
-        "extern": sorted(theme.EXTERN_CALLS),
+        "extern": EXTERN,
         "verdicts": {str(verdict): glyph for verdict, (glyph, _) in theme.VERDICTS.items()},
         "light": {
             "cost": theme.COST,
@@ -323,7 +323,7 @@ def with_call_graphs(recording: Recording) -> Recording:
                     calls=(call.id,),
                     outputs=last.outputs if last else (),
                     source=last.source if last else None,
-                    kind="kernel" if call.type in theme.EXTERN_CALLS else "fused",
+                    kind="kernel" if call.is_extern else "fused",
                     nature="kernel",
                     timing=call.timing,
                     reason=f"kernel call {call.handle}",
@@ -501,12 +501,9 @@ def decision_title(recording: Recording, decision: Any, nodes: list[dict[str, in
     ends: list[str] = []
     for graph_id, side in ((decision.graph, decision.a), (decision.other_graph or decision.graph, decision.b)):
         position = graphs.get(graph_id, -1)
-        found = [
-            recording.graphs[position].nodes[nodes[position][n]] for n in side if position >= 0 and n in nodes[position]
-        ]
-        working = [node for node in found if node.nature != "view"] or found
-        ops = list(dict.fromkeys(labels.op_of(node) for node in working)) or list(side)[:1] or ["?"]
-        ends.append("·".join(ops[:4]) + ("·…" if len(ops) > 4 else ""))
+        places = nodes[position] if position >= 0 else {}
+        known = {name: recording.graphs[position].nodes[places[name]] for name in side if name in places}
+        ends.append(labels.end_label(side if known else side[:1], known) or "?")
     return " → ".join(ends)
 
 

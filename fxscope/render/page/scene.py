@@ -11,6 +11,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.op_names import op_name
 from fxscope.render import labels, theme
 from fxscope.text import counted, microseconds, num_bytes, percent, shorten
 
@@ -178,7 +179,7 @@ class GroupBuilder:
         for call in calls:
             position = call_index[call.id]
             inside = members.get(position, [])
-            if len(inside) > 1 or (inside and call.type not in theme.EXTERN_CALLS):
+            if len(inside) > 1 or (inside and not call.is_extern):
                 path = common([paths[i] for i in inside if paths[i]])
                 self.group_of_call[position] = len(self.groups)
                 nodes = {node.name: node for node in self.graph.nodes}
@@ -196,7 +197,7 @@ class GroupBuilder:
             if node.name in parents:
                 self.own[position] = len(self.groups)
                 shape = tensor_of(node)
-                title = labels.short_target(node.target)
+                title = op_name(node.target)
                 meta = microseconds(node.timing.mean_us) if node.timing and works(node) else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
         self.sum_modules()
@@ -214,7 +215,7 @@ class GroupBuilder:
         for (place, target), found in by_origin.items():
             if len(found) > 1 and convex(found, self.inputs):
                 self.group_written.update(dict.fromkeys(found, len(self.groups)))
-                title = labels.short_target(target) + self.variant.get((place, target), "")
+                title = op_name(target) + self.variant.get((place, target), "")
                 sub = counted(len(found), "op")
                 self.groups.append(Group(parent, "written", title, sub, "", -1, None, f"{call.id}/{place}/{target}"))
 
@@ -322,7 +323,7 @@ def tensor_of(node: Node) -> str:
 
 def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
     """Return what a node's box says. An extern kernel with one op has no frame: the box carries its name and cost."""
-    op = labels.short_target(node.target)
+    op = op_name(node.target)
     if node.op in ("placeholder", "get_attr", "output"):
         title = node.name
     elif graph.stage == "eager" or node.name == op or not node.name.startswith(op[:4]):

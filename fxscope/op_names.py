@@ -1,0 +1,204 @@
+"""What ops are called, and what a name alone lets one expect: the only place that takes an op's name apart.
+
+`native_functions.yaml` says of each ATen op whether its result aliases an input and whether it has a kernel of its own;
+`tools/make_op_table.py` writes that into `data/ops.txt`. The sets below are what the yaml cannot say.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fxscope.model import Nature, Node
+
+# torch's own namespaces: their ops go by their bare name. Any other op keeps its namespace: `mylib::foo`.
+_BARE = frozenset(
+    """aten prims prim inductor rngprims higher_order extern_kernels mkldnn mkl onednn quantized c10d c10d_functional
+    _c10d_functional""".split()
+)
+_PREFIX = re.compile(
+    r"(?:torch\.ops|torch\.Tensor|extern_kernels|(?:torch\.)?nn\.functional|functional|F|Tensor|_?operator|math|builtins)\.|aoti_torch_"
+)
+_OP = re.compile(r"(?P<space>\w+)(?:::|\.)(?P<name>\w+)(?:\.(?P<overload>\w+))?")
+
+# The matrices among an op's operands, each [..., rows, columns].
+GEMMS = {
+    "mm": (0, 1),
+    "bmm": (0, 1),
+    "matmul": (0, 1),
+    "mv": (0, 1),
+    "_scaled_mm": (0, 1),
+    "_int_mm": (0, 1),
+    "_grouped_mm": (0, 1),
+    "addmm": (1, 2),
+    "bias_addmm": (1, 2),
+    "_addmm_activation": (1, 2),
+    "baddbmm": (1, 2),
+    "addmv": (1, 2),
+}
+# GEMMs whose weight is [columns, inner], as a Linear stores it.
+LINEARS = frozenset("linear _linear_pointwise linear_pointwise _mkl_linear mkl_linear".split())
+_ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
+
+# Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
+_MORE_VIEWS = frozenset(
+    """_unsafe_view unsafe_split unsafe_chunk lift data T H view_of broadcast_in_dim collapse_view split_dim
+    _reinterpret_tensor""".split()
+)
+# New metadata or a copy, depending on strides, dtype or device.
+MAY_COPY = frozenset(
+    """reshape contiguous to flatten ravel reshape_as type_as type cpu cuda float half coalesce pin_memory
+    _autocast_to_full_precision _autocast_to_reduced_precision""".split()
+)
+# Storage is made or bookkeeping done; nothing is launched.
+_HOST = frozenset(
+    """empty empty_like empty_strided new_empty new_empty_strided empty_permuted empty_quantized resize_ resize_as_
+    size stride sym_size sym_stride sym_numel sym_storage_offset numel dim is_floating_point is_complex item
+    _local_scalar_dense result_type can_cast record_stream _has_compatible_shallow_copy_type is_same_size
+    storage_offset is_contiguous output_nr _version requires_grad_ retain_grad is_leaf promote_types set_data
+    sym_constrain_range sym_constrain_range_for_size _assert_scalar device dtype _nested_tensor_size is_pinned
+    _backward backward is_conj is_neg is_inference is_signed retains_grad get_device""".split()
+)
+# They have a kernel entry of their own, and all it does is call other ops (CompositeExplicitAutograd).
+_MORE_COMPOSITES = frozenset(
+    """convolution _convolution zeros ones full zeros_like ones_like full_like rand randn randint new_zeros new_ones
+    new_full multi_head_attention_forward interpolate""".split()
+)
+# Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
+_MORE_KEEP_SHAPE = frozenset(
+    "_softmax _log_softmax cumsum where masked_fill hardswish gelu_backward threshold_backward".split()
+)
+# An extern kernel of Inductor's → the other ops as which it shows in a trace.
+_SHOWN_AS = {
+    "bias_addmm": ("addmm",),
+    "_mm_plus_mm": ("mm", "addmm"),
+    "convolution": ("cudnn_convolution", "mkldnn_convolution"),
+    "randint": ("random_",),
+}
+
+
+class OpName(NamedTuple):
+    """The parts of an op's name; `namespace` and `overload` where the name has them."""
+
+    namespace: str | None
+    name: str
+    overload: str | None = None
+
+
+@lru_cache(maxsize=8192)
+def parse(text: str) -> OpName:
+    """Take a name apart: `aten::mul.Tensor`, `torch.ops.aten.mul.Tensor`, `F.gelu`, `extern_kernels.mm`, `operator.add`.
+
+    What is no op's name (a C++ symbol, an annotation, a module path of four parts) comes back whole.
+    """
+    plain = _PREFIX.sub("", text, count=1) if _PREFIX.match(text) else text
+    if plain.startswith("torch.") and re.fullmatch(r"[\w.]+", plain):
+        return OpName(None, plain.rsplit(".", 1)[-1])
+    found = _OP.fullmatch(plain)
+    return OpName(found["space"], found["name"], found["overload"]) if found else OpName(None, plain)
+
+
+def op_name(text: str) -> str:
+    """Return the name that an op goes by everywhere: `mm` of `aten.mm.default`, `mylib::foo` of `mylib.foo.default`."""
+    found = parse(text)
+    return found.name if found.namespace is None or found.namespace in _BARE else f"{found.namespace}::{found.name}"
+
+
+def out_of_place(text: str) -> str:
+    """Return the name of the op that does the same without writing into its operand: `add` of `aten::add_`."""
+    name = op_name(text)
+    return name if name.endswith("__") else name.rstrip("_")
+
+
+def is_called(op: str, text: str) -> bool:
+    """Return whether a user who writes `text` means this op; `foo` may mean `mylib::foo`, `otherlib::foo` does not."""
+    wanted = op_name(text)
+    return wanted in (op_name(op), parse(op).name)
+
+
+def runs_as(kernel: str, op: str) -> bool:
+    """Return whether an extern kernel, as a wrapper calls it, can be this op of a graph or a trace."""
+    wanted, shown = op_name(kernel), op_name(op)
+    return shown.lstrip("_") == wanted.lstrip("_") or shown in _SHOWN_AS.get(wanted, ())
+
+
+def is_gemm(text: str) -> bool:
+    """Return whether the op multiplies matrices."""
+    return op_name(text) in GEMMS or op_name(text) in LINEARS
+
+
+def is_convolution(text: str) -> bool:
+    return "conv" in op_name(text)
+
+
+def is_attention(text: str) -> bool:
+    return bool(_ATTENTION.search(op_name(text)))
+
+
+@lru_cache(maxsize=1)
+def table() -> dict[str, frozenset[str]]:
+    """Return the ops that torch ships: name → what `native_functions.yaml` says of it."""
+    text = (resources.files("fxscope") / "data" / "ops.txt").read_text(encoding="utf-8")
+    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {name: frozenset(kinds) for name, *kinds in rows}
+
+
+def keeps_shape(text: str) -> bool:
+    """Return whether the op's result has the shape of its largest operand."""
+    name = out_of_place(text)
+    return name in _MORE_KEEP_SHAPE or "pointwise" in table().get(name, ())
+
+
+def expected_nature(text: str) -> Nature:
+    """Return what the name lets one expect before anything ran; what ran decides.
+
+    "unknown" for ops that may copy and for names outside ATen and prims. `OpOverload.is_view` cannot serve: it is true of
+    `reshape` and `contiguous`, and false of `_unsafe_view`, which launches nothing (torch 2.13, `torch/_ops.py`).
+    """
+    found, name = parse(text), op_name(text)
+    kinds = table().get(name, frozenset[str]())
+    if name in MAY_COPY:
+        return "unknown"
+    if name in _HOST:
+        return "host"
+    if name in _MORE_VIEWS or "view" in kinds:
+        return "view"
+    if name in _MORE_COMPOSITES or "composite" in kinds:
+        return "composite"
+    return "kernel" if found.namespace in ("aten", "prims", "inductor") else "unknown"
+
+
+def split_joined(text: str) -> list[str]:
+    """Take the ops out of the middle of an Inductor kernel's name: `_unsafe_view_gelu_mul` → three ops.
+
+    Ops are joined with underscores and contain some: the longest known name at each place is taken.
+    """
+    words = text.split("_")
+    ops: list[str] = []
+    index = 0
+    while index < len(words):
+        for end in range(len(words), index, -1):
+            name = "_".join(words[index:end])
+            if (name in table() and not name.endswith("_")) or (end == index + 1 and name):
+                ops.append(name)
+                index = end
+                break
+        else:
+            index += 1
+    return ops
+
+
+def op_of(node: Node) -> str:
+    """Return the op that the user wrote, as far as torch recorded it, else the node's own."""
+    return op_name(node.original_aten or node.target)
+
+
+def ops_of(nodes: Iterable[Node]) -> list[str]:
+    """Return the user's ops among these nodes, in order; views are left out unless there is nothing else."""
+    every = list(nodes)
+    return list(dict.fromkeys(op_of(node) for node in [node for node in every if node.nature != "view"] or every))
