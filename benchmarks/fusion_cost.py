@@ -15,10 +15,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn import functional
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SIZES_MB = (0.25, 1, 4, 8, 16, 24, 32, 64, 128, 512)
 WIDTH = 1024
@@ -37,26 +42,82 @@ def matrix(n: int) -> torch.Tensor:
     return new(n, WIDTH)
 
 
-# name → (function, rows → inputs). What flows between the two ops has as many bytes as the size says.
+@dataclass(frozen=True)
+class Pair:
+    """Two or three ops, and what fusing them changes; traffic is counted in tensors of the point's size.
+
+    Attributes:
+        function: the ops.
+        inputs: number of rows → inputs.
+        fused: tensors that the fused kernel reads and writes.
+        saved: tensors' worth of traffic that it does not have.
+        reuse: traffic between writing what flows between the ops and reading it: the smaller kernel's own.
+        transcendentals, reductions: per element of the fused kernel.
+        held_out: not used for fitting.
+        gemm: one of the ops is a library GEMM, which a Triton template would have to replace.
+    """
+
+    function: Callable[..., torch.Tensor]
+    inputs: Callable[[int], tuple[torch.Tensor, ...]]
+    fused: float
+    saved: float = 2
+    reuse: float = 2
+    transcendentals: int = 0
+    reductions: int = 0
+    held_out: bool = False
+    gemm: bool = False
+
+
+def matrices(count: int, *vectors: int) -> Callable[[int], tuple[torch.Tensor, ...]]:
+    return lambda n: (*(matrix(n) for _ in range(count)), *(new(size) for size in vectors))
+
+
+layer_norm, rms_norm = functional.layer_norm, functional.rms_norm
 PAIRS = {
-    "gelu_mul": (lambda a, b: functional.gelu(a) * b, lambda n: (matrix(n), matrix(n))),
-    "add_relu": (lambda a, b: torch.relu(a + b), lambda n: (matrix(n), matrix(n))),
-    "add_layer_norm": (
-        lambda a, b, w, v: functional.layer_norm(a + b, (WIDTH,), w, v),
-        lambda n: (matrix(n), matrix(n), new(WIDTH), new(WIDTH)),
+    "gelu_mul": Pair(lambda a, b: functional.gelu(a) * b, matrices(2), 3, transcendentals=1),
+    "add_relu": Pair(lambda a, b: torch.relu(a + b), matrices(2), 3),
+    "add_layer_norm": Pair(
+        lambda a, b, w, v: layer_norm(a + b, (WIDTH,), w, v), matrices(2, WIDTH, WIDTH), 3, reductions=1
     ),
-    "layer_norm_gelu": (
-        lambda a, w, v: functional.gelu(functional.layer_norm(a, (WIDTH,), w, v)),
-        lambda n: (matrix(n), new(WIDTH), new(WIDTH)),
+    "layer_norm_gelu": Pair(
+        lambda a, w, v: functional.gelu(layer_norm(a, (WIDTH,), w, v)),
+        matrices(1, WIDTH, WIDTH),
+        2,
+        transcendentals=1,
+        reductions=1,
     ),
-    "scale_softmax": (lambda a: torch.softmax(a * 0.125, -1), lambda n: (matrix(n),)),
-    "bias_gelu": (lambda a, v: functional.gelu(a + v), lambda n: (matrix(n), new(WIDTH))),
-    "silu_mul_add": (lambda a, b, c: functional.silu(a) * b + c, lambda n: (matrix(n), matrix(n), matrix(n))),
-    "square_sum": (lambda a: (a * a).sum(-1), lambda n: (matrix(n),)),
-    "cast_scale": (lambda a: (a.float() * 2.0).to(HALF), lambda n: (matrix(n),)),
-    "dropout_residual": (lambda a, b, m: a * m * 1.25 + b, lambda n: (matrix(n), matrix(n), matrix(n))),
-    "mm_relu": (lambda a, w: torch.relu(a @ w), lambda n: (matrix(n), new(WIDTH, WIDTH))),
-    "mm_gelu_mul": (lambda a, w, b: functional.gelu(a @ w) * b, lambda n: (matrix(n), new(WIDTH, WIDTH), matrix(n))),
+    "scale_softmax": Pair(lambda a: torch.softmax(a * 0.125, -1), matrices(1), 2, transcendentals=1, reductions=2),
+    "bias_gelu": Pair(lambda a, v: functional.gelu(a + v), matrices(1, WIDTH), 2, transcendentals=1),
+    "silu_mul_add": Pair(lambda a, b, c: functional.silu(a) * b + c, matrices(3), 4, 4, transcendentals=1),
+    "square_sum": Pair(lambda a: (a * a).sum(-1), matrices(1), 1, 2, 1, reductions=1),
+    "cast_scale": Pair(lambda a: (a.float() * 2.0).to(HALF), matrices(1), 2, 8, 3),
+    "dropout_residual": Pair(lambda a, b, m: a * m * 1.25 + b, matrices(3), 4, 4),
+    "mm_relu": Pair(lambda a, w: torch.relu(a @ w), lambda n: (matrix(n), new(WIDTH, WIDTH)), 2, gemm=True),
+    "mm_gelu_mul": Pair(
+        lambda a, w, b: functional.gelu(a @ w) * b,
+        lambda n: (matrix(n), new(WIDTH, WIDTH), matrix(n)),
+        3,
+        gemm=True,
+        transcendentals=1,
+    ),
+    # held out
+    "sigmoid_mul": Pair(lambda a, b: torch.sigmoid(a) * b, matrices(2), 3, transcendentals=1, held_out=True),
+    "mul_sub": Pair(lambda a, b: a - b * 0.5, matrices(2), 3, held_out=True),
+    "add_rms_norm": Pair(
+        lambda a, b, w: rms_norm(a + b, (WIDTH,), w), matrices(2, WIDTH), 3, reductions=1, held_out=True
+    ),
+    "softmax_scale": Pair(
+        lambda a: torch.softmax(a, -1) * 0.5, matrices(1), 2, transcendentals=1, reductions=2, held_out=True
+    ),
+    "exp_sum": Pair(lambda a: a.exp().sum(-1), matrices(1), 1, 2, 1, transcendentals=1, reductions=1, held_out=True),
+    "bias_relu": Pair(lambda a, v: torch.relu(a + v), matrices(1, WIDTH), 2, held_out=True),
+    "tanh_add": Pair(lambda a, b: torch.tanh(a) + b, matrices(2), 3, transcendentals=1, held_out=True),
+    "mul_mean": Pair(lambda a, b: (a * b).mean(-1), matrices(2), 2, 2, 1, reductions=1, held_out=True),
+    "layer_norm_residual": Pair(
+        lambda a, b, w, v: layer_norm(a, (WIDTH,), w, v) + b, matrices(2, WIDTH, WIDTH), 3, reductions=1, held_out=True
+    ),
+    "clamp_mul": Pair(lambda a, b: a.clamp(-1, 1) * b, matrices(2), 3, held_out=True),
+    "relu_amax": Pair(lambda a: torch.relu(a).amax(-1), matrices(1), 1, 2, 1, reductions=1, held_out=True),
 }
 
 
@@ -91,16 +152,33 @@ def kernels(run, *, repeats: int = 30) -> list[dict[str, object]]:
     return found
 
 
+def about(name: str, megabytes: float) -> dict[str, object]:
+    pair = PAIRS[name]
+    return {
+        "pair": name,
+        "mb": megabytes,
+        "tensor_bytes": rows(megabytes) * WIDTH * 2,
+        "fused_tensors": pair.fused,
+        "saved_tensors": pair.saved,
+        "reuse_tensors": pair.reuse,
+        "transcendentals": pair.transcendentals,
+        "reductions": pair.reductions,
+        "held_out": pair.held_out,
+        "gemm": pair.gemm,
+    }
+
+
 def one(name: str, out: Path) -> None:
-    function, make = PAIRS[name]
+    pair = PAIRS[name]
+    function = pair.function
     options = {"max_autotune_pointwise": True}
-    if name.startswith("mm"):
+    if pair.gemm:
         options |= {"max_autotune_gemm": True, "max_autotune_gemm_backends": "TRITON"}  # the template with its epilogue
-    sizes = SIZES_MB[2::3] if name.startswith("mm") else SIZES_MB
+    sizes = SIZES_MB[2::3] if pair.gemm else SIZES_MB
     found = []
     for megabytes in sizes:
         torch._dynamo.reset()
-        inputs = make(rows(megabytes))
+        inputs = pair.inputs(rows(megabytes))
         compiled = torch.compile(function, dynamic=False, options=options)
         compiled(*inputs)
         torch.cuda.synchronize()
@@ -108,20 +186,23 @@ def one(name: str, out: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX)  # one at a time on the GPU
             eager = kernels(lambda inputs=inputs: function(*inputs))
             fused = kernels(lambda compiled=compiled, inputs=inputs: compiled(*inputs))
-        found.append({"pair": name, "mb": megabytes, "rows": rows(megabytes), "eager": eager, "compiled": fused})
+        found.append({**about(name, megabytes), "eager": eager, "compiled": fused})
     out.write_text(json.dumps(found))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
+    parser.add_argument("--held-out", action="store_true", help="the pairs that nothing is fitted to")
     parser.add_argument("--one")
     arguments = parser.parse_args()
     if arguments.one:
         one(arguments.one, arguments.out)
         return
     with tempfile.TemporaryDirectory() as folder:
-        parts = {name: Path(folder) / f"{name}.json" for name in PAIRS}
+        parts = {
+            name: Path(folder) / f"{name}.json" for name, pair in PAIRS.items() if pair.held_out == arguments.held_out
+        }
         children = {
             name: subprocess.Popen([sys.executable, __file__, str(part), "--one", name]) for name, part in parts.items()
         }

@@ -12,11 +12,14 @@ that has it, `fxscope env --dump-gpu` and `benchmarks/measure_gpu.py` print one.
 from __future__ import annotations
 
 from importlib import resources
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    from fxscope.gpus.timing import Times
 
 __all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "load", "names", "occupancy"]
 
@@ -48,6 +51,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     bandwidths: tuple[Rate, ...]  # device memory, bytes per second
     matrix: dict[str, tuple[Rate, ...]]  # dtype → dense floating point operations per second
     vector: dict[str, tuple[Rate, ...]] = {}
+    times: Times | None = None  # calibrated: see fxscope.gpus.timing
     sources: dict[str, str]
     notes: tuple[str, ...] = ()
 

@@ -1,0 +1,82 @@
+"""How long a pointwise or reduction kernel takes on a GPU that has been calibrated: floor, memory, arithmetic.
+
+    time_us(gpu, Work(num_bytes=24_000_000, elements=4_000_000, transcendentals=1))
+
+A kernel takes the floor of its kind, and then as long as the slower of its memory traffic and its arithmetic. Traffic up
+to about the L2 cache's size runs at the cache's rate, traffic far beyond it at the memory's. The parameters of a GPU are
+fitted by `tools/fit_times.py` to what `benchmarks/fusion_cost.py` measured on it; `docs/costs.md` says how well they hold
+on programs that were not fitted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from fxscope.gpus import Gpu
+
+SHARPNESS = 4  # of "the slower of the two": the 4-norm; the battery's fit prefers it over a plain sum by far
+
+
+class Times(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of one GPU; `source` is a key of `Gpu.sources`."""
+
+    pointwise_floor_us: float
+    reduction_floor_us: float
+    l2_bytes_per_s: float
+    dram_bytes_per_s: float
+    capacity_bytes: float  # traffic from which on the cache no longer helps
+    transcendental_ps: float  # picoseconds an element, for each exp, erf, tanh, log …
+    reduction_ps: float  # picoseconds an element, for each reduction
+    fastest_l2_bytes_per_s: float  # no measured saving was faster than this
+    avoided: tuple[float, float]  # least share of the avoided traffic's time that was saved: pointwise, reduction
+    spread: tuple[float, float]  # measured over modelled: 10th and 90th percentile on the fitted battery
+    source: str
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What one kernel does: bytes it moves by its arguments, elements it computes, operations on each of them."""
+
+    num_bytes: float
+    elements: float = 0
+    transcendentals: int = 0
+    reductions: int = 0
+
+
+def time_us(gpu: Gpu, work: Work) -> float | None:
+    """Device time in µs, `None` on a GPU that was not calibrated."""
+    times = gpu.times
+    if times is None:
+        return None
+    memory = work.num_bytes * _seconds_per_byte(times, work.num_bytes, times.l2_bytes_per_s) * 1e6
+    arithmetic = (
+        work.elements * (work.transcendentals * times.transcendental_ps + work.reductions * times.reduction_ps) * 1e-6
+    )
+    floor = times.reduction_floor_us if work.reductions else times.pointwise_floor_us
+    return floor + (memory**SHARPNESS + arithmetic**SHARPNESS) ** (1 / SHARPNESS)
+
+
+def saved_at_least_us(gpu: Gpu, saved_bytes: float, reuse_bytes: float, *, reduction: bool) -> float | None:
+    """Least device time in µs that not moving `saved_bytes` saved in the battery; `None` if not calibrated.
+
+    What is read again soon may still be in the L2 cache: only the part of the traffic that cannot be there, because
+    `reuse_bytes` of other traffic lie between, counts at the memory's rate. And a fused reduction may be a slower kernel
+    than the library's: of the traffic's time, the least share that the battery saw saved is counted.
+
+    Args:
+        saved_bytes: traffic that one kernel instead of two would not have.
+        reuse_bytes: traffic between writing an element and reading it again: the smaller one of the two kernels' own.
+        reduction: whether the fused kernel would reduce.
+    """
+    times = gpu.times
+    if times is None:
+        return None
+    seconds = saved_bytes * _seconds_per_byte(times, reuse_bytes, times.fastest_l2_bytes_per_s)
+    return seconds * 1e6 * times.avoided[reduction]
+
+
+def _seconds_per_byte(times: Times, reuse_bytes: float, l2_rate: float) -> float:
+    outside = min(1.0, (reuse_bytes / times.capacity_bytes) ** 2)
+    return outside / times.dram_bytes_per_s + (1 - outside) / l2_rate

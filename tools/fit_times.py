@@ -1,0 +1,184 @@
+"""Fit the times of a GPU to a battery that `benchmarks/fusion_cost.py` measured, and hold another battery against them.
+
+python3 tools/fit_times.py fit   NAME BATTERY.json …     # writes the parameters into fxscope/gpus/NAME.json
+python3 tools/fit_times.py check NAME BATTERY.json …     # a table: lower bound and expected value against what was saved
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from fxscope import gpus  # noqa: E402
+from fxscope.gpus import timing  # noqa: E402
+
+# What is searched: name → (lowest, highest), the latter as a factor of the datasheet's bandwidth or the cache's size.
+NAMES = (
+    "pointwise_floor_us",
+    "reduction_floor_us",
+    "l2_bytes_per_s",
+    "dram_bytes_per_s",
+    "capacity_bytes",
+    "transcendental_ps",
+    "reduction_ps",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["fit", "check"])
+    parser.add_argument("gpu")
+    parser.add_argument("battery", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    gpu = gpus.load(arguments.gpu)
+    points = [point for path in arguments.battery for point in read(path)["points"]]
+    if arguments.what == "fit":
+        gpu = fit(gpu, points, read(arguments.battery[0]))
+    print(table(gpu, points))
+    return 0
+
+
+def read(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+
+
+def work(point: dict[str, Any]) -> timing.Work:
+    """What the fused kernel of a point does; the battery says it in units of the tensor between the two ops."""
+    return timing.Work(
+        num_bytes=point["fused_tensors"] * point["tensor_bytes"],
+        elements=point["tensor_bytes"] / 2,
+        transcendentals=point["transcendentals"],
+        reductions=point["reductions"],
+    )
+
+
+def measured(point: dict[str, Any], side: str) -> float:
+    return sum(kernel["median_us"] for kernel in point[side])
+
+
+def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) -> gpus.Gpu:
+    """Differential evolution over the mean absolute log error: seven parameters, some hundred points."""
+    points = [point for point in points if not point["gemm"]]
+    target = np.array([measured(point, "compiled") for point in points])
+    bandwidth, cache = gpu.bandwidth(), float(gpu.limit("L2_cache_size"))
+    assert bandwidth is not None
+    low = np.array([0.5, 0.5, 0.8 * bandwidth.value, 0.5 * bandwidth.value, 0.3 * cache, 0.1, 0.1])
+    high = np.array([2.5, 3.0, 4 * bandwidth.value, 1.1 * bandwidth.value, 1.5 * cache, 4.0, 4.0])
+
+    def made(values: np.ndarray[Any, Any]) -> gpus.Gpu:
+        found = timing.Times(
+            **dict(zip(NAMES, map(float, values), strict=True)),
+            fastest_l2_bytes_per_s=1,
+            avoided=(1, 1),
+            spread=(1, 1),
+            source="",
+        )
+        return msgspec.structs.replace(gpu, times=found)
+
+    def loss(values: np.ndarray[Any, Any]) -> float:
+        candidate = made(values)
+        modelled = np.array([timing.time_us(candidate, work(point)) for point in points])
+        return float(np.abs(np.log(modelled / target)).mean())
+
+    random = np.random.default_rng(0)
+    population = low + (high - low) * random.random((40, len(NAMES)))
+    losses = np.array([loss(values) for values in population])
+    for _ in range(150):
+        for index in range(len(population)):
+            a, b, c = population[random.choice(len(population), 3, replace=False)]
+            trial = np.clip(np.where(random.random(len(NAMES)) < 0.8, a + 0.7 * (b - c), population[index]), low, high)
+            found = loss(trial)
+            if found < losses[index]:
+                population[index], losses[index] = trial, found
+    best = made(population[losses.argmin()])
+    ratios = target / np.array([timing.time_us(best, work(point)) for point in points])
+    assert best.times is not None
+    # The fastest saving ever seen below the cache's size bounds what the cache can do.
+    small = [
+        point
+        for point in points
+        if point["saved_tensors"] and point["reuse_tensors"] * point["tensor_bytes"] < 0.3 * cache
+    ]
+    rates = [point["saved_tensors"] * point["tensor_bytes"] / max(saved(point), 1e-3) * 1e6 for point in small]
+    times = msgspec.structs.replace(
+        best.times,
+        fastest_l2_bytes_per_s=1.15 * max(rates),
+        spread=tuple(float(value) for value in np.percentile(ratios, [10, 90])),
+        source="fusion_cost",
+    )
+    times = msgspec.structs.replace(
+        times,
+        **{name: float(f"{getattr(times, name):.4g}") for name in (*NAMES, "fastest_l2_bytes_per_s")},
+        spread=tuple(round(value, 3) for value in times.spread),
+    )
+    times = msgspec.structs.replace(times, avoided=avoided(msgspec.structs.replace(gpu, times=times), points))
+    path = ROOT / "fxscope" / "gpus" / f"{gpu.name}.json"
+    content = json.loads(path.read_text())
+    content["times"] = msgspec.to_builtins(times)
+    content["sources"]["fusion_cost"] = (
+        f"benchmarks/fusion_cost.py on an {battery['gpu']}, torch {battery['torch']}: "
+        f"{len(points)} points, fitted by tools/fit_times.py"
+    )
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    return msgspec.structs.replace(gpu, times=times)
+
+
+def avoided(gpu: gpus.Gpu, points: list[dict[str, Any]]) -> tuple[float, float]:
+    """The least share of the traffic's time that was saved, for fused pointwise kernels and for fused reductions."""
+    shares: dict[bool, list[float]] = {False: [1.0], True: [1.0]}
+    for point in points:
+        least, _ = bounds(gpu, point)
+        shares[bool(point["reductions"])].append(0.95 * saved(point) / least)
+    return round(min(shares[False]), 3), round(min(shares[True]), 3)
+
+
+def saved(point: dict[str, Any]) -> float:
+    return measured(point, "eager") - measured(point, "compiled")
+
+
+def table(gpu: gpus.Gpu, points: list[dict[str, Any]]) -> str:
+    """Markdown: per pair, at each size, what was saved, the lower bound and the expected value; and the two shares."""
+    lines = ["| pair | MB | saved, µs | at least | expected |", "|---|--:|--:|--:|--:|"]
+    held = close = count = 0
+    for point in points:
+        if point["gemm"]:
+            continue
+        real = saved(point)
+        least, expected = bounds(gpu, point)
+        held += least <= real
+        close += abs(expected / real - 1) <= 0.25
+        count += 1
+        marks = ("" if least <= real else " ✗"), ("" if abs(expected / real - 1) <= 0.25 else " ·")
+        lines.append(
+            f"| {point['pair']} | {point['mb']} | {real:.2f} | {least:.2f}{marks[0]} | {expected:.2f}{marks[1]} |"
+        )
+    lines.append(
+        f"\nthe lower bound holds in {held} of {count} points; the expected value is within 25 % in {close} of {count}"
+    )
+    return "\n".join(lines)
+
+
+def bounds(gpu: gpus.Gpu, point: dict[str, Any]) -> tuple[float, float]:
+    size = point["tensor_bytes"]
+    least = timing.saved_at_least_us(
+        gpu, point["saved_tensors"] * size, point["reuse_tensors"] * size, reduction=bool(point["reductions"])
+    )
+    fused = timing.time_us(gpu, work(point))
+    assert least is not None
+    assert fused is not None
+    return least, measured(point, "eager") - fused
+
+
+if __name__ == "__main__":
+    sys.exit(main())
