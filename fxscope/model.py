@@ -346,7 +346,7 @@ class Op(Item, frozen=True, kw_only=True):
     parent: int | None = None
     shapes: tuple[Any, ...] | None = None
     strides: tuple[Any, ...] | None = None
-    dtypes: tuple[str, ...] | None = None
+    dtypes: tuple[str, ...] | None = None  # torch's names; "Scalar" and the like as the profiler writes them
     concrete_inputs: tuple[str, ...] | None = None
     external_id: int | None = None
     correlation: int | None = None

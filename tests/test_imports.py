@@ -19,6 +19,7 @@ FLOOR = (
     "fxscope.store",
     "fxscope.kernel_names",
     "fxscope.op_names",
+    "fxscope.dtypes",
     "fxscope.gpus",
     "fxscope.dispatch_model",
     "fxscope.text",
@@ -39,6 +40,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     ),  # render: `Recording.show` and `save`, inside the methods
     "fxscope.store": ({"msgspec"}, ("fxscope.model", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
+    "fxscope.dtypes": (set(), ()),
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),

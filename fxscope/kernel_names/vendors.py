@@ -54,26 +54,6 @@ _NCCL = re.compile(
     r"nccl(?:Dev)?Kernel(?:_|s?_)?(?P<rest>\w*)|(?<![A-Za-z])nccl(?P<plain>AllReduce|AllGather|ReduceScatter|Broadcast|Reduce|SendRecv)\w*Kernel"
 )
 _OPERATIONS = ("AllReduce", "AllGather", "ReduceScatter", "SendRecv", "Broadcast", "Reduce", "Generic", "AllToAll")
-_NCCL_TYPES = {
-    "i8": "int8",
-    "u8": "uint8",
-    "i32": "int32",
-    "u32": "uint32",
-    "i64": "int64",
-    "u64": "uint64",
-    "f16": "float16",
-    "half": "float16",
-    "f32": "float32",
-    "float": "float32",
-    "f64": "float64",
-    "double": "float64",
-    "bf16": "bfloat16",
-    "int8_t": "int8",
-    "f8e4m3": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "int32_t": "int32",
-    "int64_t": "int64",
-}
 
 
 def collective(name: str) -> dict[str, Any] | None:
@@ -85,7 +65,7 @@ def collective(name: str) -> dict[str, Any] | None:
         text = "_".join(words)
         operation = next((operation for operation in _OPERATIONS if operation in text), None)
         result["operation"] = operation
-        dtype = next((_NCCL_TYPES[word] for word in words if word in _NCCL_TYPES), None)
+        dtype = next(filter(None, (of_word(word) or of_cpp(word) for word in words)), None)
         result["dtypes"] = dtypes(dtype, None, dtype, None)
         for key, values in (
             ("reduction", ("Sum", "Prod", "MinMax", "Max", "Min", "PreMulSum", "SumPostDiv")),

@@ -12,33 +12,12 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from fxscope.dtypes import long_dtype
 from fxscope.model import Node, Source, TensorMeta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DTYPES = {
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "u16": "uint16",
-    "u32": "uint32",
-    "u64": "uint64",
-    "b8": "bool",
-    "c32": "complex32",
-    "c64": "complex64",
-    "c128": "complex128",
-    "f8e4m3fn": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "f8e4m3fnuz": "float8_e4m3fnuz",
-    "f8e5m2fnuz": "float8_e5m2fnuz",
-}
 _PLACE = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$")
 _ASSIGN = re.compile(r'^\s+(?P<name>\w+)(?P<annotation>: "[^"]*")?\s*=\s*(?P<value>.+?);?\s*(?:(?:\w+ = )+None\s*)?$')
 _DECLARED = re.compile(r'^\s+(?P<name>\w+): "(?P<annotation>[^"]*)",?\s*(?:#.*)?$')
@@ -216,7 +195,7 @@ def tensors(annotation: str) -> tuple[TensorMeta, ...]:
     return (
         TensorMeta(
             shape=sizes(found["shape"]),
-            dtype=DTYPES.get(found["dtype"], found["dtype"]),
+            dtype=long_dtype(found["dtype"]),
             stride=sizes(stride) if stride is not None else None,
             device=found["device"],
         ),

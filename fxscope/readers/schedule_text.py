@@ -11,27 +11,12 @@ import re
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.dtypes import ITEM_BYTES
 from fxscope.model import BufferAccess, FusionAttempt, Graph, How, Schedule, ScheduledGroup, SchedulerNode, TensorMeta
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-ITEM_BYTES = {
-    "bool": 1,
-    "uint8": 1,
-    "int8": 1,
-    "float8_e4m3fn": 1,
-    "float8_e5m2": 1,
-    "int16": 2,
-    "float16": 2,
-    "bfloat16": 2,
-    "int32": 4,
-    "float32": 4,
-    "int64": 8,
-    "float64": 8,
-    "complex64": 8,
-    "complex128": 16,
-}
 HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")
 LAYOUT = re.compile(
     r"^\s*(\w+?)(?:\.layout|_layout) = \w+\('([^']+)', torch\.(\w+), "

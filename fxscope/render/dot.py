@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import graphviz
 
+from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.op_names import op_name
 from fxscope.render import labels, theme
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
@@ -223,8 +224,8 @@ def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[st
     if source is None or not source.outputs:
         return {}
     out = source.outputs[0]
-    full = theme.tensor(out.shape, out.dtype)
-    label = theme.dtype(out.dtype) if same_kernel and node.outputs and node.outputs[0].shape == out.shape else full
+    full = short_tensor(out.shape, out.dtype)
+    label = short_dtype(out.dtype) if same_kernel and node.outputs and node.outputs[0].shape == out.shape else full
     return {"label": f" {plain(label)}", "edgetooltip": plain(f"{source.name} → {node.name}: {full}")}
 
 

@@ -113,31 +113,3 @@ PAPER, PAPER_DARK = "#ffffff", "#12151a"
 EDGE, EDGE_DARK = "#8a94a1", "#5d6875"
 FONT = "Helvetica,Arial,sans-serif"
 MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"
-
-
-_SHORT_DTYPES = {
-    "bfloat16": "bf16",
-    "float16": "f16",
-    "float32": "f32",
-    "float64": "f64",
-    "int64": "i64",
-    "int32": "i32",
-    "int16": "i16",
-    "int8": "i8",
-    "uint8": "u8",
-    "bool": "b8",
-    "complex64": "c64",
-    "complex128": "c128",
-    "float8_e4m3fn": "f8e4m3",
-    "float8_e5m2": "f8e5m2",
-}
-
-
-def dtype(name: str | None) -> str:
-    """Shorten a dtype the way FX prints it: "bf16"."""
-    return "?" if name is None else _SHORT_DTYPES.get(name, name)
-
-
-def tensor(shape: tuple[int | str, ...] | None, dtype_name: str | None) -> str:
-    """Format a tensor the way FX prints it: "bf16[64,128,3072]"."""
-    return f"{dtype(dtype_name)}[{','.join(map(str, shape or ()))}]"

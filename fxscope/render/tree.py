@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from rich.tree import Tree
 
+from fxscope.dtypes import short_tensor
 from fxscope.render import labels, theme
 from fxscope.text import counted, kernel_name, microseconds, shorten
 
@@ -86,7 +87,7 @@ def node_label(node: Node, *, room: int) -> Text:
         text.stylize(style.terminal)
     if node.outputs:
         out = node.outputs[0]
-        shape = f"  {theme.tensor(out.shape, out.dtype)}"
+        shape = f"  {short_tensor(out.shape, out.dtype)}"
         if node.kind == "view" and out.stride is not None:
             shape += f" strides ({','.join(map(str, out.stride))})"
         if len(text) + len(shape) <= room:

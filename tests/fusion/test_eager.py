@@ -94,7 +94,7 @@ def traced(second_shapes=([64, 128, 3072], [64, 128, 3072]), **fields):
             start_ns=0,
             duration_ns=1,
             shapes=([64, 128, 3072], []),
-            dtypes=("c10::BFloat16", ""),
+            dtypes=("bfloat16", ""),
         ),
         Op(
             id=2,
@@ -103,7 +103,7 @@ def traced(second_shapes=([64, 128, 3072], [64, 128, 3072]), **fields):
             start_ns=2,
             duration_ns=1,
             shapes=second_shapes,
-            dtypes=("c10::BFloat16", "c10::BFloat16"),
+            dtypes=("bfloat16", "bfloat16"),
         ),
     )
     return Recording(ops=ops, launches=(launch(0, 1), launch(1, 2, **fields)))
@@ -129,7 +129,7 @@ def mm(number, left, right):
         start_ns=number,
         duration_ns=1,
         shapes=(left, right),
-        dtypes=("float", "float"),
+        dtypes=("float32", "float32"),
     )
 
 
@@ -137,7 +137,15 @@ def test_which_of_two_results_is_read_first_is_not_guessed():
     ops = (
         mm(1, [8, 4], [4, 16]),
         mm(2, [8, 4], [4, 16]),
-        Op(id=3, name="aten::gelu", category="cpu_op", start_ns=3, duration_ns=1, shapes=([8, 16],), dtypes=("float",)),
+        Op(
+            id=3,
+            name="aten::gelu",
+            category="cpu_op",
+            start_ns=3,
+            duration_ns=1,
+            shapes=([8, 16],),
+            dtypes=("float32",),
+        ),
         Op(
             id=4,
             name="aten::mul",
@@ -145,7 +153,7 @@ def test_which_of_two_results_is_read_first_is_not_guessed():
             start_ns=4,
             duration_ns=1,
             shapes=([8, 16], [8, 16]),
-            dtypes=("float", "float"),
+            dtypes=("float32", "float32"),
         ),
     )
     recording = Recording(ops=ops, launches=tuple(launch(number, number) for number in (1, 2, 3, 4)))

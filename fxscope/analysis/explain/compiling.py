@@ -10,6 +10,7 @@ from fxscope.analysis.compare import wall_times
 from fxscope.analysis.explain import launch_cost
 from fxscope.analysis.stats import compare_times, mean
 from fxscope.analysis.story import CompileCost, Sentence
+from fxscope.dtypes import ITEM_BYTES
 from fxscope.text import counted, listed, microseconds, num_bytes, percent, sizes
 from fxscope.text import rate as per_second
 
@@ -136,8 +137,6 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
     """In an eager run: results that one kernel writes and the next op's kernel reads."""
     if recording.calls:
         return []
-    from fxscope.passes.flops import ITEM_BYTES
-
     gpu = gpus.find(recording.environment.device)
     rate = gpu.bandwidth() if gpu is not None else None
     total = 0

@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.dtypes import ITEM_BYTES
 from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
 from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name
 from fxscope.passes import flops
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
-DTYPES = {
-    "c10::BFloat16": "bfloat16",
-    "c10::Half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "long int": "int64",
-    "int": "int32",
-    "unsigned char": "uint8",
-    "bool": "bool",
-    "signed char": "int8",
-    "short int": "int16",
-}
 
 
 def decisions(recording: Recording) -> list[Decision]:
@@ -240,8 +229,7 @@ def tensors(op: Op) -> tuple[list[tuple[int, ...]], list[str]]:
     shapes: list[tuple[int, ...]] = []
     dtypes: list[str] = []
     for shape, dtype in zip(op.shapes or (), op.dtypes or (), strict=False):
-        name = DTYPES.get(dtype, dtype)
-        if name in flops.ITEM_BYTES:  # of a scalar the profiler writes its type, "Scalar"
+        if dtype in ITEM_BYTES:  # of a scalar the profiler writes its type, "Scalar"
             shapes.append(tuple(shape))
-            dtypes.append(name)
+            dtypes.append(dtype)
     return shapes, dtypes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fxscope.kernel_names.dtypes import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest, read
@@ -23,25 +24,6 @@ if TYPE_CHECKING:
 _HOST_CATEGORY = {t.CPU_OP: "cpu_op", t.ANNOTATION: "user_annotation", t.RUNTIME: "runtime"}
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
-_DTYPES = {
-    "c10::BFloat16": "bfloat16",
-    "c10::Half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "long int": "int64",
-    "long": "int64",
-    "long long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "signed char": "int8",
-    "unsigned char": "uint8",
-    "bool": "bool",
-    "c10::Float8_e4m3fn": "float8_e4m3fn",
-    "c10::Float8_e5m2": "float8_e5m2",
-    "c10::complex<float>": "complex64",
-    "c10::complex<double>": "complex128",
-    "unsigned int": "uint32",
-}
 
 
 def recording(
@@ -124,7 +106,7 @@ def _details(args: Any) -> dict[str, Any]:
     return {
         "shapes": _tuples(args.shapes),
         "strides": _tuples(args.strides),
-        "dtypes": tuple(_DTYPES.get(name, name) for name in dtypes) if dtypes is not None else None,
+        "dtypes": tuple(of_cpp(name) or name for name in dtypes) if dtypes is not None else None,
         "concrete_inputs": _strings(args.concrete),
         "external_id": positive(identifier(args.external_id)),
         "correlation": positive(identifier(args.correlation)),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN, Graph, Node, replace
 from fxscope.render import dot, labels, theme
 from fxscope.render.page import overview, scene, tables
@@ -476,7 +477,7 @@ def decoded_words(decoded: dict[str, Any] | None) -> str | None:
             continue
         if isinstance(value, dict):
             inner = cast("dict[str, Any]", value)
-            value = ", ".join(f"{k} {theme.dtype(str(v))}" for k, v in inner.items() if v is not None)
+            value = ", ".join(f"{k} {short_dtype(str(v))}" for k, v in inner.items() if v is not None)
         elif isinstance(value, (list, tuple)):
             value = "×".join(str(part) for part in cast("list[Any]", value))
         parts.append(f"{key.replace('_', ' ')}: {value}")
@@ -492,7 +493,7 @@ def shape_words(shapes: Any, dtypes: Any) -> str | None:
     for position, item in enumerate(shapes):
         sizes = cast("list[Any]", item) if isinstance(item, (list, tuple)) else []
         if sizes and all(isinstance(size, (int, str)) for size in sizes):
-            found.append(theme.tensor(tuple(sizes), names[position] if position < len(names) else None))
+            found.append(short_tensor(tuple(sizes), names[position] if position < len(names) else None))
     return ", ".join(found) or None
 
 

@@ -11,8 +11,9 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.dtypes import short_tensor
 from fxscope.op_names import op_name
-from fxscope.render import labels, theme
+from fxscope.render import labels
 from fxscope.text import counted, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ def tensor_of(node: Node) -> str:
     if not node.outputs:
         return ""
     first, *rest = node.outputs
-    return theme.tensor(first.shape, first.dtype) + (f" +{len(rest)}" if rest else "")
+    return short_tensor(first.shape, first.dtype) + (f" +{len(rest)}" if rest else "")
 
 
 def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:

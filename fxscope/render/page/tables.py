@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fxscope.dtypes import short_dtype
 from fxscope.render import labels, theme
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def gemms(recording: Recording) -> dict[str, Any]:
                 found[0].op,
                 "×".join(map(str, decoded.get("tile") or ())) or None,
                 decoded.get("layout"),
-                "·".join(theme.dtype(dtypes.get(k)) for k in ("a", "b", "out") if dtypes.get(k)) or None,
+                "·".join(short_dtype(dtypes.get(k)) for k in ("a", "b", "out") if dtypes.get(k)) or None,
                 decoded.get("stages"),
                 decoded.get("epilogue") and str(decoded["epilogue"]),
                 None if decoded.get("split_k") is None else "yes" if decoded["split_k"] else "no",

@@ -1,0 +1,23 @@
+"""One table of dtypes, and it agrees with torch's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from fxscope import dtypes
+
+
+def test_names_and_sizes_are_those_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    from torch.utils._dtype_abbrs import dtype_abbrs
+
+    for name, size in dtypes.ITEM_BYTES.items():
+        dtype = getattr(torch, name)
+        assert dtype.itemsize == size, name
+        assert dtype_abbrs[dtype] == dtypes.short_dtype(name), name
+        assert dtypes.long_dtype(dtypes.short_dtype(name)) == name
+
+
+def test_what_is_not_known_stays_as_it_was_written() -> None:
+    assert dtypes.short_dtype(None) == "?" and dtypes.short_dtype("int4") == "int4" and dtypes.long_dtype("x9") == "x9"
+    assert dtypes.short_tensor((64, "s0"), "bfloat16") == "bf16[64,s0]" and dtypes.short_tensor(None, None) == "?[]"
