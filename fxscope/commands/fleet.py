@@ -1,0 +1,298 @@
+"""`fxscope fleet FOLDER`: a job of many ranks: which one is late and why, and whose kernels differ."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxscope.commands.trace import size
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from fxscope.fleet.model import Digest, Fleet
+    from fxscope.fleet.sources import Source
+
+SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".parquet": "parquet"}
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+
+EPILOG = """One trace a rank, as torch.profiler exports them (rank0.json.gz, …; two steps at least). By default the traces are
+read by processes of this machine, within --memory; `--on ray` or `--on ray://HOST:PORT` spreads them over a cluster, and with
+a batch system each job does its part: `fxscope fleet FOLDER --shard I/N -o DIGESTS`, then `fxscope fleet --from DIGESTS`.
+
+Expectations for CI (--check FILE.toml; exit code 1 where one is not met):
+  same_plan = true            # every rank launches the same kernels
+  even = true                 # no rank stands out
+  lateness = "<= 5 %"         # of a step, what the latest rank costs; or "<= 200 us"
+  exposed = "<= 20 %"         # of a step, communication with nothing else running
+  ranks = 8                   # so many could be compared"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `fleet`."""
+    import argparse
+
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "traces",
+        nargs="*",
+        metavar="FOLDER-OR-URL",
+        help="a folder of traces, one a rank; an address (s3://, gs://, hf://, …); or traces",
+    )
+    parser.add_argument("--pattern", metavar="REGEX", help="only files whose path in the folder this finds")
+    parser.add_argument("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help="processes at once (default: one a core, as memory allows)"
+    )
+    parser.add_argument(
+        "--memory", type=size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)"
+    )
+    parser.add_argument("--max-size", type=size, default=16 << 30, metavar="SIZE", help="largest trace unpacked (16G)")
+    parser.add_argument(
+        "--input-annotation",
+        metavar="REGEX",
+        help="record_function names in which data is loaded, beside the usual ones",
+    )
+    parser.add_argument(
+        "--digests",
+        metavar="FOLDER",
+        help="keep the digests here (default: beside the output), and take up those that are there",
+    )
+    parser.add_argument(
+        "--shard", type=shard, metavar="I/N", help="only digest part I of N, counted from 0, into the folder -o names"
+    )
+    parser.add_argument(
+        "--from",
+        dest="made",
+        nargs="+",
+        metavar="DIGESTS",
+        help="folders of digests, or .parquet files, instead of traces",
+    )
+    parser.add_argument(
+        "--check", metavar="FILE.toml", help="hold the job against expectations; exit code 1 where one is not met"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write FILE instead: .html, .md, .json, .txt, .parquet; may be given again",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="format, whatever the suffix")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
+
+
+def positive(text: str) -> int:
+    """Parse N ≥ 1."""
+    import argparse
+
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes: write 1 or more")
+    return int(text)
+
+
+def shard(text: str) -> tuple[int, int]:
+    """Parse "0/4"."""
+    import argparse
+
+    first, slash, count = text.partition("/")
+    if not slash or not first.isdigit() or not count.isdigit() or int(first) >= int(count):
+        raise argparse.ArgumentTypeError(f"{text!r} is no part: write I/N with I from 0 to N-1, such as 0/4")
+    return int(first), int(count)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Digest, compare, show; with --check return 1 where an expectation is not met."""
+    from fxscope.errors import FxscopeError
+    from fxscope.fleet import findings
+
+    if bool(arguments.traces) == bool(arguments.made):
+        raise FxscopeError("give a folder of traces (fxscope fleet FOLDER), or digests (fxscope fleet --from DIGESTS).")
+    if arguments.shard:
+        return run_shard(arguments)
+    outputs = chosen_outputs(arguments)
+    expectations = read_expectations(arguments.check)
+    digests = read_made(arguments.made) if arguments.made else made_now(arguments, outputs)
+    fleet = findings.examine(digests, title=title(arguments))
+    for path, format in outputs:
+        show(fleet, digests, path, format, arguments)
+    return report(fleet, expectations, arguments) if expectations is not None else 0
+
+
+def run_shard(arguments: argparse.Namespace) -> int:
+    """Digest one part of the traces into a folder."""
+    from fxscope.errors import FxscopeError
+    from fxscope.fleet import sources
+
+    if len(arguments.output) != 1 or Path(arguments.output[0]).suffix in SUFFIXES or arguments.made:
+        raise FxscopeError("--shard writes digests: name their folder, as in --shard 0/4 -o digests.")
+    index, count = arguments.shard
+    found = sources.find(arguments.traces, pattern=arguments.pattern)[index::count]
+    digest_all(found, Path(arguments.output[0]), arguments)
+    print(
+        f"wrote {len(found)} digests to {arguments.output[0]}; go on with: fxscope fleet --from {arguments.output[0]}",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def title(arguments: argparse.Namespace) -> str:
+    """Return what the job is called: the folder's name."""
+    place = (arguments.traces or arguments.made)[0].rstrip("/")
+    return Path(place).name or place
+
+
+def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str]]:
+    """Return (file or standard output, format). Raises RenderError before the long work."""
+    from fxscope.errors import RenderError
+
+    found: list[tuple[Path | None, str]] = []
+    for name in arguments.output:
+        path = Path(name)
+        if path.exists() and not arguments.force:
+            raise RenderError(f"{path} exists. Use --force to overwrite it, or another name.")
+        if not arguments.format and path.suffix not in SUFFIXES:
+            raise RenderError(f"{path}: the suffix names no format. Use one of {' '.join(SUFFIXES)}, or --format.")
+        found.append((path, arguments.format or SUFFIXES[path.suffix]))
+    if not found and arguments.format == "parquet":
+        raise RenderError("parquet is no text: name a file, as in -o fleet.parquet.")
+    if any(format == "parquet" for _, format in found):
+        from fxscope.fleet import arrow
+
+        arrow.library()  # is it there?
+    return found or [(None, arguments.format or "terminal")]
+
+
+def made_now(arguments: argparse.Namespace, outputs: list[tuple[Path | None, str]]) -> list[Digest]:
+    """Return the digests of the traces, kept beside the first output."""
+    from fxscope.fleet import sources
+
+    found = sources.find(arguments.traces, pattern=arguments.pattern)
+    folder = Path(arguments.digests) if arguments.digests else None
+    if folder is None and outputs[0][0] is not None:
+        folder = outputs[0][0].with_suffix(".digests")
+    return digest_all(found, folder, arguments)
+
+
+def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Namespace) -> list[Digest]:
+    """Digest where the options say."""
+    from fxscope.errors import FxscopeError
+    from fxscope.fleet import run as running
+
+    settings = running.Settings(input_annotation=pattern(arguments.input_annotation), max_bytes=arguments.max_size)
+    options: dict[str, Any] = {"keep": folder, "settings": settings, "progress": progress(len(found))}
+    if arguments.on == "local":
+        return running.digests(found, jobs=arguments.jobs, memory_bytes=arguments.memory, **options)
+    if arguments.on == "ray" or arguments.on.startswith("ray://"):
+        from fxscope.fleet import cluster
+
+        return cluster.digests(found, address=None if arguments.on == "ray" else arguments.on, **options)
+    raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
+
+
+def pattern(text: str | None) -> str | None:
+    """Return a regular expression that is one. Raises FxscopeError."""
+    import re
+
+    from fxscope.errors import FxscopeError
+
+    try:
+        re.compile(text or "")
+    except re.error as error:
+        raise FxscopeError(f"--input-annotation {text!r} is not a regular expression: {error}.") from None
+    return text
+
+
+def progress(total: int) -> Callable[[int, int, str], None] | None:
+    """Return a function that says how far it is, on stderr: each rank on a terminal, each tenth in a log."""
+    if total < 2:
+        return None
+    terminal = sys.stderr.isatty()
+
+    def told(done: int, of: int, name: str) -> None:
+        if terminal:
+            end = "\n" if done == of else ""
+            print(f"\r\x1b[K{done} of {of} ranks: {name}", end=end, file=sys.stderr, flush=True)
+        elif of >= 20 and (done == of or done % (of // 10) == 0):
+            print(f"{done} of {of} ranks", file=sys.stderr, flush=True)
+
+    return told
+
+
+def read_made(names: list[str]) -> list[Digest]:
+    """Return digests from folders and Parquet files. Raises FxscopeError."""
+    from fxscope.errors import FxscopeError
+    from fxscope.fleet import run as running
+
+    found: list[Digest] = []
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            files = sorted(path.glob(f"*{running.SUFFIX}"))
+            if not files:
+                raise FxscopeError(
+                    f"{path} holds no digests. Make them with `fxscope fleet FOLDER --shard I/N -o {path}`."
+                )
+            found += map(running.read, files)
+        elif path.suffix == ".parquet":
+            from fxscope.fleet import arrow
+
+            found += arrow.read(path)
+        elif path.is_file():
+            found.append(running.read(path))
+        else:
+            raise FxscopeError(f"{path} does not exist: give a folder of digests, or a .parquet file.")
+    return found
+
+
+def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:
+    """Write one output."""
+    from fxscope import store
+    from fxscope.render import fleet as rendering
+
+    if format == "parquet":
+        from fxscope.fleet import arrow
+
+        assert path is not None
+        output: str | bytes = arrow.parquet(digests)
+    elif format == "html":
+        from fxscope.render import fleet_page
+
+        output = fleet_page.render(fleet, digests)
+    elif format == "json":
+        output = fleet.to_json() + "\n"
+    elif format == "md":
+        output = rendering.markdown(fleet)
+    else:
+        wide = path is None and sys.stdout.isatty()
+        output = rendering.text(fleet, width=shutil.get_terminal_size().columns if wide else 80)
+    if path is None:
+        sys.stdout.write(str(output))
+    else:
+        print(f"wrote {store.write(path, output, force=arguments.force)}", file=sys.stderr)
+
+
+def read_expectations(name: str | None) -> dict[str, Any] | None:
+    """Read --check's file before the long work. Raises FxscopeError."""
+    if name is None:
+        return None
+    from fxscope.analysis import check
+    from fxscope.commands.check import read_text
+
+    return check.parse(read_text(name), name)
+
+
+def report(fleet: Fleet, expectations: dict[str, Any], arguments: argparse.Namespace) -> int:
+    """Say what was expected and found, on stderr where standard output holds the job itself."""
+    from fxscope.fleet import check
+    from fxscope.render import findings
+
+    result = check.check(fleet, expectations, where=arguments.check)
+    print(findings.check_text(result), end="", file=sys.stdout if arguments.output else sys.stderr)
+    return 0 if result.passed else 1

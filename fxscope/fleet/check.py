@@ -1,0 +1,119 @@
+"""Expectations on a job, for CI: the same plan everywhere, nobody late by more than so much, little exposed communication."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fxscope.analysis import select
+from fxscope.analysis.check.context import Verdict, met, unknown
+from fxscope.analysis.check.quantity import parse
+from fxscope.analysis.findings import Outcome, Report
+from fxscope.errors import PassError
+from fxscope.text import listed, microseconds, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fxscope.fleet.model import Fleet
+
+
+def check(fleet: Fleet, expectations: Mapping[str, Any], *, where: str = "the expectations") -> Report:
+    """Hold a job against expectations: `same_plan`, `even`, `lateness`, `exposed`, `ranks` (see `KINDS`).
+
+    Raises:
+        PassError: an unknown key or value, with the nearest known one.
+    """
+    wanted = {key: value for key, value in expectations.items() if key != "title"}
+    if not wanted:
+        raise PassError(f"{where}: nothing is expected. Write same_plan = true, or lateness = '<= 5 %'.")
+    outcomes: list[Outcome] = []
+    for kind, value in wanted.items():
+        if kind not in KINDS:
+            raise PassError(f"{where}: unknown key {kind!r}. {select.nearest(kind, KINDS)}")
+        try:
+            verdict = KINDS[kind](fleet, value)
+        except PassError as error:
+            raise PassError(f"{where}: {kind}: {error}") from None
+        outcomes.append(
+            Outcome(
+                claim=f"{kind} {verdict.expected}",
+                kind=kind,
+                subject=fleet.title,
+                status=verdict.status,
+                expected=verdict.expected,
+                found=verdict.found,
+                reason=verdict.reason if verdict.status != "met" else None,
+            )
+        )
+    return Report(title=str(expectations.get("title") or fleet.title) or None, outcomes=tuple(outcomes))
+
+
+def _yes(value: object, kind: str) -> None:
+    if value is not True:
+        raise PassError(f"write {kind} = true.")
+
+
+def same_plan(fleet: Fleet, value: object) -> Verdict:
+    """`same_plan = true`: every rank launches the same kernels (stages of a pipeline: every rank of a stage)."""
+    _yes(value, "same_plan")
+    others = [group for group in fleet.plans if group.cause is not None and not group.by_role]
+    if not fleet.plans:
+        return unknown("the same plan", "no trace holds launches that belong to a step")
+    ranks = [str(rank) for group in others for rank in group.ranks]
+    found = (
+        f"another plan on {'rank' if len(ranks) == 1 else 'ranks'} {listed(ranks)}"
+        if ranks
+        else "the same plan on every rank"
+    )
+    return met(
+        not others,
+        "the same plan on every rank",
+        found,
+        others[0].changes[0].name if others and others[0].changes else None,
+    )
+
+
+def even(fleet: Fleet, value: object) -> Verdict:
+    """`even = true`: no rank stands out."""
+    _yes(value, "even")
+    if not fleet.steps or len(fleet.ranks) < 2:
+        return unknown("no rank stands out", fleet.verdict)
+    return met(fleet.even, "no rank stands out", fleet.verdict)
+
+
+def lateness(fleet: Fleet, value: object) -> Verdict:
+    """`lateness = "<= 5 %"` (of a step) or `"<= 200 us"`: what the latest rank costs a step; 0 where none is named."""
+    expected = parse(value)
+    if not fleet.steps or fleet.step_us is None or len(fleet.ranks) < 2:
+        return unknown(expected.text, fleet.verdict)
+    latest = max(
+        (item for item in fleet.findings if item.kind == "late"), key=lambda item: item.cost_us or 0.0, default=None
+    )
+    cost = (latest.cost_us or 0.0) if latest else 0.0
+    share = isinstance(value, str) and "%" in value
+    found = f"{percent(cost / fleet.step_us)} ({microseconds(cost)})" if share else microseconds(cost)
+    reason = f"rank {latest.ranks[0]}: {latest.evidence[0]}" if latest and latest.evidence else None
+    return met(expected.holds(cost / fleet.step_us if share else cost), expected.text, found, reason)
+
+
+def exposed(fleet: Fleet, value: object) -> Verdict:
+    """`exposed = "<= 20 %"`: of a step, communication with nothing else running, waiting included (median over ranks)."""
+    expected = parse(value)
+    if fleet.exposed_share is None:
+        return unknown(expected.text, "no step with communication could be compared")
+    return met(expected.holds(fleet.exposed_share), expected.text, percent(fleet.exposed_share))
+
+
+def ranks(fleet: Fleet, value: object) -> Verdict:
+    """`ranks = 8`: so many ranks could be compared."""
+    expected = parse(value)
+    return met(expected.holds(len(fleet.ranks)), expected.text, str(len(fleet.ranks)))
+
+
+KINDS: dict[str, Callable[[Fleet, object], Verdict]] = {
+    "same_plan": same_plan,
+    "even": even,
+    "lateness": lateness,
+    "exposed": exposed,
+    "ranks": ranks,
+}

@@ -1,0 +1,720 @@
+"""Digests of a job → what is uneven about it. Ranks are compared by step and sequence number, never by clock.
+
+A collective makes everybody's step equally long, so the length of a step says nothing of who was late. Nor does the time
+that a rank waited: where the host is the limit, the slowest rank by a hair waits for nobody and all others wait for it. What
+decides is the work that a rank did itself: on the device, in its data loading, on its host. A rank is late where it needed
+more of one of these than its peers, beyond what these differ by among themselves, and the others waited for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fxscope.fleet import plans
+from fxscope.fleet.model import Cause, Component, Digest, Finding, Fleet, PlanChange, PlanGroup, RankLine
+from fxscope.model import Problem
+from fxscope.text import listed, microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what that is
+FLOOR = 0.05  # of a step: less is not worth a name
+FLOOR_OF_TWO = 0.10  # with one or two peers the spread is hardly known
+DRIFT_STEPS = 6  # fewer show no trend
+MAX_LISTED = 8
+RULE = (
+    f"A rank is named where, in the median step (in every step if there are two), it needs more device work, data loading or "
+    f"host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations of the peers' own spread "
+    f"over ranks and steps (more for few samples) and more than {100 * FLOOR:.0f} % of a step ({100 * FLOOR_OF_TWO:.0f} % with "
+    "fewer than three peers), and the others waited for it."
+)
+
+
+class _Table(NamedTuple):
+    """Quantities by rank and step, NaN where a rank has no such step. Microseconds."""
+
+    ranks: list[int]
+    steps: list[int]
+    wall: NDArray[np.float64]
+    own: NDArray[np.float64]
+    exposed: NDArray[np.float64]
+    compute: NDArray[np.float64]
+    idle_host: NDArray[np.float64]
+    idle_input: NDArray[np.float64]
+    host_work: NDArray[np.float64]
+    launches: NDArray[np.float64]
+    allocation: NDArray[np.float64]
+
+
+class _Excess(NamedTuple):
+    """What a rank has more of than its peers."""
+
+    typical: float  # a step
+    spread: float  # robust standard deviation of the peers
+    limit: float  # above which it is outside
+
+
+def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
+    """Return what the digests of one job show. Damaged and missing ranks are problems; the rest is compared without them."""
+    everything = list(digests)
+    problems = [problem for item in everything for problem in item.problems]
+    by_rank = _by_rank(everything, problems)
+    worlds = {item.world for item in by_rank.values() if item.world}
+    world = max(worlds, default=None)
+    problems += _absent(by_rank, world, worlds)
+    table = _table(by_rank, problems)
+    groups = plans.groups_of(by_rank)
+    peers = _peers(table.ranks, groups)
+    late = _late(table, peers, by_rank, groups)
+    arrivals = _arrivals(by_rank, problems)
+    findings = [
+        *(_late_finding(item, table, arrivals) for item in late),
+        *_plan_findings(groups, {item.rank: item for item in late}),
+        *_drift(table, peers),
+    ]
+    findings.sort(key=lambda item: (-(item.cost_us or 0.0), item.kind != "late", item.ranks))
+    named = {item.rank for item in late}
+    return Fleet(
+        title=title,
+        world=world,
+        ranks=_lines(by_rank, table, peers, groups, arrivals),
+        steps=tuple(table.steps),
+        even=not findings,
+        verdict=_verdict(findings, table, by_rank),
+        rule=RULE,
+        spread_us=_spread_of(table, named),
+        step_us=_median(table.wall),
+        exposed_share=_share(table),
+        findings=tuple(findings),
+        plans=groups,
+        problems=tuple(problems),
+    )
+
+
+# ---------------------------------------------------------------------- who is there
+
+
+def _by_rank(digests: Sequence[Digest], problems: list[Problem]) -> dict[int, Digest]:
+    """Return readable digests by rank; a second trace of a rank is left out, and said."""
+    found: dict[int, Digest] = {}
+    for item in digests:
+        if item.coverage is None:
+            continue
+        if item.rank is None:
+            problems.append(Problem(where=item.file, message="left out: its rank is not known"))
+        elif item.rank in found:
+            problems.append(
+                Problem(
+                    where=item.file,
+                    message=f"left out: {found[item.rank].file} is of rank {item.rank} too",
+                    remedy="Give the traces of one run, one a rank (--pattern).",
+                )
+            )
+        else:
+            found[item.rank] = item
+    return dict(sorted(found.items()))
+
+
+def _absent(by_rank: Mapping[int, Digest], world: int | None, worlds: set[int]) -> list[Problem]:
+    found: list[Problem] = []
+    if len(worlds) > 1:
+        found.append(
+            Problem(
+                where="fleet",
+                message=f"the traces say different world sizes ({', '.join(map(str, sorted(worlds)))}): is this one job?",
+            )
+        )
+    absent = sorted(set(range(world or 0)) - set(by_rank))
+    if absent:
+        who = listed([str(rank) for rank in absent], MAX_LISTED)
+        found.append(
+            Problem(
+                where="fleet",
+                message=f"{len(absent)} of {world} ranks cannot be compared: {who}; if one is late, it does not show",
+            )
+        )
+    return found
+
+
+def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
+    """Return the steps that are whole, of every rank; the first after a start differs for reasons of its own."""
+    ranks = list(by_rank)
+    numbers: dict[int, int] = {}
+    for item in by_rank.values():
+        for step in item.steps:
+            if step.whole:
+                numbers[step.number] = numbers.get(step.number, 0) + 1
+    partial = not numbers
+    if partial:
+        for item in by_rank.values():
+            for step in item.steps:
+                numbers[step.number] = numbers.get(step.number, 0) + 1
+        if len(numbers) > 1:  # without collectives there is a first step too
+            del numbers[min(numbers)]
+        if numbers and len(ranks) > 1:
+            problems.append(
+                Problem(
+                    where="fleet",
+                    message="no step begins and ends at a collective: steps are compared as the hosts saw them",
+                    remedy="Profile at least two steps in a row.",
+                )
+            )
+    steps = sorted(number for number, count in numbers.items() if count > max(1, len(ranks) // 2) or len(ranks) == 1)
+    if len(ranks) > 1 and numbers and not steps:
+        problems.append(
+            Problem(where="fleet", message="the ranks were profiled in different steps: none can be compared")
+        )
+    columns: dict[str, NDArray[np.float64]] = {
+        name: np.full((len(ranks), len(steps)), np.nan) for name in _Table._fields if name not in ("ranks", "steps")
+    }
+    place = {number: i for i, number in enumerate(steps)}
+    for i, item in enumerate(by_rank.values()):
+        for step in item.steps:
+            j = place.get(step.number)
+            if j is None or (not step.whole and not partial):
+                continue
+            columns["wall"][i, j] = step.wall_us
+            columns["own"][i, j] = step.own_us
+            columns["exposed"][i, j] = step.exposed_us
+            columns["compute"][i, j] = step.compute_us
+            columns["idle_host"][i, j] = step.idle_host_us
+            columns["idle_input"][i, j] = step.idle_input_us
+            columns["host_work"][i, j] = step.host_work_us
+            columns["launches"][i, j] = step.num_launches
+            columns["allocation"][i, j] = step.allocation_us
+    return _Table(ranks=ranks, steps=steps, **columns)
+
+
+def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArray[np.intp]]:
+    """Return for each rank the rows of those it is compared with: its role's where roles have plans of their own, else all."""
+    role = {rank: i for i, group in enumerate(groups) if group.by_role for rank in group.ranks}
+    members: dict[int | None, list[int]] = {}
+    for row, rank in enumerate(ranks):
+        members.setdefault(role.get(rank), []).append(row)
+    return {rank: np.array([i for i in members[role.get(rank)] if i != row], np.intp) for row, rank in enumerate(ranks)}
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def _median(values: NDArray[np.float64]) -> float | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = float(np.nanmedian(values)) if values.size else np.nan
+    return None if np.isnan(found) else found
+
+
+def _columns_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the median over ranks of each step."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanmedian(values, axis=0) if len(values) else np.full(values.shape[1], np.nan)
+
+
+def _typical(values: NDArray[np.float64]) -> float:
+    """Return a step's value: the median; of two steps the smaller, so that one hiccup is not a habit."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return 0.0
+    return float(np.median(values)) if len(values) > 2 else float(values.min())
+
+
+def _deviation(values: NDArray[np.float64]) -> float:
+    """Return the robust standard deviation: 1.4826 × the median distance from the median."""
+    values = values[~np.isnan(values)]
+    return float(1.4826 * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+
+
+def _excess(values: NDArray[np.float64], row: int, peers: NDArray[np.intp], step_us: float) -> _Excess:
+    """Return what a rank has over the median of its peers, and what these differ by among themselves.
+
+    The spread is taken over the peers and steps, each against its step's median, and once more against each peer's own
+    median: with one peer only the latter says anything.
+    """
+    others = values[peers]
+    middle = _columns_median(others)
+    across, along = others - middle, others - _rows_median(others)
+    spread = max(_deviation(across.ravel()), _deviation(along.ravel()))
+    samples = int((~np.isnan(others)).sum())
+    sigmas = SIGMAS * (1 + 4 / max(1, samples))
+    floor = (FLOOR if len(peers) >= 3 else FLOOR_OF_TWO) * step_us
+    return _Excess(_typical(values[row] - middle), spread, max(sigmas * spread, floor))
+
+
+def _rows_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanmedian(values, axis=1, keepdims=True) if values.size else values
+
+
+# ---------------------------------------------------------------------- who is late
+
+
+class _Late(NamedTuple):
+    rank: int
+    row: int
+    cause: Cause | None
+    cost_us: float
+    components: tuple[Component, ...]
+    comparison: plans.Comparison | None
+    evidence: tuple[str, ...]
+
+
+def _late(
+    table: _Table, peers: Mapping[int, NDArray[np.intp]], by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
+) -> list[_Late]:
+    step_us = _median(table.wall)
+    if step_us is None or len(table.ranks) < 2:
+        return []
+    found: list[_Late] = []
+    for row, rank in enumerate(table.ranks):
+        others = peers[rank]
+        if not len(others) or np.isnan(table.wall[row]).all():
+            continue
+        item = _judge(table, row, rank, others, step_us, by_rank, groups)
+        if item is not None:
+            found.append(item)
+    return found
+
+
+def _judge(
+    table: _Table,
+    row: int,
+    rank: int,
+    others: NDArray[np.intp],
+    step_us: float,
+    by_rank: Mapping[int, Digest],
+    groups: Sequence[PlanGroup],
+) -> _Late | None:
+    """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
+    device = _excess(table.compute, row, others, step_us)
+    loading = _excess(table.idle_input, row, others, step_us)
+    host = _excess(table.host_work, row, others, step_us)
+    memory = _excess(table.allocation, row, others, step_us)
+    # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
+    host_us = min(host.typical, _typical(table.idle_host[row]))
+    outside = {
+        "device": device.typical > device.limit,
+        "input": loading.typical > loading.limit,
+        "host": host_us > host.limit,
+    }
+    if not any(outside.values()):
+        return None
+    device_us = device.typical if outside["device"] else 0.0
+    input_us = loading.typical if outside["input"] else 0.0
+    host_us = host_us if outside["host"] else 0.0
+    cost = min(_typical(_bound(table, row, others)), device_us + input_us + host_us)
+    floor = (FLOOR if len(others) >= 3 else FLOOR_OF_TWO) * step_us
+    if cost <= floor / 2:
+        return None
+    comparison, reference = _against_majority(rank, by_rank, groups)
+    parts = _parts(
+        table, row, others, comparison, reference, by_rank[rank], device_us, host_us, input_us, memory.typical
+    )
+    spreads = {"input": loading.spread, "host": host.spread, "memory": memory.spread}
+    components = tuple(
+        Component(name=name, excess_us=round(value, 3), spread_us=round(spreads.get(name, device.spread), 3))
+        for name, value in sorted(parts.items(), key=lambda item: -item[1])
+        if value > 0
+    )
+    cause = components[0].name if components else None
+    evidence = _sentences(table, row, others, device, loading, host)
+    return _Late(rank, row, cause, round(cost, 3), components, comparison, evidence)
+
+
+def _parts(
+    table: _Table,
+    row: int,
+    others: NDArray[np.intp],
+    comparison: plans.Comparison | None,
+    reference: Digest | None,
+    mine: Digest,
+    device_us: float,
+    host_us: float,
+    input_us: float,
+    memory_us: float,
+) -> dict[Cause, float]:
+    """Return what a rank's excess consists of. Launching what others do not launch is work of the plan, not of the host."""
+    parts: dict[Cause, float] = {"input": input_us}
+    planned: Cause | None = comparison.cause if comparison else None
+    slower_us = 0.0
+    if device_us and reference is not None:
+        slower_us = min(device_us, max(0.0, _slower(mine, reference)))
+    planned_us = max(0.0, device_us - slower_us) if planned else 0.0
+    if planned is None and device_us:
+        slower_us = device_us
+    if planned and host_us:
+        more = _typical(table.launches[row] - _columns_median(table.launches[others]))
+        each = (_median(table.host_work[others]) or 0.0) / max(1.0, _median(table.launches[others]) or 1.0)
+        share = min(host_us, max(0.0, more) * each)
+        planned_us, host_us = planned_us + share, host_us - share
+    if memory_us > host_us / 2 > 0:
+        parts["memory"], host_us = min(memory_us, host_us), max(0.0, host_us - memory_us)
+    if planned:
+        parts[planned] = planned_us
+    parts["slower_kernels"] = slower_us
+    parts["host"] = host_us
+    return parts
+
+
+def _slower(mine: Digest, reference: Digest) -> float:
+    """Return how much longer a step's launches take that both ranks make alike, in configuration and number."""
+    theirs = {(k.name, k.grid, k.block): k for k in reference.plan.kernels}
+    total = 0.0
+    for kernel in mine.plan.kernels:
+        other = theirs.get((kernel.name, kernel.grid, kernel.block))
+        if other is not None and (other.least, other.most) == (kernel.least, kernel.most):
+            total += kernel.total_us - other.total_us
+    return total
+
+
+def _against_majority(
+    rank: int, by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
+) -> tuple[plans.Comparison | None, Digest | None]:
+    """Return how a rank's plan compares with the largest group's (its role's own where there are roles), and whose that is."""
+    mine = next((group for group in groups if rank in group.ranks), None)
+    if mine is None:
+        return None, None
+    against = mine if mine.by_role else groups[0]
+    reference = next((other for other in against.ranks if other != rank), None)
+    if reference is None:  # every rank has a plan of its own
+        reference = next((other for group in groups for other in group.ranks if other != rank), None)
+    if reference is None:
+        return None, None
+    return plans.compare(by_rank[rank].plan, by_rank[reference].plan), by_rank[reference]
+
+
+def _sentences(
+    table: _Table, row: int, others: NDArray[np.intp], device: _Excess, loading: _Excess, host: _Excess
+) -> tuple[str, ...]:
+    found: list[str] = []
+    for words, values, excess in (
+        ("device work", table.compute, device),
+        ("idle while the host loaded data", table.idle_input, loading),
+        ("host work", table.host_work, host),
+    ):
+        mine, theirs = _median(values[row]) or 0.0, _median(values[others]) or 0.0
+        if excess.typical > excess.limit:
+            found.append(
+                f"{words} {microseconds(mine)} a step, peers {microseconds(theirs)} (spread ±{microseconds(excess.spread)})"
+            )
+    waited = _median(table.exposed[others])
+    mine = _median(table.exposed[row])
+    if waited is not None and mine is not None and waited > mine:
+        found.append(
+            f"peers spent {microseconds(waited)} a step in exposed communication, this rank {microseconds(mine)}"
+        )
+    return tuple(found)
+
+
+def _late_finding(item: _Late, table: _Table, arrivals: _Arrivals) -> Finding:
+    evidence = list(item.evidence)
+    last, total, wait = (
+        arrivals.last.get(item.rank, 0),
+        arrivals.total.get(item.rank, 0),
+        arrivals.wait_us.get(item.rank),
+    )
+    if total:
+        evidence.append(
+            f"arrived last at {last} of {total} collectives"
+            + (f"; the others then waited {microseconds(wait)} each (median)" if last and wait else "")
+        )
+    changes: tuple[PlanChange, ...] = ()
+    if item.comparison is not None and item.comparison.cause is not None:
+        changes = item.comparison.changes
+    return Finding(
+        kind="late",
+        ranks=(item.rank,),
+        cause=item.cause,
+        cost_us=item.cost_us,
+        evidence=tuple(evidence),
+        components=item.components,
+        changes=changes[: plans.MAX_CHANGES],
+        num_changes=len(changes),
+    )
+
+
+# ---------------------------------------------------------------------- plans, drift, arrivals
+
+
+def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> list[Finding]:
+    """Return one finding for each plan that differs in the work it does; a tuned launch configuration alone is none."""
+    found: list[Finding] = []
+    if not groups or groups[0].by_role:
+        return found
+    majority = groups[0]
+    total = sum(len(group.ranks) for group in groups)
+    for group in groups[1:]:
+        if group.cause is None:
+            continue
+        counts = {
+            name: sum(c.change == name for c in group.changes)
+            for name in ("added", "missing", "other_count", "other_shapes")
+        }
+        words = {
+            "added": "added",
+            "missing": "missing",
+            "other_count": "in another number",
+            "other_shapes": "on other shapes",
+        }
+        said = ", ".join(f"{n} {words[name]}" for name, n in counts.items() if n)
+        costs = [late[rank].cost_us for rank in group.ranks if rank in late]
+        found.append(
+            Finding(
+                kind="plan_differs",
+                ranks=group.ranks,
+                cause=group.cause,
+                cost_us=max(costs) if costs else None,
+                evidence=(
+                    f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks",
+                    *([f"kernels and ops: {said}"] if said else []),
+                ),
+                changes=group.changes,
+                num_changes=group.num_changes,
+            )
+        )
+    return found
+
+
+def _drift(table: _Table, peers: Mapping[int, NDArray[np.intp]]) -> list[Finding]:
+    """Return ranks whose work grows from step to step against their peers', and the job's own growth."""
+    if len(table.steps) < DRIFT_STEPS:
+        return []
+    step_us = _median(table.wall) or 0.0
+    found: list[Finding] = []
+    at = np.array(table.steps, np.float64)
+    lateness = np.array([_lateness(table, row, peers[rank]) for row, rank in enumerate(table.ranks)])
+    for row, rank in enumerate(table.ranks):
+        grown = _growth(at, lateness[row]) if len(peers[rank]) else None
+        if grown is None:
+            continue
+        spread = _deviation(lateness[peers[rank]].ravel())
+        if grown > max(FLOOR * step_us, SIGMAS * spread):
+            parts = {name: _growth(at, values) or 0.0 for name, values in _excesses(table, row, peers[rank]).items()}
+            words = max(parts, key=lambda name: parts[name])
+            said = f"{words} grows by {microseconds(parts[words])} from step {table.steps[0]} to {table.steps[-1]}"
+            cause = _grows_by(words, table, row, peers[rank])
+            found.append(
+                Finding(kind="drift", ranks=(rank,), cause=cause, cost_us=round(grown / 2, 3), evidence=(said,))
+            )
+    if not found:
+        wall = _columns_median(table.wall)
+        grown = _growth(at, wall)
+        if grown is not None and grown > FLOOR * step_us:
+            found.append(
+                Finding(
+                    kind="drift",
+                    ranks=tuple(table.ranks),
+                    cause=None,
+                    cost_us=round(grown / 2, 3),
+                    evidence=(
+                        f"the step grows by {microseconds(grown)} from {table.steps[0]} to {table.steps[-1]}, on all ranks",
+                    ),
+                )
+            )
+    return found
+
+
+_GROWING: dict[str, Cause] = {"idle while the host loads data": "input", "host work": "host"}
+
+
+def _grows_by(words: str, table: _Table, row: int, others: NDArray[np.intp]) -> Cause:
+    """Return the cause of what grows; growing device work is more launches or slower ones."""
+    more = table.launches[row] - _columns_median(table.launches[others])
+    return _GROWING.get(words) or ("device_work" if more[-1] > more[0] else "slower_kernels")
+
+
+def _growth(at: NDArray[np.float64], values: NDArray[np.float64]) -> float | None:
+    """Return how much a series grows from end to end by the median of its slopes (Theil–Sen); `None` where it is no trend.
+
+    A trend is one where at least 85 % of all pairs of steps rise, and that does not stand on a single step.
+    """
+    known = ~np.isnan(values)
+    at, values = at[known], values[known]
+    if len(at) < DRIFT_STEPS:
+        return None
+    i, j = np.triu_indices(len(at), 1)
+    slopes = (values[j] - values[i]) / (at[j] - at[i])
+    if (slopes > 0).mean() < 0.85:
+        return None
+    return float(np.median(slopes) * (at[-1] - at[0]))
+
+
+class _Arrivals(NamedTuple):
+    """Who arrives last at collectives that could be aligned."""
+
+    last: dict[int, int]
+    total: dict[int, int]
+    wait_us: dict[int, float]  # median over the others and over the collectives at which the rank is last
+
+
+# Of these, members do not all end together: a receiver may be long done, or one rank sends to one.
+_NOT_TOGETHER = ("send", "recv", "broadcast", "gather", "scatter", "reduce")
+
+
+def _arrivals(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Arrivals:
+    """Align collectives by group and sequence number (by step and place in it where the trace has none)."""
+    meetings: dict[tuple[object, ...], list[tuple[int, float, str]]] = {}
+    for rank, digest in by_rank.items():
+        known = {step.number for step in digest.steps if step.whole}
+        c = digest.collectives
+        for step, group, kind, sequence, place, duration in zip(
+            c.step, c.group, c.kind, c.sequence, c.place, c.duration_us, strict=True
+        ):
+            if group < 0 or step not in known or kind.strip("_").lower() in _NOT_TOGETHER:
+                continue
+            info = digest.groups[group]
+            key = (
+                (info.name, info.ranks, sequence)
+                if sequence is not None
+                else (info.name, info.ranks, step, place, None)
+            )
+            meetings.setdefault(key, []).append((rank, duration, kind))
+    last: dict[int, int] = {}
+    total: dict[int, int] = {}
+    waits: dict[int, list[float]] = {}
+    torn = 0
+    for members in meetings.values():
+        if len(members) < 2:
+            continue
+        if len({kind for _, _, kind in members}) > 1 or len({rank for rank, _, _ in members}) < len(members):
+            torn += 1
+            continue
+        shortest = min(members, key=lambda member: member[1])
+        for rank, _, _ in members:
+            total[rank] = total.get(rank, 0) + 1
+        last[shortest[0]] = last.get(shortest[0], 0) + 1
+        waits.setdefault(shortest[0], []).append(
+            float(np.median([d for r, d, _ in members if r != shortest[0]])) - shortest[1]
+        )
+    if torn:
+        problems.append(
+            Problem(
+                where="fleet",
+                message=f"{torn} collectives do not match between ranks (other kinds at the same place): left out",
+            )
+        )
+    return _Arrivals(last, total, {rank: float(np.median(values)) for rank, values in waits.items()})
+
+
+# ---------------------------------------------------------------------- the overview
+
+
+def _lines(
+    by_rank: Mapping[int, Digest],
+    table: _Table,
+    peers: Mapping[int, NDArray[np.intp]],
+    groups: Sequence[PlanGroup],
+    arrivals: _Arrivals,
+) -> tuple[RankLine, ...]:
+    plan_of = {rank: i for i, group in enumerate(groups) for rank in group.ranks}
+    found: list[RankLine] = []
+    for row, (rank, digest) in enumerate(by_rank.items()):
+        behind = _lateness(table, row, peers[rank])
+        found.append(
+            RankLine(
+                rank=rank,
+                file=digest.file,
+                host=digest.host,
+                plan=plan_of.get(rank),
+                own_us=_median(table.own[row]),
+                exposed_us=_median(table.exposed[row]),
+                wall_us=_median(table.wall[row]),
+                compute_us=_median(table.compute[row]),
+                idle_host_us=_median(table.idle_host[row]),
+                idle_input_us=_median(table.idle_input[row]),
+                lateness_us=tuple(None if np.isnan(value) else round(value, 1) for value in behind.tolist()),
+                arrived_last=arrivals.last.get(rank, 0),
+                num_collectives=arrivals.total.get(rank, 0),
+            )
+        )
+    return tuple(found)
+
+
+def _excesses(table: _Table, row: int, others: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+    """Return what a rank has over the median of its peers, step by step: work of the device, of data loading, of the host."""
+    found = {
+        "device work": table.compute[row] - _columns_median(table.compute[others]),
+        "idle while the host loads data": table.idle_input[row] - _columns_median(table.idle_input[others]),
+        "host work": table.host_work[row] - _columns_median(table.host_work[others]),
+    }
+    # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
+    found["host work"] = np.minimum(found["host work"], table.idle_host[row])
+    return found
+
+
+def _lateness(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return by how much of its own work a rank came late, step by step; 0 where it had no more than its peers."""
+    if not len(others):
+        return np.full(len(table.steps), np.nan)
+    work = sum((np.maximum(0, item) for item in _excesses(table, row, others).values()), np.zeros(len(table.steps)))
+    return np.maximum(0, np.minimum(work, _bound(table, row, others)))
+
+
+def _bound(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return how much a step could be shorter at most, had the rank been like its peers.
+
+    It is no further behind than its own time is over theirs; and the step takes what a peer itself needs, whoever is late.
+    """
+    behind = table.own[row] - _columns_median(table.own[others])
+    need = np.maximum(_columns_median(table.host_work[others]), _columns_median(table.compute[others]))
+    return np.maximum(0, np.minimum(behind, table.wall[row] - need))
+
+
+def _spread_of(table: _Table, named: set[int]) -> dict[str, float] | None:
+    """Return what the ranks that are not named differ by, over ranks and steps, against each step's median."""
+    rows = [i for i, rank in enumerate(table.ranks) if rank not in named]
+    if len(rows) < 2 or not table.steps:
+        return None
+    found: dict[str, float] = {}
+    for name, values in (("device work", table.compute), ("host work", table.host_work)):
+        mine = values[rows]
+        found[name] = round(_deviation((mine - _columns_median(mine)).ravel()), 3)
+    return found
+
+
+def _share(table: _Table) -> float | None:
+    wall, exposed = _median(table.wall), _median(table.exposed)
+    return exposed / wall if wall and exposed is not None else None
+
+
+def _verdict(findings: Sequence[Finding], table: _Table, by_rank: Mapping[int, Digest]) -> str:
+    if not by_rank:
+        return "no rank's trace could be read"
+    if len(by_rank) == 1:
+        return "one rank: there is nothing to compare it with"
+    if not table.steps:
+        return "no step that all ranks have could be compared"
+    if not findings:
+        return f"no rank stands out among {len(by_rank)}, over {len(table.steps)} steps"
+    first = findings[0]
+    who = f"rank {first.ranks[0]}" if len(first.ranks) == 1 else f"{len(first.ranks)} ranks"
+    what = {
+        "late": "is late" if len(first.ranks) == 1 else "are late",
+        "plan_differs": "runs another plan",
+        "drift": "drifts",
+    }[first.kind]
+    if first.kind == "plan_differs" and len(first.ranks) > 1:
+        what = "run another plan"
+    return (
+        f"{who} {what}"
+        + (f": {WORDS[first.cause]}" if first.cause else "")
+        + (f", {microseconds(first.cost_us)} a step" if first.cost_us else "")
+    )
+
+
+WORDS: dict[Cause, str] = {
+    "device_work": "more device work",
+    "other_kernels": "other kernels",
+    "slower_kernels": "the same kernels are slower",
+    "shapes": "other shapes",
+    "host": "its host is slow",
+    "input": "it waits for data",
+    "memory": "it allocates device memory",
+}

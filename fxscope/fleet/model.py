@@ -1,0 +1,236 @@
+"""The types of a fleet: a rank's digest (`fxscope-digest/1`) and what a job's digests show (`fxscope-fleet/1`).
+
+Times are microseconds of the rank's own clock; clocks of two ranks are never compared. What is not known is `None`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from fxscope.model import Problem  # noqa: TC001 - msgspec resolves it at run time
+
+DIGEST_SCHEMA = "fxscope-digest/1"
+FLEET_SCHEMA = "fxscope-fleet/1"
+
+Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "memory"]
+FindingKind = Literal["late", "plan_differs", "drift"]
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """Frozen and keyword-only; defaults are written out too."""
+
+
+class Group(Item, frozen=True, kw_only=True):
+    """A process group that the rank is in."""
+
+    name: str  # unique within the job
+    description: str | None = None
+    ranks: tuple[int, ...] | None = None
+    size: int | None = None
+
+
+class RankStep(Item, frozen=True, kw_only=True):
+    """One step of one rank, on the device: from the end of the last collective of the step before to that of this one.
+
+    These two moments are the same for every rank of the group, so a step is equally long for all. What differs is how much
+    of it the rank worked and how much it waited: `own_us` = `wall_us` - `exposed_us`.
+    """
+
+    number: int  # N of ProfilerStep#N
+    whole: (
+        bool  # it begins and ends at a collective; where not (first step, no collectives) the edges are the host's step
+    )
+    wall_us: float
+    busy_us: float  # some kernel or copy ran (union over streams)
+    compute_us: float  # one that is no communication ran
+    exposed_us: float  # nothing but communication ran: transfer, and waiting for others to arrive
+    hidden_us: float  # communication under compute
+    idle_host_us: float  # nothing ran, and nothing of the two below explains it: waiting for the host to launch
+    idle_input_us: float  # nothing ran while the host was inside the program's data annotation
+    idle_waiting_us: float  # nothing ran while the host was inside a collective of the CPU
+    host_work_us: float  # of the host's step: not blocked by the device and not in a data annotation
+    input_us: float  # of the host's step: inside a data annotation
+    num_launches: int  # kernels and copies launched in the host's step, communication left out
+    num_allocations: int  # calls that take device memory from the driver or give it back
+    allocation_us: float
+
+    @property
+    def own_us(self) -> float:
+        """What the rank needed for itself: the step without waiting and without exposed transfer."""
+        return self.wall_us - self.exposed_us
+
+
+class Collectives(Item, frozen=True, kw_only=True):
+    """The communication kernels launched in steps, as columns of equal length in order of launch."""
+
+    step: tuple[int, ...] = ()  # N of ProfilerStep#N
+    group: tuple[int, ...] = ()  # index into `groups` of the digest; -1: not known
+    kind: tuple[str, ...] = ()  # "allreduce", "_allgather_base", … as the trace says it; else from the kernel's name
+    sequence: tuple[int | None, ...] = ()  # torch's own sequence number in the group, where the trace has it
+    place: tuple[int, ...] = ()  # n-th of its group in its step
+    num_elements: tuple[int | None, ...] = ()
+    start_us: tuple[float, ...] = ()  # since the first device event of the trace
+    duration_us: tuple[float, ...] = ()  # waiting and transfer
+
+
+class PlanKernel(Item, frozen=True, kw_only=True):
+    """A kernel as it is launched: name and configuration, how often a step, and how long it takes."""
+
+    name: str
+    grid: str | None
+    block: str | None
+    least: int  # launches in the step that has fewest of it
+    most: int
+    total_us: float  # a step, median over steps
+
+
+class PlanOp(Item, frozen=True, kw_only=True):
+    """A torch op that launched work, with the shapes of its inputs."""
+
+    name: str
+    shapes: str
+    least: int
+    most: int
+
+
+class PlanGraph(Item, frozen=True, kw_only=True):
+    """A call of a compiled graph within a step."""
+
+    place: int  # n-th call of a compiled graph in the step, in order of launch
+    key: str | None  # Inductor's cache key of the graph, where the trace has it
+    signature: str
+    num_kernels: int
+
+
+class Plan(Item, frozen=True, kw_only=True):
+    """Which kernels a step launches. Two ranks with equal `signature` launched the same ones, configuration included."""
+
+    signature: str | None  # of `kernels`; None where the trace holds no launch that belongs to a step
+    kernels: tuple[PlanKernel, ...] = ()  # communication left out: its configuration follows the topology
+    ops: tuple[PlanOp, ...] = ()  # those that launched them; empty where no shapes were recorded
+    graphs: tuple[PlanGraph, ...] = ()
+    steps: tuple[int, ...] = ()  # the steps that were looked at
+    compiled: tuple[tuple[str, str], ...] = ()  # from the compile log: (graph, hash of its post-grad graph's nodes)
+    nodes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # from the compile log: (graph, its nodes as text), bounded
+
+
+class DigestCoverage(Item, frozen=True, kw_only=True):
+    """How much of the trace the digest rests on."""
+
+    num_events: int
+    num_device_events: int
+    num_launched: int  # device events whose launch is in the trace, within a step
+    num_steps: int
+    num_collectives: int
+    num_aligned: int  # of these: with a known group
+    shapes: bool  # input shapes were recorded
+
+
+class Digest(Item, frozen=True, kw_only=True):
+    """One rank's trace, in a few kB."""
+
+    schema: str = DIGEST_SCHEMA
+    file: str
+    rank: int | None
+    world: int | None = None
+    host: str | None = None
+    device: str | None = None
+    groups: tuple[Group, ...] = ()
+    steps: tuple[RankStep, ...] = ()
+    collectives: Collectives = Collectives()
+    plan: Plan = Plan(signature=None)
+    coverage: DigestCoverage | None = None  # None: the trace could not be read
+    problems: tuple[Problem, ...] = ()
+
+
+# ---------------------------------------------------------------------- the job
+
+
+class Component(Item, frozen=True, kw_only=True):
+    """A part of a rank's step, and how it compares with the ranks that do the same work."""
+
+    name: Cause
+    excess_us: float  # per step, over the median of its peers
+    spread_us: float  # what the peers themselves differ by, over ranks and steps
+
+
+class PlanChange(Item, frozen=True, kw_only=True):
+    """A kernel or op in which two plans differ; counts are launches a step, (least, most) over steps."""
+
+    what: Literal["kernel", "op", "node"]
+    change: Literal["added", "missing", "other_count", "other_configuration", "other_shapes"]
+    name: str
+    majority: str | None = None
+    here: str | None = None
+    total_us: float | None = None  # what it takes a step, here less there
+
+
+class Finding(Item, frozen=True, kw_only=True):
+    """Something uneven. `evidence` is sentences, each provable from the digests."""
+
+    kind: FindingKind
+    ranks: tuple[int, ...]
+    cause: Cause | None
+    cost_us: float | None  # a step, per rank; None: no cost is shown
+    evidence: tuple[str, ...]
+    components: tuple[Component, ...] = ()
+    changes: tuple[PlanChange, ...] = ()
+    num_changes: int = 0  # where `changes` holds only the first
+
+
+class RankLine(Item, frozen=True, kw_only=True):
+    """One rank in the overview; times are medians over the compared steps."""
+
+    rank: int
+    file: str
+    host: str | None = None
+    plan: int | None = None  # index into `plans`
+    own_us: float | None = None
+    exposed_us: float | None = None
+    wall_us: float | None = None
+    compute_us: float | None = None
+    idle_host_us: float | None = None
+    idle_input_us: float | None = None
+    lateness_us: tuple[float | None, ...] = ()  # by compared step: how late by its own work; 0: no later than its peers
+    arrived_last: int = 0  # at how many collectives
+    num_collectives: int = 0  # that could be aligned
+
+
+class PlanGroup(Item, frozen=True, kw_only=True):
+    """The ranks that launched the same kernels, and in what they differ from the largest such group."""
+
+    signature: str
+    ranks: tuple[int, ...]
+    num_kernels: int  # launches a step
+    num_distinct: int
+    cause: Cause | None = (
+        None  # what kind of difference; None: at most launch configurations, which each rank tunes itself
+    )
+    changes: tuple[PlanChange, ...] = ()
+    num_changes: int = 0
+    by_role: bool = False  # it is made of whole process groups (a pipeline stage): meant to differ
+
+
+class Fleet(Item, frozen=True, kw_only=True):
+    """What the digests of a job show together."""
+
+    schema: str = FLEET_SCHEMA
+    title: str
+    world: int | None
+    ranks: tuple[RankLine, ...]
+    steps: tuple[int, ...]  # the compared ones
+    even: bool  # nothing was found
+    verdict: str
+    rule: str  # when a rank is named
+    spread_us: dict[str, float] | None  # robust standard deviation over ranks and steps, those that are named left out
+    step_us: float | None  # median
+    exposed_share: float | None  # of the step, median over ranks
+    findings: tuple[Finding, ...]
+    plans: tuple[PlanGroup, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the JSON form, `fxscope-fleet/1`."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode()

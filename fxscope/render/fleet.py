@@ -1,0 +1,265 @@
+"""A job of many ranks as text for a terminal or a log, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from fxscope.render import markdown as md
+from fxscope.text import counted, kernel_name, microseconds, percent, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.fleet.model import Cause, Finding, Fleet, PlanChange, PlanGroup, RankLine
+
+CAUSES: dict[Cause | None, str] = {
+    "device_work": "more device work",
+    "other_kernels": "other kernels",
+    "slower_kernels": "slower kernels",
+    "shapes": "other shapes",
+    "host": "host",
+    "input": "data loading",
+    "memory": "device memory allocation",
+    None: "cause not known",
+}
+KINDS = {"late": "late", "plan_differs": "other plan", "drift": "drifts"}
+CHANGES = {
+    "added": "added",
+    "missing": "missing",
+    "other_count": "other count",
+    "other_configuration": "other configuration",
+    "other_shapes": "other shapes",
+}
+SHADES = " ░▒▓█"
+MAX_RANKS = 24  # beyond, the terminal shows the named ones and the extremes
+MAX_CHANGES = 6
+MAX_PROBLEMS = 8
+
+
+def ranges(ranks: Sequence[int], limit: int = 6) -> str:
+    """Write ranks as ranges: "0–3, 5, 7–9"."""
+    parts: list[str] = []
+    ordered = sorted(ranks)
+    start = 0
+    for i in range(1, len(ordered) + 1):
+        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
+            first, last = ordered[start], ordered[i - 1]
+            parts.append(str(first) if first == last else f"{first}–{last}" if last > first + 1 else f"{first}, {last}")
+            start = i
+    return ", ".join(parts) if len(parts) <= limit else f"{', '.join(parts[:limit])} and more"
+
+
+def who(finding: Finding) -> str:
+    """Name the ranks of a finding."""
+    return f"rank {finding.ranks[0]}" if len(finding.ranks) == 1 else f"ranks {ranges(finding.ranks)}"
+
+
+def headline(finding: Finding) -> str:
+    """Say a finding in one line: "rank 2 late: more device work, 3.03 ms a step"."""
+    cost = f", {microseconds(finding.cost_us)} a step" if finding.cost_us else ""
+    return f"{who(finding)} {KINDS[finding.kind]}: {CAUSES[finding.cause]}{cost}"
+
+
+def change_line(change: PlanChange, width: int | None = None) -> str:
+    """Say in what two plans differ."""
+    name = kernel_name(change.name, width) if change.what == "kernel" else change.name
+    sides = ""
+    if change.majority is not None or change.here is not None:
+        sides = f": {change.majority or '–'} → {change.here or '–'}"
+    cost = (
+        f" ({'+' if change.total_us > 0 else '−'}{microseconds(abs(change.total_us))} a step)"
+        if change.total_us
+        else ""
+    )
+    return f"{CHANGES[change.change]} {name}{sides}{cost}"
+
+
+def facts(fleet: Fleet) -> str:
+    """Say what was compared."""
+    parts = [
+        counted(len(fleet.ranks), "rank")
+        + (f" of {fleet.world}" if fleet.world and fleet.world != len(fleet.ranks) else "")
+    ]
+    parts.append(counted(len(fleet.steps), "step") + " compared")
+    if fleet.step_us is not None:
+        parts.append(f"a step {microseconds(fleet.step_us)}")
+    if fleet.exposed_share is not None:
+        parts.append(f"{percent(fleet.exposed_share)} of it exposed communication")
+    if fleet.spread_us:
+        parts.append(", ".join(f"{name} ±{microseconds(value)}" for name, value in fleet.spread_us.items()))
+    return " · ".join(parts)
+
+
+# ---------------------------------------------------------------------- terminal
+
+
+def text(fleet: Fleet, *, width: int = 80) -> str:
+    """Return the job for a terminal or a log: the verdict, the findings, ranks × steps, plans, problems."""
+    lines = [
+        *([fleet.title] if fleet.title else []),
+        *_fold(sentence(fleet.verdict), width),
+        *_fold(facts(fleet), width),
+        "",
+    ]
+    for number, finding in enumerate(fleet.findings, start=1):
+        lines += _fold(f"{number}. {headline(finding)}", width, "   ")
+        for said in finding.evidence:
+            lines += _fold(f"   - {said}", width, "     ")
+        for change in finding.changes[:MAX_CHANGES]:
+            lines += _fold(f"   - {change_line(change, width - 30)}", width, "     ")
+        if finding.num_changes > MAX_CHANGES:
+            lines.append(f"     and {finding.num_changes - MAX_CHANGES} more")
+        lines.append("")
+    if fleet.findings:
+        lines += [*_fold(fleet.rule, width), ""]
+    lines += [*_rank_table(fleet, width), ""] if len(fleet.ranks) > 1 else []
+    if len(fleet.plans) > 1:
+        lines += [
+            "Plans:",
+            *(line for group in fleet.plans for line in _fold(f"  {plan_line(group)}", width, "    ")),
+            "",
+        ]
+    if fleet.problems:
+        lines.append("Problems:")
+        for problem in fleet.problems[:MAX_PROBLEMS]:
+            lines += _fold(
+                f"  {problem.where}: {sentence(problem.message)} {problem.remedy or ''}".rstrip(), width, "    "
+            )
+        if len(fleet.problems) > MAX_PROBLEMS:
+            lines.append(f"  and {len(fleet.problems) - MAX_PROBLEMS} more")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _fold(line: str, width: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
+
+
+def plan_line(group: PlanGroup) -> str:
+    """Say a group of ranks with one plan in a line."""
+    kind = (
+        "its stage's"
+        if group.by_role
+        else CAUSES[group.cause]
+        if group.cause
+        else "same work"
+        if group.changes
+        else "majority"
+    )
+    named = "rank" if len(group.ranks) == 1 else "ranks"
+    more = f"; {change_line(group.changes[0], 50)}" if group.changes and not group.by_role else ""
+    return f"{named} {ranges(group.ranks)}: {counted(group.num_kernels, 'kernel')} a step, {kind}{more}"
+
+
+def shown(fleet: Fleet, limit: int = MAX_RANKS) -> list[RankLine]:
+    """Return the ranks to list: all of few; of many those that are named, then the latest."""
+    if len(fleet.ranks) <= limit:
+        return list(fleet.ranks)
+    named = {rank for finding in fleet.findings for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks)}
+    order = sorted(fleet.ranks, key=lambda line: (line.rank not in named, -typical(line)))
+    return sorted(order[:limit], key=lambda line: line.rank)
+
+
+def typical(line: RankLine) -> float:
+    """Return a rank's median lateness."""
+    known = sorted(value for value in line.lateness_us if value is not None)
+    return known[len(known) // 2] if known else 0.0
+
+
+def scale(fleet: Fleet) -> float:
+    """Return the darkest shade's lateness: the job's most, a tenth of a step at least, so that an even job looks even."""
+    most = max((value for line in fleet.ranks for value in line.lateness_us if value), default=0.0)
+    return max(most, 0.1 * (fleet.step_us or 0.0))
+
+
+def _rank_table(fleet: Fleet, width: int) -> list[str]:
+    """Return ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
+    rows = shown(fleet)
+    marks: dict[int, str] = {}
+    for finding in fleet.findings:
+        for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks) else ():
+            marks.setdefault(rank, CAUSES[finding.cause])
+    head = ["rank", "device", "data", "host idle", "exposed", "last at", "lateness by step"]
+    table = [head]
+    most = scale(fleet)
+    room = max(8, width - 62)
+    for line in rows:
+        cells = "".join(shade(value, most) for value in line.lateness_us[-room:])
+        table.append(
+            [
+                str(line.rank),
+                microseconds(line.compute_us),
+                microseconds(line.idle_input_us),
+                microseconds(line.idle_host_us),
+                microseconds(line.exposed_us),
+                f"{line.arrived_last}/{line.num_collectives}" if line.num_collectives else "–",
+                f"{cells} {marks.get(line.rank, '')}".rstrip(),
+            ]
+        )
+    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if i == len(head) - 1 else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+    if len(rows) < len(fleet.ranks):
+        lines.append(f"{len(fleet.ranks) - len(rows)} ranks more, none of them named")
+    return lines
+
+
+def shade(value: float | None, most: float) -> str:
+    """Return a block for a step's lateness: from " " (not late) to "█" (the latest of the job); "?" where it is not known."""
+    if value is None:
+        return "?"
+    return SHADES[0] if value <= 0 or most <= 0 else SHADES[min(4, 1 + int(3.999 * value / most))]
+
+
+# ---------------------------------------------------------------------- Markdown
+
+
+def markdown(fleet: Fleet) -> str:
+    """Return the job for a pull request."""
+    lines = [
+        f"### {md.text(fleet.title or 'fleet')}",
+        "",
+        f"**{md.text(sentence(fleet.verdict))}**",
+        "",
+        md.text(facts(fleet)),
+        "",
+    ]
+    if fleet.findings:
+        lines += ["| ranks | what | cause | cost a step | evidence |", "|---|---|---|--:|---|"]
+        for finding in fleet.findings:
+            evidence = "; ".join(finding.evidence)
+            cells = (who(finding), KINDS[finding.kind], CAUSES[finding.cause], microseconds(finding.cost_us), evidence)
+            lines.append(f"| {' | '.join(md.text(cell) for cell in cells)} |")
+        lines.append("")
+        for finding in fleet.findings:
+            if finding.kind == "plan_differs" and finding.changes:
+                lines += [
+                    f"<details><summary>{md.text(headline(finding))}: {counted(finding.num_changes, 'difference')}</summary>",
+                    "",
+                ]
+                lines += [f"- {md.text(change_line(change))}" for change in finding.changes]
+                lines += ["", "</details>", ""]
+    if len(fleet.ranks) > 1:
+        lines += ["| rank | device | data | host idle | exposed | arrived last |", "|--:|--:|--:|--:|--:|--:|"]
+        for line in shown(fleet):
+            values = (line.compute_us, line.idle_input_us, line.idle_host_us, line.exposed_us)
+            last = f"{line.arrived_last} of {line.num_collectives}" if line.num_collectives else "–"
+            lines.append(f"| {line.rank} | {' | '.join(map(microseconds, values))} | {last} |")
+        if len(fleet.ranks) > MAX_RANKS:
+            lines += ["", f"{len(fleet.ranks) - MAX_RANKS} ranks more, none of them named."]
+        lines.append("")
+    if fleet.problems:
+        lines += [
+            "Problems:",
+            "",
+            *(f"- {md.text(f'{p.where}: {sentence(p.message)}')}" for p in fleet.problems[:MAX_PROBLEMS]),
+            "",
+        ]
+    lines.append(f"<sub>{md.text(fleet.rule)}</sub>")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,80 @@
+"""Ray, Arrow and addresses: the same digests as on one machine, whatever dies on the way."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope.errors import FxscopeError
+from fxscope.fleet import findings, run, sources
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+from make_fleet import Fault, make
+
+JOBS = Path(__file__).parent.parent / "data" / "fleet"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_a_node_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fxscope[fleet]'")
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    from fxscope.fleet import cluster
+
+    make(JOBS / "ddp_even", tmp_path / "job", ranks=24, steps=4, faults=[Fault("input", 17, 4000.0)], seed=4)
+    found = sources.find([str(tmp_path / "job")])
+    nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    doomed = nodes.add_node(num_cpus=2)
+    nodes.add_node(num_cpus=1)
+    root = str(Path(__file__).parents[2])
+    ray.init(address=nodes.address, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": root}})
+    killed: list[int] = []
+
+    def progress(done: int, of: int, name: str) -> None:
+        if done == 6 and not killed:
+            killed.append(done)
+            nodes.remove_node(doomed, allow_graceful=False)
+
+    try:
+        assert len({node["NodeID"] for node in ray.nodes() if node["Alive"]}) == 3
+        spread = cluster.digests(found, progress=progress)
+        assert killed and not doomed.any_processes_alive()
+    finally:
+        ray.shutdown()
+        nodes.shutdown()
+    assert spread == run.digests(found, jobs=2)
+    first = findings.examine(spread).findings[0]
+    assert first.ranks == (17,) and first.cause == "input"
+
+
+def test_parquet_holds_the_whole_digests(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: pip install 'fxscope[fleet]'")
+    from fxscope.fleet import arrow
+
+    made = run.digests(sources.find([str(JOBS / "ddp_slow_gpu")]))
+    path = tmp_path / "fleet.parquet"
+    path.write_bytes(arrow.parquet(made))
+    assert arrow.read(path) == made
+    rows = parquet.read_table(path).to_pylist()
+    assert [row["rank"] for row in rows] == [0, 1, 2, 3]
+    assert rows[2]["steps"][1]["compute_us"] == made[2].steps[1].compute_us
+    path.write_bytes(b"no table")
+    with pytest.raises(FxscopeError, match="cannot read"):
+        arrow.read(path)
+
+
+def test_an_address_is_read_through_fsspec() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install 'fxscope[fleet]'")
+    store = fsspec.filesystem("memory")
+    for path in (JOBS / "ddp_even").glob("*.json.gz"):
+        store.pipe(f"/fleet-job/{path.name}", path.read_bytes())
+    found = sources.find(["memory://fleet-job"], pattern=r"rank[01]")
+    assert [source.name for source in found] == ["rank0.json.gz", "rank1.json.gz"]
+    # Another process would not see this memory: the task itself, here.
+    made = run.decode(run.work(found[1], run.Settings()), "here")
+    assert made.rank == 1 and made.coverage is not None
+    store.rm("/fleet-job", recursive=True)
+    with pytest.raises(FxscopeError, match="cannot"):
+        sources.find(["nosuch://bucket/folder"])

@@ -1,0 +1,192 @@
+"""The planted rank and cause are named first, an even job names nobody; real traces, and faults replayed into them."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fxscope.errors import FxscopeError, TraceError
+from fxscope.fleet import findings, run, sources
+from fxscope.fleet.digest import digest, is_input
+from fxscope.fleet.model import Digest, Fleet
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+from make_fleet import Fault, make
+
+JOBS = Path(__file__).parent.parent / "data" / "fleet"
+
+
+def digests(folder: Path) -> list[Digest]:
+    return [digest(path) for path in sorted(folder.glob("rank*.json.gz"))]
+
+
+def examined(folder: Path) -> Fleet:
+    return findings.examine(digests(folder), title=folder.name)
+
+
+@pytest.mark.parametrize(
+    ("job", "rank", "cause"), [("ddp_slow_gpu", 2, "device_work"), ("ddp_other_plan", 3, "other_kernels")]
+)
+def test_the_planted_rank_and_cause_come_first(job: str, rank: int, cause: str) -> None:
+    fleet = examined(JOBS / job)
+    first = fleet.findings[0]
+    assert (first.kind, first.ranks, first.cause) == ("late", (rank,), cause)
+    assert {item.ranks for item in fleet.findings} == {(rank,)} and not fleet.even and not fleet.problems
+    assert [group.ranks for group in fleet.plans][1:] == [(rank,)]
+
+
+@pytest.mark.parametrize("job", ["ddp_even", "fsdp_even"])
+def test_an_even_job_names_nobody_and_says_the_spread(job: str) -> None:
+    fleet = examined(JOBS / job)
+    assert fleet.even and fleet.findings == () and "no rank stands out" in fleet.verdict
+    assert fleet.spread_us and all(value > 0 for value in fleet.spread_us.values())
+
+
+def test_what_a_late_rank_costs_is_what_the_even_job_gains() -> None:
+    # The same program takes 7.2 ms a step when even. Much of the 6.5 ms more device work hides behind launches.
+    even = examined(JOBS / "ddp_even").step_us
+    for job in ("ddp_slow_gpu", "ddp_other_plan"):
+        fleet = examined(JOBS / job)
+        assert fleet.step_us and even and fleet.findings[0].cost_us == pytest.approx(fleet.step_us - even, rel=0.25)
+
+
+def test_a_tuned_launch_configuration_is_shown_and_is_no_finding() -> None:
+    fleet = examined(JOBS / "fsdp_even")
+    assert [group.ranks for group in fleet.plans] == [(0, 3), (1, 2)]
+    assert [change.change for change in fleet.plans[1].changes] == ["other_configuration"]
+
+
+def test_the_plan_says_what_differs() -> None:
+    changes = examined(JOBS / "ddp_slow_gpu").findings[0].changes
+    gemm = changes[0]
+    assert gemm.name.startswith("nvjet_") and (gemm.majority, gemm.here) == ("4", "44") and (gemm.total_us or 0) > 6000
+    changes = examined(JOBS / "ddp_other_plan").findings[0].changes
+    assert {change.change for change in changes if change.what == "kernel"} >= {"added", "missing"}
+
+
+FAULTS = [
+    ("ddp_even", Fault("host", 5, 3000.0), 1.0, "host"),
+    ("ddp_even", Fault("slow_host", 1, 1.4), 1.0, "host"),
+    ("fsdp_even", Fault("host", 0, 4000.0), 1.0, "host"),
+    ("ddp_even", Fault("input", 4, 3000.0), 1.0, "input"),
+    ("fsdp_even", Fault("input", 7, 4000.0), 1.0, "input"),
+    ("ddp_even", Fault("slower_kernels", 2, 1.4), 5.0, "slower_kernels"),
+    ("ddp_even", Fault("device_work", 3, 60.0), 1.0, "device_work"),
+    ("ddp_even", Fault("shapes", 6, 3.0), 5.0, "shapes"),
+    ("ddp_even", Fault("other_kernels", 0, 1.0), 1.0, "other_kernels"),
+    ("fsdp_even", Fault("memory", 5, 4000.0), 1.0, "memory"),
+]
+
+
+@pytest.mark.parametrize(("job", "fault", "scale", "cause"), FAULTS, ids=lambda value: getattr(value, "kind", None))
+def test_replayed_faults_are_named_with_their_cause(
+    job: str, fault: Fault, scale: float, cause: str, tmp_path: Path
+) -> None:
+    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
+    truth = make(JOBS / job, tmp_path, ranks=8, steps=4, faults=[fault], other=other, seed=11, scale=scale)
+    fleet = examined(tmp_path)
+    first = fleet.findings[0]
+    assert (first.kind, first.ranks, first.cause) == ("late", (fault.rank,), cause)
+    assert {rank for item in fleet.findings for rank in item.ranks} == {fault.rank}
+    assert first.cost_us == pytest.approx(truth["cost_us"], rel=0.25)
+
+
+def test_a_fault_that_costs_nobody_anything_names_nobody(tmp_path: Path) -> None:
+    truth = make(JOBS / "fsdp_even", tmp_path, ranks=6, steps=4, faults=[Fault("slower_kernels", 2, 3.0)], seed=5)
+    assert truth["cost_us"] < 100 and examined(tmp_path).even  # hidden behind the launches of a host-bound job
+
+
+def test_another_batch_that_is_not_late_is_another_plan_without_cost(tmp_path: Path) -> None:
+    make(JOBS / "fsdp_even", tmp_path, ranks=4, steps=3, faults=[Fault("shapes", 1, 0.5)], seed=5)
+    fleet = examined(tmp_path)
+    assert [(item.kind, item.ranks, item.cause, item.cost_us) for item in fleet.findings] == [
+        ("plan_differs", (1,), "shapes", None)
+    ]
+
+
+def test_drift_is_told_from_lateness(tmp_path: Path) -> None:
+    make(JOBS / "ddp_even", tmp_path, ranks=8, steps=8, faults=[Fault("input_drift", 3, 700.0)], seed=2)
+    found = {item.kind: item for item in examined(tmp_path).findings}
+    assert found["drift"].ranks == (3,) and found["drift"].cause == "input"
+
+
+def test_two_late_ranks_are_both_named(tmp_path: Path) -> None:
+    faults = [Fault("input", 1, 4000.0), Fault("host", 6, 3500.0)]
+    make(JOBS / "ddp_even", tmp_path, ranks=8, steps=5, faults=faults, seed=8)
+    late = {item.ranks: item.cause for item in examined(tmp_path).findings if item.kind == "late"}
+    assert late == {(1,): "input", (6,): "host"}
+
+
+def test_missing_and_damaged_ranks_are_problems_and_the_rest_is_compared(tmp_path: Path) -> None:
+    make(JOBS / "ddp_even", tmp_path, ranks=8, steps=4, faults=[Fault("input", 2, 4000.0)], absent=(4,), damaged=(6,))
+    fleet = findings.examine(run.digests(sources.find([str(tmp_path)]), jobs=2))
+    assert fleet.findings[0].ranks == (2,) and fleet.findings[0].cause == "input"
+    said = " ".join(problem.message for problem in fleet.problems)
+    assert "ends early" in said and "1 of 8 ranks cannot be compared: 4" in said
+
+
+def test_digests_of_one_job_do_not_depend_on_clocks(tmp_path: Path) -> None:
+    # The same bytes with every time moved by an hour, on one rank only: the same findings.
+    for path in sorted((JOBS / "ddp_slow_gpu").glob("*.json.gz")):
+        trace = msgspec.json.decode(gzip.decompress(path.read_bytes()))
+        for event in trace["traceEvents"] if path.name == "rank1.json.gz" else []:
+            event["ts"] += 3.6e9
+        (tmp_path / path.name).write_bytes(gzip.compress(msgspec.json.encode(trace), 1))
+    moved, still = examined(tmp_path), examined(JOBS / "ddp_slow_gpu")
+    assert [(f.kind, f.ranks, f.cause) for f in moved.findings] == [(f.kind, f.ranks, f.cause) for f in still.findings]
+    for one, other in zip(moved.ranks, still.ranks, strict=True):
+        assert one.own_us == pytest.approx(other.own_us, abs=1.0) and one.arrived_last == other.arrived_last
+
+
+def test_one_rank_alone_and_none_at_all() -> None:
+    assert "nothing to compare" in findings.examine(digests(JOBS / "ddp_even")[:1]).verdict
+    assert findings.examine([]).verdict == "no rank's trace could be read"
+
+
+def test_a_rank_twice_is_said_and_the_first_is_taken() -> None:
+    every = digests(JOBS / "ddp_even")
+    fleet = findings.examine([*every, every[2]])
+    assert len(fleet.ranks) == 4 and any("is of rank 2 too" in problem.message for problem in fleet.problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("data", True),
+        ("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", True),
+        ("load_batch", True),
+        ("getNextBatch", True),
+        ("DistributedDataParallel.forward", False),
+        ("train_batch", False),
+        ("Optimizer.zero_grad#AdamW.zero_grad", False),
+        ("FSDP::all_gather (input)", False),
+        ("forward", False),
+    ],
+)
+def test_which_annotations_are_data_loading(name: str, expected: bool) -> None:
+    assert is_input(name) is expected
+
+
+def test_a_folder_that_is_none_and_one_without_traces(tmp_path: Path) -> None:
+    with pytest.raises(FxscopeError, match="does not exist"):
+        sources.find([str(tmp_path / "nowhere")])
+    (tmp_path / "truth.json").write_text('{"ranks": 4}')
+    with pytest.raises(FxscopeError, match="holds no trace"):
+        sources.find([str(tmp_path)])
+    with pytest.raises(FxscopeError, match="not a regular expression"):
+        sources.find([str(tmp_path)], pattern="(")
+
+
+def test_a_trace_that_is_none_costs_its_own_rank(tmp_path: Path) -> None:
+    for path in (JOBS / "ddp_even").glob("*.json.gz"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "rank2.json.gz").write_bytes(b"\x1f\x8bnot gzip at all")
+    with pytest.raises(TraceError):
+        digest(tmp_path / "rank2.json.gz")
+    fleet = findings.examine(run.digests(sources.find([str(tmp_path)]), jobs=2))
+    assert [line.rank for line in fleet.ranks] == [0, 1, 3]
+    assert any(problem.where == "rank2.json.gz" for problem in fleet.problems)
