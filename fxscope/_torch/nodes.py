@@ -120,8 +120,12 @@ def tensor_meta(tensor: torch.Tensor) -> TensorMeta:
         offset = dimension(tensor.storage_offset()) if strided else None
     except (RuntimeError, NotImplementedError):  # nested and other wrapper tensors
         stride = offset = None
+    try:
+        shape = tuple(dimension(size) for size in tensor.shape)
+    except RuntimeError:  # a nested tensor of the strided layout has no sizes, one each
+        shape = tuple(f"j{index}" for index in range(tensor.dim()))
     return TensorMeta(
-        shape=tuple(dimension(size) for size in tensor.shape),
+        shape=shape,
         dtype=str(tensor.dtype).removeprefix("torch."),
         stride=stride,
         storage_offset=offset,
@@ -133,7 +137,8 @@ def dimension(size: Any) -> int | str:
     """Return a size; a symbolic one becomes its expression (`"s0"`). Never adds a guard."""
     if isinstance(size, torch.SymInt):
         node = size.node
-        return int(node.constant) if getattr(node, "constant", None) is not None else str(node.expr)
+        constant = getattr(node, "constant", None)
+        return int(constant) if constant is not None else str(getattr(node, "expr", node))
     return int(size)
 
 

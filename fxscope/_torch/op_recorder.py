@@ -4,6 +4,9 @@
 of this run, not of the op's schema: an output that shares its input's storage is a view, whatever the op is called.
 What nests in what is the profiler's knowledge; each op that passed through the mode leaves a `PythonDispatchMode`
 event in the trace, in the same order, so the two join exactly (`fxscope.readers.eager_graph`).
+
+What it does not know it steps aside for: a higher-order op (`torch.cond`, flex attention) runs as it would without the
+mode, and is counted; an op of a tensor subclass is the subclass's, and the ops that the subclass calls are seen.
 """
 
 # torch types few of the private objects that pass through here.
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_OPS = 20_000
+STEPPED_ASIDE = "fxscope: stepped aside"  # the event in a trace around what ran without the mode
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
+_CALL_MODULE = torch.nn.Module._call_impl.__code__
 _NO_SEQUENCE = 2**63  # what autograd says for nodes without a number
 
 
@@ -70,7 +76,6 @@ class OpRecorder(TorchDispatchMode):
     ) -> None:
         super().__init__()
         self.ops: list[SeenOp] = []
-        self.problems: list[Problem] = []
         self.num_passed = 0  # every op, recorded or not
         self._names = names or {}
         self._module_names = dict(module_names or {})
@@ -81,7 +86,11 @@ class OpRecorder(TorchDispatchMode):
         self._writers: dict[int, int] = {}
         self._sources: dict[int, Source] = {}  # of forward ops, by sequence number
         self._next_storage = 0
-        self._lock = threading.Lock()
+        self._failed: dict[str, dict[str, int]] = {}  # what went wrong → in which ops, how often
+        self.asides: dict[str, int] = {}  # higher-order ops, and how often each ran unobserved
+        self._lock = threading.RLock()  # a signal handler may come while it is held
+
+    supports_higher_order_operators = True  # without it torch refuses to run them under a mode
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -91,6 +100,10 @@ class OpRecorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         self.num_passed += 1
+        if not isinstance(func, torch._ops.OpOverload):
+            return self._aside(func, args, kwargs)
+        if any(kind not in _PLAIN for kind in types):
+            return NotImplemented  # a subclass's own op: it comes back here as the ops that the subclass calls
         if len(self.ops) >= self._max_ops:
             return func(*args, **kwargs)
         before = source = None
@@ -111,9 +124,37 @@ class OpRecorder(TorchDispatchMode):
         """Let every further op pass through unrecorded."""
         self._max_ops = 0
 
+    @property
+    def problems(self) -> list[Problem]:
+        """Return what could not be written down, one problem for each kind of failure."""
+        found: list[Problem] = []
+        for message, ops in self._failed.items():
+            names = ", ".join(list(ops)[:4]) + (f" and {len(ops) - 4} more" if len(ops) > 4 else "")
+            calls = sum(ops.values())
+            found.append(
+                Problem(where=f"eager op {names}", message=f"{message} (calls written down without tensors: {calls})")
+            )
+        if self.asides:
+            names = ", ".join(f"{name} ({count}×)" for name, count in sorted(self.asides.items()))
+            found.append(
+                Problem(
+                    where="higher-order ops",
+                    message=f"{names} ran unobserved: of the ops inside, the profiler's names and times are known, "
+                    "not their tensors",
+                )
+            )
+        return found
+
+    def _aside(self, func: Any, args: Any, kwargs: Any) -> Any:
+        name = str(getattr(func, "_name", None) or func)
+        self.asides[name] = self.asides.get(name, 0) + 1
+        with torch._C._profiler._RecordFunctionFast(f"{STEPPED_ASIDE} for {name}"):
+            return func(*args, **kwargs)
+
     def _problem(self, func: Any, error: Exception) -> None:
-        if not any(problem.where == f"eager op {func}" for problem in self.problems):
-            self.problems.append(Problem(where=f"eager op {func}", message=f"{type(error).__name__}: {error}"))
+        first = str(error).strip().splitlines()
+        ops = self._failed.setdefault(f"{type(error).__name__}: {first[0] if first else ''}", {})
+        ops[str(func)] = ops.get(str(func), 0) + 1
 
     def _before(self, func: Any, args: Any, kwargs: Any) -> list[tuple[torch.Tensor, SeenTensor, bool]] | None:
         # The order of reading matters: an in-place op changes what its inputs look like.
@@ -216,10 +257,8 @@ class OpRecorder(TorchDispatchMode):
             code = frame.f_code
             if user is None and live.is_user_file(code.co_filename) and not code.co_filename.startswith("<"):
                 user = (code, frame.f_lineno)
-            if code.co_name == "_call_impl" or code.co_name == "forward":
-                owner = frame.f_locals.get("self")
-                if isinstance(owner, torch.nn.Module) and (not modules or modules[-1] is not owner):
-                    modules.append(owner)
+            if code is _CALL_MODULE:  # never a frame of the user's: reading its locals would keep tensors alive
+                modules.append(frame.f_locals["self"])
             frame = frame.f_back
         if user is None and not modules:
             return None

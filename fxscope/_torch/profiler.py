@@ -89,6 +89,23 @@ def quiet() -> Generator[None]:
         yield
 
 
+def every_thread() -> Any:
+    """Return the configuration of a session that covers all threads, so that any thread may end it; None without."""
+    try:
+        return torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
+    except (AttributeError, TypeError):  # an older torch: the calling thread, and what autograd runs for it
+        return None
+
+
+def has_trace(profile: Any) -> bool:
+    """Return whether an `autograd.profiler.profile` that ended has a trace; exporting one that has not is a crash.
+
+    It has none where another session ran in its place, or where it was cancelled while it warmed up.
+    """
+    results = getattr(profile, "kineto_results", None)
+    return results is not None and results.trace_start_ns() > 0
+
+
 class Session:
     """Profile everything from `start` to `stop`, except where the program profiles itself.
 
@@ -116,18 +133,26 @@ class Session:
                 "start fxscope before the profiler, or pass fxscope.on_trace_ready to it",
             )
             return
-        profile = torch.profiler.profile(activities=activities(), record_shapes=True, with_stack=self._with_stack)
+        profile = torch.profiler.profile(
+            activities=activities(),
+            record_shapes=True,
+            with_stack=self._with_stack,
+            experimental_config=every_thread(),
+        )
         self._as_ours(profile.start)
         self._own = profile
         self.hooks.wrap(PREPARE, before=self._theirs_begins)
         self.hooks.wrap(FINISH, after=self._theirs_ended)
         self.hooks.wrap(EXPORT, around=self._export)
 
-    def stop(self) -> Path | None:
-        """Stop profiling and return the trace: the last one of the user's sessions, else our own."""
+    def stop(self) -> list[tuple[Path, bool]]:
+        """Stop profiling and return the traces, best first, each with whether it is a session of the user's.
+
+        The last one of the user's comes first; our own, of the time before the first of theirs, comes last.
+        """
         self._stop_own()
         for index, (profile, copy) in enumerate(self._theirs):
-            if copy is None:
+            if copy is None and has_trace(profile):
                 self.hooks.guard("trace of the program's own session", self._take, index, profile)
         self.hooks.close()
         copies = [copy for _, copy in self._theirs if copy is not None]
@@ -137,7 +162,7 @@ class Session:
                 f"the program made {len(copies)} traces; the last one is shown",
                 "pass fxscope.on_trace_ready to the profiler to get each",
             )
-        return copies[-1] if copies else self._stopped
+        return [(copy, True) for copy in reversed(copies)] + ([(self._stopped, False)] if self._stopped else [])
 
     def cleanup(self) -> None:
         """Remove the traces."""

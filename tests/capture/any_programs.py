@@ -1,0 +1,1240 @@
+"""Programs of every kind that PyTorch runs, each a function: what observing must leave exactly as it is.
+
+    python any_programs.py plain|observed RESULT.json [NAME …]
+
+runs each one (or those that are named) and writes, as a line of JSON each, what it returned, printed and warned, what it did
+to the random state, and the exception it ended in. `tests/capture/test_any_program.py` holds the two to be equal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import sys
+import tempfile
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+PROGRAMS: dict[str, Any] = {}
+
+
+def program(function: Any) -> Any:
+    """Put a function among the programs."""
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def mlp(width: int = 8) -> nn.Sequential:
+    """Return a small module with random weights."""
+    return nn.Sequential(nn.Linear(width, 16), nn.GELU(), nn.Dropout(0.1), nn.Linear(16, width))
+
+
+# ---------------------------------------------------------------------- higher-order ops
+
+
+@program
+def cond_eager():
+    return torch.cond(torch.tensor(True), lambda x: x.sin() @ x, lambda x: x.cos(), (torch.randn(4, 4),))
+
+
+@program
+def cond_training():
+    x = torch.randn(4, 4, requires_grad=True)
+    torch.cond(x.sum() > 0, lambda x: x.sin() * 2, lambda x: x.cos() * 3, (x,)).sum().backward()
+    return x.grad
+
+
+@program
+def cond_compiled():
+    @torch.compile(backend="aot_eager", fullgraph=True)
+    def function(x):
+        return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,)) + 1
+
+    return function(torch.randn(4, 4))
+
+
+@program
+def while_loop():
+    from torch._higher_order_ops.while_loop import while_loop
+
+    return while_loop(lambda i, x: i < 4, lambda i, x: (i + 1, x.sin() + i), (torch.tensor(0), torch.randn(3)))
+
+
+@program
+def scan():
+    from torch._higher_order_ops.scan import scan
+
+    return scan(lambda carry, x: (carry + x, carry * x), torch.zeros(3), torch.randn(5, 3), dim=0)
+
+
+@program
+def associative_scan():
+    from torch._higher_order_ops.associative_scan import associative_scan
+
+    return associative_scan(lambda a, b: a + b, torch.randn(8, 2), dim=0, combine_mode="generic")
+
+
+@program
+def map_over():
+    from torch._higher_order_ops.map import map as torch_map
+
+    return torch_map(lambda x, y: x.sin() + y, torch.randn(3, 2), torch.randn(2))
+
+
+@program
+def flex_attention_eager():
+    from torch.nn.attention.flex_attention import flex_attention
+
+    q, k, v = (torch.randn(1, 2, 16, 8) for _ in range(3))
+    return flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score + (i - j))
+
+
+@program
+def flex_attention_masked_training():
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q, k, v = (torch.randn(1, 2, 128, 8, requires_grad=True) for _ in range(3))
+    mask = create_block_mask(lambda b, h, i, j: i >= j, 1, None, 128, 128, device="cpu")
+    flex_attention(q, k, v, block_mask=mask).sum().backward()
+    return q.grad, k.grad, v.grad
+
+
+@program
+def checkpoint():
+    from torch.utils.checkpoint import checkpoint as again
+
+    model, x = mlp(), torch.randn(2, 8, requires_grad=True)
+    again(model, x, use_reentrant=False).sum().backward()
+    again(model, x, use_reentrant=True).sum().backward()
+    return x.grad, [p.grad for p in model.parameters()]
+
+
+@program
+def checkpoint_selective():
+    from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+    from torch.utils.checkpoint import checkpoint as again
+
+    def policy(_, op, *__, **___):
+        return CheckpointPolicy.MUST_SAVE if op is torch.ops.aten.addmm.default else CheckpointPolicy.PREFER_RECOMPUTE
+
+    model, x = mlp(), torch.randn(2, 8, requires_grad=True)
+    again(model, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy)).sum().backward()
+    return x.grad
+
+
+@program
+def saved_tensor_hooks():
+    x = torch.randn(4, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t.float()):
+        y = (x.sin() * x).sum()
+    with torch.autograd.graph.save_on_cpu():
+        z = (x.cos() * x).sum()
+    (y + z).backward()
+    return x.grad
+
+
+# ---------------------------------------------------------------------- subclasses and layouts
+
+
+class Logged(torch.Tensor):
+    """A subclass with `__torch_function__`."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        print("function", func.__name__)
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class Wrapped(torch.Tensor):
+    """A wrapper subclass with `__torch_dispatch__`, that must meet every op."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, requires_grad=inner.requires_grad)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __repr__(self):
+        return f"Wrapped({self.inner})"
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        print("dispatch", func)
+        from torch.utils._pytree import tree_map_only
+
+        out = func(*tree_map_only(cls, lambda t: t.inner, args), **tree_map_only(cls, lambda t: t.inner, kwargs or {}))
+        return tree_map_only(torch.Tensor, cls, out)
+
+
+@program
+def subclass_function():
+    x = torch.randn(3).as_subclass(Logged)
+    return (x.relu() + 1).as_subclass(torch.Tensor)
+
+
+@program
+def subclass_dispatch():
+    x, y = Wrapped(torch.randn(3, 3)), torch.randn(3, 3)
+    return ((x @ y).relu() + x).inner
+
+
+@program
+def subclass_training():
+    model = nn.Linear(4, 4)
+    model.weight = nn.Parameter(Wrapped(torch.randn(4, 4)))
+    out = model(torch.randn(2, 4))
+    out.sum().backward()
+    return out.inner, model.weight.grad.inner, model.bias.grad
+
+
+@program
+def two_tensor():
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    x = TwoTensor(torch.randn(3), torch.randn(3))
+    y = x.sin() * 2 + torch.ones(3)
+    return y.a, y.b
+
+
+@program
+def parameter_subclass_state():
+    model = nn.Linear(3, 3)
+    model.weight = nn.Parameter(torch.randn(3, 3).as_subclass(Logged))
+    return model(torch.randn(1, 3)).as_subclass(torch.Tensor), sorted(model.state_dict())
+
+
+@program
+def nested_jagged():
+    x = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)], layout=torch.jagged)
+    return nn.Linear(4, 4)(x).relu().values(), (x * 2).sum(-1).values()
+
+
+@program
+def nested_jagged_training():
+    parts = [torch.randn(2, 4, requires_grad=True), torch.randn(3, 4, requires_grad=True)]
+    x = torch.nested.as_nested_tensor(parts, layout=torch.jagged)
+    functional.layer_norm(nn.Linear(4, 4)(x), (4,)).values().sum().backward()
+    return [part.grad for part in parts]
+
+
+@program
+def nested_attention():
+    def heads():
+        return torch.nested.nested_tensor([torch.randn(3, 2, 8), torch.randn(5, 2, 8)], layout=torch.jagged).transpose(1, 2)
+
+    return functional.scaled_dot_product_attention(heads(), heads(), heads()).transpose(1, 2).values().shape
+
+
+@program
+def nested_strided():
+    x = torch.nested.nested_tensor([torch.randn(2, 4), torch.randn(3, 4)])
+    return (x * 2).to_padded_tensor(0.0), nn.Linear(4, 2)(x).unbind()
+
+
+@program
+def sparse_coo():
+    x = torch.eye(4).to_sparse().requires_grad_()
+    y = torch.sparse.mm(x, torch.randn(4, 2, requires_grad=True))
+    y.sum().backward()
+    return y, x.grad.to_dense(), (torch.eye(4).to_sparse() + torch.eye(4).to_sparse()).coalesce().values()
+
+
+@program
+def sparse_csr():
+    x = torch.eye(4).to_sparse_csr()
+    return x @ torch.randn(4, 2), x.to_sparse_coo().indices()
+
+
+@program
+def sparse_embedding():
+    model = nn.EmbeddingBag(10, 4, sparse=True)
+    optimizer = torch.optim.SparseAdam(model.parameters())
+    model(torch.tensor([[1, 2], [3, 1]])).sum().backward()
+    optimizer.step()
+    return model.weight, model.weight.grad.to_dense()
+
+
+@program
+def semi_structured_mask():
+    from torch.sparse import to_sparse_semi_structured
+
+    try:
+        return to_sparse_semi_structured(torch.randn(64, 64))
+    except Exception as error:
+        return type(error).__name__
+
+
+@program
+def masked_tensor():
+    from torch.masked import masked_tensor as make
+
+    x = make(torch.arange(6.0).reshape(2, 3), torch.tensor([[True, False, True], [False, True, True]]))
+    return (x * 2).get_data(), x.sum(-1).get_data(), x.amax(0).get_mask()
+
+
+@program
+def quantised_dynamic():
+    model = torch.ao.quantization.quantize_dynamic(mlp().eval(), {nn.Linear}, dtype=torch.qint8)
+    return model(torch.ones(2, 8))
+
+
+@program
+def quantised_tensor():
+    x = torch.quantize_per_tensor(torch.randn(4), 0.1, 0, torch.quint8)
+    return x.dequantize(), x.int_repr(), x.q_scale()
+
+
+@program
+def fake_quantised_training():
+    model = nn.Sequential(torch.ao.quantization.FakeQuantize(), nn.Linear(4, 4))
+    x = torch.randn(2, 4, requires_grad=True)
+    model(x).sum().backward()
+    return x.grad
+
+
+@program
+def complex_numbers():
+    x = torch.randn(4, dtype=torch.complex64, requires_grad=True)
+    torch.fft.fft(x).abs().sum().backward()
+    return torch.view_as_real(x.grad), torch.view_as_real(x.conj().resolve_conj())
+
+
+@program
+def fake_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        y = nn.Linear(8, 4)(torch.randn(2, 8))
+    return str(tuple(y.shape)), type(y).__name__
+
+
+@program
+def meta_device():
+    with torch.device("meta"):
+        model = mlp()
+    return str(model(torch.empty(2, 8, device="meta").clone()).shape), str(nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight.shape)
+
+
+@program
+def default_device():
+    with torch.device("cpu"), torch.inference_mode():
+        return mlp().eval()(torch.randn(2, 8))
+
+
+@program
+def strange_shapes():
+    return torch.randn(0, 4).sum(), torch.tensor(3.0).expand(2, 0), torch.randn(2, 3).as_strided((2, 2), (1, 1)), torch.tensor(1) << 3
+
+
+# ---------------------------------------------------------------------- functorch
+
+
+@program
+def func_grad_vmap():
+    from torch.func import functional_call, grad, vmap
+
+    model = nn.Linear(3, 1)
+    parameters = dict(model.named_parameters())
+
+    def loss(p, x):
+        return functional_call(model, p, (x,)).sum() ** 2
+
+    return vmap(grad(loss), in_dims=(None, 0))(parameters, torch.randn(5, 3))
+
+
+@program
+def func_jacobians():
+    from torch.func import hessian, jacfwd, jacrev, jvp
+
+    def function(x):
+        return (x.sin() * x).sum() + x.prod()
+
+    x = torch.randn(3)
+    return hessian(function)(x), jacrev(function)(x), jacfwd(function)(x), jvp(function, (x,), (torch.ones(3),))
+
+
+@program
+def func_vmap_random():
+    return torch.func.vmap(lambda x: x + torch.randn(2), randomness="different")(torch.zeros(3, 2))
+
+
+@program
+def func_functionalize():
+    def function(x):
+        y = x.clone()
+        y.add_(1)
+        return y.view(-1).mul_(2)
+
+    return torch.func.functionalize(function)(torch.randn(2, 2))
+
+
+@program
+def func_ensemble():
+    from torch.func import functional_call, stack_module_state, vmap
+
+    models = [nn.Linear(3, 2) for _ in range(4)]
+    params, buffers = stack_module_state(models)
+    return vmap(lambda p, b, x: functional_call(models[0], (p, b), (x,)), in_dims=(0, 0, None))(params, buffers, torch.randn(1, 3))
+
+
+@program
+def forward_ad():
+    import torch.autograd.forward_ad as fwad
+
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.randn(3), torch.ones(3))
+        return fwad.unpack_dual(x.sin()).tangent
+
+
+# ---------------------------------------------------------------------- autograd
+
+
+@program
+def autograd_function():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * grad
+
+    x = torch.randn(3, requires_grad=True)
+    Cube.apply(x).sum().backward()
+    return x.grad, torch.autograd.gradcheck(Cube.apply, torch.randn(3, dtype=torch.double, requires_grad=True))
+
+
+@program
+def double_backward():
+    x = torch.randn(3, requires_grad=True)
+    (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    first.sum().backward()
+    return x.grad
+
+
+@program
+def hooks_everywhere():
+    model, x = mlp(), torch.randn(2, 8, requires_grad=True)
+    model[0].register_forward_hook(lambda m, i, o: o * 2)
+    model[3].register_forward_pre_hook(lambda m, i: (i[0] + 1,))
+    model[3].register_full_backward_hook(lambda m, gi, go: tuple(g * 2 for g in gi))
+    model[0].weight.register_post_accumulate_grad_hook(lambda p: print("accumulated", tuple(p.shape)))
+    x.register_hook(lambda g: g + 1)
+    model(x).sum().backward()
+    return x.grad, model[0].weight.grad, len(model[0]._forward_hooks)
+
+
+@program
+def anomaly_mode():
+    with torch.autograd.detect_anomaly(check_nan=True):
+        x = torch.tensor([0.0], requires_grad=True)
+        (x.sqrt() * 0).sum().backward()
+
+
+@program
+def inplace_error():
+    x = torch.randn(3, requires_grad=True)
+    y = x.exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+@program
+def multi_grad_hook():
+    a, b = torch.randn(2, requires_grad=True), torch.randn(2, requires_grad=True)
+    seen = []
+    torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: seen.append(len(grads)))
+    (a * b).sum().backward()
+    return seen, a.grad, b.grad
+
+
+# ---------------------------------------------------------------------- modes
+
+
+@program
+def own_dispatch_mode():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Loud(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            print(func)
+            return func(*args, **(kwargs or {}))
+
+    with Loud():
+        return mlp()(torch.randn(2, 8)).shape
+
+
+@program
+def own_function_mode():
+    from torch.overrides import TorchFunctionMode
+
+    class Loud(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            print(getattr(func, "__name__", func))
+            return func(*args, **(kwargs or {}))
+
+    with Loud():
+        return torch.randn(3).relu() + 1
+
+
+@program
+def flop_counter():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        mlp()(torch.randn(2, 8)).sum().backward()
+    return counter.get_total_flops()
+
+
+@program
+def deterministic_mode():
+    torch.use_deterministic_algorithms(True)
+    try:
+        return torch.zeros(4).index_add_(0, torch.tensor([0, 0, 1]), torch.randn(3)), torch.empty(2)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@program
+def functional_tensor_mode():
+    from torch._subclasses.functional_tensor import dispatch_functionalize
+
+    return dispatch_functionalize(lambda x: x.clone().add_(1))(torch.randn(3))
+
+
+@program
+def make_fx_traces():
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    graph = make_fx(lambda x: (x.sin() + 1).sum(), tracing_mode="symbolic")(torch.randn(3))
+    return graph.code, graph(torch.ones(3))
+
+
+@program
+def mode_left_open():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Quiet(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    mode = Quiet()
+    mode.__enter__()
+    CLEANUP.append(lambda: mode.__exit__(None, None, None))
+    return torch.randn(2) + 1
+
+
+CLEANUP: list[Any] = []  # what a program left open on purpose, ended after the recording
+
+
+# ---------------------------------------------------------------------- compilers
+
+
+@program
+def compiled_training():
+    model = torch.compile(mlp(), backend="aot_eager")
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.randn(2, 8)).square().mean().backward()
+        optimizer.step()
+    return list(model.parameters())
+
+
+@program
+def compiled_inductor():
+    model = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+    return model(torch.ones(2, 4))
+
+
+@program
+def compiled_graph_break():
+    @torch.compile(backend="eager")
+    def function(x):
+        y = x + 1
+        print("in the middle", int(y.numel()))
+        return y * 2
+
+    return function(torch.randn(3))
+
+
+@program
+def compiled_error():
+    @torch.compile(fullgraph=True, backend="eager")
+    def function(x):
+        torch._dynamo.graph_break()
+        return x
+
+    try:
+        function(torch.randn(3))
+    except Exception as error:
+        return type(error).__name__
+
+
+@program
+def compiled_own_backend():
+    seen = []
+
+    def backend(graph, inputs):
+        seen.append([node.op for node in graph.graph.nodes])
+        return graph.forward
+
+    return torch.compile(lambda x: x.sin() + 1, backend=backend)(torch.ones(3)), seen
+
+
+@program
+def compiled_autograd():
+    import torch._dynamo.compiled_autograd
+
+    model, x = nn.Linear(4, 4), torch.ones(2, 4)
+    with torch._dynamo.compiled_autograd._enable(torch.compile(backend="eager")):
+        model(x).sum().backward()
+    return model.weight.grad
+
+
+@program
+def export():
+    exported = torch.export.export(mlp().eval(), (torch.randn(2, 8),))
+    return exported.module()(torch.ones(2, 8)), [node.name for node in exported.graph.nodes]
+
+
+@program
+def export_strict_dynamic():
+    batch = torch.export.Dim("batch", min=2)
+    exported = torch.export.export(mlp().eval(), (torch.randn(4, 8),), dynamic_shapes=({0: batch},), strict=True)
+    decomposed = exported.run_decompositions()
+    return decomposed.module()(torch.ones(3, 8))
+
+
+@program
+def jit_script_trace():
+    scripted = torch.jit.script(nn.Linear(4, 4))
+    traced = torch.jit.trace(mlp().eval(), torch.ones(1, 8))
+    return scripted(torch.ones(2, 4)), traced(torch.ones(1, 8)), str(scripted.graph)
+
+
+@program
+def fx_symbolic_trace():
+    traced = torch.fx.symbolic_trace(mlp().eval())
+    return traced.code, traced(torch.ones(1, 8)), torch.fx.Interpreter(traced).run(torch.ones(1, 8))
+
+
+@program
+def custom_op():
+    @torch.library.custom_op("anyprog::triple", mutates_args=())
+    def triple(x: torch.Tensor) -> torch.Tensor:
+        return x * 3
+
+    @triple.register_fake
+    def _(x):
+        return torch.empty_like(x)
+
+    triple.register_autograd(lambda ctx, grad: grad * 3)
+    x = torch.randn(3, requires_grad=True)
+    triple(x).sum().backward()
+    return x.grad, torch.compile(lambda x: triple(x) + 1, backend="aot_eager")(torch.ones(3)), torch.library.opcheck(triple, (torch.ones(2),))
+
+
+@program
+def old_library_op():
+    library = torch.library.Library("anyprog_old", "FRAGMENT")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+    CLEANUP.append(library._destroy)
+    return torch.ops.anyprog_old.twice(torch.randn(3))
+
+
+# ---------------------------------------------------------------------- training
+
+
+@program
+def optimizers():
+    results = []
+    for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.Adagrad, torch.optim.RMSprop, torch.optim.LBFGS):
+        model = nn.Linear(3, 1)
+        optimizer = kind(model.parameters(), lr=0.01)
+
+        def closure(model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = model(torch.ones(2, 3)).square().mean()
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        results.append(model.weight)
+    return results
+
+
+@program
+def autocast_and_scaler():
+    model, scaler = mlp(), torch.amp.GradScaler("cpu")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = model(torch.randn(2, 8)).square().mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    return list(model.parameters()), scaler.get_scale()
+
+
+@program
+def scheduler_clip_ema():
+    model = mlp()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=6)
+    average = torch.optim.swa_utils.AveragedModel(model)
+    for _ in range(5):
+        model(torch.randn(2, 8)).sum().backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        scheduler.step()
+        average.update_parameters(model)
+    return list(average.parameters()), scheduler.get_last_lr()
+
+
+@program
+def recurrent_and_conv():
+    lstm, conv = nn.LSTM(4, 8, 2, bidirectional=True), nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.MaxPool2d(2))
+    packed = nn.utils.rnn.pack_padded_sequence(torch.randn(5, 2, 4), [5, 3])
+    image = conv(torch.randn(2, 3, 8, 8))
+    image.sum().backward()
+    return lstm(packed)[0].data, image, conv[1].running_mean, conv[0].weight.grad
+
+
+@program
+def transformer_layer():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    out = layer(torch.randn(2, 4, 8))
+    out.sum().backward()
+    return out, layer.self_attn.in_proj_weight.grad, layer.eval()(torch.ones(1, 4, 8))
+
+
+@program
+def parametrisations():
+    model = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4))
+    model = nn.utils.parametrizations.weight_norm(model, "bias") if False else model
+    return model(torch.randn(2, 4)), sorted(model.state_dict())
+
+
+@program
+def pruning():
+    from torch.nn.utils import prune
+
+    model = nn.Linear(4, 4)
+    prune.l1_unstructured(model, "weight", 0.5)
+    return model(torch.ones(1, 4)), model.weight_mask
+
+
+@program
+def lazy_modules():
+    model = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d())
+    return model(torch.randn(3, 5)), repr(model)
+
+
+@program
+def data_loader():
+    data = torch.utils.data.TensorDataset(torch.arange(10.0))
+    loader = torch.utils.data.DataLoader(data, batch_size=3, shuffle=True)
+    return [batch[0] for batch in loader]
+
+
+# ---------------------------------------------------------------------- Python around it
+
+
+@program
+def threads():
+    import threading
+
+    results: dict[int, Any] = {}
+
+    def work(index):
+        generator = torch.Generator().manual_seed(index)
+        results[index] = torch.randn(4, generator=generator).relu().sum()
+
+    workers = [threading.Thread(target=work, args=(index,)) for index in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return [results[index] for index in range(3)]
+
+
+@program
+def thread_pool_training():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        weight = torch.randn(3, 3, generator=generator, requires_grad=True)
+        (weight @ weight).sum().backward()
+        return weight.grad
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, range(4)))
+
+
+@program
+def asyncio_program():
+    import asyncio
+
+    async def work(x):
+        await asyncio.sleep(0)
+        return x.sin()
+
+    async def main():
+        return await asyncio.gather(*(work(torch.full((2,), float(i))) for i in range(3)))
+
+    return asyncio.run(main())
+
+
+@program
+def generators_of_steps():
+    def steps():
+        with torch.no_grad():
+            yield torch.randn(2) + 1
+            yield torch.is_grad_enabled()
+
+    taken = list(steps())
+    return taken, torch.is_grad_enabled()
+
+
+@program
+def save_and_load():
+    with tempfile.TemporaryDirectory() as folder:
+        model = mlp()
+        torch.save(model, os.path.join(folder, "model.pt"))
+        torch.save(model.state_dict(), os.path.join(folder, "state.pt"))
+        again = torch.load(os.path.join(folder, "model.pt"), weights_only=False)
+        digest = hashlib.sha256(open(os.path.join(folder, "state.pt"), "rb").read()).hexdigest()
+        return again.eval()(torch.ones(1, 8)), len(digest), repr(again)
+
+
+@program
+def deepcopy_and_pickle():
+    import copy
+    import pickle
+
+    model, x = mlp(), torch.randn(2, 8)
+    twin, again = copy.deepcopy(model), pickle.loads(pickle.dumps(model))
+    return twin.eval()(x), again.eval()(x), pickle.dumps(torch.ones(3)) == pickle.dumps(torch.ones(3))
+
+
+@program
+def numpy_and_dlpack():
+    x = torch.randn(4)
+    x.numpy()[0] = 5
+    return x, torch.from_dlpack(x) + 1, torch.tensor(memoryview(bytearray(b"1234")), dtype=torch.uint8)
+
+
+@program
+def random_everywhere():
+    return torch.randn(2), torch.bernoulli(torch.full((4,), 0.5)), torch.randperm(5), torch.multinomial(torch.ones(4), 2), random.random()
+
+
+@program
+def rng_fork():
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        inner = torch.rand(2)
+    return inner, torch.rand(2)
+
+
+@program
+def warns_and_prints():
+    warnings.warn("a warning of the program's", stacklevel=1)
+    print("out")
+    print("err", file=sys.stderr)
+    return torch.randn(3).view(3).T
+
+
+@program
+def raises():
+    raise ValueError(f"of the program's own: {torch.ones(2).sum().item()}")
+
+
+@program
+def raises_in_an_op():
+    return torch.randn(2, 3) @ torch.randn(2, 3)
+
+
+@program
+def out_of_memory():
+    return torch.empty(1 << 60)
+
+
+@program
+def deep_recursion():
+    def down(n):
+        return torch.ones(1) if n == 0 else down(n - 1) + 1
+
+    return down(200)
+
+
+@program
+def weak_references():
+    import gc
+    import weakref
+
+    x = torch.randn(4)
+    y = x.view(2, 2)
+    reference = weakref.ref(x)
+    data = weakref.ref(y)
+    del x, y
+    gc.collect()
+    return reference() is None, data() is None
+
+
+@program
+def finalisers():
+    import weakref
+
+    x = torch.randn(3)
+    weakref.finalize(x, print, "gone")
+    y = x * 2
+    del x
+    print("after")
+    return y
+
+
+@program
+def storage_sizes():
+    x = torch.randn(4)
+    x.untyped_storage().resize_(0)
+    empty = x.untyped_storage().nbytes()
+    x.untyped_storage().resize_(16)
+    return empty, x.zero_(), torch.empty(0).set_(x.untyped_storage())
+
+
+@program
+def tensor_set_and_data():
+    x = torch.ones(3)
+    x.data = torch.randn(2)
+    y = torch.randn(2, requires_grad=True)
+    y.data.mul_(2)
+    with torch.no_grad():
+        y.swapaxes(0, 0)
+    return x, y.detach(), x._version, y._version
+
+
+@program
+def profiler_of_its_own():
+    with torch.profiler.profile(record_shapes=True) as profile:
+        torch.randn(4, 4) @ torch.randn(4, 4)
+    return sorted({event.name for event in profile.events() if event.name.startswith("aten::")})
+
+
+def _scheduled(steps, **schedule):
+    handled = []
+    with torch.profiler.profile(
+        schedule=torch.profiler.schedule(**schedule), on_trace_ready=lambda p: handled.append(p.step_num)
+    ) as profile:
+        for _ in range(steps):
+            torch.ones(3).sin()
+            profile.step()
+    return handled
+
+
+@program
+def profiler_ends_in_warmup():
+    return _scheduled(5, wait=1, warmup=1, active=2)
+
+
+@program
+def profiler_ends_in_wait():
+    return _scheduled(4, wait=3, warmup=1, active=1)
+
+
+@program
+def profiler_ends_while_active():
+    return _scheduled(4, wait=1, warmup=1, active=5)
+
+
+@program
+def profiler_repeats():
+    return _scheduled(9, wait=1, warmup=1, active=1, repeat=3)
+
+
+@program
+def profiler_skip_first():
+    return _scheduled(6, wait=0, warmup=1, active=1, skip_first=2, repeat=1)
+
+
+@program
+def profiler_export_twice():
+    with tempfile.TemporaryDirectory() as folder:
+        with torch.profiler.profile() as profile:
+            torch.ones(3).sin()
+        profile.export_chrome_trace(os.path.join(folder, "a.json"))
+        try:
+            profile.export_chrome_trace(os.path.join(folder, "b.json"))
+        except RuntimeError as error:
+            return sorted(os.listdir(folder)), str(error)
+        return sorted(os.listdir(folder))
+
+
+@program
+def profiler_tables():
+    with torch.profiler.profile() as profile:
+        torch.ones(3).sin()
+    keys = sorted(event.key for event in profile.key_averages() if event.key.startswith("aten::"))
+    return keys, profile.events()[0].name is not None
+
+
+@program
+def profiler_twice():
+    return profiler_of_its_own(), profiler_of_its_own()
+
+
+@program
+def profiler_nested():
+    try:
+        with torch.profiler.profile(), torch.profiler.profile():
+            torch.ones(3).sin()
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "fine"
+
+
+@program
+def profiler_left_open():
+    profile = torch.profiler.profile()
+    profile.start()
+    CLEANUP.append(profile.stop)
+    return torch.ones(3).sin()
+
+
+@program
+def profiler_in_a_thread():
+    import threading
+
+    names = []
+
+    def work():
+        with torch.profiler.profile() as profile:
+            torch.ones(3).sin()
+        names.append(sorted({e.name for e in profile.events() if e.name.startswith("aten::")}))
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+    return names
+
+
+@program
+def autograd_profiler():
+    with torch.autograd.profiler.profile() as profile:
+        torch.ones(3).sin()
+    return sorted({event.name for event in profile.function_events if event.name.startswith("aten::")})
+
+
+@program
+def record_function_names():
+    with torch.profiler.record_function('a "quoted" \\ name'), torch.profiler.record_function("dynamo"):
+        return torch.ones(3).sin()
+
+
+@program
+def cprofile():
+    import cProfile
+    import io
+    import pstats
+
+    profile = cProfile.Profile()
+    profile.enable()
+    y = torch.ones(3).sin()
+    profile.disable()
+    pstats.Stats(profile, stream=io.StringIO())
+    return y, sys.getprofile() is None
+
+
+@program
+def trace_function():
+    events = []
+    sys.settrace(lambda frame, event, arg: events.append(event))
+    try:
+        torch.ones(3).sin()
+    finally:
+        sys.settrace(None)
+    return sys.gettrace() is None
+
+
+@program
+def distributions():
+    normal = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+    x = normal.rsample()
+    return x, normal.log_prob(x), torch.distributions.Categorical(logits=torch.ones(3)).sample()
+
+
+@program
+def linear_algebra():
+    x = torch.randn(4, 4)
+    return torch.linalg.svd(x @ x.T).S, torch.linalg.solve(x, torch.ones(4)), torch.einsum("ij,jk->ik", x, x)
+
+
+@program
+def foreach_ops():
+    tensors = [torch.randn(3) for _ in range(3)]
+    torch._foreach_add_(tensors, 1.0)
+    return torch._foreach_mul(tensors, 2.0), torch._foreach_norm(tensors)
+
+
+@program
+def distributed_gloo_one():
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    try:
+        model = nn.parallel.DistributedDataParallel(mlp())
+        model(torch.randn(2, 8)).sum().backward()
+        x = torch.ones(3)
+        dist.all_reduce(x)
+        return x, [p.grad for p in model.parameters()]
+    finally:
+        dist.destroy_process_group()
+
+
+@program
+def fsdp_fake():
+    import torch.distributed as dist
+    from torch.distributed.fsdp import fully_shard
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    try:
+        mesh = dist.device_mesh.init_device_mesh("cpu", (2,))
+        model = mlp()
+        fully_shard(model, mesh=mesh)
+        model(torch.randn(2, 8)).sum().backward()
+        return [tuple(p.grad.to_local().shape) for p in model.parameters()]
+    finally:
+        dist.destroy_process_group()
+
+
+@program
+def dtensor_fake():
+    import torch.distributed as dist
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    try:
+        mesh = dist.device_mesh.init_device_mesh("cpu", (2,))
+        x = distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)])
+        w = distribute_tensor(torch.ones(4, 4), mesh, [Replicate()])
+        return (x @ w).to_local(), str((x @ w).placements)
+    finally:
+        dist.destroy_process_group()
+
+
+# ---------------------------------------------------------------------- the driver
+
+
+def plainly(value: Any) -> Any:
+    """Return a value as JSON that is equal only where every bit is."""
+    if isinstance(value, torch.Tensor):
+        data = value.detach()
+        if data.layout is not torch.strided or data.is_quantized or data.is_nested:
+            return [type(value).__name__, str(data.layout), str(data)]
+        if type(data) is not torch.Tensor and not isinstance(data, nn.Parameter):
+            return [type(value).__name__, str(tuple(data.shape))]
+        raw = data.contiguous().resolve_conj().view(-1)
+        raw = raw.view(torch.uint8) if raw.numel() else raw
+        return [str(value.dtype), list(value.shape), list(value.stride()), value.requires_grad, raw.numpy().tobytes().hex()]
+    if isinstance(value, (list, tuple)):
+        return [plainly(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plainly(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+@contextlib.contextmanager
+def streams_kept(kept: dict[str, str]):
+    """Put what goes to the two streams, of Python and of C++, into `kept`."""
+    files, saved = [], []
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        stream.flush()
+        file = tempfile.TemporaryFile("w+")
+        files.append(file)
+        saved.append(os.dup(number))
+        os.dup2(file.fileno(), number)
+    try:
+        yield
+    finally:
+        for number, stream, file, name in ((1, sys.stdout, files[0], "out"), (2, sys.stderr, files[1], "err")):
+            stream.flush()
+            os.dup2(saved[number - 1], number)
+            os.close(saved[number - 1])
+            file.seek(0)
+            kept[name] = file.read()
+            file.close()
+
+
+def run_one(function: Any, how: str) -> dict[str, Any]:
+    """Run one program and return all that it did."""
+    torch._dynamo.reset()
+    random.seed(0)
+    torch.manual_seed(0)
+    done: dict[str, Any] = {"value": None, "error": None}
+
+    def call() -> None:
+        try:
+            done["value"] = function()
+        except Exception as error:
+            done["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            raise
+
+    with streams_kept(done), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if how == "observed":
+            import fxscope
+
+            recorder = fxscope.record(title=function.__name__)
+            with contextlib.suppress(Exception), recorder:
+                call()
+            if recorder.recording is not None:
+                done["problems"] = [f"{problem.where}: {problem.message}" for problem in recorder.recording.problems]
+                done["nodes"] = sum(len(graph.nodes) for graph in recorder.recording.graphs)
+        else:
+            with contextlib.suppress(Exception):
+                call()
+    with streams_kept({}):
+        done["value"] = plainly(done["value"])  # a subclass may print
+    for end in CLEANUP:
+        with contextlib.suppress(Exception):
+            end()
+    CLEANUP.clear()
+    done["warnings"] = [str(warning.message) for warning in caught]
+    done["random"] = [random.random(), plainly(torch.get_rng_state())[-1]]
+    done["state"] = [
+        torch.is_grad_enabled(),
+        torch.utils._python_dispatch._get_current_dispatch_mode() is None,
+        torch._C._autograd._profiler_enabled(),
+    ]
+    return done
+
+
+def main() -> None:
+    """Run the programs that are named, or all."""
+    how, path, *names = sys.argv[1:]
+    torch.set_num_threads(1)
+    for name in names or PROGRAMS:
+        result = run_one(PROGRAMS[name], how)
+        with open(path, "a") as file:  # one line each: a crash costs one program
+            file.write(json.dumps({"name": name, **result}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
