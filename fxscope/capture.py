@@ -155,8 +155,8 @@ class _Job:
                 profiled = not profiler.is_profiling()
                 if profiled:
                     profiler.run_steps(observed, steps=1, warmup=0, path=path, cpu_only=True)
-                    seen_ids = profiler.strip_observation(path)
-                    graph = eager_graph.eager_graph(_read(path).ops, recorder.ops, seen_ids)
+                    observed_ids = profiler.strip_observation(path)
+                    graph = eager_graph.eager_graph(_read(path).ops, recorder.ops, observed_ids.seen)
                 else:
                     observed()
                     graph = eager_graph.eager_graph(
@@ -236,7 +236,7 @@ class Recorder:
     program profiles itself, fxscope steps aside and takes a copy of that trace.
 
     Attributes:
-        recording: the result; None while the program runs and where it raised.
+        recording: the result, of what ran until then where the program raised; None while it runs.
     """
 
     def __init__(
@@ -275,44 +275,51 @@ class Recorder:
         try:
             if self._mode is not None:
                 self._mode.stop()
-            path = self._session.stop()
+            traces = self._session.stop()
         finally:
             self._close()
         try:
-            if kind is None:
-                self.recording = self._build(path)
+            self.recording = self._build(traces)
+        except NothingCapturedError:
+            if kind is None:  # else what the program raised says more
+                raise
         finally:
             self._session.cleanup()
 
-    def _build(self, path: Path | None) -> Recording:
+    def _build(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
         facts = self._capture.facts()
         problems = [*self._session.hooks.problems]
-        recording = Recording(environment=environment())
-        if path is not None:
-            seen = self._mode.recorder.ops if self._mode is not None else []
-            if self._session.adopted:
-                recording = _read(path)
-                graph = eager_graph.adopted_graph(recording.ops, seen)
-            else:
-                seen_ids = profiler.strip_observation(path)
-                try:
-                    recording = _read(path)
-                except TraceError:  # a trace without events: the program called nothing of torch
-                    recording = Recording()
-                graph = eager_graph.program_graph(recording.ops, seen, seen_ids)
-            if self._mode is not None:
-                problems += self._mode.recorder.problems
-            if graph.nodes:
-                recording = replace(recording, graphs=(graph,), ops=eager_graph.tie(recording.ops, graph))
+        seen = self._mode.recorder.ops if self._mode is not None else []
+        recording = self._of_traces(traces, seen)
+        if self._mode is not None:
+            problems += self._mode.recorder.problems
         recording = replace(
             recording, title=self._title, environment=environment(), problems=(*recording.problems, *problems)
         )
         recording = _with_facts(recording, facts)
         if not recording.graphs and not recording.launches:
-            raise NothingCapturedError(
-                "the program ran, but no graph and no op was captured: does it call PyTorch in this process?"
-            )
+            why = "; ".join(problem.message for problem in problems) or "does it call PyTorch in this process?"
+            raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {why}")
         return _finish(recording)
+
+    def _of_traces(self, traces: Sequence[tuple[Path, bool]], seen: Sequence[Any]) -> Recording:
+        """Return what the first trace that holds events says, and the eager graph with it."""
+        for path, theirs in traces:
+            observed = None if theirs else profiler.strip_observation(path)
+            try:
+                recording = _read(path)
+            except TraceError:  # without events: cancelled before it was active, or nothing of torch was called
+                continue
+            if observed is None:
+                graph = eager_graph.adopted_graph(recording.ops, seen)
+                ties = eager_graph.tie(recording.ops, graph)
+            else:
+                graph, ties = eager_graph.program_graph(recording.ops, seen, observed.seen, observed.unseen)
+            # A session that ended before it was active, or as it became so, has at most an annotation.
+            if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
+                continue
+            return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
+        return Recording()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Record each call of a function; the last recording is the wrapper's `recording`."""

@@ -114,7 +114,7 @@ def leaves(value: Any) -> Iterator[torch.Tensor]:
 
 def tensor_meta(tensor: torch.Tensor) -> TensorMeta:
     """Return one tensor's metadata. What a kind of tensor does not have (sparse: strides) is None."""
-    strided = tensor.layout == torch.strided
+    strided = tensor.layout == torch.strided and not tensor.is_nested
     try:
         stride = tuple(dimension(size) for size in tensor.stride()) if strided else None
         offset = dimension(tensor.storage_offset()) if strided else None

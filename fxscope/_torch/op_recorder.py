@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from fxscope._torch import nodes as live
 from fxscope.model import Item, Problem, Source, TensorMeta
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_OPS = 20_000
 STEPPED_ASIDE = "fxscope: stepped aside"  # the event in a trace around what ran without the mode
-_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
+_NO_DISPATCH = torch._C._disabled_torch_dispatch_impl  # what a class has that leaves its ops to the dispatcher
 _CALL_MODULE = torch.nn.Module._call_impl.__code__
 _NO_SEQUENCE = 2**63  # what autograd says for nodes without a number
 
@@ -101,9 +101,9 @@ class OpRecorder(TorchDispatchMode):
         kwargs = kwargs or {}
         self.num_passed += 1
         if not isinstance(func, torch._ops.OpOverload):
-            return self._aside(func, args, kwargs)
-        if any(kind not in _PLAIN for kind in types):
-            return NotImplemented  # a subclass's own op: it comes back here as the ops that the subclass calls
+            return self._aside(str(getattr(func, "_name", None) or func), func, args, kwargs)
+        if any(kind.__torch_dispatch__ is not _NO_DISPATCH for kind in types):
+            return self._subclass(func, types, args, kwargs)
         if len(self.ops) >= self._max_ops:
             return func(*args, **kwargs)
         before = source = None
@@ -138,15 +138,27 @@ class OpRecorder(TorchDispatchMode):
             names = ", ".join(f"{name} ({count}×)" for name, count in sorted(self.asides.items()))
             found.append(
                 Problem(
-                    where="higher-order ops",
+                    where="ops that need the mode out of their way",
                     message=f"{names} ran unobserved: of the ops inside, the profiler's names and times are known, "
                     "not their tensors",
                 )
             )
         return found
 
-    def _aside(self, func: Any, args: Any, kwargs: Any) -> Any:
-        name = str(getattr(func, "_name", None) or func)
+    def _subclass(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Let a subclass take its op: its `__torch_dispatch__` runs under the mode, so the ops that it calls are seen.
+
+        Torch's own modes (fake, functional, proxy tensors) come below this one and must have the op first; DTensor is
+        dispatched by C++, which does not come back.
+        """
+        homes = {base.__module__ for kind in types for base in kind.__mro__}
+        if any(home.startswith("torch.distributed.tensor") for home in homes):
+            return self._aside("DTensor ops", func, args, kwargs)
+        if _get_current_dispatch_mode_stack() or any(home.startswith("torch._subclasses") for home in homes):
+            return func(*args, **kwargs)
+        return NotImplemented
+
+    def _aside(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
         self.asides[name] = self.asides.get(name, 0) + 1
         with torch._C._profiler._RecordFunctionFast(f"{STEPPED_ASIDE} for {name}"):
             return func(*args, **kwargs)

@@ -12,6 +12,7 @@ the program starts a session of its own, then steps aside and takes a copy of th
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import gzip
 import shutil
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope._torch.hooks import Hooks
+from fxscope._torch.op_recorder import STEPPED_ASIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -107,14 +109,9 @@ def has_trace(profile: Any) -> bool:
 
 
 class Session:
-    """Profile everything from `start` to `stop`, except where the program profiles itself.
-
-    Attributes:
-        adopted: number of sessions of the user's that ran meanwhile.
-    """
+    """Profile everything from `start` to `stop`, except where the program profiles itself."""
 
     def __init__(self, *, on_yield: Callable[[], None] | None = None, with_stack: bool = False) -> None:
-        self.adopted = 0
         self.hooks = Hooks()
         self._folder = tempfile.TemporaryDirectory(prefix="fxscope-")
         self._own: Any = None
@@ -122,6 +119,7 @@ class Session:
         self._theirs: list[tuple[Any, Path | None]] = []  # sessions of the user's, with our copy where there is one
         self._on_yield = on_yield  # called before the user's session begins
         self._with_stack = with_stack
+        self._open = 0  # sessions of the user's that began and did not end
         self._ours = False  # whether the calls seen are our own session's
 
     def start(self) -> None:
@@ -134,10 +132,7 @@ class Session:
             )
             return
         profile = torch.profiler.profile(
-            activities=activities(),
-            record_shapes=True,
-            with_stack=self._with_stack,
-            experimental_config=every_thread(),
+            activities=activities(), record_shapes=True, with_stack=self._with_stack, experimental_config=every_thread()
         )
         self._as_ours(profile.start)
         self._own = profile
@@ -151,6 +146,12 @@ class Session:
         The last one of the user's comes first; our own, of the time before the first of theirs, comes last.
         """
         self._stop_own()
+        if self._open > 0:
+            self.hooks.problem(
+                "profiler",
+                "a profiler session of the program's was still running at the end, and what ran in it is not recorded",
+                "end it, or pass fxscope.on_trace_ready to it",
+            )
         for index, (profile, copy) in enumerate(self._theirs):
             if copy is None and has_trace(profile):
                 self.hooks.guard("trace of the program's own session", self._take, index, profile)
@@ -197,13 +198,14 @@ class Session:
     def _theirs_begins(self, profile: Any, *_: Any, **__: Any) -> None:
         if self._ours:
             return
+        self._open += 1
         self._stop_own()
         if self._on_yield is not None:
             self._on_yield()
 
     def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
         if not self._ours and getattr(profile, "enabled", True):
-            self.adopted += 1
+            self._open -= 1
             self._theirs.append((profile, None))
 
     def _export(self, original: Callable[..., Any], profile: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
@@ -257,15 +259,21 @@ def shared_export(profile: Any) -> Generator[Callable[[Path], None]]:
     yield export
 
 
-def strip_observation(path: Path) -> list[int]:
+@dataclasses.dataclass
+class Observed:
+    """External ids in a trace: of the ops that went through the mode, in order; of those that ran without it."""
+
+    seen: list[int]
+    unseen: set[int]  # in other threads, and inside what the mode stepped aside for
+    threads: int = 0  # that ran ops without the mode
+
+
+def strip_observation(path: Path) -> Observed:
     """Take fxscope's own dispatch mode, and the compiler's inner work, out of a trace file.
 
     An op that went through the mode appears as `X ⊃ PythonDispatchMode ⊃ X`: the outer X has the sequence number, the
     inner one the real duration. The inner X stays, with the outer's arguments added. What ran inside one of Dynamo's
     phases ran on the compiler's fake tensors: it is no part of the program.
-
-    Returns:
-        The external id of each op that went through the mode, in order.
     """
     import msgspec
 
@@ -274,46 +282,83 @@ def strip_observation(path: Path) -> list[int]:
         data = gzip.decompress(data)
     trace: Any = msgspec.json.decode(data)
     events: list[dict[str, Any]] = trace["traceEvents"]
+    found = _Stripped()
     spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
-    spans.sort(key=lambda event: (event["ts"], -event["dur"]))
-    stacks: dict[Any, list[Any]] = {}
-    parents: dict[int, Any] = {}
-    drop: set[int] = set()
-    markers: dict[int, int] = {}  # marker event → position in `seen`
-    compiling: set[int] = set()
-    seen: list[int] = []
-    for event in spans:
-        stack = stacks.setdefault(event["tid"], [])
+    for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
+        found.add(event)
+    trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
+    path.write_bytes(msgspec.json.encode(trace))
+    return found.observed()
+
+
+class _Stripped:
+    """What stays of a trace and what of it was observed; fed with host events in order of time, parents first."""
+
+    def __init__(self) -> None:
+        self.drop: set[int] = set()
+        self._seen: list[int] = []
+        self._stacks: dict[Any, list[Any]] = {}
+        self._parents: dict[int, Any] = {}
+        self._markers: dict[int, int] = {}  # marker event → position in `_seen`
+        self._compiling: set[int] = set()
+        self._aside: set[int] = set()
+        self._plain: dict[Any, set[int]] = {}  # thread → external ids of its ops
+        self._observed_threads: set[Any] = set()
+        self._unseen: set[int] = set()
+
+    def observed(self) -> Observed:
+        others = [ids for thread, ids in self._plain.items() if thread not in self._observed_threads]
+        return Observed(seen=self._seen, unseen=self._unseen.union(*others), threads=len(others))
+
+    def add(self, event: dict[str, Any]) -> None:
+        stack = self._stacks.setdefault(event["tid"], [])
         while stack and stack[-1]["ts"] + stack[-1]["dur"] <= event["ts"]:
             stack.pop()
         parent = stack[-1] if stack else None
-        parents[id(event)] = parent
+        self._parents[id(event)] = parent
         stack.append(event)
-        inside = parent is not None and id(parent) in compiling
-        if inside or event["name"] in COMPILE_SPANS or event["name"].endswith(COMPILING):
-            compiling.add(id(event))
-            if inside or event["cat"] == "cpu_op":
-                drop.add(id(event))
-            continue
-        if event["name"] == MARKER:
-            markers[id(event)] = len(seen)
-            seen.append(-1)
-            drop.add(id(event))
-        elif parent is not None and id(parent) in markers and seen[markers[id(parent)]] == -1:
-            outer = parents.get(id(parent))
-            if outer is not None and outer["name"] == event["name"]:
-                drop.add(id(outer))
-                event["args"] = {**outer.get("args", {}), **event.get("args", {})}
-            else:  # autograd's own `aten::detach ⊃ detach`
-                while outer is not None and outer["name"] != event["name"]:
-                    outer = parents.get(id(outer))
-                if outer is not None:
-                    drop.add(id(event))
-                    event = outer
-            seen[markers[id(parent)]] = event["args"].get("External id", -1)
-    trace["traceEvents"] = [event for event in events if id(event) not in drop]
-    path.write_bytes(msgspec.json.encode(trace))
-    return seen
+        if not self._compiles(event, parent):
+            self._sort(event, parent)
+
+    def _compiles(self, event: dict[str, Any], parent: Any) -> bool:
+        inside = parent is not None and id(parent) in self._compiling
+        if not (inside or event["name"] in COMPILE_SPANS or event["name"].endswith(COMPILING)):
+            return False
+        self._compiling.add(id(event))
+        if inside or event["cat"] == "cpu_op":
+            self.drop.add(id(event))
+        return True
+
+    def _sort(self, event: dict[str, Any], parent: Any) -> None:
+        external_id = event.get("args", {}).get("External id", -1)
+        if event["name"].startswith(STEPPED_ASIDE):
+            self._aside.add(id(event))
+            self.drop.add(id(event))
+        elif parent is not None and id(parent) in self._aside:
+            self._aside.add(id(event))
+            self._unseen.add(external_id)
+        elif event["name"] == MARKER:
+            self._markers[id(event)] = len(self._seen)
+            self._observed_threads.add(event["tid"])
+            self._seen.append(-1)
+            self.drop.add(id(event))
+        elif parent is not None and id(parent) in self._markers and self._seen[self._markers[id(parent)]] == -1:
+            self._pair(event, parent)
+        elif event["cat"] == "cpu_op":
+            self._plain.setdefault(event["tid"], set()).add(external_id)
+
+    def _pair(self, event: dict[str, Any], marker: dict[str, Any]) -> None:
+        outer = self._parents.get(id(marker))
+        if outer is not None and outer["name"] == event["name"]:
+            self.drop.add(id(outer))
+            event["args"] = {**outer.get("args", {}), **event.get("args", {})}
+        else:  # autograd's own `aten::detach ⊃ detach`
+            while outer is not None and outer["name"] != event["name"]:
+                outer = self._parents.get(id(outer))
+            if outer is not None:
+                self.drop.add(id(event))
+                event = outer
+        self._seen[self._markers[id(marker)]] = event["args"].get("External id", -1)
 
 
 def peak_memory() -> tuple[int, int] | None:

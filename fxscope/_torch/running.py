@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import _get_current_dispatch_mode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from fxscope._torch.hooks import exists
 from fxscope.errors import CaptureError
@@ -180,16 +180,23 @@ def preserved(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
     versions = [(name, p, p._version) for name, p in (module.named_parameters() if module is not None else ())]
     buffers = list(module.buffers()) if module is not None else []
     with torch.no_grad():
-        copies = [
-            (tensor, tensor._version, tensor.detach().clone()) for tensor in [*buffers, *_tensors((inputs, kwargs))]
-        ]
+        copies = [_kept(tensor) for tensor in [*buffers, *_tensors((inputs, kwargs))]]
     try:
         yield problems
     finally:
         with torch.no_grad():
             for tensor, version, copy in copies:
+                if copy is None:
+                    if _version(tensor) != version:
+                        problems.append(
+                            Problem(
+                                where="inputs",
+                                message=f"a {type(tensor).__name__} was written in place, and fxscope cannot copy one",
+                                remedy="record with a copy of it",
+                            )
+                        )
                 # Batch norm writes its running statistics without counting a version.
-                if tensor._version != version or not torch.equal(tensor, copy):
+                elif _version(tensor) != version or not torch.equal(tensor, copy):
                     tensor.detach().copy_(copy)
         for parameter, gradient in gradients:
             parameter.grad = gradient
@@ -208,6 +215,19 @@ def preserved(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
         torch.set_rng_state(cpu_state)
         if cuda_states is not None:
             torch.cuda.set_rng_state_all(cuda_states)
+
+
+def _kept(tensor: torch.Tensor) -> tuple[torch.Tensor, int | None, torch.Tensor | None]:
+    """Return a tensor, its version and a copy; without a copy where its kind cannot be copied and compared as a whole."""
+    plain = type(tensor) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+    if not plain or tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized or tensor.is_meta:
+        return tensor, _version(tensor), None
+    return tensor, _version(tensor), tensor.detach().clone()
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    """Return how often a tensor was written; None for one of inference mode, which does not count."""
+    return None if tensor.is_inference() else tensor._version
 
 
 def fresh_dynamic_state(hooks: Hooks) -> contextlib.AbstractContextManager[None]:
@@ -276,14 +296,19 @@ class Observer:
         self._on = True
 
     def stop(self) -> None:
-        """End; where the program has put a mode of its own on top, ours stays until the program takes that off."""
-        if not self._on:
+        """End, from under modes of the program's as well; in another thread, whose modes are its own, only go quiet."""
+        self.recorder.mute()
+        stack = _get_current_dispatch_mode_stack()
+        if not self._on or not any(mode is self.recorder for mode in stack):
             return
-        if _get_current_dispatch_mode() is self.recorder:
-            self._on = False
-            self.recorder.__exit__(None, None, None)
-        else:
-            self.recorder.mute()
+        self._on = False
+        above = stack[next(index for index, mode in enumerate(stack) if mode is self.recorder) + 1 :]
+        # Of the program's modes only the place in torch's stack changes: what their own __exit__ does is not run.
+        for mode in reversed(above):
+            TorchDispatchMode.__exit__(mode, None, None, None)
+        self.recorder.__exit__(None, None, None)
+        for mode in above:
+            TorchDispatchMode.__enter__(mode)
 
 
 def inductor_switches() -> dict[str, Any]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GRAPH_ID = "eager"
 # What a compiled region is called in a trace: nothing inside is an eager op.
 COMPILED_REGIONS = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction")
+# What Inductor's code runs as; a region without one (another backend, `torch.cond` by itself) calls eager ops.
+_INDUCTOR_RUNS = "## Call CompiledFxGraph"
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
 _MAX_SKIPPED = 64  # ops in a row that were seen and left no event
@@ -33,6 +35,11 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
         seen: what the dispatcher said, in order (`_torch.dispatch.SeenOp`).
         seen_ids: the external id of each op in `seen`.
     """
+    return _graph_and_nodes(ops, seen, seen_ids)[0]
+
+
+def _graph_and_nodes(ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> tuple[Graph, dict[int, str]]:
+    """Return the graph, and which node each op (by id) is."""
     tree = op_tree(ops)
     facts = _paired(tree, seen, seen_ids)
     names = _Names()
@@ -67,7 +74,7 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
                 mutates=_chosen(sources, fact.mutates),
             )
         nodes.append(node)
-    return Graph(id=GRAPH_ID, stage="eager", nodes=(*inputs.values(), *_with_sources(nodes)))
+    return Graph(id=GRAPH_ID, stage="eager", nodes=(*inputs.values(), *_with_sources(nodes))), node_of
 
 
 def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
@@ -103,18 +110,23 @@ def _is_seen(op: Op | None, fact: Any) -> bool:
     return any(tensor.meta.shape == first for tensor in fact.inputs)
 
 
-def program_graph(ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> Graph:
-    """Return the graph of a whole program's eager ops: what the dispatcher saw, what calls it and what it calls.
+def program_graph(
+    ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], unseen_ids: Iterable[int] = ()
+) -> tuple[Graph, tuple[Op, ...]]:
+    """Return the graph of a whole program's eager ops, and the ops tied to its nodes.
 
-    What a compiled region runs is left out, it has graphs of its own; and what the compiler runs while it compiles.
+    In it are the ops that the dispatcher saw, what calls them and what they call, and those that are known to have run
+    out of its sight (in other threads). What Inductor's code runs is left out, it has graphs of its own; and what the
+    compiler runs while it compiles.
     """
     tree = op_tree(ops)
     by_id = {op.id: op for op in tree}
     compiled: set[int] = set()
     inside: set[int] = set()  # an op that was seen, or below one
-    wanted = set(seen_ids)
+    wanted = {*seen_ids, *unseen_ids}
+    inductors = _above(by_id, (op for op in tree if op.name.startswith(_INDUCTOR_RUNS)))
     for op in tree:  # parents first
-        if op.name.startswith(COMPILED_REGIONS) or op.parent in compiled:
+        if op.parent in compiled or (op.id in inductors and op.name.startswith(COMPILED_REGIONS)):
             compiled.add(op.id)
         elif (op.external_id is not None and op.external_id in wanted) or op.parent in inside:
             inside.add(op.id)
@@ -124,7 +136,19 @@ def program_graph(ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int
         while parent is not None and parent not in keep:
             keep.add(parent)
             parent = by_id[parent].parent
-    return eager_graph([op for op in tree if op.id in keep], seen, seen_ids)
+    graph, nodes = _graph_and_nodes([op for op in tree if op.id in keep], seen, seen_ids)
+    return graph, tuple(replace(op, graph=graph.id, node=nodes[op.id]) if op.id in nodes else op for op in ops)
+
+
+def _above(by_id: dict[int, Op], ops: Iterable[Op]) -> set[int]:
+    """Return the ids of ops and of all that they are inside of."""
+    found: set[int] = set()
+    for op in ops:
+        at: int | None = op.id
+        while at is not None and at not in found:
+            found.add(at)
+            at = by_id[at].parent
+    return found
 
 
 def adopted_graph(ops: Sequence[Op], seen: Sequence[Any]) -> Graph:

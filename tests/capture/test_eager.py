@@ -105,14 +105,16 @@ def test_what_a_compiled_region_runs_is_not_eager() -> None:
     ops = (
         op(1, "aten::relu", 0, 5),
         op(2, "Torch-Compiled Region: 0/0", 10, 50),
-        op(3, "aten::mm", 20, 10, 2),
+        op(5, "## Call CompiledFxGraph x ##", 15, 30, 2),
+        op(3, "aten::mm", 20, 10, 5),
         op(4, "aten::sin", 70, 5),
     )
     seen = tuple(
         SeenOp(position=index, name=name, inputs=(tensor(index),), outputs=(tensor(index + 9, index),))
         for index, name in enumerate(("aten::relu", "aten::mm", "aten::sin"))
     )
-    graph = eager_graph.program_graph(ops, seen, [1, 3, 4])
+    graph, ties = eager_graph.program_graph(ops, seen, [1, 3, 4])
+    assert [op.node for op in ties if op.graph] == [node.name for node in graph.nodes if node.op == "dispatch"]
     assert [node.name for node in graph.nodes if node.op == "dispatch"] == ["relu", "sin"]
 
 

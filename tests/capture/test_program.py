@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 import fxscope
 from fxscope._torch import hooks
@@ -56,11 +58,52 @@ def test_the_decorator_keeps_the_result() -> None:
     assert program.recording.title.endswith("program")
 
 
-def test_an_error_in_the_program_comes_through_and_leaves_nothing() -> None:
+def test_an_error_in_the_program_comes_through_and_what_was_seen_is_kept() -> None:
     with pytest.raises(ZeroDivisionError), fxscope.record() as recorder:
         torch.ones(2) + 1
         _ = 1 / 0
-    assert recorder.recording is None and hooks.active() == ()
+    assert "add" in {node.name for node in recorder.recording.graph("eager").nodes} and hooks.active() == ()
+
+
+def test_what_runs_in_other_threads_is_in_the_recording() -> None:
+    def work() -> None:
+        torch.nn.Linear(8, 4)(torch.ones(2, 8)).relu()
+
+    with torch.no_grad(), fxscope.record() as recorder:
+        torch.ones(2).sin()
+        workers = [threading.Thread(target=work) for _ in range(3)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    recording = recorder.recording
+    targets = [node.target for node in recording.graph("eager").nodes]
+    assert targets.count("aten::sin") == 1 and targets.count("aten::relu") == 3 == targets.count("aten::addmm")
+    assert recording.coverage.to_node == recording.coverage.device_events
+
+
+def test_a_higher_order_op_runs_without_the_observer_and_is_counted() -> None:
+    with fxscope.record() as recorder:
+        result = torch.cond(torch.tensor(True), lambda x: x.sin(), lambda x: x.cos(), (torch.ones(3),))
+    assert torch.equal(result, torch.ones(3).sin())
+    problem = next(problem for problem in recorder.recording.problems if "cond (" in problem.message)
+    assert "ran unobserved" in problem.message
+    assert "aten::sin" in {node.target for node in recorder.recording.graph("eager").nodes}
+
+
+def test_a_mode_that_the_program_leaves_open_does_not_keep_ours() -> None:
+    class Quiet(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    mode = Quiet()
+    with fxscope.record() as recorder:
+        mode.__enter__()
+        torch.ones(2).sin()
+    assert recorder.recording is not None
+    assert _get_current_dispatch_mode_stack() == [mode]
+    mode.__exit__(None, None, None)
+    assert _get_current_dispatch_mode_stack() == [] and not torch.utils._python_dispatch.is_in_torch_dispatch_mode()
 
 
 def profiled_program(path, *, handler=None, late=False):

@@ -1,0 +1,56 @@
+"""Every program does under observation exactly what it does without: the programs are in `any_programs.py`."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).with_name("any_programs.py")
+NAMES = [
+    node.name
+    for node in ast.parse(FILE.read_text()).body
+    if isinstance(node, ast.FunctionDef) and any(ast.unparse(item) == "program" for item in node.decorator_list)
+]
+SAME = ("value", "error", "out", "err", "warnings", "random", "state")
+# A program whose every op ran where nothing of it can be had: in a session of its own that it left open.
+NOTHING_LEFT = {"profiler_left_open"}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> dict[str, dict[str, dict]]:
+    folder = tmp_path_factory.mktemp("any")
+    paths = {how: folder / f"{how}.json" for how in ("plain", "observed")}
+    # Kineto announces each session on stderr unless it is told not to; `fxscope run` tells it.
+    environment = {**os.environ, "KINETO_LOG_LEVEL": "6", "PYTHONPATH": str(FILE.parents[2])}
+    running = [
+        subprocess.Popen([sys.executable, str(FILE), how, str(path)], env=environment, stderr=subprocess.PIPE)
+        for how, path in paths.items()
+    ]
+    errors = [process.communicate()[1].decode()[-2000:] for process in running]
+    found: dict[str, dict[str, dict]] = {}
+    for how, path in paths.items():
+        lines = path.read_text().splitlines() if path.exists() else []
+        found[how] = {done["name"]: done for done in map(json.loads, lines)}
+    assert len(found["plain"]) == len(NAMES), errors[0]
+    found["crash"] = {"stderr": {"text": errors[1]}}
+    return found
+
+
+def test_there_are_programs_of_every_kind() -> None:
+    assert len(NAMES) >= 100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_does_the_same_when_it_is_observed(results, name) -> None:
+    plain, observed = results["plain"][name], results["observed"].get(name)
+    assert observed is not None, f"the process died in or before it: {results['crash']['stderr']['text']}"
+    for what in SAME:
+        assert observed[what] == plain[what], what
+    if name not in NOTHING_LEFT:
+        assert observed.get("nodes"), observed.get("left")
