@@ -23,7 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the same program otherwise, eager say: was it worth it, and after how many steps",
     )
     parser.add_argument("--evidence", action="store_true", help="after each sentence the items that prove it")
-    parser.add_argument("--table", choices=TABLES[1:], help="only this table: every product, or every launching op")
+    parser.add_argument(
+        "--table", choices=TABLES[1:], help="only this table: every GEMM, or every op that launches work"
+    )
     parser.add_argument("--json", action="store_true", help="sentences and tables as JSON, with evidence and numbers")
 
 

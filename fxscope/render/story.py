@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.story import Story
 
 HEADINGS = {
-    "overview": "What a step is",
+    "overview": "What a step runs",
     "dispatch": "From ops to kernels",
     "bias": "The bias",
     "transpose": "The transposed weight",
@@ -45,7 +45,7 @@ def story(story: Story, *, width: int = 80, evidence: bool = False) -> str:
     if story.gemms:
         blocks += ["\nThe GEMMs, one by one", gemm_table(story, width=width)]
     if story.compile_costs:
-        blocks += ["\nWhat each call of compiled code pays on the CPU", compile_table(story)]
+        blocks += ["\nCPU overhead of each call of compiled code", compile_table(story)]
     return "\n".join(blocks)
 
 
@@ -62,7 +62,7 @@ def _wrapped(text: str, width: int, lead: str) -> str:
 
 def gemm_table(story: Story, *, width: int = 80) -> str:
     """Return the table of GEMMs: what, M·K·N, tile, waves, µs, TFLOP/s, share of peak; the kernels below it."""
-    header = ["", "op", "M·K·N", "GFLOP", "tile", "waves", "µs", "TFLOP/s", "peak"]
+    header = ["", "op", "M·K·N", "GFLOP", "tile", "waves", "µs", "TFLOP/s", "of peak"]
     rows: list[list[str]] = []
     kernels: dict[str, int] = {}
     for row in story.gemms:

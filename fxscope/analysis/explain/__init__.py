@@ -46,7 +46,7 @@ def explain(recording: Recording, *, against: Recording | None = None) -> Story:
 
 
 def overview(recording: Recording) -> list[Sentence]:
-    """How many op names a step goes through, and how many device events come of it."""
+    """How many ops a step dispatches, and how many device events come of it."""
     if not recording.ops:
         return []
     step = recording.ops[0].step
@@ -72,7 +72,7 @@ def overview(recording: Recording) -> list[Sentence]:
         if kind in kinds
     ]
     where = "device" if "cpu_kernel" not in kinds else "CPU"
-    text = f"A step goes through {counted(len(ops), 'op name')}, {len(reaching)} of them with work on the {where} of their own: {listed(parts)}."
+    text = f"A step dispatches {counted(len(ops), 'op')}; {len(reaching)} of them {'launches' if len(reaching) == 1 else 'launch'} work on the {where}: {listed(parts)}."
     if not ops:
         text = f"A step runs {listed(parts)} on the {where}."
     sentences = [
@@ -91,14 +91,14 @@ def overview(recording: Recording) -> list[Sentence]:
                 topic="overview",
                 evidence=_ids(lost[:20]),
                 values={"unattributed": len(lost)},
-                text=f"{counted(len(lost), 'device event')} of {len(recording.launches)} cannot be tied to an op: the trace has no call that launched them.",
+                text=f"{counted(len(lost), 'device event')} of {len(recording.launches)} cannot be tied to an op: the trace does not contain the calls that launched them.",
             )
         )
     return sentences
 
 
 def dispatch(recording: Recording) -> list[Sentence]:
-    """For each op that the program called: its op names, and which of them reach the device, as what."""
+    """For each op that the program called: the ops it dispatches, and which of them launch device work."""
     if not recording.ops:
         return []
     step = recording.ops[0].step
@@ -129,13 +129,13 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
     everything = [op, *below]
     reaching = list(dict.fromkeys(launch.op_id for launch in ran))
     who = (op.source.module if op.source and op.source.module else None) or _module(op, recording) or op.name
-    there = "the CPU's kernels" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
-    head = f"{who}: {counted(len(everything), 'op name')} ({listed([item.name for item in everything], limit=4)})"
+    there = "the CPU" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
+    head = f"{who}: {counted(len(everything), 'op')} ({listed([item.name for item in everything], limit=4)})"
     if not ran:
         # A CPU tensor's op in a GPU program works as well, only not there.
         working = any(expected_nature(item.name) == "kernel" for item in everything)
-        what = "their work is the CPU's" if working else "only metadata changes"
-        text = f"{head}, none of them reaches the device: {what}."
+        what = "they run on the CPU" if working else "only metadata changes"
+        text = f"{head}, none of them launches device work: {what}."
     else:
         kernels = [launch for launch in ran if launch.category in ("kernel", "cpu_kernel")]
         others = [launch for launch in ran if launch not in kernels]
@@ -145,13 +145,13 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
         parts += [counted(len(cleared), "memset")] if cleared else []
         parts += [counted(len(others) - len(cleared), "memory copy")] if len(others) > len(cleared) else []
         what = " and ".join(parts)
-        verb = "reaches" if len(reaching) == 1 else "reach"
+        verb = "runs" if len(reaching) == 1 else "run"
         if len(everything) == 1:
-            text = f"{op.name} reaches {there} itself, as {what}."
+            text = f"{op.name} runs {what} on {there}."
             if who != op.name:
                 text = f"{who}: {text}"
         else:
-            text = f"{head}, {len(reaching)} of them {verb} {there}: {listed(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."
+            text = f"{head}, {len(reaching)} of them {verb} on {there}: {listed(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."
     return Sentence(
         topic="dispatch",
         text=text,
@@ -170,7 +170,7 @@ def _merged(sentences: list[Sentence]) -> list[Sentence]:
     for text, same in found.items():
         first = same[0]
         evidence = tuple(item for sentence in same for item in sentence.evidence)
-        text = text if len(same) == 1 else f"{text[:-1]} (the same {len(same)} times)."
+        text = text if len(same) == 1 else f"{text[:-1]} ({len(same)} times)."
         merged.append(
             Sentence(
                 topic=first.topic,
@@ -194,7 +194,7 @@ def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any
             Sentence(
                 topic="launch",
                 evidence=asked[0].evidence,
-                text=f"{asked[0].op} asks the runtime first: {listed(list(launch_cost.queries(asked[0])))}, then it launches.",
+                text=f"{asked[0].op} queries the runtime before it launches: {listed(list(launch_cost.queries(asked[0])))}.",
             )
         )
     timed = [row for row in rows if row.cpu_us is not None and row.queue_us is not None]
@@ -202,9 +202,9 @@ def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any
         worst = max(timed, key=lambda row: row.cpu_us or 0)
         inside = sum(row.runtime_us or 0 for row in timed)
         text = (
-            f"Once warm, {counted(len(timed), 'op')} a step spend {microseconds(inside)} inside runtime calls. The longest way is "
-            f"{worst.op}'s: {microseconds(worst.cpu_us)} from the op to its launch, then {microseconds(worst.queue_us)} until the kernel starts, "
-            f"for {microseconds(worst.device_us)} of work."
+            f"In the last step {counted(len(timed), 'op')} that {'launches' if len(timed) == 1 else 'launch'} work {'spends' if len(timed) == 1 else 'spend'} {microseconds(inside)} in runtime calls. The slowest launch is "
+            f"{worst.op}'s: {microseconds(worst.cpu_us)} from the op's start to the launch call, {microseconds(worst.queue_us)} until the kernel starts, "
+            f"{microseconds(worst.device_us)} of device time."
         )
         sentences.append(Sentence(topic="launch", text=text, evidence=worst.evidence, values={"runtime_us": inside}))
     if steps:

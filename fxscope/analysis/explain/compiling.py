@@ -121,7 +121,7 @@ def _intermediates(recording: Recording) -> list[Sentence]:
                     buffers.append(access.buffer)
                     evidence += [f"call:{writer.id}", *(f"call:{call.id}" for call in readers)]
         if buffers:
-            text = f"{name}: {counted(len(buffers), 'intermediate')} ({listed(buffers, limit=4)}) {'goes' if len(buffers) == 1 else 'go'} out to memory and back, {num_bytes(total)} in all"
+            text = f"{name}: {counted(len(buffers), 'intermediate')} ({listed(buffers, limit=4)}) {'is' if len(buffers) == 1 else 'are'} written to memory by one kernel and read by another, {num_bytes(total)} in all"
             values: dict[str, object] = {"bytes": total}
             if rate and gpu:
                 floor = total / rate.value * 1e6
@@ -165,7 +165,7 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
                 evidence += [f"node:{graph.id}/{source.name}", f"node:{graph.id}/{node.name}"]
     if not who:
         return []
-    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(total)} out to memory and back"
+    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(total)} written and read"
     if rate and gpu:
         text += f", at least {microseconds(total / rate.value * 1e6)} at {per_second(rate.value)}"
     return [
@@ -195,7 +195,7 @@ def _added(costs: Sequence[CompileCost]) -> list[Sentence]:
         return []
     total = sum(cost.mean_us for cost in costs)
     parts = [f"{microseconds(cost.mean_us)} for {cost.what}" for cost in costs]
-    text = f"A call of the compiled code pays {microseconds(total)} of CPU time besides its ops: {listed(parts)}. The ops that launch nothing are no longer dispatched for it."
+    text = f"A call of the compiled code costs {microseconds(total)} of CPU time besides its ops: {listed(parts)}. In return, ops that launch nothing are no longer dispatched."
     return [
         Sentence(
             topic="compile",
@@ -226,7 +226,7 @@ def _asserted(recording: Recording) -> list[Sentence]:
             if symbolic:
                 text += f"{listed(symbolic)} {'has' if len(symbolic) == 1 else 'have'} symbolic sizes: other sizes run the same code. "
         if compile.guards:
-            text += f"{counted(len(compile.guards), 'guard')} are checked first, so an input that breaks one never reaches the asserts: Dynamo compiles again for it, until its limit of recompiles, then runs it eagerly."
+            text += f"{counted(len(compile.guards), 'guard')} {'is' if len(compile.guards) == 1 else 'are'} checked first, so an input that fails one never reaches the asserts: Dynamo recompiles for it, up to its recompile limit, and runs it eagerly from there on."
         found.append(
             Sentence(
                 topic="guards",
@@ -266,13 +266,13 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
     if against is None:
         if not durations:
             return []
-        text = f"Compiling took {microseconds(sum(durations))}. Whether that was worth it takes a second recording of the eager program: `fxscope explain THIS --against EAGER`."
+        text = f"Compiling took {microseconds(sum(durations))}. To tell whether that was worth it, compare with a recording of the eager program: `fxscope explain THIS --against EAGER`."
         return [Sentence(topic="worth", text=text, evidence=evidence, values={"compile_us": sum(durations)})]
     found: list[Sentence] = []
     before, after = launch_cost.num_dispatched(against), launch_cost.num_dispatched(recording)
     if before and after:
         a, b = next(iter(before.values())), next(iter(after.values()))
-        text = f"A step dispatches {counted(b, 'op name')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
+        text = f"A step dispatches {counted(b, 'op')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
         found.append(Sentence(topic="worth", text=text, evidence=("step:0",), values={"ops": b, "ops_before": a}))
     before_us, after_us = wall_times(against), wall_times(recording)
     if before_us and after_us:

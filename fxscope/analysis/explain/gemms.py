@@ -96,16 +96,16 @@ def _bias(group: list[Launch], ops: dict[int, Op]) -> Sentence | None:
     # The name is what says it: that is the weakest link of the argument.
     if stated and "bias" in stated:
         activation = re.sub(r"bias[a-z]?(?=_|$)", "", stated).strip("_")
-        more = f", and {activation} with it" if activation else ""
-        text = f"There is no separate add for the bias{more}: it is the GEMM's epilogue, `{stated}` in the name of `{kernel_name(main.name, 60)}`."
+        more = f" and {activation}" if activation else ""
+        text = f"The bias{more} {'are computed' if activation else 'is added'} in the GEMM's epilogue, not by a kernel of its own: `{stated}` in the name of `{kernel_name(main.name, 60)}`."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest="name", values={"epilogue": stated})
     takes = GEMMS.get(op_name(main.op or "")) == (1, 2) and op is not None and op.shapes and len(op.shapes[0]) == 1
     if adds:
         what = f"{listed([f'`{kernel_name(launch.name, 60)}`' for launch in adds])}"
-        text = f"{main.op} adds in a kernel of its own after the product: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
+        text = f"{main.op} runs the addition in a kernel of its own after the GEMM: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link, values={"separate": len(adds)})
     if takes and len(kernels) == 1:
-        text = f"There is no separate add for the bias of {main.op}: the op ran one kernel, so `{kernel_name(main.name, 60)}` added it; its name does not say so."
+        text = f"The bias of {main.op} has no kernel of its own: the op ran one kernel, so `{kernel_name(main.name, 60)}` added it; its name does not say so."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link)
     return None
 
@@ -116,7 +116,7 @@ def _adds(launch: Launch) -> bool:
 
 
 def _transpose(group: list[Launch], ops: dict[int, Op], recording: Recording) -> Sentence | None:
-    """Who transposed the weight: strides of the op's operand against the layout in the kernel's name."""
+    """Whether the weight was copied to transpose it: strides of the op's operand against the layout in the kernel's name."""
     main = main_kernel(group)
     if main is None or role(main) == "convolution" or role(main) == "attention":
         return None
@@ -131,9 +131,11 @@ def _transpose(group: list[Launch], ops: dict[int, Op], recording: Recording) ->
     copies = [launch for launch in group if role(launch) in _COPYING]
     values = {"stride": list(stride), "shape": list(shape), "layout": layout}
     if transposed and not copies:
-        text = f"Nobody transposed the second operand of {op}: it is a view with strides {sizes(stride[-2:])}"
+        text = (
+            f"The second operand of {op} is transposed without a copy: it is a view with strides {sizes(stride[-2:])}"
+        )
         if layout and layout[0] == "T":
-            text += f", and the kernel's `{layout}` layout reads it so."
+            text += f", which the kernel's `{layout}` layout reads directly."
         elif layout:
             text += f"; the kernel's name says `{layout}`, which does not agree with that."
         else:
@@ -146,7 +148,9 @@ def _transpose(group: list[Launch], ops: dict[int, Op], recording: Recording) ->
             values=values,
         )
     if plain and layout:
-        text = f"The second operand of {op} lies row by row, strides {sizes(stride[-2:])}; the kernel's layout is `{layout}`."
+        text = (
+            f"The second operand of {op} is row-major, strides {sizes(stride[-2:])}; the kernel's layout is `{layout}`."
+        )
         return Sentence(topic="transpose", text=text, evidence=(*_proof(group), *proof), weakest="name", values=values)
     return None
 
@@ -196,7 +200,7 @@ def _copies(recording: Recording, ops: dict[int, Op]) -> list[Sentence]:
             continue
         op = ops.get(launch.op_id) if launch.op_id is not None else None
         asked = [name for name in launch.chain if "::" in name]
-        through = f", asked for by {asked[-2]}" if len(asked) > 1 and asked[-2] != launch.op else ""
+        through = f", called by {asked[-2]}" if len(asked) > 1 and asked[-2] != launch.op else ""
         if op is not None and op.shapes and op.shapes[0] and all(isinstance(size, int) for size in op.shapes[0]):
             through += f", of a tensor of {sizes(op.shapes[0])}"
         moved = f" of {num_bytes(launch.bytes)}" if launch.bytes else ""
@@ -222,7 +226,7 @@ def _workspace(groups: list[list[Launch]]) -> list[Sentence]:
         known = [launch.bytes for launch in memsets if launch.bytes is not None]
         how_much = f" ({num_bytes(max(known))} each)" if known else ""
         ops = list(dict.fromkeys(group[0].op or "?" for group in cleared))
-        text = f"{counted(len(memsets), 'memset')}{how_much} a step belong to no op of the program: the GEMM library clears a workspace before {counted(len(cleared), 'product')} of {listed(ops)}, with the kernel under one op."
+        text = f"{counted(len(memsets), 'memset')}{how_much} per step {'is' if len(memsets) == 1 else 'are'} the GEMM library's own: it clears a workspace before {counted(len(cleared), 'GEMM')} of {listed(ops)}."
         sentences.append(
             Sentence(
                 topic="workspace",

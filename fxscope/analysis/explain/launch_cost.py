@@ -155,7 +155,7 @@ def _cost(what: str, name: str, ops: list[Op], own_ns: list[int]) -> CompileCost
 
 
 def num_dispatched(recording: Recording) -> dict[int, int]:
-    """Return how many op names the CPU went through in each step; annotations are not ops."""
+    """Return how many ops were dispatched in each step; annotations are not ops."""
     return dict(Counter(op.step for op in recording.ops if op.category == "cpu_op" and "::" in op.name))
 
 
@@ -169,12 +169,9 @@ def break_even(eager: Recording, compiled: Recording) -> tuple[float | None, str
         return None, "how long compiling took is not known"
     time = compare_times(before, after)
     if time.verdict not in ("faster", "slower") or not time.a_us or not time.b_us:
-        return None, "these steps show no difference"
+        return None, "no difference between the steps is shown"
     if time.verdict == "slower":
-        return (
-            None,
-            f"never at these sizes: a step takes {microseconds(time.b_us)} compiled and {microseconds(time.a_us)} eager",
-        )
+        return (None, f"a step takes {microseconds(time.b_us)} compiled and {microseconds(time.a_us)} eager")
     gain_us = time.a_us - time.b_us
     return sum(durations) / gain_us, (
         f"compiling took {microseconds(sum(durations))} and a step is {microseconds(gain_us)} shorter"
