@@ -5,14 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from fxscope.op_names import op_name
 from fxscope.render import labels, theme
 from fxscope.text import counted, flop, microseconds, num_bytes, percent, rate, shorten
 
 if TYPE_CHECKING:
     from fxscope.model import Decision, KernelCall, Node, Recording, Source
 
-MAX_OPS = 6
 VERDICT_WORDS = {
     "fused": "fused",
     "rejected": "not fused: rejected",
@@ -23,14 +21,18 @@ VERDICT_WORDS = {
 
 def render(recording: Recording, decisions: list[Decision], *, width: int = 80) -> str:
     """Return decisions as text of at most `width` columns."""
-    return "\n\n".join(block(recording, decision, width=width) for decision in decisions) + "\n"
+    ends = labels.Ends(recording)
+    return (
+        "\n\n".join(block(recording, decision, " → ".join(ends(decision)), width=width) for decision in decisions)
+        + "\n"
+    )
 
 
-def block(recording: Recording, decision: Decision, *, width: int = 80) -> str:
+def block(recording: Recording, decision: Decision, pair: str, *, width: int = 80) -> str:
     """Return one decision: a headline, the reason, hint and cost, where its two ends are in the source."""
     glyph, _ = theme.VERDICTS[decision.verdict]
     words = VERDICT_WORDS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
-    lines = [f"{glyph} {ends(recording, decision)}", f"  {words}"]
+    lines = [f"{glyph} {pair}", f"  {words}"]
     lines += wrap(decision.reason, width)
     if decision.raw_reason and decision.raw_reason not in decision.reason:
         lines += wrap(f"Inductor: {first_line(decision.raw_reason)!r}", width)
@@ -55,20 +57,6 @@ def cost(decision: Decision) -> str | None:
     if decision.saved_launches:
         text += f", and {counted(decision.saved_launches, 'launch')}"
     return text
-
-
-def ends(recording: Recording, decision: Decision) -> str:
-    """Return "gelu·mul → mm", in the user's ops."""
-    nodes = labels.nodes_by_graph(recording)
-    calls = {call.id: call for call in recording.calls}
-    a = end(decision.a, nodes.get(decision.graph, {}), calls.get(decision.a_call or ""))
-    b = end(decision.b, nodes.get(decision.other_graph or decision.graph, {}), calls.get(decision.b_call or ""))
-    return f"{a} → {b}"
-
-
-def end(names: tuple[str, ...], nodes: dict[str, Node], call: KernelCall | None) -> str:
-    """Name one end by its ops; a call that runs none (a copy for a layout) by its kernel."""
-    return labels.end_label(names, nodes, MAX_OPS) or (call.kernel if call is not None else "?")
 
 
 def places(recording: Recording, decision: Decision, width: int) -> list[str]:
@@ -106,15 +94,16 @@ def user_line(nodes: list[Node]) -> str | None:
 
 def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
     """Return what ran in a call, in order, what was folded into it, and what only lent it a name."""
-    nodes = labels.nodes_by_graph(recording).get(call.graph, {})
+    graph = next((graph for graph in recording.graphs if graph.id == call.graph), None)
+    nodes = {node.name: node for node in graph.nodes} if graph is not None else {}
     lines = [shorten(call.handle, width)]
     for name in call.nodes:
         node = nodes.get(name)
-        if node is None:
+        if node is None or graph is None:
             continue
         elsewhere = [other for other in node.calls if other != call.id]
         again = f"  (also computed in {', '.join(elsewhere)})" if elsewhere else ""
-        lines.append(shorten(f"  {name} = {op_name(node.target)}{again}", width))
+        lines.append(shorten(f"  {labels.node_title(node, graph)}{again}", width))
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
     if call.named_only:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import graphviz
 
 from fxscope.dtypes import short_dtype, short_tensor
-from fxscope.op_names import op_name
 from fxscope.render import labels, theme
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
@@ -141,10 +140,7 @@ def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall 
     style = theme.KINDS[node.kind]
     small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
     border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
-    text = node.name if node.op in ("placeholder", "get_attr") else op_name(node.target)
-    if node.op not in ("placeholder", "get_attr") and node.name != text and graph.stage != "eager":
-        text = f"{text}  ({node.name})" if not small else node.name
-    lines = [text]
+    lines = [labels.node_title(node, graph)]
     if call is not None:
         lines += call_lines(call)
     out.node(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fxscope import op_names
@@ -10,7 +11,9 @@ from fxscope.op_names import expected_nature, op_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Graph, KernelCall, Launch, Node, Recording
+    from fxscope.model import Decision, Graph, KernelCall, Launch, Node, Recording
+
+MAX_OPS = 4  # of one end of a decision
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
@@ -25,10 +28,37 @@ def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     return op_names.ops_of(found) or [op_name(call.kernel)]
 
 
-def end_label(names: Sequence[str], nodes: Mapping[str, Node], limit: int = 4) -> str:
-    """Name one end of a decision by the user's ops, else by its nodes; empty where it has none."""
-    ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or list(names)
-    return "·".join(ops[:limit]) + ("·…" if len(ops) > limit else "")
+def node_title(node: Node, graph: Graph) -> str:
+    """Name a node the same in every view: by its own name, with the op where that says another: "view_1 (reshape)".
+
+    The nodes of an eager graph have no names of the user's compile: there the op is the name.
+    """
+    if node.op in ("placeholder", "get_attr", "output"):
+        return node.name
+    op = op_name(node.target)
+    if graph.stage == "eager":
+        return op
+    return node.name if re.sub(r"_\d+$", "", node.name) == op else f"{node.name} ({op})"
+
+
+class Ends:
+    """Names the two ends of fusion decisions, the same in every view: by the user's ops, "gelu·mul" and "mm"."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.nodes = nodes_by_graph(recording)
+        self.kernels = {call.id: call.kernel for call in recording.calls}
+
+    def __call__(self, decision: Decision) -> tuple[str, str]:
+        """Return both ends; one that runs no op (a copy for a layout) by its kernel."""
+        return (
+            self._end(decision.a, decision.graph, decision.a_call),
+            self._end(decision.b, decision.other_graph or decision.graph, decision.b_call),
+        )
+
+    def _end(self, names: Sequence[str], graph: str, call: str | None) -> str:
+        nodes = self.nodes.get(graph, {})
+        ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or list(names)
+        return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or self.kernels.get(call or "", "?")
 
 
 def nodes_by_graph(recording: Recording) -> dict[str, dict[str, Node]]:

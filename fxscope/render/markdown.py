@@ -166,8 +166,9 @@ def costs(recording: Recording) -> list[str]:
     if not costly:
         return []
     lines = ["### Unfused neighbours, most expensive first", "", "| from | to | costs | reason |", "|---|---|--:|---|"]
+    ends = labels.Ends(recording)
     for item in costly[:10]:
-        a, b = item.a[-1] if item.a else "?", item.b[0] if item.b else "?"
+        a, b = ends(item)
         lines.append(f"| {text(a)} | {text(b)} | {num_bytes(item.saved_bytes)} | {text(item.reason)} |")
     return [*lines, ""]
 

@@ -200,14 +200,11 @@ def unfused(recording: Recording) -> list[RenderableType]:
     costly.sort(key=lambda item: -(item.saved_bytes or 0))
     if not costly:
         return []
-    nodes = labels.nodes_by_graph(recording)
+    ends = labels.Ends(recording)
     lines: list[RenderableType] = [title("unfused neighbours, most expensive first")]
     for item in costly[:MAX_DECISIONS]:
         glyph, style = theme.VERDICTS[item.verdict]
-        a, b = (
-            labels.end_label(names, nodes.get(graph, {}))
-            for names, graph in ((item.a, item.graph), (item.b, item.other_graph or item.graph))
-        )
+        a, b = ends(item)
         cost = num_bytes(item.saved_bytes) + (f", ≥ {microseconds(item.saved_us)}" if item.saved_us else "")
         lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (f"costs {cost}", "bold")))
         lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))

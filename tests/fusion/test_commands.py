@@ -83,7 +83,7 @@ def test_all_unfused_neighbours_most_expensive_first(geglu, capsys):
 def test_one_name_tells_its_kernel_in_order(geglu, capsys):
     assert main(["why", geglu, "tanh"]) == 0
     out = capsys.readouterr().out
-    lines = [line.split(" = ")[0].strip() for line in out.splitlines() if " = " in line]
+    lines = [line.strip() for line in out.splitlines()]
     assert lines.index("add") < lines.index("tanh") < lines.index("mul_6")
     assert "reads 8.19 kB, writes 4.10 kB" in out
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.analysis.compare.rest import decision_changes, notes, op_changes, totals
+from fxscope.analysis.compare.rest import decision_changes, notes, op_changes, totals, wall_times
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
 from fxscope.analysis.stats import compare_times
@@ -47,16 +47,6 @@ def step_times(recording: Recording) -> list[float]:
     for launch in recording.launches:
         found[launch.step] = found.get(launch.step, 0.0) + launch.duration_ns / 1e3
     return [found[step] for step in sorted(found)]
-
-
-def wall_times(recording: Recording) -> list[float]:
-    """Return the wall time of each step in µs, without the first of three and more: it still warms up.
-
-    A step lasts until the device has done what it launched, where a trace tells; the profiler's own cost is in it.
-    """
-    stats = recording.summary.steps if recording.summary else ()
-    found = [step.wall_us for step in stats] or [step.duration_ns / 1e3 for step in recording.steps]
-    return found[1:] if len(found) > 2 else found
 
 
 class Group(NamedTuple):

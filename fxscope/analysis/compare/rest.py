@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, DecisionChange, OpChange
+from fxscope.analysis.stats import mean
 from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
         ("device time per step", *both(a, b, device_us), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
-        ("wall time per step (profiled)", *both(a, b, wall_us), "us"),
+        ("wall time per step (profiled)", *both(a, b, lambda r: mean(wall_times(r))), "us"),
         ("CPU ops per step", *both(a, b, cpu_ops), "count"),
         ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
         ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),
@@ -61,11 +62,14 @@ def device_us(recording: Recording) -> float | None:
     return sum(launch.duration_ns for launch in recording.launches) / 1e3 / select.num_steps(recording)
 
 
-def wall_us(recording: Recording) -> float | None:
-    """Return mean wall time of a step."""
-    if not recording.steps:
-        return None
-    return sum(step.duration_ns for step in recording.steps) / 1e3 / len(recording.steps)
+def wall_times(recording: Recording) -> list[float]:
+    """Return the wall time of each step in µs, without the first of three and more: it still warms up.
+
+    A step lasts until the device has done what it launched, where a trace tells; the profiler's own cost is in it.
+    """
+    stats = recording.summary.steps if recording.summary else ()
+    found = [step.wall_us for step in stats] or [step.duration_ns / 1e3 for step in recording.steps]
+    return found[1:] if len(found) > 2 else found
 
 
 def launch_cpu_us(recording: Recording) -> float | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope import gpus
-from fxscope.analysis.compare import wall_times
+from fxscope.analysis.compare.rest import wall_times
 from fxscope.analysis.explain import launch_cost
 from fxscope.analysis.stats import compare_times, mean
 from fxscope.analysis.story import CompileCost, Sentence

@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.compare import wall_times
+from fxscope.analysis.compare.rest import wall_times
 from fxscope.analysis.stats import compare_times
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
 from fxscope.passes import bound

@@ -267,7 +267,6 @@ def launch_words(
     if launch.call in position:
         return call_words(recording.calls[position[launch.call]], nodes)
     return op_name(launch.op) if launch.op else kernel_name(launch.name, 24)
-    return op_name(launch.op) if launch.op else labels.kernel_name(launch.name, 24)
 
 
 def call_words(call: KernelCall, nodes: dict[str, dict[str, Node]]) -> str:

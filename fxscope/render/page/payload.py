@@ -147,6 +147,7 @@ def one(recording: Recording) -> dict[str, Any]:
     names, places = Table(), Table()
     calls = {call.id: position for position, call in enumerate(recording.calls)}
     graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
+    ends = labels.Ends(recording)
     scenes = [scene.build(recording, graph, calls) for graph in recording.graphs]
     nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
 
@@ -267,7 +268,7 @@ def one(recording: Recording) -> dict[str, Any]:
             us=lambda d: d.saved_us,
             launches=lambda d: d.saved_launches,
             evidence=lambda d: d.evidence,
-            title=lambda d: decision_title(recording, d, nodes, graphs),
+            title=lambda d: " → ".join(ends(d)),
         ),
         "codes": [
             {"id": s.id, "kind": s.kind, "graph": graphs.get(s.graph or "", -1), "text": s.text}
@@ -495,17 +496,6 @@ def shape_words(shapes: Any, dtypes: Any) -> str | None:
         if sizes and all(isinstance(size, (int, str)) for size in sizes):
             found.append(short_tensor(tuple(sizes), names[position] if position < len(names) else None))
     return ", ".join(found) or None
-
-
-def decision_title(recording: Recording, decision: Any, nodes: list[dict[str, int]], graphs: dict[str, int]) -> str:
-    """Return "gelu·mul → mm", in the user's ops."""
-    ends: list[str] = []
-    for graph_id, side in ((decision.graph, decision.a), (decision.other_graph or decision.graph, decision.b)):
-        position = graphs.get(graph_id, -1)
-        places = nodes[position] if position >= 0 else {}
-        known = {name: recording.graphs[position].nodes[places[name]] for name in side if name in places}
-        ends.append(labels.end_label(side if known else side[:1], known) or "?")
-    return " → ".join(ends)
 
 
 def files(recording: Recording, places: Table) -> list[dict[str, Any]]:

@@ -324,14 +324,7 @@ def tensor_of(node: Node) -> str:
 
 def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
     """Return what a node's box says. An extern kernel with one op has no frame: the box carries its name and cost."""
-    op = op_name(node.target)
-    if node.op in ("placeholder", "get_attr", "output"):
-        title = node.name
-    elif graph.stage == "eager" or node.name == op or not node.name.startswith(op[:4]):
-        title = op
-    else:
-        title = node.name
-    title = shorten(title, MAX_TITLE)
+    title = shorten(labels.node_title(node, graph), MAX_TITLE)
     shape = shorten(tensor_of(node), MAX_TITLE)
     if node.kind in SMALL_KINDS or (node.nature == "view" and graph.stage != "eager"):
         return Words(title, shape, "", round(7.0 * len(title) + 6.7 * len(shape) + 40), 24)
