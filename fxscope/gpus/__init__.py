@@ -12,14 +12,12 @@ that has it, `fxscope env --dump-gpu` and `benchmarks/measure_gpu.py` print one.
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from fxscope.errors import FxscopeError
-
-if TYPE_CHECKING:
-    from fxscope.gpus.timing import Times
+from fxscope.gpus.timing import Times  # noqa: TC001 (msgspec reads the annotation)
 
 __all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "load", "names", "occupancy"]
 
