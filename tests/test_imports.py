@@ -45,7 +45,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
-    "fxscope.gpus": ({"msgspec"}, ("fxscope.errors",)),
+    "fxscope.gpus": ({"msgspec"}, ("fxscope.errors", "fxscope.gpus")),
     "fxscope.readers": ({"numpy", "msgspec", "isal"}, READERS),
     "fxscope.passes": ({"networkx", "msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"networkx", "msgspec", "numpy", "tomli"}, ANALYSIS),
