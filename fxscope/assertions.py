@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
+from fxscope.index import index_of
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -125,7 +127,7 @@ def plan(recording: Recording) -> str:
     from fxscope.analysis import select
 
     lines: list[str] = []
-    graphs = {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
+    graphs = index_of(recording).nodes
     if recording.calls:
         for graph_id in dict.fromkeys(call.graph for call in recording.calls):
             lines += [graph_id] if not lines else ["", graph_id]

@@ -18,6 +18,8 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from networkx import DiGraph, MultiDiGraph
+
 __all__ = [
     "EVIDENCE_BY_STRENGTH",
     "EXTERN",
@@ -197,6 +199,15 @@ class Graph(Item, frozen=True, kw_only=True):
     outputs: tuple[str, ...] = ()  # names of the nodes that the graph returns
     text: str | None = None  # the graph as torch printed it, where kept
     cache_key: str | None = None  # post-grad: names its runs in a trace, `## Call CompiledFxGraph <key> ##`
+
+    def to_networkx(self) -> DiGraph:
+        """Return the graph's data flow as a `networkx.DiGraph`, an edge from each input to its user.
+
+        Its nodes are the names; each has the attributes `item` (the `Node`), `kind`, `nature` and `target`.
+        """
+        from fxscope.index import graph_to_networkx
+
+        return graph_to_networkx(self)
 
 
 class BufferAccess(Item, frozen=True, kw_only=True):
@@ -599,7 +610,7 @@ class Environment(Item, frozen=True, kw_only=True):
     target: str | None = None  # name of the simulated GPU
 
 
-class Recording(Item, frozen=True, kw_only=True):
+class Recording(Item, frozen=True, kw_only=True, dict=True):
     """One program, recorded. Load one with `fxscope.load`, make one with `fxscope.record`."""
 
     schema: str = SCHEMA
@@ -634,7 +645,17 @@ class Recording(Item, frozen=True, kw_only=True):
         """Return the recording as JSON (`docs/schema.md`)."""
         return msgspec.json.encode(self).decode()
 
-    # The three below are conveniences for people; they look upwards in the layering, so they import when called.
+    # Those below are conveniences for people; they look upwards in the layering, so they import when called.
+
+    def to_networkx(self) -> MultiDiGraph:
+        """Return all levels and their links as one `networkx.MultiDiGraph`.
+
+        Nodes are (graph id, node name), ("calls", call id) and ("launches", launch id as text), each with its `item`.
+        Edges carry `relation` ("input", "launched" or a `Link`'s) and `evidence`, `None` where it is the data flow itself.
+        """
+        from fxscope.index import to_networkx
+
+        return to_networkx(self)
 
     def save(self, path: str | Path, *, format: str | None = None, force: bool = False) -> Path:
         """Write the recording; the suffix (or `format`) decides how: .fxscope, .json, .svg, .dot, .md, .html.

@@ -20,6 +20,7 @@ FLOOR = (
     "fxscope.kernel_names",
     "fxscope.op_names",
     "fxscope.dtypes",
+    "fxscope.index",
     "fxscope.gpus",
     "fxscope.dispatch_model",
     "fxscope.text",
@@ -36,12 +37,13 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.__main__": (set(), ("fxscope.cli",)),
     "fxscope.errors": (set(), ()),
     "fxscope.model": (
-        {"msgspec"},
-        ("fxscope.errors", "fxscope.render"),
-    ),  # render: `Recording.show` and `save`, inside the methods
+        {"msgspec", "networkx"},
+        ("fxscope.errors", "fxscope.index", "fxscope.render"),
+    ),  # index: `to_networkx`; render: `show` and `save`; inside the methods
     "fxscope.store": ({"msgspec"}, ("fxscope.model", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.dtypes": (set(), ()),
+    "fxscope.index": ({"networkx"}, ("fxscope.model",)),
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),

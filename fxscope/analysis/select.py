@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import re
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.errors import PassError
+from fxscope.index import index_of, kept
 from fxscope.op_names import is_called, op_name, op_of, ops_of, parse
 
 if TYPE_CHECKING:
@@ -52,30 +52,14 @@ class Unit(NamedTuple):
         return [launch.duration_ns / 1e3 for launch in self.launches]
 
 
-# A recording is frozen, so what is computed from it may be kept; the caches are small, because recordings are not.
 def units(recording: Recording) -> tuple[Unit, ...]:
     """Return the kernels of a step in order; planned kernel calls where nothing ran."""
-    return _units(_Key(recording))
+    return kept(recording, "units", _units)
 
 
-class _Key:
-    """A recording compared by identity: hashing it by value would walk all of it."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
-
-    def __hash__(self) -> int:
-        return id(self.recording)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.recording is self.recording
-
-
-@lru_cache(maxsize=32)
-def _units(key: _Key) -> tuple[Unit, ...]:
-    recording = key.recording
-    nodes = {(graph.id, node.name): node for graph in recording.graphs for node in graph.nodes}
-    calls = {call.id: call for call in recording.calls}
+def _units(recording: Recording) -> tuple[Unit, ...]:
+    nodes = index_of(recording).by_key
+    calls = index_of(recording).calls
     found: list[Unit] = []
     if recording.launches:
         rows = [(launches[0].name, launches[0].category, launches) for launches in by_position(recording)]
@@ -99,7 +83,8 @@ def _units(key: _Key) -> tuple[Unit, ...]:
             chain = chain if launches[0].op in chain else (*chain, launches[0].op)
         sources = [node.source for node in inside if node.source] or list(call.sources if call else ())
         if not sources and launches and launches[0].op_id is not None:
-            sources = [op.source for op in ops_by_id(key).get(launches[0].op_id, ()) if op.source]
+            op = index_of(recording).op_of(launches[0])
+            sources = [op.source] if op is not None and op.source else []
         found.append(
             Unit(
                 position,
@@ -119,35 +104,19 @@ def _units(key: _Key) -> tuple[Unit, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=32)
-def _calls_by_id(key: _Key) -> dict[str, KernelCall]:
-    return {call.id: call for call in key.recording.calls}
-
-
 def call_of(recording: Recording, unit: Unit) -> KernelCall | None:
     """Return the kernel call that a unit belongs to."""
-    return _calls_by_id(_Key(recording)).get(unit.call or "")
+    return index_of(recording).calls.get(unit.call or "")
 
 
 def op_launching(recording: Recording, unit: Unit) -> Op | None:
     """Return the CPU op that launched the unit in its first step."""
-    if not unit.launches or unit.launches[0].op_id is None:
-        return None
-    return next(iter(ops_by_id(_Key(recording)).get(unit.launches[0].op_id, ())), None)
-
-
-@lru_cache(maxsize=32)
-def ops_by_id(key: _Key) -> dict[int, tuple[Op, ...]]:
-    """Return op id → the op (in a tuple, for a plain default)."""
-    return {op.id: (op,) for op in key.recording.ops}
+    return index_of(recording).op_of(unit.launches[0]) if unit.launches else None
 
 
 def by_position(recording: Recording) -> list[list[Launch]]:
     """Return launches that are the same work in different steps, in the order of the first step that has them."""
-    steps: dict[int, list[Launch]] = {}
-    for launch in sorted(recording.launches, key=lambda item: (item.step, item.start_ns, item.id)):
-        steps.setdefault(launch.step, []).append(launch)
-    sequences = list(steps.values())
+    sequences = [launches for launches in index_of(recording).launches_of_step.values() if launches]
     if all([x.name for x in sequence] == [x.name for x in sequences[0]] for sequence in sequences):
         return [list(row) for row in zip(*sequences, strict=True)]
     # Steps that differ: the n-th launch of a name stands for the n-th of that name elsewhere.
@@ -158,11 +127,6 @@ def by_position(recording: Recording) -> list[list[Launch]]:
             seen[launch.name] = seen.get(launch.name, 0) + 1
             rows.setdefault((launch.name, seen[launch.name]), []).append(launch)
     return list(rows.values())
-
-
-def num_steps(recording: Recording) -> int:
-    """Return how many steps were recorded, at least one."""
-    return max(len(recording.steps), len({launch.step for launch in recording.launches}), 1)
 
 
 class Selector(NamedTuple):
@@ -240,7 +204,7 @@ def pick(found: list[T], selector: Selector, what: str) -> list[T]:
 def ops_named(recording: Recording, text: str) -> list[Op]:
     """Return the CPU ops of the first step by this name, in order. Raises PassError where it is nowhere."""
     selector = parse_selector(text)
-    first = min((op.step for op in recording.ops), default=0)
+    first = index_of(recording).first_step
     found = [op for op in recording.ops if op.step == first and op_named(op, selector.name)]
     found.sort(key=lambda op: (op.start_ns, op.id))
     if not found:
@@ -255,9 +219,7 @@ def op_named(op: Op, name: str) -> bool:
     return op.name == name or is_called(op.name, name) or fnmatchcase(op.name, name)
 
 
-@lru_cache(maxsize=32)
-def _words(key: _Key) -> frozenset[str]:
-    recording = key.recording
+def _words(recording: Recording) -> frozenset[str]:
     words: set[str] = set()
     for graph in recording.graphs:
         for node in graph.nodes:
@@ -280,7 +242,7 @@ def _words(key: _Key) -> frozenset[str]:
 
 def words(recording: Recording) -> frozenset[str]:
     """Return every name by which something in the recording can be found."""
-    return _words(_Key(recording))
+    return kept(recording, "words", _words)
 
 
 def known(recording: Recording, name: str) -> bool:

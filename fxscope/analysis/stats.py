@@ -54,7 +54,9 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_
     a_mean, b_mean = mean(a), mean(b)
     common: dict[str, Any] = {"a_us": a_mean, "b_us": b_mean, "num_a": len(a), "num_b": len(b)}
     if not a_mean or not b_mean or min(a) <= 0 or min(b) <= 0:
-        return TimeComparison(**common, verdict="not measured", reason="one side was not measured")
+        idle = a_mean and b_mean
+        reason = "in some repeat nothing ran: there is no ratio" if idle else "one side was not measured"
+        return TimeComparison(**common, verdict="not measured", reason=reason)
     log_a, log_b = [math.log(x) for x in a], [math.log(x) for x in b]
     center = fmean(log_b) - fmean(log_a)
     ratio = math.exp(center)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import CaptureError, RenderError
+from fxscope.index import index_of
 
 if TYPE_CHECKING:
     import argparse
@@ -157,8 +158,7 @@ def fill(
 ) -> dict[str, Any]:
     """Measure one point; return the environment. Raises CaptureError."""
     from fxscope._torch import stopwatch
-    from fxscope.analysis.compare import step_times
-    from fxscope.analysis.compare.rest import device_us, per_step
+    from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
     from fxscope.errors import FxscopeError
 
@@ -179,8 +179,8 @@ def fill(
     except Exception as error:
         first = (str(error).splitlines() or ["no message"])[0]
         raise CaptureError(f"{program} at {name}={value} raised {type(error).__name__}: {first}") from None
-    if device_us(recording) is not None:
-        point.device_us = tuple(step_times(recording))
+    if recording.launches:
+        point.device_us = index_of(recording).step_us
     point.num_kernels = per_step(recording, "kernel", "cpu_kernel")
     point.num_launches = per_step(recording)
     if recording.memory is not None:

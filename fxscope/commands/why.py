@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.commands import lookup, sources
 from fxscope.errors import FxscopeError
+from fxscope.index import index_of
 
 if TYPE_CHECKING:
     import argparse
@@ -100,7 +101,7 @@ def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Dec
 
     found = lookup.find(recording, name)
     place = lookup.one_place(recording, found)
-    calls = {call.id: call for call in recording.calls}
+    calls = index_of(recording).calls
     notes: list[str] = []
     if place.call in calls:
         notes.append(text.call_story(recording, calls[place.call], width=width))

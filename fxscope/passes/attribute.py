@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, Launch, LaunchEvidence, Recording, Timing, replace
 from fxscope.passes.regions import Region, match_replay, match_sequence, pick_graph, regions_of
@@ -41,7 +42,7 @@ def compiled_launches(recording: Recording, launches: dict[int, Launch]) -> list
     if not calls:
         return []
     graphs = {graph.id: graph for graph in recording.graphs}
-    by_id = {call.id: call for call in recording.calls}
+    by_id = index_of(recording).calls
     runs: dict[tuple[int, str], int] = {}
     found: list[Launch] = []
     for region in regions_of(recording, launches):
@@ -84,7 +85,7 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
 
 def eager_launches(recording: Recording, launches: dict[int, Launch]) -> list[Launch]:
     """Return the launches outside compiled regions with the eager graph's node of their op."""
-    ops = {op.id: op for op in recording.ops}
+    ops = index_of(recording).ops
     found: list[Launch] = []
     for launch in launches.values():
         if launch.call is not None or launch.op_id is None or launch.op_id not in ops:

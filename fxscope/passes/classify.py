@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import expected_nature, op_name
 
@@ -26,7 +27,7 @@ def classify(recording: Recording) -> Recording:
         elif graph.stage in ("scheduler", "kernel_calls"):
             done[graph.id] = graph  # made by a pass, complete
         elif graph.stage == "post_grad":
-            done[graph.id] = compiled(graph, [call for call in recording.calls if call.graph == graph.id])
+            done[graph.id] = compiled(graph, index_of(recording).calls_of_graph.get(graph.id, []))
     for graph in recording.graphs:
         if graph.id not in done:
             done[graph.id] = earlier(graph, recording, done)

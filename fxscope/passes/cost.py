@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import gpus
+from fxscope.index import index_of
 from fxscope.model import Bound, Decision, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
@@ -44,7 +45,7 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
         bandwidth: the user's own measure of the device's memory bandwidth, in bytes per second.
     """
     limits = find_limits(recording, bandwidth)
-    graphs = {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
+    graphs = index_of(recording).nodes
     calls = tuple(cost_of_call(call, graphs.get(call.graph), limits, recording) for call in recording.calls)
     return replace(
         recording,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.model import Link, Recording, replace
 from fxscope.op_names import expected_nature, op_name, op_of, runs_as
 from fxscope.passes import schedules
@@ -128,7 +129,7 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
 
 def with_sources(recording: Recording) -> Recording:
     """Give nodes without a source line that of the node they were lowered from; and calls those of their nodes."""
-    nodes = {(graph.id, node.name): node for graph in recording.graphs for node in graph.nodes}
+    nodes = index_of(recording).by_key
     earlier: dict[tuple[str, str], list[Link]] = {}
     for link in recording.links:
         if link.relation == "lowered_to":
@@ -209,7 +210,7 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
     A pre-grad node `h = gelu(g)` becomes eleven post-grad nodes; the comment above their call names `aten.gelu`. The op
     that both the pre-grad node and the comment name is the one; where they do not agree, nothing is said.
     """
-    nodes = {(graph.id, node.name): node for graph in recording.graphs for node in graph.nodes}
+    nodes = index_of(recording).by_key
     sources: dict[tuple[str, str], list[Node]] = {}
     for link in recording.links:
         if link.relation == "lowered_to" and link.from_ in nodes and link.from_[0].endswith(":pre_grad"):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.op_names import runs_as
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Region:
 
 def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
     """Return the regions in order of time, with what they launched."""
-    ops = {op.id: op for op in recording.ops}
+    ops = index_of(recording).ops
     regions: dict[int, Region] = {}
     for op in recording.ops:
         found = _REGION.match(op.name)

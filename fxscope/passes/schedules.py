@@ -20,7 +20,7 @@ from fxscope.model import (
     TensorMeta,
     replace,
 )
-from fxscope.op_names import op_name
+from fxscope.op_names import op_name, parse
 from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def owned(node: SchedulerNode) -> set[str]:
         return {node.origin_node}
     if node.kernel is None:
         return set()
-    name = re.compile(rf"{re.escape(op_name(node.kernel))}(_\d+)?")
+    name = re.compile(rf"{re.escape(parse(node.kernel).name)}(_\d+)?")
     return {origin for origin in node.origins if name.fullmatch(origin)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.model import Graph, Node, Recording, TensorMeta, replace
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def stages(recording: Recording) -> Recording:
         prefix = graph.id.removesuffix(":post_grad")
         if graph.id in schedules and f"{prefix}:scheduler" not in known:
             added.append(scheduler_graph(schedules[graph.id], graph, f"{prefix}:scheduler"))
-        calls = [call for call in recording.calls if call.graph == graph.id]
+        calls = index_of(recording).calls_of_graph.get(graph.id, [])
         if calls and f"{prefix}:kernel_calls" not in known:
             added.append(call_graph(calls, graph, f"{prefix}:kernel_calls"))
     return replace(recording, graphs=(*recording.graphs, *added))

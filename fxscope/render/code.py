@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis import kernel_lines
+from fxscope.index import index_of
 from fxscope.render import labels
 from fxscope.text import shorten
 
@@ -28,8 +29,8 @@ class Line(NamedTuple):
 def annotate(recording: Recording, source: SourceText) -> list[Line]:
     """Return every line of one output code with what it belongs to."""
     texts = source.text.splitlines()
-    calls = [call for call in recording.calls if call.graph == source.graph]
-    nodes = labels.nodes_by_graph(recording).get(source.graph or "", {})
+    calls = index_of(recording).calls_of_graph.get(source.graph, [])
+    nodes = index_of(recording).nodes.get(source.graph or "", {})
     schedule = next((item for item in recording.schedules if item.graph == source.graph), None)
     origin = (
         {item.name: item.origin_node for item in schedule.nodes if item.origin_node in item.origins} if schedule else {}
@@ -84,7 +85,7 @@ def render(
     if full:
         return "\n".join(numbered(line) for line in lines) + "\n"
     parts: list[str] = []
-    nodes = labels.nodes_by_graph(recording).get(source.graph or "", {})
+    nodes = index_of(recording).nodes.get(source.graph or "", {})
     shown: set[int] = set()
     for item in recording.calls:
         if item.graph != source.graph or (call is not None and item.id != call):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.render import labels, theme
 from fxscope.text import counted, flop, microseconds, num_bytes, percent, rate, shorten
 
@@ -61,8 +62,8 @@ def cost(decision: Decision) -> str | None:
 
 def places(recording: Recording, decision: Decision, width: int) -> list[str]:
     """Return the kernel call and the user's line of each end."""
-    nodes = labels.nodes_by_graph(recording)
-    calls = {call.id: call for call in recording.calls}
+    nodes = index_of(recording).nodes
+    calls = index_of(recording).calls
     lines: list[str] = []
     sides = (
         (decision.a, decision.graph, decision.a_call),
@@ -94,16 +95,15 @@ def user_line(nodes: list[Node]) -> str | None:
 
 def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
     """Return what ran in a call, in order, what was folded into it, and what only lent it a name."""
-    graph = next((graph for graph in recording.graphs if graph.id == call.graph), None)
-    nodes = {node.name: node for node in graph.nodes} if graph is not None else {}
+    nodes = index_of(recording).nodes.get(call.graph, {})
     lines = [shorten(call.handle, width)]
     for name in call.nodes:
         node = nodes.get(name)
-        if node is None or graph is None:
+        if node is None:
             continue
         elsewhere = [other for other in node.calls if other != call.id]
         again = f"  (also computed in {', '.join(elsewhere)})" if elsewhere else ""
-        lines.append(shorten(f"  {labels.node_title(node, graph)}{again}", width))
+        lines.append(shorten(f"  {labels.node_title(node, index_of(recording).graphs[call.graph])}{again}", width))
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
     if call.named_only:
@@ -143,8 +143,8 @@ def config(call: KernelCall, recording: Recording) -> str | None:
     """Return the launch configuration that ran, from the traced launch or from what was compiled: a time without it
     says little.
     """
-    launch = next((item for item in recording.launches if item.call == call.id), None)
-    op = next((item for item in recording.ops if launch is not None and item.id == launch.op_id), None)
+    launches = index_of(recording).launches_of_call.get(call.id)
+    op = index_of(recording).op_of(launches[0]) if launches else None
     if op is not None and op.config and op.config.get("kernel_kwargs"):
         words = [str(op.config["kernel_kwargs"]).replace(",", ", ")]
         return ", ".join([*words, *([f"num_warps={op.config['num_warps']}"] if "num_warps" in op.config else [])])

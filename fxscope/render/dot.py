@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import graphviz
 
 from fxscope.dtypes import short_dtype, short_tensor
+from fxscope.index import index_of
 from fxscope.render import labels, theme
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
@@ -99,14 +100,14 @@ def graph_attributes(recording: Recording, graphs: list[Graph], num_nodes: int) 
 
 def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     """Draw one graph into a digraph or cluster."""
-    calls = [call for call in recording.calls if call.graph == graph.id]
+    calls = index_of(recording).calls_of_graph.get(graph.id, [])
     by_name = {node.name: node for node in graph.nodes}
     home: dict[str, KernelCall] = {}
     for call in calls:
         for name in (*call.nodes, *call.folded):
             if name in by_name:
                 home.setdefault(name, call)
-    launches = labels.launches_by_node(recording, graph) if graph.stage == "eager" else {}
+    launches = index_of(recording).launches_of_node[graph.id] if graph.stage == "eager" else {}
     for call in calls:
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
         if len(members) > 1 or not call.is_extern:

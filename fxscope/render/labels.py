@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from fxscope import op_names
+from fxscope.index import index_of
 from fxscope.op_names import expected_nature, op_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Decision, Graph, KernelCall, Launch, Node, Recording
+    from fxscope.model import Decision, Graph, KernelCall, Node, Recording
 
 MAX_OPS = 4  # of one end of a decision
 
@@ -45,7 +46,7 @@ class Ends:
     """Names the two ends of fusion decisions, the same in every view: by the user's ops, "gelu·mul" and "mm"."""
 
     def __init__(self, recording: Recording) -> None:
-        self.nodes = nodes_by_graph(recording)
+        self.nodes = index_of(recording).nodes
         self.kernels = {call.id: call.kernel for call in recording.calls}
 
     def __call__(self, decision: Decision) -> tuple[str, str]:
@@ -59,21 +60,6 @@ class Ends:
         nodes = self.nodes.get(graph, {})
         ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or list(names)
         return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or self.kernels.get(call or "", "?")
-
-
-def nodes_by_graph(recording: Recording) -> dict[str, dict[str, Node]]:
-    """Return graph id → node name → node."""
-    return {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
-
-
-def launches_by_node(recording: Recording, graph: Graph) -> dict[str, list[Launch]]:
-    """Return node name → the launches attributed to it, for one graph."""
-    found: dict[str, list[Launch]] = {}
-    for launch in recording.launches:
-        if launch.graph == graph.id:
-            for name in launch.nodes:
-                found.setdefault(name, []).append(launch)
-    return found
 
 
 def coverage_line(recording: Recording) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.render import labels, theme
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
@@ -23,7 +24,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     parts = [f"## {text(recording.title or 'recording')}", "", where(recording), ""]
     graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
     for graph in graphs:
-        calls = [call for call in recording.calls if call.graph == graph.id]
+        calls = index_of(recording).calls_of_graph.get(graph.id, [])
         if calls:
             nodes = {node.name: node for node in graph.nodes}
             parts += [f"### {text(graph.id)}", "", *mermaid(calls, nodes), "", *call_table(calls, nodes), ""]
@@ -142,7 +143,7 @@ def kernel_table(recording: Recording) -> list[str]:
 
 def chain(recording: Recording, graph: Graph) -> list[str]:
     """Return the dispatch chain as a nested list in a code block."""
-    launches = labels.launches_by_node(recording, graph)
+    launches = index_of(recording).launches_of_node[graph.id]
     depth: dict[str, int] = {}
     lines = ["```text"]
     for node in graph.nodes:

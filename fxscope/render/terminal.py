@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.render import labels, theme
 from fxscope.render.tree import dispatch_tree
@@ -91,10 +92,8 @@ def header(recording: Recording) -> RenderableType:
     lines = [line]
     facts = []
     if recording.launches:
-        steps = len(recording.steps) or 1
-        per_step = len(recording.launches) / steps
-        device_us = sum(launch.duration_ns for launch in recording.launches) / 1e3 / steps
-        time = microseconds(device_us)
+        steps = index_of(recording).num_steps
+        per_step, time = len(recording.launches) / steps, microseconds(index_of(recording).device_us)
         facts.append(f"{counted(steps, 'step')}; per step {per_step:g} launches, {time} of device time")
     compiled = len({call.graph for call in recording.calls})
     if compiled:
@@ -106,12 +105,12 @@ def header(recording: Recording) -> RenderableType:
 
 def calls(recording: Recording, *, width: int) -> list[RenderableType]:
     """Return one table per compiled graph: kernel, type, the ops that ran in it, mean time, share, roof."""
-    nodes = labels.nodes_by_graph(recording)
+    nodes = index_of(recording).nodes
     parts: list[RenderableType] = []
     total = sum(call.timing.mean_us * per_step(recording, call) for call in recording.calls if call.timing)
     shown = 0
     for graph_id in dict.fromkeys(call.graph for call in recording.calls):
-        group = [call for call in recording.calls if call.graph == graph_id]
+        group = index_of(recording).calls_of_graph.get(graph_id, [])
         parts += [title(f"kernel calls · {graph_id.removesuffix(':post_grad')}")]
         room = max(0, MAX_CALLS - shown)
         parts.append(call_table(recording, group[:room], nodes.get(graph_id, {}), total, width=width))
@@ -167,7 +166,7 @@ def call_table(
 
 def per_step(recording: Recording, call: KernelCall) -> float:
     """Return how many launches this call made in one step."""
-    return call.timing.count / max(1, len(recording.steps)) if call.timing else 0.0
+    return call.timing.count / index_of(recording).num_steps if call.timing else 0.0
 
 
 def kernels(recording: Recording, *, width: int) -> list[RenderableType]:

@@ -8,7 +8,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from fxscope.dtypes import short_tensor
-from fxscope.render import labels, theme
+from fxscope.index import index_of
+from fxscope.render import theme
 from fxscope.text import counted, kernel_name, microseconds, shorten
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MAX_LINES = 150
 
 def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_LINES) -> Tree:
     """Return the tree of an eager graph: views dimmed, each launch under its op with its mean time."""
-    launches = labels.launches_by_node(recording, graph)
+    launches = index_of(recording).launches_of_node[graph.id]
     children: dict[str | None, list[Node]] = {}
     for node in graph.nodes:
         if node.op == "dispatch":

@@ -10,6 +10,7 @@ from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, counted, met, unknown
 from fxscope.analysis.compare import is_gemm
 from fxscope.errors import PassError
+from fxscope.index import index_of
 from fxscope.op_names import is_called
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ KERNELS = ("kernel", "cpu_kernel")
 
 def per_step(recording: Recording, chosen: Callable[[Launch], bool]) -> list[int]:
     """Return how many launches of each step are chosen; a step with none counts."""
-    steps = sorted({step.index for step in recording.steps} | {launch.step for launch in recording.launches})
-    return [sum(chosen(launch) for launch in recording.launches if launch.step == step) for step in steps]
+    return [sum(map(chosen, launches)) for launches in index_of(recording).launches_of_step.values()]
 
 
 def kernels(context: Context, value: object) -> Verdict:
@@ -176,15 +176,12 @@ def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> V
     rows: list[tuple[bool, str, str]] = []
     for name in wanted_names:
         count = sum(
-            select.op_named(op, name) for op in context.recording.ops if op.step == first_step(context.recording)
+            select.op_named(op, name)
+            for op in context.recording.ops
+            if op.step == index_of(context.recording).first_step
         )
         rows.append((bool(count) == wanted, name if wanted else f"no {name}", f"{count} × {name}"))
     return all_of(rows)
-
-
-def first_step(recording: Recording) -> int:
-    """Return the first step that has CPU ops."""
-    return min(op.step for op in recording.ops)
 
 
 def launches_none(context: Context, value: object) -> Verdict:

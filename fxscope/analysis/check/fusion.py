@@ -9,6 +9,7 @@ from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, keys_of, met, unknown
 from fxscope.errors import PassError
+from fxscope.index import index_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +65,7 @@ def places(recording: Recording, name: str) -> set[str]:
     """Return the kernels (call ids, or positions in a step where nothing was compiled) that run an op."""
     found: set[str] = set()
     if recording.calls:
-        calls = {call.id: call for call in recording.calls}
+        calls = index_of(recording).calls
         graphs = {call.graph for call in recording.calls}
         for graph in graphs:
             for _, node in select.nodes_named(recording, name, graph=graph):

@@ -8,6 +8,7 @@ from fxscope.analysis import select
 from fxscope.analysis.check.counts import KERNELS, launched_under, per_step
 from fxscope.analysis.compare import is_gemm
 from fxscope.analysis.compare.rest import traffic
+from fxscope.index import index_of
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -79,7 +80,7 @@ def silent_ops(recording: Recording) -> list[str]:
     """Return ATen ops of the first step that launch nothing, in order."""
     if not recording.launches or not recording.ops:
         return []
-    first = min(op.step for op in recording.ops)
+    first = index_of(recording).first_step
     found = dict.fromkeys(op.name for op in recording.ops if op.step == first and op.name.startswith("aten::"))
     return [name for name in found if launched_under(recording, name) == []]
 

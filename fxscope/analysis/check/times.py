@@ -14,6 +14,7 @@ from fxscope.analysis.check.counts import all_of
 from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.stats import compare_times
 from fxscope.errors import PassError
+from fxscope.index import index_of
 from fxscope.op_names import is_called
 from fxscope.text import counted, microseconds, num_bytes, percent
 
@@ -54,7 +55,7 @@ def device_us(context: Context, value: object) -> Verdict:
         expected = quantity.parse(amount)
         select.require(recording, name)
         under = [u for u in select.units(recording) if any(is_called(c, name) for c in u.chain)]
-        total = sum(sum(u.samples_us) for u in under) / select.num_steps(recording)
+        total = sum(sum(u.samples_us) for u in under) / index_of(recording).num_steps
         rows.append((expected.holds(total), f"{name} {expected.text} µs", f"{name} {microseconds(total)}"))
     return all_of(rows)
 

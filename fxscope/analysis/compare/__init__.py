@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.analysis.compare.rest import decision_changes, notes, op_changes, totals, wall_times
+from fxscope.analysis.compare.rest import decision_changes, notes, op_changes, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
 from fxscope.analysis.stats import compare_times
+from fxscope.index import index_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,29 +25,21 @@ def compare(a: Recording, b: Recording) -> Comparison:
     """Align the kernels of A and B by name, source line, module and op, in that order of trust; count the rest."""
     units_a, units_b = select.units(a), select.units(b)
     matches = [build(a, b, group_a, group_b, how) for group_a, group_b, how in align(units_a, units_b)]
-    steps_a, steps_b = step_times(a), step_times(b)
-    wall_a, wall_b = wall_times(a), wall_times(b)
+    steps_a, steps_b = index_of(a).step_us, index_of(b).step_us
+    wall_a, wall_b = index_of(a).wall_us, index_of(b).wall_us
     gone, added = op_changes(a, b)
     return Comparison(
         a_title=a.title or "A",
         b_title=b.title or "B",
         kernels=tuple(matches),
         totals=totals(a, b),
-        step_time=compare_times(steps_a, steps_b) if steps_a and steps_b else None,
+        step_time=compare_times(steps_a, steps_b) if a.launches and b.launches else None,
         wall_time=compare_times(wall_a, wall_b) if wall_a and wall_b else None,
         ops_gone=gone,
         ops_added=added,
         decisions=decision_changes(a, b),
         notes=notes(a, b),
     )
-
-
-def step_times(recording: Recording) -> list[float]:
-    """Return the device time of each step in µs."""
-    found: dict[int, float] = {}
-    for launch in recording.launches:
-        found[launch.step] = found.get(launch.step, 0.0) + launch.duration_ns / 1e3
-    return [found[step] for step in sorted(found)]
 
 
 class Group(NamedTuple):

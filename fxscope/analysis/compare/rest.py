@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, DecisionChange, OpChange
 from fxscope.analysis.stats import mean
+from fxscope.index import index_of
 from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-    from fxscope.model import Decision, Node, Recording
+    from fxscope.model import Decision, Recording
 
 
 def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
@@ -26,7 +27,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
         ("device time per step", *both(a, b, device_us), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
-        ("wall time per step (profiled)", *both(a, b, lambda r: mean(wall_times(r))), "us"),
+        ("wall time per step (profiled)", *both(a, b, lambda r: mean(index_of(r).wall_us)), "us"),
         ("CPU ops per step", *both(a, b, cpu_ops), "count"),
         ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
         ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),
@@ -52,24 +53,12 @@ def per_step(recording: Recording, *categories: str) -> float | None:
         planned = not categories or "kernel" in categories
         return float(len(recording.calls)) if recording.calls and planned else None
     count = sum(not categories or launch.category in categories for launch in recording.launches)
-    return count / select.num_steps(recording)
+    return count / index_of(recording).num_steps
 
 
 def device_us(recording: Recording) -> float | None:
     """Return device time per step."""
-    if not recording.launches:
-        return None
-    return sum(launch.duration_ns for launch in recording.launches) / 1e3 / select.num_steps(recording)
-
-
-def wall_times(recording: Recording) -> list[float]:
-    """Return the wall time of each step in µs, without the first of three and more: it still warms up.
-
-    A step lasts until the device has done what it launched, where a trace tells; the profiler's own cost is in it.
-    """
-    stats = recording.summary.steps if recording.summary else ()
-    found = [step.wall_us for step in stats] or [step.duration_ns / 1e3 for step in recording.steps]
-    return found[1:] if len(found) > 2 else found
+    return index_of(recording).device_us
 
 
 def launch_cpu_us(recording: Recording) -> float | None:
@@ -83,7 +72,7 @@ def launch_cpu_us(recording: Recording) -> float | None:
 def cpu_ops(recording: Recording) -> float | None:
     """Return CPU ops per step."""
     count = sum(op.category == "cpu_op" for op in recording.ops)
-    return count / select.num_steps(recording) if count else None
+    return count / index_of(recording).num_steps if count else None
 
 
 def traffic(recording: Recording) -> int | None:
@@ -112,9 +101,7 @@ def graph_breaks(recording: Recording) -> int | None:
 
 def op_counts(recording: Recording) -> dict[str, int]:
     """Return CPU op → occurrences in the first step; runtime calls and the profiler's own marks are no ops."""
-    if not recording.ops:
-        return {}
-    first = min(op.step for op in recording.ops)
+    first = index_of(recording).first_step
     found: dict[str, int] = {}
     for op in recording.ops:
         if op.step == first and op.category == "cpu_op":
@@ -146,7 +133,7 @@ def before_first_launch(recording: Recording) -> set[str]:
     """Return ops that start before the first step's first launch and launch nothing: what a call pays beforehand."""
     if not recording.ops or not recording.launches:
         return set()
-    first = min(op.step for op in recording.ops)
+    first = index_of(recording).first_step
     launching = {launch.op_id for launch in recording.launches}
     starts = [launch.launched_ns or launch.start_ns for launch in recording.launches if launch.step == first]
     if not starts:
@@ -165,7 +152,7 @@ def before_first_launch(recording: Recording) -> set[str]:
 
 def self_us(recording: Recording) -> dict[str, float]:
     """Return op → self CPU time in the first step."""
-    first = min((op.step for op in recording.ops), default=0)
+    first = index_of(recording).first_step
     kept = [op for op in recording.ops if op.step == first]
     inner: dict[int, int] = {}
     for op in kept:
@@ -193,7 +180,7 @@ def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
 
 def decisions_by_ops(recording: Recording) -> dict[tuple[str, str], Decision]:
     """Return (op of the writer, op of the reader) → the decision; the n-th of equal pairs is numbered."""
-    nodes: dict[tuple[str, str], Node] = {(g.id, n.name): n for g in recording.graphs for n in g.nodes}
+    nodes = index_of(recording).by_key
     found: dict[tuple[str, str], Decision] = {}
     seen: dict[tuple[str, str], int] = {}
     for item in recording.decisions:

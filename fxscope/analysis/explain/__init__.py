@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis.explain import compiling, gemm_table, launch_cost
 from fxscope.analysis.explain import gemms as explain_gemm
 from fxscope.analysis.story import Sentence, Story
+from fxscope.index import index_of
 from fxscope.model import weakest
 from fxscope.op_names import expected_nature
 from fxscope.text import counted, kernel_name, listed, microseconds
@@ -49,8 +50,8 @@ def overview(recording: Recording) -> list[Sentence]:
     """How many ops a step dispatches, and how many device events come of it."""
     if not recording.ops:
         return []
-    step = recording.ops[0].step
-    launches = [launch for launch in recording.launches if launch.step == step]
+    step = index_of(recording).first_step
+    launches = index_of(recording).launches_of_step[step]
     if not launches:
         return []
     launching = {launch.op_id for launch in launches}
@@ -101,9 +102,9 @@ def dispatch(recording: Recording) -> list[Sentence]:
     """For each op that the program called: the ops it dispatches, and which of them launch device work."""
     if not recording.ops:
         return []
-    step = recording.ops[0].step
+    step = index_of(recording).first_step
     children: dict[int, list[Op]] = {}
-    by_id = {op.id: op for op in recording.ops}
+    by_id = index_of(recording).ops
     for op in recording.ops:
         if op.parent is not None and op.step == step:
             children.setdefault(op.parent, []).append(op)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope import gpus
-from fxscope.analysis.compare.rest import wall_times
 from fxscope.analysis.explain import launch_cost
 from fxscope.analysis.stats import compare_times, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.index import index_of
 from fxscope.text import counted, listed, microseconds, num_bytes, percent, sizes
 from fxscope.text import rate as per_second
 
@@ -69,7 +69,7 @@ def _folded(recording: Recording) -> list[Sentence]:
             continue
         folded = [node for node in graph.nodes if node.kind == "folded"]
         gone = [node for node in graph.nodes if node.kind == "eliminated"]
-        kernels = [call for call in recording.calls if call.graph == graph.id]
+        kernels = index_of(recording).calls_of_graph.get(graph.id, [])
         work = [node for node in graph.nodes if node.kind != "input"]
         if not kernels:
             continue
@@ -274,7 +274,7 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
         a, b = next(iter(before.values())), next(iter(after.values()))
         text = f"A step dispatches {counted(b, 'op')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
         found.append(Sentence(topic="worth", text=text, evidence=("step:0",), values={"ops": b, "ops_before": a}))
-    before_us, after_us = wall_times(against), wall_times(recording)
+    before_us, after_us = index_of(against).wall_us, index_of(recording).wall_us
     if before_us and after_us:
         time = compare_times(before_us, after_us)
         old_busy, new_busy = _busy(against), _busy(recording)
@@ -305,8 +305,7 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
 
 
 def _launches(recording: Recording) -> int:
-    step = recording.launches[0].step if recording.launches else 0
-    return sum(launch.step == step for launch in recording.launches)
+    return len(index_of(recording).launches_of_step[index_of(recording).first_step])
 
 
 def _busy(recording: Recording) -> float | None:

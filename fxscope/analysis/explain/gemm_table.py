@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope import gpus
 from fxscope.analysis.story import GemmRow
+from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.op_names import GEMMS, is_convolution, is_gemm, op_name
 from fxscope.passes import flops as flop_counts
@@ -23,7 +24,7 @@ ROLES = ("gemm", "gemv", "convolution", "attention")
 
 def gemms(recording: Recording) -> tuple[GemmRow, ...]:
     """Recording → one row for each product that reached a device, in the order of the first step."""
-    ops = {op.id: op for op in recording.ops}
+    ops = index_of(recording).ops
     nodes = {(graph.id, node.name): (node, graph) for graph in recording.graphs for node in graph.nodes}
     gpu = gpus.find(recording.environment.device)
     executions = _executions(recording)

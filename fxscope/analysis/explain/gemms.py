@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis.explain.gemm_table import main_kernel, role
 from fxscope.analysis.story import Sentence
+from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.model import weakest
 from fxscope.op_names import GEMMS, op_name
@@ -26,7 +27,7 @@ _COPYING = ("copy", "memcpy")
 def story(recording: Recording, gemms: Sequence[GemmRow]) -> list[Sentence]:
     """Every sentence about GEMMs."""
     groups = _first_step(recording)
-    ops = {op.id: op for op in recording.ops}
+    ops = index_of(recording).ops
     return [
         *_once(_bias(group, ops) for group in groups),
         *_once(_transpose(group, ops, recording) for group in groups),
@@ -41,7 +42,7 @@ def _first_step(recording: Recording) -> list[list[Launch]]:
     """The launches of each op of the first step, in order; launches whose op is known by its order only, by their call."""
     if not recording.launches:
         return []
-    step = recording.launches[0].step
+    step = index_of(recording).first_step
     groups: dict[Any, list[Launch]] = {}
     for launch in recording.launches:
         if launch.step == step:
@@ -193,7 +194,7 @@ def _copies(recording: Recording, ops: dict[int, Op]) -> list[Sentence]:
     """Copies that really moved memory: an op that was meant to be a view, a cast, a transfer."""
     if not recording.launches:
         return []
-    step = recording.launches[0].step
+    step = index_of(recording).first_step
     sentences: list[Sentence | None] = []
     for launch in recording.launches:
         if launch.step != step or role(launch) not in _COPYING or launch.op is None:

@@ -6,9 +6,9 @@ from collections import Counter
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.compare.rest import wall_times
 from fxscope.analysis.stats import compare_times
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
+from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.text import counted, microseconds
 
@@ -33,7 +33,7 @@ _GRAPH_CALL = "## Call CompiledFxGraph"
 
 def op_launches(recording: Recording) -> tuple[OpLaunch, ...]:
     """Recording → one row for each op execution that launched something, in order of time."""
-    ops = {op.id: op for op in recording.ops}
+    ops = index_of(recording).ops
     runtime: dict[int, list[Op]] = {}
     for op in recording.ops:
         if op.category == "runtime" and op.parent is not None:
@@ -161,7 +161,7 @@ def num_dispatched(recording: Recording) -> dict[int, int]:
 
 def break_even(eager: Recording, compiled: Recording) -> tuple[float | None, str]:
     """After how many steps compilation has paid for itself, and why there is no number where there is none."""
-    before, after = wall_times(eager), wall_times(compiled)
+    before, after = index_of(eager).wall_us, index_of(compiled).wall_us
     durations = [item.duration_us for item in compiled.compiles if item.duration_us is not None]
     if not before or not after:
         return None, "the steps' lengths are not known"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.model import Recording, replace
 from fxscope.passes import schedules
 from fxscope.passes.fusion import across, eager, inside, pairs
@@ -21,7 +22,7 @@ def fusion(recording: Recording) -> Recording:
     for call in recording.calls:
         by_graph.setdefault(call.graph, []).append(call)
     schedule_of = {schedule.graph: schedule for schedule in recording.schedules}
-    nodes_of = {graph.id: {node.name: node for node in graph.nodes} for graph in recording.graphs}
+    nodes_of = index_of(recording).nodes
     found: list[Decision] = []
     for graph, calls in by_graph.items():
         schedule = schedule_of.get(graph)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.index import index_of
 from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
 from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name
 from fxscope.passes import flops
@@ -135,8 +136,8 @@ def of_trace(recording: Recording) -> list[Decision]:
     known that one of the waiting results is. Where the program brings tensors of that size of its own, only ops that
     follow each other are paired.
     """
-    ops = {op.id: op for op in recording.ops}
-    first = min((launch.step for launch in recording.launches), default=0)
+    ops = index_of(recording).ops
+    first = index_of(recording).first_step
     graph = next((graph.id for graph in recording.graphs if graph.stage == "eager"), "eager")
     waiting: dict[tuple[int | None, str | None], list[Waiting]] = {}
     from_outside: set[tuple[int | None, str | None]] = set()

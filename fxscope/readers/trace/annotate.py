@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fxscope.errors import TraceError
+from fxscope.index import index_of
 from fxscope.readers.trace import reader
 from fxscope.readers.trace.reader import open_trace
 from fxscope.readers.trace.table import identifier, nanoseconds
@@ -51,7 +52,7 @@ class _Facts:
     """What a recording says of one launch, as flat text."""
 
     def __init__(self, recording: Recording) -> None:
-        self._calls = {call.id: call for call in recording.calls}
+        self._calls = index_of(recording).calls
         self._sources = {(graph.id, node.name): node.source for graph in recording.graphs for node in graph.nodes}
 
     def of(self, launch: Launch) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fxscope.index import index_of
 from fxscope.op_names import op_name
 from fxscope.passes import bound
 from fxscope.render import labels
@@ -42,18 +43,6 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
     return out
 
 
-def num_steps(recording: Recording) -> int:
-    """Return how many steps the launches are of."""
-    return len({launch.step for launch in recording.launches}) or len(recording.steps) or 1
-
-
-def device_us(recording: Recording) -> float | None:
-    """Return device time of a step: the mean over the steps, `None` where nothing ran."""
-    if not recording.launches:
-        return None
-    return sum(launch.duration_ns for launch in recording.launches) / 1e3 / num_steps(recording)
-
-
 def moved(recording: Recording) -> int | None:
     """Return what one run of every call moves; `None` unless it is known of each."""
     totals = [
@@ -80,13 +69,13 @@ def roof_share(recording: Recording) -> float | None:
 def tiles(recording: Recording) -> list[list[str]]:
     """Return the numbers at the top: value, label, a remark."""
     out: list[list[str]] = []
-    steps = num_steps(recording)
+    steps = index_of(recording).num_steps
     if recording.launches:
         kernels = sum(x.category in ("kernel", "cpu_kernel") for x in recording.launches) / steps
         other = len(recording.launches) / steps - kernels
         words = f"and {other:g} memsets or copies" if other else "launched each step"
         out.append([f"{kernels:g}", "kernels per step", words])
-        time = device_us(recording)
+        time = index_of(recording).device_us
         on_cpu = all(x.category == "cpu_kernel" for x in recording.launches)
         out.append([microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"])
     walls = [s.wall_us for s in recording.summary.steps] if recording.summary else []
@@ -149,7 +138,7 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
                 "compare",
             ]
         )
-    nodes = labels.nodes_by_graph(recording)
+    nodes = index_of(recording).nodes
     biggest = [c for c in recording.calls if not c.is_extern and len(c.nodes) > 1]
     if biggest:
         call = max(biggest, key=lambda c: time_of(c) or 0)
@@ -218,12 +207,12 @@ def hottest(recording: Recording) -> tuple[str, float, float] | None:
     if not totals or not sum(totals.values()):
         return None
     name = max(totals, key=lambda n: totals[n])
-    return name, totals[name] / 1e3 / num_steps(recording), totals[name] / sum(totals.values())
+    return name, totals[name] / 1e3 / index_of(recording).num_steps, totals[name] / sum(totals.values())
 
 
 def strip(recording: Recording) -> list[list[Any]]:
     """Return the launches of the first step in order: name, µs, category, call, words. Drawn to scale."""
-    nodes = labels.nodes_by_graph(recording)
+    nodes = index_of(recording).nodes
     if not recording.launches:
         position = {call.id: i for i, call in enumerate(recording.calls)}
         return [
@@ -231,9 +220,8 @@ def strip(recording: Recording) -> list[list[Any]]:
             for c in recording.calls
             if c.estimated_us is not None
         ]
-    first = min(launch.step for launch in recording.launches)
     position = {call.id: i for i, call in enumerate(recording.calls)}
-    chosen = sorted((x for x in recording.launches if x.step == first), key=lambda x: x.start_ns)
+    chosen = index_of(recording).launches_of_step[index_of(recording).first_step]
     return [
         [
             x.name,

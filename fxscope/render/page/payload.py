@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from fxscope.dtypes import short_dtype, short_tensor
+from fxscope.index import index_of
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN, Graph, Node, replace
 from fxscope.render import dot, labels, theme
 from fxscope.render.page import overview, scene, tables
@@ -287,7 +288,7 @@ def with_call_graphs(recording: Recording) -> Recording:
     have = {(graph.compile_id, graph.direction) for graph in recording.graphs if graph.stage == "kernel_calls"}
     added: list[Graph] = []
     for graph in recording.graphs:
-        calls = [call for call in recording.calls if call.graph == graph.id]
+        calls = index_of(recording).calls_of_graph.get(graph.id, [])
         if not calls or (graph.compile_id, graph.direction) in have:
             continue
         nodes = {node.name: node for node in graph.nodes}

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.dtypes import short_tensor
+from fxscope.index import index_of
 from fxscope.op_names import op_name
 from fxscope.render import labels
 from fxscope.text import counted, microseconds, num_bytes, percent, shorten
@@ -106,7 +107,7 @@ def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> 
     """Return the scene of one graph."""
     index = {node.name: position for position, node in enumerate(graph.nodes)}
     inputs = [[index[name] for name in dict.fromkeys(node.inputs) if name in index] for node in graph.nodes]
-    calls = [call for call in recording.calls if call.graph == graph.id]
+    calls = index_of(recording).calls_of_graph.get(graph.id, [])
     call_of = [-1] * len(graph.nodes)
     for call in calls:
         for name in (*call.nodes, *call.folded):
@@ -123,7 +124,7 @@ def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> 
     }  # one op in one kernel: the box itself carries the kernel
     by_call = [recording.calls[c] if c >= 0 else None for c in call_of]
     if graph.stage == "kernel_calls":
-        known = labels.nodes_by_graph(recording)
+        known = index_of(recording).nodes
         words = [
             call_node_words(node, call, known) if call else node_words(node, graph, None)
             for node, call in zip(graph.nodes, by_call, strict=True)

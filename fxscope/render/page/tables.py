@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fxscope.dtypes import short_dtype
+from fxscope.index import index_of
 from fxscope.render import labels, theme
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def calls(recording: Recording) -> dict[str, Any]:
         ("shared", "Shared", "bytes"),
         ("occupancy", "Occupancy", "share"),
     ]
-    nodes = labels.nodes_by_graph(recording)
+    nodes = index_of(recording).nodes
     rows: list[tuple[Any, ...]] = []
     for call in recording.calls:
         roof, timing, resources = call.roof, call.timing, call.resources

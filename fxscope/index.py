@@ -1,0 +1,196 @@
+"""Look-ups over a recording: by id, by user, by kernel call, by step. Built when first asked for, and kept with the recording.
+
+**Steps.** A step counts when the profiler recorded it (`recording.steps`) or when something was launched in it, and a mean
+"per step" divides by all of them: a step in which nothing ran is one of the program's steps and took the device 0 µs. So three
+steps of which two launch 6 µs each are 4 µs of device time per step, everywhere.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from networkx import DiGraph, MultiDiGraph
+
+    from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording
+
+T = TypeVar("T")
+Key = tuple[str, str]  # graph id and node name
+
+
+def index_of(recording: Recording) -> Index:
+    """Return the recording's index; asking twice gives the same one."""
+    return kept(recording, "index", Index)
+
+
+def kept(recording: Recording, key: Hashable, build: Callable[[Recording], T]) -> T:
+    """Return what `build` makes of the recording, made once and dropped with it; it is no part of the recording's value."""
+    store: dict[Any, Any] = recording.__dict__
+    if key not in store:
+        store[key] = build(recording)
+    return store[key]
+
+
+class Index:
+    """The look-ups. It holds the recording's parts, not the recording: the two are freed together."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._graphs, self._calls = recording.graphs, recording.calls
+        self._launches, self._ops, self._steps = recording.launches, recording.ops, recording.steps
+        self._summary = recording.summary
+
+    @cached_property
+    def graphs(self) -> dict[str, Graph]:
+        return {graph.id: graph for graph in self._graphs}
+
+    @cached_property
+    def nodes(self) -> dict[str, dict[str, Node]]:
+        """Graph id → name → node."""
+        return {graph.id: {node.name: node for node in graph.nodes} for graph in self._graphs}
+
+    @cached_property
+    def by_key(self) -> dict[Key, Node]:
+        """(Graph id, name) → node, as links name them."""
+        return {(graph.id, node.name): node for graph in self._graphs for node in graph.nodes}
+
+    @cached_property
+    def users(self) -> dict[Key, list[Node]]:
+        """Node → the nodes of its graph that take its result."""
+        found: dict[Key, list[Node]] = defaultdict(list)
+        for graph in self._graphs:
+            for node in graph.nodes:
+                for name in dict.fromkeys(node.inputs):
+                    found[graph.id, name].append(node)
+        return dict(found)
+
+    @cached_property
+    def calls(self) -> dict[str, KernelCall]:
+        return {call.id: call for call in self._calls}
+
+    @cached_property
+    def calls_of_graph(self) -> dict[str, list[KernelCall]]:
+        """Id of a post-grad graph → its kernel calls, in the order of the wrapper."""
+        return _grouped(self._calls, lambda call: [call.graph])
+
+    @cached_property
+    def calls_of_node(self) -> dict[Key, list[KernelCall]]:
+        """Node → the calls that it ran in."""
+        return _grouped(self._calls, lambda call: [(call.graph, name) for name in call.nodes])
+
+    @cached_property
+    def folded_into(self) -> dict[Key, list[KernelCall]]:
+        """Node → the calls of which it became an argument."""
+        return _grouped(self._calls, lambda call: [(call.graph, name) for name in call.folded])
+
+    @cached_property
+    def ops(self) -> dict[int, Op]:
+        return {op.id: op for op in self._ops}
+
+    def op_of(self, launch: Launch) -> Op | None:
+        """Return the CPU op that launched it."""
+        return self.ops.get(launch.op_id) if launch.op_id is not None else None
+
+    @cached_property
+    def launches_of_call(self) -> dict[str, list[Launch]]:
+        return _grouped(self._launches, lambda launch: [launch.call] if launch.call else [])
+
+    @cached_property
+    def launches_of_node(self) -> dict[str, dict[str, list[Launch]]]:
+        """Graph id → name → the launches attributed to the node."""
+        found: dict[str, dict[str, list[Launch]]] = {graph.id: {} for graph in self._graphs}
+        for launch in self._launches:
+            for name in launch.nodes if launch.graph in found else ():
+                found[launch.graph].setdefault(name, []).append(launch)
+        return found
+
+    @cached_property
+    def launches_of_step(self) -> dict[int, list[Launch]]:
+        """Step → its launches, in order of start; a step without any has an empty list."""
+        found = _grouped(sorted(self._launches, key=lambda x: (x.start_ns, x.id)), lambda launch: [launch.step])
+        return {step: found.get(step, []) for step in self.steps}
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """The steps that count, see above; one where nothing tells of steps."""
+        found = {step.index for step in self._steps} | {launch.step for launch in self._launches}
+        return tuple(sorted(found)) or (0,)
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.steps)
+
+    @cached_property
+    def first_step(self) -> int:
+        """The first step that shows what the program does: with launches, else with ops."""
+        return min((item.step for item in self._launches or self._ops), default=self.steps[0])
+
+    @cached_property
+    def step_us(self) -> tuple[float, ...]:
+        """Device time of each step."""
+        return tuple(
+            sum(launch.duration_ns for launch in launches) / 1e3 for launches in self.launches_of_step.values()
+        )
+
+    @cached_property
+    def device_us(self) -> float | None:
+        """Device time of a step, the mean; `None` where nothing ran."""
+        return sum(self.step_us) / self.num_steps if self._launches else None
+
+    @cached_property
+    def wall_us(self) -> tuple[float, ...]:
+        """Wall time of each step, without the first of three and more: it still warms up.
+
+        A step lasts until the device has done what it launched, where a trace tells; the profiler's own cost is in it.
+        """
+        stats = self._summary.steps if self._summary else ()
+        found = [step.wall_us for step in stats] or [step.duration_ns / 1e3 for step in self._steps]
+        return tuple(found[1:] if len(found) > 2 else found)
+
+
+def _grouped(items: Any, keys: Callable[[Any], list[Any]]) -> dict[Any, list[Any]]:
+    found: dict[Any, list[Any]] = defaultdict(list)
+    for item in items:
+        for key in keys(item):
+            found[key].append(item)
+    return dict(found)
+
+
+def graph_to_networkx(graph: Graph) -> DiGraph:
+    """Return the data flow of a graph; see `Graph.to_networkx`."""
+    from networkx import DiGraph
+
+    result: DiGraph = DiGraph(id=graph.id, stage=graph.stage)
+    for node in graph.nodes:
+        result.add_node(node.name, item=node, kind=node.kind, nature=node.nature, target=node.target)
+    result.add_edges_from((name, node.name) for node in graph.nodes for name in node.inputs if name in result)
+    return result
+
+
+def to_networkx(recording: Recording) -> MultiDiGraph:
+    """Return everything that is linked with everything; see `Recording.to_networkx`."""
+    from networkx import MultiDiGraph
+
+    result: MultiDiGraph = MultiDiGraph(title=recording.title)
+    for graph in recording.graphs:
+        for node in graph.nodes:
+            result.add_node((graph.id, node.name), item=node)
+        for node in graph.nodes:
+            for name in dict.fromkeys(node.inputs):
+                result.add_edge((graph.id, name), (graph.id, node.name), relation="input", evidence=None)
+    result.add_nodes_from((("calls", call.id), {"item": call}) for call in recording.calls)
+    for link in recording.links:
+        if link.from_ in result and link.to in result:
+            result.add_edge(link.from_, link.to, relation=link.relation, evidence=link.evidence)
+    for launch in recording.launches:
+        key = ("launches", str(launch.id))
+        result.add_node(key, item=launch)
+        if launch.call is not None:
+            result.add_edge(("calls", launch.call), key, relation="launched", evidence=launch.evidence.call)
+            continue
+        for name in launch.nodes:
+            result.add_edge((launch.graph, name), key, relation="launched", evidence=launch.evidence.nodes)
+    return result

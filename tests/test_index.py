@@ -1,0 +1,129 @@
+"""Look-ups of a recording: built once, true, gone with it; one count of steps for every view; networkx graphs for users."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import networkx
+import pytest
+
+import fxscope
+from fxscope.analysis.compare import compare
+from fxscope.index import index_of
+from fxscope.model import Graph, KernelCall, Launch, LaunchEvidence, Link, Node, Op, Recording, Step, replace
+from fxscope.render import render
+from fxscope.render.page import overview
+
+
+def launch(number: int, step: int, us: int, **more: object) -> Launch:
+    return Launch(
+        id=number, name="k", category="kernel", step=step, start_ns=number * 10_000, duration_ns=us * 1000, **more
+    )
+
+
+def made() -> Recording:
+    graph = Graph(
+        id="0/0:inference:post_grad",
+        stage="post_grad",
+        nodes=(
+            Node(name="x", op="placeholder", target="x", kind="input"),
+            Node(name="t", op="call_function", target="aten.t.default", inputs=("x",), kind="folded"),
+            Node(name="mm", op="call_function", target="aten.mm.default", inputs=("x", "t"), kind="kernel"),
+            Node(name="relu", op="call_function", target="aten.relu.default", inputs=("mm",), kind="fused"),
+        ),
+    )
+    call = KernelCall(
+        id="0/0:inference:0",
+        graph=graph.id,
+        handle="mm:1",
+        kernel="extern_kernels.mm",
+        type="extern",
+        nodes=("mm",),
+        folded=("t",),
+    )
+    return Recording(
+        graphs=(graph,),
+        calls=(call,),
+        links=(
+            Link(from_=(graph.id, "mm"), to=("calls", call.id), relation="ran_in", evidence="debug_handle"),
+            Link(from_=(graph.id, "gone"), to=("calls", call.id), relation="ran_in", evidence="name"),
+        ),
+        steps=tuple(
+            Step(index=i, name=f"ProfilerStep#{i}", start_ns=i * 100_000, duration_ns=50_000) for i in range(3)
+        ),
+        ops=(Op(id=7, name="aten::mm", category="cpu_op", step=0, start_ns=0, duration_ns=1),),
+        launches=(
+            launch(0, 0, 6, call=call.id, op_id=7, evidence=LaunchEvidence(call="correlation")),
+            launch(1, 2, 6, graph=graph.id, nodes=("relu",)),
+        ),
+    )
+
+
+def test_three_steps_with_launches_in_two_take_four_microseconds_in_every_view() -> None:
+    recording = made()
+    index = index_of(recording)
+    assert index.steps == (0, 1, 2) and index.step_us == (6.0, 0.0, 6.0) and index.device_us == 4.0
+    rows = {row.subject: row.a for row in compare(recording, recording).totals}
+    assert rows["device time per step"] == 4.0
+    assert "3 steps; per step 0.666667 launches, 4.00 µs of device time" in render(recording, "txt")
+    assert ["4.00 µs", "device time", "per step, mean of 3"] in overview.tiles(recording)
+
+
+def test_a_step_in_which_nothing_ran_is_said_to_give_no_ratio() -> None:
+    time = compare(made(), made()).step_time
+    assert time is not None and time.verdict == "not measured" and "nothing ran" in time.reason
+
+
+def test_a_recording_without_launches_or_steps_has_one_step_and_no_device_time() -> None:
+    index = index_of(replace(made(), launches=(), steps=(), ops=()))
+    assert index.num_steps == 1 and index.device_us is None and index.first_step == 0
+
+
+def test_look_ups() -> None:
+    recording = made()
+    index, graph = index_of(recording), recording.graphs[0].id
+    assert [node.name for node in index.users[graph, "x"]] == ["t", "mm"]
+    assert [call.id for call in index.calls_of_node[graph, "mm"]] == ["0/0:inference:0"]
+    assert (graph, "t") not in index.calls_of_node and index.folded_into[graph, "t"][0].handle == "mm:1"
+    assert [item.id for item in index.launches_of_call["0/0:inference:0"]] == [0]
+    assert [item.id for item in index.launches_of_node[graph]["relu"]] == [1]
+    assert index.op_of(recording.launches[0]) is recording.ops[0] and index.op_of(recording.launches[1]) is None
+
+
+def test_the_index_is_built_once_and_goes_with_the_recording() -> None:
+    recording = made()
+    assert index_of(recording) is index_of(recording)
+    assert index_of(replace(recording, title="other")) is not index_of(recording)
+    assert recording == made() and recording.to_json() == made().to_json()
+    gone = weakref.ref(index_of(recording))
+    del recording
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_graph_as_networkx() -> None:
+    graph = made().graphs[0].to_networkx()
+    assert networkx.ancestors(graph, "relu") == {"x", "t", "mm"} and networkx.is_directed_acyclic_graph(graph)
+    assert graph.nodes["mm"]["item"].target == "aten.mm.default" and graph.nodes["t"]["kind"] == "folded"
+
+
+def test_a_recording_as_networkx_goes_from_node_to_launch() -> None:
+    recording = made()
+    graph, where = recording.to_networkx(), recording.graphs[0].id
+    assert networkx.has_path(graph, (where, "x"), ("launches", "0"))
+    assert graph.edges[(where, "mm"), ("calls", "0/0:inference:0"), 0] == {
+        "relation": "ran_in",
+        "evidence": "debug_handle",
+    }
+    assert (where, "gone") not in graph  # a link to what is not there adds nothing
+    assert ("launches", "1") in networkx.descendants(graph, (where, "relu"))
+    assert not Recording().to_networkx()
+
+
+def test_every_node_of_a_real_recording_is_found(request: pytest.FixtureRequest) -> None:
+    path = next((request.config.rootpath / "fxscope" / "data").rglob("*.fxscope"))
+    recording = fxscope.load(path)
+    graph = recording.to_networkx()
+    assert all((item.id, node.name) in graph for item in recording.graphs for node in item.nodes)
+    assert sum(key[0] == "launches" for key in graph) == len(recording.launches)
