@@ -2,26 +2,35 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SETUP := $(PYTHON) tools/setup_environment.py --venv $(VENV) --torch
 STAMP := $(VENV)/.stamp
+TEST_STAMP := $(VENV)/.stamp-test
 # The CPU-capable build that is taken where no torch is installed. An installed torch is never replaced.
 TORCH := torch==2.13.0
 OUT ?= demo-output
+# Each worker imports torch: more of them than this cost memory and save no time. TESTS='tests/fusion -k cost' runs some.
+WORKERS ?= auto
+TESTS ?=
 
 .PHONY: setup demo test check lint clean
 
-setup: $(STAMP)
+setup: $(TEST_STAMP)
 
 $(STAMP): pyproject.toml tools/setup_environment.py
-	$(PYTHON) tools/setup_environment.py --venv $(VENV) --torch "$(TORCH)"
+	$(SETUP) "$(TORCH)" --extras svg
 	@touch $@
 
-demo: setup
+$(TEST_STAMP): $(STAMP)
+	$(SETUP) "$(TORCH)" --extras test
+	@touch $@
+
+demo: $(STAMP)
 	$(BIN)/fxscope demo --output $(OUT) --force
 
-test: setup
-	$(BIN)/python -m pytest
+test: $(TEST_STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(TESTS)
 
-lint: setup
+lint: $(TEST_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""Make the environment: a virtual environment with fxscope, its tests' packages, and a torch.
+"""Make the environment: a virtual environment with fxscope, the extras that are asked for, and a torch.
 
 A torch that the base Python already has is used as it is (the environment sees the system's packages then) and never
 replaced; where there is none, the pinned build is installed. Runs on a bare Python 3.10 with pip; needs nothing else.
@@ -7,16 +7,19 @@ replaced; where there is none, the pinned build is installed. Runs on a bare Pyt
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import subprocess
 import sys
+import time
 import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = "test"
 # The Triton that each torch was released with. torch's CUDA builds ask for theirs; its CPU builds ask for none, and
 # Inductor's generated code and another Triton need not fit.
-TRITON = {"2.11": "3.6.*", "2.12": "3.7.*", "2.13": "3.7.*", "2.14": "3.8.*"}
+TRITON: dict[str, str] = json.loads((ROOT / "fxscope/data/triton_versions.json").read_text())
+STARTED = time.monotonic()
 
 
 def main() -> None:
@@ -24,10 +27,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
     parser.add_argument("--torch", required=True, help="the requirement to install where there is no torch")
+    parser.add_argument("--extras", default="svg", help="fxscope's extras to install, with commas (default: %(default)s)")
+    parser.add_argument("--isolated", action="store_true", help="install a torch even where the base Python has one")
     arguments = parser.parse_args()
     if sys.version_info < (3, 10):  # noqa: UP036 - this file is what an older Python meets first
         sys.exit(f"fxscope needs Python 3.10 or newer; this is {sys.version.split()[0]}. Run make PYTHON=python3.11 …")
-    inherited = version_of(sys.executable, "torch")
+    inherited = None if arguments.isolated else version_of(sys.executable, "torch")
     python = arguments.venv / "bin" / "python"
     if not python.exists():
         where = f"with the installed torch {inherited}" if inherited else "new"
@@ -38,16 +43,26 @@ def main() -> None:
         say(f"installing {arguments.torch}: no torch is here yet")
         pip(python, arguments.torch)
         torch = version_of(python, "torch")
-    say(f"installing fxscope beside torch {torch}")
+    say(f"installing fxscope[{arguments.extras}] beside torch {torch}")
     # The exact installed versions are constraints, so that no dependency can move them.
     constraint = arguments.venv / "constraints.txt"
     triton = version_of(python, "triton")
-    pins = [f"torch=={torch}", f"triton=={triton or TRITON.get('.'.join(str(torch).split('.')[:2]), '')}"]
-    constraint.write_text("".join(f"{pin}\n" for pin in pins if not pin.endswith("==")))
-    pip(python, "--constraint", str(constraint), "--editable", f"{ROOT}[{EXTRAS}]")
+    if triton is None and release(torch) in TRITON:
+        triton = f"{TRITON[release(torch)]}.*"
+    constraint.write_text(f"torch=={torch}\n" + (f"triton=={triton}\n" if triton else ""))
+    wanted = ["--editable", f"{ROOT}[{arguments.extras}]"]
+    if sys.platform == "linux":
+        wanted.append("triton")  # for plans of a GPU that is not here
+    pip(python, "--constraint", str(constraint), *wanted)
     # kernels (Hugging Face) is what one example loads; nothing else needs it, so failing to get it is no failure.
-    if subprocess.run([python, "-c", "import kernels"], capture_output=True, check=False).returncode:
+    if "test" in arguments.extras.split(",") and version_of(python, "kernels") is None:
         optional(python, "--constraint", str(constraint), "kernels>=0.15")
+    say(f"ready after {time.monotonic() - STARTED:.0f} s")
+
+
+def release(version: str | None) -> str:
+    """Return the first two numbers of a version: "2.13.0+cpu" → "2.13"."""
+    return ".".join(str(version).split(".")[:2])
 
 
 def version_of(python: str | Path, package: str) -> str | None:
@@ -58,9 +73,20 @@ def version_of(python: str | Path, package: str) -> str | None:
 
 
 def pip(python: Path, *arguments: str) -> None:
-    """Install, quietly; exit with pip's own message and code where it fails."""
-    done = subprocess.run(install_command(python, *arguments), cwd=ROOT, check=False)
-    if done.returncode:
+    """Install, with a line for each large download; exit with pip's own message and code where it fails."""
+    command = install_command(python, *arguments)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            download = re.match(r"\s*Downloading (\S+) \((\d+(?:\.\d+)? MB)\)", line)
+            if download and float(download[2].split()[0]) > 5:
+                say(f"  downloading {download[1].rpartition('/')[2]} ({download[2]})")
+            elif line.startswith("Installing collected packages"):
+                say(f"  unpacking {line.count(',') + 1} packages")
+    if process.returncode:
+        print("".join(said[-20:]), file=sys.stderr)
         sys.exit(f"setup: pip could not install {' '.join(arguments)}; its message is above.")
 
 
@@ -73,12 +99,12 @@ def optional(python: Path, *arguments: str) -> None:
 
 def install_command(python: Path, *arguments: str) -> list[str]:
     """Return the pip command line."""
-    return [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    return [str(python), "-m", "pip", "install", "--progress-bar", "off", "--disable-pip-version-check", *arguments]
 
 
 def say(message: str) -> None:
     """Print progress on stderr: stdout belongs to results."""
-    print(f"setup: {message}", file=sys.stderr, flush=True)
+    print(f"setup: {time.monotonic() - STARTED:4.0f} s  {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
