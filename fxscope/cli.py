@@ -61,6 +61,8 @@ def module(verb: str):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 3 where nothing was captured."""
+    # Kineto announces every session on stderr; the variable is read when torch is loaded.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     argv = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in argv if not word.startswith("-")), "")
     parser = build_parser(verb)

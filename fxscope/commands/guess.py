@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -67,7 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, confront. A wrong guess is no error: that is what it is for."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     from fxscope.analysis.findings import Report
     from fxscope.commands.run import load_factory
     from fxscope.render.findings import check_text

@@ -78,8 +78,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record the program and write or show the recording."""
-    # Kineto announces every session on stderr; the variable is read when torch is loaded.
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     factory = _FACTORY.match(arguments.program)
     if factory is not None and not Path(arguments.program).exists():
         arguments = _options_after(arguments)
@@ -149,9 +147,7 @@ def _record(
     except FxscopeError:
         raise
     except Exception as error:
-        raise CaptureError(
-            f"{title} raised {_described(error)}. Run it without fxscope to see the whole traceback."
-        ) from None
+        raise raised(title, error) from None
 
 
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
@@ -217,7 +213,7 @@ def _load(module_name: str, name: str) -> Any:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise CaptureError(f"importing {module_name} raised {_described(error)}.") from None
+        raise CaptureError(f"importing {module_name} raised {described(error)}.") from None
     if not hasattr(module, name):
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise CaptureError(f"{module_name} has no {name}. It has {', '.join(functions[:8]) or 'no functions'}.")
@@ -231,7 +227,7 @@ def _call(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any
     try:
         result: Any = factory()
     except Exception as error:
-        raise CaptureError(f"{label} raised {_described(error)}. {expected}.") from None
+        raise CaptureError(f"{label} raised {described(error)}. {expected}.") from None
     items: list[Any] = list(result) if isinstance(result, (tuple, list)) else []  # type: ignore[reportUnknownArgumentType]
     if len(items) not in (2, 3) or not callable(items[0]):
         what: str = type(result).__name__  # type: ignore[reportUnknownArgumentType]
@@ -390,7 +386,15 @@ def _progress() -> Generator[Callable[[str], None]]:
         print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 
-def _described(error: BaseException) -> str:
+def raised(title: str, error: Exception) -> CaptureError:
+    """Return what to raise where a model raised, with what to do about it."""
+    advice = "Run it without fxscope to see the whole traceback."
+    if "InvalidCxxCompiler" in str(error):
+        advice = "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."
+    return CaptureError(f"{title} raised {described(error)}. {advice}")
+
+
+def described(error: BaseException) -> str:
     """Return `ValueError: message (file.py:12)`."""
     lines = str(error).strip().splitlines()
     where = _where(error)

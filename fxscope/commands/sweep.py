@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +116,6 @@ def value_of(text: str) -> int | float | str:
 
 def measure(arguments: argparse.Namespace) -> Sweep:
     """Run every setup at every value. What fails becomes a point with a problem."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     from fxscope.analysis.findings import Sweep, SweepPoint
 
     name, values = parse_vary(arguments.vary)
