@@ -34,6 +34,7 @@ VERBS: dict[str, str] = {
     "guess": "guess first, then look",
     "sweep": "vary an input and find the crossover",
     "open": "open a trace in Perfetto's UI",
+    "doctor": "what is missing on this machine, and the command that mends it",
     "env": "versions, devices and hooks, for bug reports",
 }
 

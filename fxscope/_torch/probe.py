@@ -7,10 +7,19 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib
+import json
+import os
+import re
+import tempfile
+from importlib import resources
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 from fxscope._torch import inductor, profiler, running
+from fxscope._torch.environment import triton_version
 from fxscope._torch.hooks import exists, has_switch
 
 # What is hooked or read → what is lost without it.
@@ -81,3 +90,60 @@ def devices() -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def torch_version() -> str:
+    """Return the version with its build, "2.13.0+cpu", and what it was built for."""
+    import torch
+
+    return f"{torch.__version__}" + (f", CUDA {torch.version.cuda}" if torch.version.cuda else ", no CUDA")
+
+
+def tiny_program() -> Any:
+    """Run one op, to see whether it is seen."""
+    import torch
+
+    return torch.ones(2) + 1
+
+
+def cpp_compiler() -> str | None:
+    """Return the C++ compiler that Inductor takes, None where it finds none."""
+    try:
+        from torch._inductor import cpp_builder, exc
+
+        try:
+            return str(cpp_builder.get_cpp_compiler())
+        except exc.InvalidCxxCompiler:
+            return None
+    except (ImportError, AttributeError):  # another torch keeps them elsewhere: what it is known to look for
+        return next(
+            (found for name in (os.environ.get("CXX"), "g++", "clang++") if name and (found := which(name))), None
+        )
+
+
+def cache_folders() -> list[tuple[str, Path, str]]:
+    """Return (name, folder, the variable that moves it) of Inductor's and Triton's caches."""
+    user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
+    inductor_folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or f"{tempfile.gettempdir()}/torchinductor_{user}"
+    triton_folder = os.environ.get("TRITON_CACHE_DIR") or str(Path.home() / ".triton" / "cache")
+    return [
+        ("Inductor cache", Path(inductor_folder), "TORCHINDUCTOR_CACHE_DIR"),
+        ("Triton cache", Path(triton_folder), "TRITON_CACHE_DIR"),
+    ]
+
+
+def triton_pin() -> tuple[str | None, str | None]:
+    """Return (the Triton that is installed, the one that this torch was released with); None for what is not known."""
+    import torch
+
+    table = json.loads((resources.files("fxscope") / "data" / "triton_versions.json").read_text())
+    release = ".".join(str(torch.__version__).split(".")[:2])
+    return triton_version(), table.get(release)
+
+
+def ptxas() -> str | None:
+    """Return the path of the ptxas that compiles plans."""
+    from fxscope._torch.target import kernels
+
+    path = kernels.tool("ptxas")
+    return None if path is None else str(path)

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(facts, indent=2))
         return 0
-    for key in ("fxscope", "python", "platform", "torch", "cuda", "triton", "graphviz_dot"):
+    for key in ("fxscope", "python", "platform", "torch", "cuda", "triton", "graphviz_dot", "scanner"):
         print(f"{key:<14}{facts[key] if facts[key] is not None else 'not found'}")
     print(f"{'packages':<14}{', '.join(f'{name} {version}' for name, version in facts['packages'].items())}")
     if facts["torch_error"]:
@@ -61,6 +61,8 @@ def collect() -> dict[str, Any]:
     """Return everything that `fxscope env` prints. Works without torch."""
     import shutil
 
+    from fxscope.readers.trace import reader
+
     facts: dict[str, Any] = {
         "fxscope": __version__,
         "python": platform.python_version(),
@@ -69,6 +71,7 @@ def collect() -> dict[str, Any]:
         "cuda": None,
         "triton": _version("triton"),
         "graphviz_dot": shutil.which("dot"),
+        "scanner": "compiled" if reader.native is not None else "not compiled: traces are read more slowly",
         "packages": {name: version for name in _OTHERS if (version := _version(name)) is not None},
         "torch_error": None,
         "devices": [],

