@@ -6,6 +6,7 @@ A verb module has `configure(parser)` and `run(arguments) -> int` (the exit code
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fxscope import __version__
 from fxscope.errors import FxscopeError
+from fxscope.render.legible import legible_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,10 +70,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb = next((word for word in argv if not word.startswith("-")), "")
     parser = build_parser(verb)
     arguments = parser.parse_args(argv)
+    # A program that `run` observes writes to streams that are as it knows them; `emit` sees to what follows.
+    streams = contextlib.nullcontext() if arguments.verb == "run" else legible_streams()
     try:
-        return module(arguments.verb).run(arguments)
+        with streams:
+            return module(arguments.verb).run(arguments)
     except FxscopeError as error:
-        print(f"fxscope {arguments.verb}: {error}", file=sys.stderr)
+        with legible_streams():
+            print(f"fxscope {arguments.verb}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print(f"fxscope {arguments.verb}: interrupted; nothing was written", file=sys.stderr)

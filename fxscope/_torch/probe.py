@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import re
+import subprocess
 import tempfile
 from importlib import resources
 from pathlib import Path
@@ -113,7 +114,7 @@ def cpp_compiler() -> str | None:
 
         try:
             return str(cpp_builder.get_cpp_compiler())
-        except exc.InvalidCxxCompiler:
+        except (exc.InvalidCxxCompiler, OSError, subprocess.SubprocessError):  # such as CXX set to what is no program
             return None
     except (ImportError, AttributeError):  # another torch keeps them elsewhere: what it is known to look for
         return next(

@@ -51,15 +51,17 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
         RenderError: something could not be made or written; one line for each.
     """
     from fxscope.render import show
+    from fxscope.render.legible import legible_streams
 
     if getattr(arguments, "stage", None):
         options["stage"] = arguments.stage
-    if arguments.output:
-        write_files(recording, arguments, keep=keep, **options)
-    elif arguments.format and arguments.format != "terminal":
-        write_stdout(recording, arguments.format, keep=keep, **options)
-    else:
-        show(recording)
+    with legible_streams():
+        if arguments.output:
+            write_files(recording, arguments, keep=keep, **options)
+        elif arguments.format and arguments.format != "terminal":
+            write_stdout(recording, arguments.format, keep=keep, **options)
+        else:
+            show(recording)
 
 
 def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bool, **options: Any) -> None:

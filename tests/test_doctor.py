@@ -1,0 +1,102 @@
+"""`fxscope doctor`: what it says is missing is missing, its command would mend it, and its exit code is about the main job."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope.commands import doctor
+
+
+def examined(*, rc: int = 0, **environment: str) -> dict[str, doctor.Check]:
+    """Run `fxscope doctor --json` in this environment with some variables changed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fxscope", "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == rc, done.stderr
+    return {check.name: check for check in (doctor.Check(**item) for item in json.loads(done.stdout))}
+
+
+def test_here_programs_can_be_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    checks = examined()
+    assert checks["recording"].ok and checks["torch"].ok and checks["torch"].found[0].isdigit()
+    assert all(check.purpose for check in checks.values())
+
+
+def test_nothing_but_python_on_path_is_told_item_by_item(tmp_path: Path) -> None:
+    """No compiler, no browser, no package manager: the program still records, and says what it lacks."""
+    checks = examined(PATH=str(tmp_path), CXX="", PYTHONIOENCODING="ascii", FXSCOPE_NO_NATIVE="1")
+    assert checks["recording"].ok
+    assert {"C++ compiler", "browser", "locale", "trace scanner"} <= {
+        n for n, check in checks.items() if check.ok is False
+    }
+    assert checks["locale"].remedy == "export PYTHONUTF8=1"
+    assert checks["C++ compiler"].remedy is None  # there is no package manager to name
+
+
+def test_without_torch_nothing_can_be_recorded_and_the_exit_code_says_so(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libtorch.so: cannot open shared object file')\n")
+    checks = examined(rc=1, PYTHONPATH=str(tmp_path))
+    assert checks["torch"].ok is False and "libtorch.so" in checks["torch"].found
+    assert checks["layout engine"].ok is not None  # what can be looked at without torch is
+
+
+def test_caches_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    check = doctor.cache("Inductor cache", tmp_path / "file" / "below", "TORCHINDUCTOR_CACHE_DIR")
+    assert check.ok is False and check.remedy == "export TORCHINDUCTOR_CACHE_DIR=$(mktemp -d)"
+    assert doctor.cache("Inductor cache", tmp_path / "new" / "deep", "X").ok
+    assert not (tmp_path / "new").exists()  # looking makes nothing
+
+
+@pytest.mark.parametrize(
+    ("script", "said"), [("exit 1", "finds no vector"), ("grep -q Python.h && exit 1; exit 0", "finds no Python.h")]
+)
+def test_a_compiler_without_headers(script: str, said: str, tmp_path: Path) -> None:
+    program = tmp_path / "c++"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    check = doctor.compiler(str(program))
+    assert check.ok is False and said in check.found
+
+
+@pytest.mark.parametrize(
+    ("installed", "wanted", "ok"),
+    [("3.7.1", "3.7", True), ("3.70.1", "3.7", False), (None, "3.7", False), ("9.9", None, True)],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton has wheels for Linux only")
+def test_triton_is_held_against_the_torch(installed: str | None, wanted: str | None, ok: bool) -> None:
+    check = doctor.triton((installed, wanted))
+    assert check.ok is ok
+    if not ok:
+        assert shlex.split(check.remedy or "")[-1] == "triton==3.7.*"
+
+
+@pytest.mark.parametrize(
+    ("text", "ok"),
+    [("RmProfilingAdminOnly: 0\n", True), ("RmProfilingAdminOnly: 1\n", os.geteuid() == 0), ("Other: 1\n", None)],
+)
+def test_who_may_read_gpu_counters(text: str, ok: bool | None, tmp_path: Path) -> None:
+    (tmp_path / "params").write_text(f"ModifyDeviceFiles: 1\n{text}")
+    check = doctor.gpu_counters(tmp_path / "params")
+    assert check.ok is ok
+    assert doctor.gpu_counters(tmp_path / "none").ok is None
+
+
+def test_a_command_is_one_for_this_machines_package_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dnf").write_text("#!/bin/sh\n")
+    (tmp_path / "dnf").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (doctor.install("c++") or "").endswith("dnf install -y gcc-c++")
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    assert doctor.install("c++") is None
