@@ -27,7 +27,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
     parser.add_argument("--torch", required=True, help="the requirement to install where there is no torch")
-    parser.add_argument("--extras", default="svg", help="fxscope's extras to install, with commas (default: %(default)s)")
+    parser.add_argument(
+        "--extras", default="svg", help="fxscope's extras to install, with commas (default: %(default)s)"
+    )
     parser.add_argument("--isolated", action="store_true", help="install a torch even where the base Python has one")
     arguments = parser.parse_args()
     if sys.version_info < (3, 10):  # noqa: UP036 - this file is what an older Python meets first
