@@ -7,11 +7,11 @@ import msgspec
 __all__ = ["Called", "Dispatch", "Key", "Registration"]
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class DispatchFact(msgspec.Struct, frozen=True, kw_only=True):
     """Base of what is here."""
 
 
-class Registration(Fact, frozen=True, kw_only=True):
+class Registration(DispatchFact, frozen=True, kw_only=True):
     """What is registered at a key. `kind` is torch's word."""
 
     where: str  # file:line
@@ -19,7 +19,7 @@ class Registration(Fact, frozen=True, kw_only=True):
     fallthrough: bool = False
 
 
-class Key(Fact, frozen=True, kw_only=True):
+class Key(DispatchFact, frozen=True, kw_only=True):
     """One dispatch key on the way, and what happens there."""
 
     key: str
@@ -28,7 +28,7 @@ class Key(Fact, frozen=True, kw_only=True):
     why: str
 
 
-class Called(Fact, frozen=True, kw_only=True):
+class Called(DispatchFact, frozen=True, kw_only=True):
     """An op that really ran, and what it called in turn; `kernels` are the launches of its own."""
 
     name: str
@@ -38,7 +38,7 @@ class Called(Fact, frozen=True, kw_only=True):
     children: tuple[Called, ...] = ()
 
 
-class Dispatch(Fact, frozen=True, kw_only=True):
+class Dispatch(DispatchFact, frozen=True, kw_only=True):
     """An op, the keys it passes for tensors on a device, and what compilers make of it."""
 
     name: str

@@ -156,3 +156,12 @@ def test_every_public_name_resolves_lazily() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_one_class_name_has_one_meaning() -> None:
+    places: dict[str, list[str]] = {}
+    for name, path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not name.startswith("fxscope.fleet"):  # a fleet has its own words
+                places.setdefault(node.name, []).append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -260,7 +260,7 @@ def shared_export(profile: Any) -> Generator[Callable[[Path], None]]:
 
 
 @dataclasses.dataclass
-class Observed:
+class ObservedThreads:
     """External ids in a trace: of the ops that went through the mode, in order; of those that ran without it."""
 
     seen: list[int]
@@ -268,7 +268,7 @@ class Observed:
     threads: int = 0  # that ran ops without the mode
 
 
-def strip_observation(path: Path) -> Observed:
+def strip_observation(path: Path) -> ObservedThreads:
     """Take fxscope's own dispatch mode, and the compiler's inner work, out of a trace file.
 
     An op that went through the mode appears as `X ⊃ PythonDispatchMode ⊃ X`: the outer X has the sequence number, the
@@ -306,9 +306,9 @@ class _Stripped:
         self._observed_threads: set[Any] = set()
         self._unseen: set[int] = set()
 
-    def observed(self) -> Observed:
+    def observed(self) -> ObservedThreads:
         others = [ids for thread, ids in self._plain.items() if thread not in self._observed_threads]
-        return Observed(seen=self._seen, unseen=self._unseen.union(*others), threads=len(others))
+        return ObservedThreads(seen=self._seen, unseen=self._unseen.union(*others), threads=len(others))
 
     def add(self, event: dict[str, Any]) -> None:
         stack = self._stacks.setdefault(event["tid"], [])

@@ -42,7 +42,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
-        self._graphs: dict[int, scheduler_facts.Observed] = {}
+        self._graphs: dict[int, scheduler_facts.ObservedGraph] = {}
         self._reasons: list[str] | None = None  # of the `can_fuse` now running
         self._restore: list[tuple[Any, str, Any]] = []
 
@@ -53,7 +53,7 @@ class Watch:
             graph_lowering: torch's `GraphLowering`.
             graph: id of the post-grad graph in the recording.
         """
-        observed = self._graphs.pop(id(graph_lowering), None) or scheduler_facts.Observed()
+        observed = self._graphs.pop(id(graph_lowering), None) or scheduler_facts.ObservedGraph()
         try:
             return scheduler_facts.schedule_of(graph_lowering, observed, graph_id=graph, problems=self.problems)
         except Exception as error:
@@ -62,7 +62,7 @@ class Watch:
 
     # --- the wrappers ---
 
-    def _observed(self) -> scheduler_facts.Observed | None:
+    def _observed(self) -> scheduler_facts.ObservedGraph | None:
         from torch._inductor.virtualized import V
 
         graph = V.graph
@@ -70,7 +70,7 @@ class Watch:
             return None
         found = self._graphs.get(id(graph))
         if found is None or found.graph is not graph:
-            found = self._graphs[id(graph)] = scheduler_facts.Observed(graph)
+            found = self._graphs[id(graph)] = scheduler_facts.ObservedGraph(graph)
         return found
 
     def _problem(self, where: str, error: BaseException) -> None:

@@ -47,7 +47,7 @@ LIMITS = (
 )
 
 
-class Observed:
+class ObservedGraph:
     """What was heard while one graph was scheduled. Holds torch's nodes until the graph is collected."""
 
     def __init__(self, graph: Any = None) -> None:
@@ -164,7 +164,7 @@ def type_of(node: Any) -> str:
     )
 
 
-def schedule_of(graph: Any, observed: Observed, *, graph_id: str, problems: list[Problem]) -> Schedule | None:
+def schedule_of(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: list[Problem]) -> Schedule | None:
     """Return the schedule of a graph whose code has been generated."""
     from torch._inductor.virtualized import V
 
@@ -172,7 +172,7 @@ def schedule_of(graph: Any, observed: Observed, *, graph_id: str, problems: list
         return _schedule(graph, observed, graph_id=graph_id, problems=problems)
 
 
-def _schedule(graph: Any, observed: Observed, *, graph_id: str, problems: list[Problem]) -> Schedule | None:
+def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: list[Problem]) -> Schedule | None:
     scheduler = getattr(graph, "scheduler", None)
     if scheduler is None:
         return None
@@ -315,7 +315,7 @@ def _dimensions(values: Any) -> tuple[int | str, ...] | None:
     return tuple(int(value) if getattr(value, "is_Integer", isinstance(value, int)) else str(value) for value in values)
 
 
-def _attempts(scheduler: Any, observed: Observed, group_of: dict[str, int]) -> tuple[FusionAttempt, ...]:
+def _attempts(scheduler: Any, observed: ObservedGraph, group_of: dict[str, int]) -> tuple[FusionAttempt, ...]:
     """Return the joins, and for each pair that stayed apart the last answer per direction.
 
     An answer about nodes that were joined with each other later says nothing any more and is dropped.

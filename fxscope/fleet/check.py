@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis import select
-from fxscope.analysis.check.context import Verdict, met, unknown
+from fxscope.analysis.check.context import Answer, met, unknown
 from fxscope.analysis.check.quantity import parse
 from fxscope.analysis.findings import Outcome, Report
 from fxscope.errors import PassError
@@ -53,7 +53,7 @@ def _yes(value: object, kind: str) -> None:
         raise PassError(f"write {kind} = true.")
 
 
-def same_plan(fleet: Fleet, value: object) -> Verdict:
+def same_plan(fleet: Fleet, value: object) -> Answer:
     """`same_plan = true`: every rank launches the same kernels (stages of a pipeline: every rank of a stage)."""
     _yes(value, "same_plan")
     others = [group for group in fleet.plans if group.cause is not None and not group.by_role]
@@ -73,7 +73,7 @@ def same_plan(fleet: Fleet, value: object) -> Verdict:
     )
 
 
-def even(fleet: Fleet, value: object) -> Verdict:
+def even(fleet: Fleet, value: object) -> Answer:
     """`even = true`: no rank stands out."""
     _yes(value, "even")
     if not fleet.steps or len(fleet.ranks) < 2:
@@ -81,7 +81,7 @@ def even(fleet: Fleet, value: object) -> Verdict:
     return met(fleet.even, "no rank stands out", fleet.verdict)
 
 
-def lateness(fleet: Fleet, value: object) -> Verdict:
+def lateness(fleet: Fleet, value: object) -> Answer:
     """`lateness = "<= 5 %"` (of a step) or `"<= 200 us"`: what the latest rank costs a step; 0 where none is named."""
     expected = parse(value)
     if not fleet.steps or fleet.step_us is None or len(fleet.ranks) < 2:
@@ -96,7 +96,7 @@ def lateness(fleet: Fleet, value: object) -> Verdict:
     return met(expected.holds(cost / fleet.step_us if share else cost), expected.text, found, reason)
 
 
-def exposed(fleet: Fleet, value: object) -> Verdict:
+def exposed(fleet: Fleet, value: object) -> Answer:
     """`exposed = "<= 20 %"`: of a step, communication with nothing else running, waiting included (median over ranks)."""
     expected = parse(value)
     if fleet.exposed_share is None:
@@ -104,13 +104,13 @@ def exposed(fleet: Fleet, value: object) -> Verdict:
     return met(expected.holds(fleet.exposed_share), expected.text, percent(fleet.exposed_share))
 
 
-def ranks(fleet: Fleet, value: object) -> Verdict:
+def ranks(fleet: Fleet, value: object) -> Answer:
     """`ranks = 8`: so many ranks could be compared."""
     expected = parse(value)
     return met(expected.holds(len(fleet.ranks)), expected.text, str(len(fleet.ranks)))
 
 
-KINDS: dict[str, Callable[[Fleet, object], Verdict]] = {
+KINDS: dict[str, Callable[[Fleet, object], Answer]] = {
     "same_plan": same_plan,
     "even": even,
     "lateness": lateness,

@@ -19,7 +19,7 @@ _COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
 
 
 @dataclass(kw_only=True)
-class Group:
+class OpGroup:
     """What one op directly inside a region launched."""
 
     name: str
@@ -36,7 +36,7 @@ class Region:
     compile_id: str | None
     backward: bool
     step: int
-    groups: list[Group] = field(default_factory=list)
+    groups: list[OpGroup] = field(default_factory=list)
     replayed: list[Launch] = field(default_factory=list)  # kernels of a CUDA graph's replay, in order of start
 
 
@@ -51,7 +51,7 @@ def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region
     if not regions:
         return []
     runtime = {op.correlation: op for op in recording.ops if op.category == "runtime" and op.correlation is not None}
-    groups: dict[tuple[int, int], Group] = {}
+    groups: dict[tuple[int, int], OpGroup] = {}
     for launch in launches.values():
         issuer = ops.get(launch.op_id) if launch.op_id is not None else None
         call = runtime.get(launch.correlation) if launch.correlation is not None else None
@@ -65,7 +65,7 @@ def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region
             continue
         group = groups.get((region_id, child.id))
         if group is None:
-            group = groups[region_id, child.id] = Group(name=child.name, start_ns=child.start_ns)
+            group = groups[region_id, child.id] = OpGroup(name=child.name, start_ns=child.start_ns)
             region.groups.append(group)
         group.launches.append(launch)
     for region in regions.values():

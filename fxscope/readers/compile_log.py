@@ -37,7 +37,7 @@ MAX_BYTES = 4 << 30
 
 
 @dataclass(kw_only=True)
-class Found:
+class InductorGraph:
     """What has been found of one Inductor graph."""
 
     compile_id: str
@@ -56,7 +56,7 @@ class Collected:
 
     where: str
     graphs: list[Graph] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    found: list[InductorGraph] = field(default_factory=list)
     compiles: dict[str, Compile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
@@ -124,7 +124,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _read_log_file(path: Path, collected: Collected) -> None:
     strings: dict[int, str] = {}
-    current: dict[tuple[str, str], Found] = {}
+    current: dict[tuple[str, str], InductorGraph] = {}
     attempts: dict[str, int] = {}
     direction: dict[str, Direction] = {}
     for entry, payload in _entries(path):
@@ -148,7 +148,7 @@ def _entry(
     payload: str,
     compile_id: str,
     strings: dict[int, str],
-    current: dict[tuple[str, str], Found],
+    current: dict[tuple[str, str], InductorGraph],
     direction: dict[str, Direction],
     collected: Collected,
 ) -> None:
@@ -170,13 +170,15 @@ def _entry(
         direction[compile_id] = "inference"
         _graph(collected, f"{compile_id}:inference", "forward", compile_id, "inference", payload)
     elif name == "inductor_post_grad_graph":
-        found = Found(compile_id=compile_id, direction=direction.get(compile_id, "inference"), post_grad=payload)
+        found = InductorGraph(
+            compile_id=compile_id, direction=direction.get(compile_id, "inference"), post_grad=payload
+        )
         current[compile_id, "last"] = found
         collected.found.append(found)
     elif "inductor_output_code" in entry:
         found = current.get((compile_id, "last"))
         if found is None or found.code is not None:
-            found = Found(compile_id=compile_id, direction=direction.get(compile_id, "inference"))
+            found = InductorGraph(compile_id=compile_id, direction=direction.get(compile_id, "inference"))
             current[compile_id, "last"] = found
             collected.found.append(found)
         found.code = payload
@@ -309,7 +311,7 @@ def read_debug_dir(path: str | Path) -> Recording:
         code = _text(folder / "output_code.py")
         direction = _direction_of_code(code) or _direction_of_folder(folder.name)
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
-        found = Found(
+        found = InductorGraph(
             compile_id=_folder_compile_id(folders, folder),
             direction=direction,
             code=code,
@@ -402,13 +404,13 @@ def _recording(collected: Collected) -> Recording:
     )
 
 
-def _last_of_each(found: list[Found]) -> list[Found]:
+def _last_of_each(found: list[InductorGraph]) -> list[InductorGraph]:
     """Keep one graph per compile id and direction, the last: Dynamo may have started over."""
     return list({(item.compile_id, item.direction): item for item in found}.values())
 
 
 def _calls(
-    parsed: output_code.OutputCode, found: Found, graph_id: str, prefix: str, known: set[str]
+    parsed: output_code.OutputCode, found: InductorGraph, graph_id: str, prefix: str, known: set[str]
 ) -> list[KernelCall]:
     handles = found.mappings.get("cppCodeToPost") or {}
     order = {name: position for position, name in enumerate(n.name for n in graph_text.parse(found.post_grad or "")[0])}
@@ -424,7 +426,7 @@ def _calls(
     return result
 
 
-def _links(found: Found, graph_id: str, graphs: list[Graph]) -> list[Link]:
+def _links(found: InductorGraph, graph_id: str, graphs: list[Graph]) -> list[Link]:
     """Return pre-grad → post-grad links from torch's mapping, and AOT → post-grad ones by the names that passes keep."""
     links: list[Link] = []
     names = {graph.id: {node.name for node in graph.nodes} for graph in graphs}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import counts, fusion, kernels, times
-from fxscope.analysis.check.context import Context, Verdict
+from fxscope.analysis.check.context import Answer, Context
 from fxscope.analysis.findings import Outcome, Report
 from fxscope.errors import PassError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 # What can be expected. The docstring of each is its help; `fxscope check --kinds` prints them.
-KINDS: dict[str, Callable[[Context, object], Verdict]] = {
+KINDS: dict[str, Callable[[Context, object], Answer]] = {
     "kernels": counts.kernels,
     "memsets": counts.by_category("gpu_memset", "memsets"),
     "copies": counts.by_category("gpu_memcpy", "copies"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 
-class Verdict(NamedTuple):
+class Answer(NamedTuple):
     """What came of one expectation."""
 
     status: Status
@@ -81,17 +81,17 @@ def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:
     return units
 
 
-def met(holds: bool, expected: object, found: object, reason: str | None = None) -> Verdict:
+def met(holds: bool, expected: object, found: object, reason: str | None = None) -> Answer:
     """Return a verdict; the reason is kept where it is needed, for what is not met."""
-    return Verdict("met" if holds else "not_met", str(expected), str(found), reason)
+    return Answer("met" if holds else "not_met", str(expected), str(found), reason)
 
 
-def unknown(expected: object, why: str) -> Verdict:
+def unknown(expected: object, why: str) -> Answer:
     """Return that the recording does not hold what it takes."""
-    return Verdict("cannot_tell", str(expected), "not in the recording", why)
+    return Answer("cannot_tell", str(expected), "not in the recording", why)
 
 
-def counted(counts: Sequence[int], quantity: Quantity, noun: str) -> Verdict:
+def counted(counts: Sequence[int], quantity: Quantity, noun: str) -> Answer:
     """Hold a count per step against a quantity; steps that differ are shown one by one."""
     distinct = sorted(set(counts))
     if not distinct:

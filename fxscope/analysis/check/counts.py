@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, counted, met, unknown
+from fxscope.analysis.check.context import Answer, Context, a_list, a_table, counted, met, unknown
 from fxscope.analysis.compare import is_gemm
 from fxscope.errors import PassError
 from fxscope.index import index_of
@@ -26,7 +26,7 @@ def per_step(recording: Recording, chosen: Callable[[Launch], bool]) -> list[int
     return [sum(map(chosen, launches)) for launches in index_of(recording).launches_of_step.values()]
 
 
-def kernels(context: Context, value: object) -> Verdict:
+def kernels(context: Context, value: object) -> Answer:
     """Kernels per step, without memsets and copies; planned kernel calls where nothing ran."""
     expected, recording = quantity.parse(value), context.recording
     if recording.launches:
@@ -36,10 +36,10 @@ def kernels(context: Context, value: object) -> Verdict:
     return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
 
 
-def by_category(category: str, noun: str) -> Callable[[Context, object], Verdict]:
+def by_category(category: str, noun: str) -> Callable[[Context, object], Answer]:
     """Return the expectation that counts one category of device events."""
 
-    def count(context: Context, value: object) -> Verdict:
+    def count(context: Context, value: object) -> Answer:
         expected = quantity.parse(value)
         if not context.recording.launches:
             return unknown(expected.text, "the recording has no device events")
@@ -48,7 +48,7 @@ def by_category(category: str, noun: str) -> Callable[[Context, object], Verdict
     return count
 
 
-def device_events(context: Context, value: object) -> Verdict:
+def device_events(context: Context, value: object) -> Answer:
     """Kernels, memsets and copies per step."""
     expected = quantity.parse(value)
     if not context.recording.launches:
@@ -56,7 +56,7 @@ def device_events(context: Context, value: object) -> Verdict:
     return counted(per_step(context.recording, lambda _: True), expected, "device events")
 
 
-def gemms(context: Context, value: object) -> Verdict:
+def gemms(context: Context, value: object) -> Answer:
     """GEMMs among the kernels of a step."""
     expected = quantity.parse(value)
     units = [u for u in select.units(context.recording) if u.category in KERNELS]
@@ -70,7 +70,7 @@ def gemms(context: Context, value: object) -> Verdict:
     )
 
 
-def kernel_calls(context: Context, value: object) -> Verdict:
+def kernel_calls(context: Context, value: object) -> Answer:
     """Kernel calls in the generated wrappers."""
     expected, recording = quantity.parse(value), context.recording
     if not recording.calls and not recording.compiles:
@@ -78,10 +78,10 @@ def kernel_calls(context: Context, value: object) -> Verdict:
     return met(expected.holds(len(recording.calls)), expected.text, f"{len(recording.calls)} kernel calls")
 
 
-def compiled(what: str) -> Callable[[Context, object], Verdict]:
+def compiled(what: str) -> Callable[[Context, object], Answer]:
     """Return the expectation about what Dynamo did: graphs, graph breaks, recompiles."""
 
-    def count(context: Context, value: object) -> Verdict:
+    def count(context: Context, value: object) -> Answer:
         expected, compiles = quantity.parse(value), context.recording.compiles
         if not compiles:
             return unknown(expected.text, "no compile was recorded: an eager run, or files without a compile log")
@@ -108,7 +108,7 @@ def again(compile_id: str) -> bool:
     return tail.split("_")[0].isdigit() and int(tail.split("_")[0]) > 0
 
 
-def ops(context: Context, value: object) -> Verdict:
+def ops(context: Context, value: object) -> Answer:
     """CPU ops per step: `ops = { "aten::mm" = 3 }`."""
     recording = context.recording
     rows: list[tuple[bool, str, str]] = []
@@ -122,7 +122,7 @@ def ops(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def kernel_counts(context: Context, value: object) -> Verdict:
+def kernel_counts(context: Context, value: object) -> Answer:
     """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3 }`."""
     units = select.units(context.recording)
     rows: list[tuple[bool, str, str]] = []
@@ -135,17 +135,17 @@ def kernel_counts(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def has_kernels(context: Context, value: object) -> Verdict:
+def has_kernels(context: Context, value: object) -> Answer:
     """Kernels that occur."""
     return presence(context, a_list(value, "has_kernels"), wanted=True)
 
 
-def no_kernels(context: Context, value: object) -> Verdict:
+def no_kernels(context: Context, value: object) -> Answer:
     """Kernels that do not occur, though another of the recordings has them."""
     return presence(context, a_list(value, "no_kernels"), wanted=False)
 
 
-def presence(context: Context, patterns: list[str], *, wanted: bool) -> Verdict:
+def presence(context: Context, patterns: list[str], *, wanted: bool) -> Answer:
     """Return whether each pattern matches a kernel (or none does)."""
     every = {unit.kernel for unit in select.units(context.recording)}
     rows: list[tuple[bool, str, str]] = []
@@ -157,17 +157,17 @@ def presence(context: Context, patterns: list[str], *, wanted: bool) -> Verdict:
     return all_of(rows)
 
 
-def has_ops(context: Context, value: object) -> Verdict:
+def has_ops(context: Context, value: object) -> Answer:
     """CPU ops that occur in a step."""
     return op_presence(context, a_list(value, "has_ops"), wanted=True)
 
 
-def no_ops(context: Context, value: object) -> Verdict:
+def no_ops(context: Context, value: object) -> Answer:
     """CPU ops that do not occur, though another of the recordings has them."""
     return op_presence(context, a_list(value, "no_ops"), wanted=False)
 
 
-def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> Verdict:
+def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> Answer:
     """Return whether each op occurs (or none does)."""
     for name in wanted_names:
         known_somewhere(context, name)
@@ -184,7 +184,7 @@ def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> V
     return all_of(rows)
 
 
-def launches_none(context: Context, value: object) -> Verdict:
+def launches_none(context: Context, value: object) -> Answer:
     """Ops under which nothing runs on the device."""
     recording, sure = context.recording, True
     rows: list[tuple[bool, str, str]] = []
@@ -221,7 +221,7 @@ def launched_under(recording: Recording, name: str) -> list[str] | None:
     return found
 
 
-def launches(context: Context, value: object) -> Verdict:
+def launches(context: Context, value: object) -> Answer:
     """Device events under an op per step: `launches = { "aten::linear" = 3 }`; kernels only."""
     rows: list[tuple[bool, str, str]] = []
     for name, amount in a_table(value, "launches", '{ "aten::linear" = 3 }').items():
@@ -232,7 +232,7 @@ def launches(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def all_of(rows: Iterable[tuple[bool, str, str]]) -> Verdict:
+def all_of(rows: Iterable[tuple[bool, str, str]]) -> Answer:
     """Join several parts of one expectation; where some are not met, only those are shown."""
     rows = list(rows)
     wrong = [row for row in rows if not row[0]]

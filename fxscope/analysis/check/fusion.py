@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, keys_of, met, unknown
+from fxscope.analysis.check.context import Answer, Context, a_list, a_table, keys_of, met, unknown
 from fxscope.errors import PassError
 from fxscope.index import index_of
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fxscope.model import Decision, KernelCall, Node, Recording
 
 
-def fused(context: Context, value: object) -> Verdict:
+def fused(context: Context, value: object) -> Answer:
     """Ops that run in one kernel together: `fused = ["gelu", "mul"]`."""
     wanted = a_list(value, "fused", least=2)
     expected = f"{' and '.join(wanted)} in one kernel"
@@ -38,7 +38,7 @@ def fused(context: Context, value: object) -> Verdict:
     return met(False, expected, found, why_not(recording, wanted))
 
 
-def not_fused(context: Context, value: object) -> Verdict:
+def not_fused(context: Context, value: object) -> Answer:
     """Ops of which no two share a kernel: `not_fused = ["mm", "gelu"]`."""
     wanted = a_list(value, "not_fused", least=2)
     recording = context.recording
@@ -119,7 +119,7 @@ def why_not(recording: Recording, wanted: list[str]) -> str | None:
     return None
 
 
-def between(context: Context, value: object) -> Verdict:
+def between(context: Context, value: object) -> Answer:
     """What was decided about two ops: `between = { pair = ["mm", "gelu"], verdict = "never_considered" }`."""
     table = a_table(value, "between", '{ pair = ["mm", "gelu"], verdict = "never_considered" }')
     keys_of(table, "between", ["pair"], ["verdict", "how", "saved_bytes", "saved_us", "reason"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, met, unknown
+from fxscope.analysis.check.context import Answer, Context, a_list, a_table, met, unknown
 from fxscope.analysis.check.counts import all_of, listed
 from fxscope.analysis.compare.uses import use
 from fxscope.analysis.explain.gemm_table import product_of
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from fxscope.model import Op
 
 
-def same_kernel(context: Context, value: object) -> Verdict:
+def same_kernel(context: Context, value: object) -> Answer:
     """The same kernels, name for name in order, at each place: `same_kernel = ["eager:mm#1", "eager:mm#2"]`."""
     return kernels_at(context, a_list(value, "same_kernel", least=2), wanted=True)
 
 
-def different_kernel(context: Context, value: object) -> Verdict:
+def different_kernel(context: Context, value: object) -> Answer:
     """No two of the places run the same kernel."""
     return kernels_at(context, a_list(value, "different_kernel", least=2), wanted=False)
 
 
-def kernels_at(context: Context, places: list[str], *, wanted: bool) -> Verdict:
+def kernels_at(context: Context, places: list[str], *, wanted: bool) -> Answer:
     """Compare the kernels' names at places."""
     rows = {place: [unit.kernel for unit in context.units(place)] for place in places}
     empty = [place for place, found in rows.items() if not found]
@@ -44,7 +44,7 @@ def kernels_at(context: Context, places: list[str], *, wanted: bool) -> Verdict:
     return met(same if wanted else distinct, expected, shown)
 
 
-def same_launch(context: Context, value: object) -> Verdict:
+def same_launch(context: Context, value: object) -> Answer:
     """The same kernels with the same grid, block, registers and shared memory: the same work, launched the same way."""
     places = a_list(value, "same_launch", least=2)
     expected = f"equal launches at {', '.join(places)}"
@@ -65,10 +65,10 @@ def same_launch(context: Context, value: object) -> Verdict:
     )
 
 
-def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, object], Verdict]:
+def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, object], Answer]:
     """Return the expectation that holds one number of each selected kernel: `registers = { "nvjet*" = "<= 168" }`."""
 
-    def hold(context: Context, value: object) -> Verdict:
+    def hold(context: Context, value: object) -> Answer:
         table = cast("dict[str, object]", value) if isinstance(value, dict) else {"*": value}
         rows: list[tuple[bool, str, str]] = []
         for place, amount in table.items():
@@ -86,7 +86,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
     return hold
 
 
-def decoded(context: Context, value: object) -> Verdict:
+def decoded(context: Context, value: object) -> Answer:
     """What a kernel's name says: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
     rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "decoded", '{ "aten::addmm" = { epilogue = "bias" } }').items():
@@ -113,7 +113,7 @@ def like(found: Any, expected: Any) -> bool:
     return found == expected
 
 
-def runtime(context: Context, value: object) -> Verdict:
+def runtime(context: Context, value: object) -> Answer:
     """The runtime calls by which an op launches: `runtime = { "aten::gelu" = ["cudaLaunchKernel"] }`."""
     rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "runtime", '{ "aten::gelu" = ["cudaLaunchKernel"] }').items():
@@ -126,7 +126,7 @@ def runtime(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def config(context: Context, value: object) -> Verdict:
+def config(context: Context, value: object) -> Answer:
     """The launch configuration of a kernel: `config = { "triton_poi*" = "XBLOCK=1024*" }`."""
     rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "config", '{ "triton_poi*" = "XBLOCK=1024*" }').items():
@@ -139,10 +139,10 @@ def config(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def tensors(kind: str, field: str) -> Callable[[Context, object], Verdict]:
+def tensors(kind: str, field: str) -> Callable[[Context, object], Answer]:
     """Return the expectation about an op's inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`."""
 
-    def hold(context: Context, value: object) -> Verdict:
+    def hold(context: Context, value: object) -> Answer:
         rows: list[tuple[bool, str, str]] = []
         for place, wanted in a_table(value, kind, '{ "aten::mm#1" = [[8192, 768], [768, 3072]] }').items():
             rows_wanted = cast("list[Any]", wanted) if isinstance(wanted, list) else []
@@ -170,7 +170,7 @@ def ops_at(context: Context, place: str) -> list[Op]:
     return found
 
 
-def flops(context: Context, value: object) -> Verdict:
+def flops(context: Context, value: object) -> Answer:
     """Floating-point operations of a GEMM, from the shapes of its inputs: 2·m·n·k."""
     rows: list[tuple[bool, str, str]] = []
     for place, amount in a_table(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }').items():
@@ -183,7 +183,7 @@ def flops(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def shares_storage(context: Context, value: object) -> Verdict:
+def shares_storage(context: Context, value: object) -> Answer:
     """Ops whose result is a view of an input's storage, as seen when they ran."""
     recording = context.recording
     rows: list[tuple[bool, str, str]] = []

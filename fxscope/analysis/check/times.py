@@ -9,7 +9,7 @@ import msgspec
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Context, Verdict, a_list, a_table, keys_of, met, unknown
+from fxscope.analysis.check.context import Answer, Context, a_list, a_table, keys_of, met, unknown
 from fxscope.analysis.check.counts import all_of
 from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.stats import compare_times
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.findings import Sweep, SweepPoint, TimeComparison
 
 
-def time_us(context: Context, value: object) -> Verdict:
+def time_us(context: Context, value: object) -> Answer:
     """Mean duration of each selected kernel: `time_us = { "triton_poi*" = "50..60" }`."""
     rows: list[tuple[bool, str, str]] = []
     for place, amount in a_table(value, "time_us", '{ "triton_poi*" = "50..60" }').items():
@@ -45,7 +45,7 @@ def time_us(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def device_us(context: Context, value: object) -> Verdict:
+def device_us(context: Context, value: object) -> Answer:
     """Device time per step under an op and all it calls: `device_us = { "aten::t" = 0 }`."""
     recording = context.recording
     rows: list[tuple[bool, str, str]] = []
@@ -60,7 +60,7 @@ def device_us(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def faster(context: Context, value: object) -> Verdict:
+def faster(context: Context, value: object) -> Answer:
     """The first place takes less device time than the second: `faster = ["compiled:triton_poi*", "liger:_geglu*"]`."""
     first, second = two(value, "faster")
     time = compare_times(context.samples(second), context.samples(first))
@@ -70,7 +70,7 @@ def faster(context: Context, value: object) -> Verdict:
     return met(time.verdict == "faster", expected, pair(time, first, second), f"{time.verdict}: {time.reason}")
 
 
-def no_slower(context: Context, value: object) -> Verdict:
+def no_slower(context: Context, value: object) -> Answer:
     """The first place is not shown to take more device time than the second."""
     first, second = two(value, "no_slower")
     time = compare_times(context.samples(second), context.samples(first))
@@ -80,7 +80,7 @@ def no_slower(context: Context, value: object) -> Verdict:
     return met(time.verdict != "slower", expected, pair(time, first, second), f"{time.verdict}: {time.reason}")
 
 
-def ratio(context: Context, value: object) -> Verdict:
+def ratio(context: Context, value: object) -> Answer:
     """Device time of one place over another's: `ratio = { of = "compiled:mm", to = "eager:mm", is = "0.9..1.1" }`."""
     table = a_table(value, "ratio", '{ of = "compiled:mm#3", to = "eager:mm#3", is = "0.85..0.95" }')
     keys_of(table, "ratio", ["of", "to", "is"])
@@ -89,7 +89,7 @@ def ratio(context: Context, value: object) -> Verdict:
     return judged(time, expected, f"{table['of']} : {table['to']} {expected.text}")
 
 
-def judged(time: TimeComparison, expected: Quantity, words: str) -> Verdict:
+def judged(time: TimeComparison, expected: Quantity, words: str) -> Answer:
     """Hold a measured ratio against a quantity; where only the interval reaches it, that is what is said."""
     if time.ratio is None:
         return unknown(words, time.reason)
@@ -101,7 +101,7 @@ def judged(time: TimeComparison, expected: Quantity, words: str) -> Verdict:
         and time.ratio_high is not None
         and expected.overlaps(time.ratio_low, time.ratio_high)
     ):
-        return Verdict("cannot_tell", words, found, "the repeats scatter too much to say")
+        return Answer("cannot_tell", words, found, "the repeats scatter too much to say")
     return met(False, words, found, time.verdict)
 
 
@@ -118,7 +118,7 @@ def pair(time: TimeComparison, first: str, second: str) -> str:
     return f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
 
 
-def share_of_roof(context: Context, value: object) -> Verdict:
+def share_of_roof(context: Context, value: object) -> Answer:
     """Share of the nearer roof: of the selected kernel calls, or of all that have one where only a number is given."""
     recording = context.recording
     table: dict[str | None, object] = (
@@ -150,7 +150,7 @@ def share_of_roof(context: Context, value: object) -> Verdict:
     return all_of(rows)
 
 
-def max_bytes(context: Context, value: object) -> Verdict:
+def max_bytes(context: Context, value: object) -> Answer:
     """Bytes that the kernel calls read and write together, at most: `max_bytes = "360 MB"`."""
     expected = quantity.parse(value)
     limit = quantity.Quantity(f"<= {value}", float("-inf"), expected.high)
@@ -160,7 +160,7 @@ def max_bytes(context: Context, value: object) -> Verdict:
     return met(limit.holds(found), limit.text, num_bytes(found))
 
 
-def peak_memory(context: Context, value: object) -> Verdict:
+def peak_memory(context: Context, value: object) -> Answer:
     """Peak device memory of the recorded run."""
     expected, memory = quantity.parse(value), context.recording.memory
     if memory is None or memory.peak_bytes is None:
@@ -182,7 +182,7 @@ _METRICS = (
 )
 
 
-def sweep(context: Context, value: object) -> Verdict:
+def sweep(context: Context, value: object) -> Answer:
     """A metric of a sweep: `sweep = { in = "sweep", setup = "compiled", metric = "wall_us", at = 64, is = "< 250" }`.
 
     With `against = "eager"` it is the ratio to another setup.
@@ -249,7 +249,7 @@ def metric_of(point: SweepPoint, metric: str) -> Sequence[float]:
     return cast("Sequence[float]", found) if isinstance(found, (list, tuple)) else (float(found),)
 
 
-def measured(context: Context, value: object) -> Verdict:
+def measured(context: Context, value: object) -> Answer:
     """A fact of a sweep's file: `measured = { in = "sweep", path = "experiments.depth.0.depth", is = 1 }`.
 
     A list of samples is held by its mean; with `to`, another path, the ratio of the two is held, with its interval.

@@ -42,7 +42,7 @@ def compare(a: Recording, b: Recording) -> Comparison:
     )
 
 
-class Group(NamedTuple):
+class Aligned(NamedTuple):
     """Kernels of A and of B that belong together, and what says so."""
 
     a: list[Unit]
@@ -50,24 +50,24 @@ class Group(NamedTuple):
     how: AlignedBy | None
 
 
-def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Group]:
+def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     """Pair kernels: equal names in the same order first; what lies between two such pairs by source, module and op."""
     matcher = difflib.SequenceMatcher(None, [u.kernel for u in a], [u.kernel for u in b], autojunk=False)
-    groups: list[Group] = []
+    groups: list[Aligned] = []
     anchored = any(block.size for block in matcher.get_matching_blocks())
     for tag, a_low, a_high, b_low, b_high in matcher.get_opcodes():
         if tag == "equal":
-            groups += [Group([x], [y], "name") for x, y in zip(a[a_low:a_high], b[b_low:b_high], strict=True)]
+            groups += [Aligned([x], [y], "name") for x, y in zip(a[a_low:a_high], b[b_low:b_high], strict=True)]
         else:
             groups += between(list(a[a_low:a_high]), list(b[b_low:b_high]), anchored=anchored)
     return rejoin(groups)
 
 
-def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Group]:
+def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Aligned]:
     """Group what lies between two kernels that stayed: connected by what they share, else by their place."""
     if not a or not b:
-        return [Group([x], [], None) for x in a] + [Group([], [y], None) for y in b]
-    groups: list[Group] = []
+        return [Aligned([x], [], None) for x in a] + [Aligned([], [y], None) for y in b]
+    groups: list[Aligned] = []
     order: tuple[AlignedBy, ...] = ("source", "module", "op")
     for how in order:
         # Equal names can cross the order (a kernel moved); then what they are called comes before what they share.
@@ -77,16 +77,16 @@ def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Group]:
     real_b = [u for u in b if u.category in ("kernel", "cpu_kernel")]
     if anchored and real_a and real_b:
         # Nothing names the link (a hand-written kernel shows no ops): same place between the same neighbours.
-        groups.append(Group(real_a, real_b, "order"))
+        groups.append(Aligned(real_a, real_b, "order"))
         a, b = [u for u in a if u not in real_a], [u for u in b if u not in real_b]
-    groups += [Group([x], [], None) for x in a] + [Group([], [y], None) for y in b]
+    groups += [Aligned([x], [], None) for x in a] + [Aligned([], [y], None) for y in b]
     return groups
 
 
-def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Group], list[Unit], list[Unit]]:
+def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Aligned], list[Unit], list[Unit]]:
     """Return the groups of A and B that share a source line, module or op, and what is left of both."""
     left_a, left_b = list(a), list(b)
-    groups: list[Group] = []
+    groups: list[Aligned] = []
     for y in b:
         if y not in left_b:
             continue
@@ -102,7 +102,7 @@ def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Group]
             theirs = [z for z in left_b if traits(z, how) & traits(mine[0], how) and compatible(mine[0], z)]
             others = [x for x in left_a if x is not mine[0] and any(traits(x, how) & traits(z, how) for z in theirs)]
             theirs = [y] if others else theirs
-        groups.append(Group(mine, theirs, how))
+        groups.append(Aligned(mine, theirs, how))
         left_a = [x for x in left_a if x not in mine]
         left_b = [z for z in left_b if z not in theirs]
     return groups, left_a, left_b
@@ -137,7 +137,7 @@ def traits(unit: Unit, how: AlignedBy) -> set[str]:
     return {op for op in unit.ops if not op.startswith(("triton_", "cpp_fused"))} | (unit.all_ops - {"view", "reshape"})
 
 
-def rejoin(groups: list[Group]) -> list[Group]:
+def rejoin(groups: list[Aligned]) -> list[Aligned]:
     """Order groups by where they are in A, those only in B by their place there."""
     return sorted(groups, key=lambda g: (g[0][0].position if g[0] else g[1][0].position, not g[0]))
 

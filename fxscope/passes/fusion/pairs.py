@@ -31,7 +31,7 @@ MANY_USERS = 200
 NEAR = 8
 
 
-class Unit(NamedTuple):
+class FusionUnit(NamedTuple):
     """One loop nest or extern call: a call, or one of the loops of a C++ function that runs several."""
 
     call: KernelCall
@@ -46,8 +46,8 @@ class Unit(NamedTuple):
 class Pair(NamedTuple):
     """Two units that share memory, in the order in which they run."""
 
-    a: Unit
-    b: Unit
+    a: FusionUnit
+    b: FusionUnit
     buffers: tuple[str, ...]
     flows: bool  # b reads what a wrote
     mutates: bool  # b writes what a read or wrote
@@ -75,7 +75,7 @@ def units_of(
     schedule: Schedule | None,
     origins: schedules.Origins | None,
     alias: Mapping[str, str],
-) -> list[Unit]:
+) -> list[FusionUnit]:
     """Split a call into its loop nests. Only the C++ backend writes several independent ones into one function."""
     by_name = origins.by_name if origins is not None else {}
     members = {name: by_name[name] for name in call.scheduler_nodes if name in by_name}
@@ -83,7 +83,7 @@ def units_of(
     if schedule is None or origins is None or len(groups) < 2 or call.type != "cpp":
         kind = next((node.type for node in members.values()), call.type)
         return [
-            Unit(
+            FusionUnit(
                 call,
                 position,
                 call.nodes,
@@ -93,13 +93,13 @@ def units_of(
                 kind,
             )
         ]
-    units: list[Unit] = []
+    units: list[FusionUnit] = []
     for number in groups:
         nodes = [node for node in members.values() if node.group == number]
         group: ScheduledGroup = schedule.groups[number]
         ran = set(origins.ran(nodes))
         units.append(
-            Unit(
+            FusionUnit(
                 call,
                 position,
                 tuple(name for name in call.nodes if name in ran),
@@ -125,7 +125,7 @@ def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, 
     return found
 
 
-def readers_of(units: Sequence[Unit]) -> dict[str, int]:
+def readers_of(units: Sequence[FusionUnit]) -> dict[str, int]:
     """Count how many units read each memory."""
     found: dict[str, int] = defaultdict(int)
     for unit in units:
@@ -134,7 +134,7 @@ def readers_of(units: Sequence[Unit]) -> dict[str, int]:
     return found
 
 
-def pairs(units: Sequence[Unit]) -> list[Pair]:
+def pairs(units: Sequence[FusionUnit]) -> list[Pair]:
     """Return every two units that share memory, the earlier first."""
     users: dict[str, list[int]] = defaultdict(list)
     for position, unit in enumerate(units):
@@ -159,7 +159,7 @@ def pairs(units: Sequence[Unit]) -> list[Pair]:
 class PairVerdict:
     """Finds the verdict of a pair in the schedule, or says why there is none."""
 
-    def __init__(self, schedule: Schedule | None, units: Sequence[Unit]) -> None:
+    def __init__(self, schedule: Schedule | None, units: Sequence[FusionUnit]) -> None:
         self.schedule = schedule
         self.limits = schedule.limits if schedule else {}
         self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
@@ -242,7 +242,7 @@ class PairVerdict:
             )
         return "never_considered", self.never_asked(a, b), None
 
-    def never_asked(self, a: Unit, b: Unit) -> Reason:
+    def never_asked(self, a: FusionUnit, b: FusionUnit) -> Reason:
         """Say why the scheduler never asked about two nodes that it writes both."""
         common = self.common(a, b)
         if not common:
@@ -283,22 +283,22 @@ class PairVerdict:
             return Reason(f"one of them uses {buffer} as a whole (in place, or by a scatter), not element by element")
         return Reason(f"their loops over {buffer} do not match; what was recorded does not tell where they differ")
 
-    def common(self, a: Unit, b: Unit) -> list[str]:
+    def common(self, a: FusionUnit, b: FusionUnit) -> list[str]:
         """Return the buffers that both use, as the scheduler tells them apart."""
         names = self.names(b)
         return [name for name in self.names(a) if name in names]
 
-    def names(self, unit: Unit) -> dict[str, str | None]:
+    def names(self, unit: FusionUnit) -> dict[str, str | None]:
         """Return buffer → index of a unit, under the names that the scheduler tells apart (one per version)."""
         members = [self.nodes[name] for name in unit.members if name in self.nodes]
         return {access.buffer: access.index for node in members for access in (*node.reads, *node.writes)}
 
-    def distance(self, buffer: str, a: Unit, b: Unit) -> int:
+    def distance(self, buffer: str, a: FusionUnit, b: FusionUnit) -> int:
         """Return how far apart two units are among the scheduler's groups that use a buffer."""
         places = [self.users[buffer][self.nodes[unit.members[0]].group] for unit in (a, b)]
         return abs(places[0] - places[1])
 
-    def attempt(self, a: Unit, b: Unit) -> FusionAttempt | None:
+    def attempt(self, a: FusionUnit, b: FusionUnit) -> FusionAttempt | None:
         """Return what the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
         one, other = (a.call.id, a.members), (b.call.id, b.members)
         found = [*self.attempts.get((one, other), ()), *self.attempts.get((other, one), ())]
@@ -398,12 +398,12 @@ class PairVerdict:
         return Reason(text)
 
 
-def is_opaque(unit: Unit) -> bool:
+def is_opaque(unit: FusionUnit) -> bool:
     """Return whether the unit calls a kernel that Inductor does not write."""
     return not unit.call.is_generated or unit.type in (*EXTERN, "user_triton")
 
 
-def sibling(unit: Unit, limits: dict[str, object]) -> Reason:
+def sibling(unit: FusionUnit, limits: dict[str, object]) -> Reason:
     """The pair shares memory but no result, and one is opaque."""
     reason = opaque(unit.call.kernel, unit.call.type, producer=True, device=unit.call.device, limits=dict(limits))
     return Reason(f"{reason.text}; the two share an input, neither needs the other's result")

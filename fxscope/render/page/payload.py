@@ -114,7 +114,7 @@ def look() -> dict[str, Any]:
     }
 
 
-class Table:
+class Interned:
     """Distinct values in the order they came, and the index of each."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, li
 def one(recording: Recording) -> dict[str, Any]:
     """Return one recording."""
     recording = with_call_graphs(recording)
-    names, places = Table(), Table()
+    names, places = Interned(), Interned()
     calls = {call.id: position for position, call in enumerate(recording.calls)}
     graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
     ends = labels.Ends(recording)
@@ -496,7 +496,7 @@ def shape_words(shapes: Any, dtypes: Any) -> str | None:
     return ", ".join(found) or None
 
 
-def files(recording: Recording, places: Table) -> list[dict[str, Any]]:
+def files(recording: Recording, places: Interned) -> list[dict[str, Any]]:
     """Return the user's files: the text where it was kept, else the lines that are known."""
     texts = {source.file or source.id: source.text for source in recording.sources if source.kind == "user"}
     lines: dict[str, dict[int, str]] = {}
