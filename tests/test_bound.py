@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fxscope.analysis.explain import explain
-from fxscope.commands import sources
+from fxscope.commands import common
 from fxscope.passes import bound
 from fxscope.render import terminal, trace_tables
 from fxscope.render.page import overview
@@ -35,7 +35,7 @@ def test_no_time_no_verdict():
 
 
 def test_every_view_says_the_same():
-    recording = sources.read(str(H200 / "mlp_eager"))
+    recording = common.read(str(H200 / "mlp_eager"))
     words = bound.of_summary(recording.summary).words
     assert words == recording.summary.verdict
     assert words in terminal.render(recording, width=120)

@@ -19,7 +19,7 @@ from fxscope.analysis import check, select  # noqa: E402
 from fxscope.analysis import sweep as crossover  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
-from fxscope.commands import sources  # noqa: E402
+from fxscope.commands import common  # noqa: E402
 from fxscope.render import chart, findings, resources, sweeps  # noqa: E402
 from fxscope.render.markdown import text  # noqa: E402
 from fxscope.text import microseconds, num_bytes  # noqa: E402
@@ -56,7 +56,7 @@ def inputs() -> list[str]:
 
 def pages() -> dict[Path, str]:
     """Return path → what should be in it."""
-    recordings, swept = sources.named(inputs())
+    recordings, swept = common.named(inputs())
     data = check.parse(CLAIMS.read_text(encoding="utf-8"), CLAIMS.name)
     report = check.check(recordings, data, where=CLAIMS.name, sweeps=swept)
     sweep = swept["sweep"]
@@ -153,7 +153,7 @@ def between(recording: Recording) -> str:
 def resource_part(recordings: dict[str, Recording], sweep) -> list[str]:
     """Return registers, spills, occupancy and launch configuration: forward, and training."""
     lines = ["## Registers and launch configurations", ""]
-    more = {name: sources.read(str(DATA / "h200" / name)) for name in TRAINING}
+    more = {name: common.read(str(DATA / "h200" / name)) for name in TRAINING}
     for name, recording in {
         **{name: recordings[name] for name in ("mlp_eager", "mlp_compiled", "mlp_max_autotune", "mlp_liger")},
         **more,

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
     from fxscope import store
     from fxscope.analysis import check
-    from fxscope.commands import sources
+    from fxscope.commands import common
     from fxscope.errors import FxscopeError, RenderError
     from fxscope.render import findings
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise RenderError(f"{arguments.junit} exists. Use --force to overwrite it, or another name.")
     data = check.parse(read_text(expectations[0]), expectations[0])
     check.entries(data, expectations[0])  # a typo is told before the recordings are read
-    recordings, sweeps = sources.named(others)
+    recordings, sweeps = common.named(others)
     report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
     show: dict[str, Callable[[Report], str]] = {
         "terminal": findings.check_text,
@@ -89,12 +89,12 @@ def learn(arguments: argparse.Namespace) -> int:
     """Write what one recording does as expectations."""
     from fxscope import store
     from fxscope.analysis.check.learn import learn as expectations_of
-    from fxscope.commands import sources
+    from fxscope.commands import common
     from fxscope.errors import FxscopeError
 
     if len(arguments.files) != 1:
         raise FxscopeError("--learn takes one recording.")
-    recordings, _ = sources.named(arguments.files)
+    recordings, _ = common.named(arguments.files)
     if not recordings:
         raise FxscopeError(f"{arguments.files[0]} is a sweep: --learn takes a recording.")
     text = expectations_of(next(iter(recordings.values())))

@@ -6,7 +6,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands import lookup, sources
+from fxscope.commands import common, lookup
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the code."""
     from fxscope.render import code
 
-    recording = sources.read(arguments.recording)
+    recording = common.read(arguments.recording)
     texts = chosen(recording, arguments.graph)
     call = None
     if arguments.name is not None:

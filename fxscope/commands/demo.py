@@ -71,8 +71,8 @@ def record_here(*, compiled: bool) -> Recording:
         say("   importing torch …")
     from fxscope._torch import geglu
     from fxscope.capture import record
-    from fxscope.commands.run import raised
     from fxscope.errors import FxscopeError
+    from fxscope.factories import raised
 
     model, inputs = geglu.here()
     title = f"GeGLU MLP {'compiled' if compiled else 'eager'}, here"

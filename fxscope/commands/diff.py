@@ -33,12 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read both, compare, and show."""
     from fxscope.analysis.compare import compare
-    from fxscope.commands import sources
+    from fxscope.commands import common
     from fxscope.render.findings import comparison_markdown, comparison_text
 
     format = chosen_format(arguments)
     a, b = (
-        told_apart(sources.read(name), name, other)
+        told_apart(common.read(name), name, other)
         for name, other in ((arguments.a, arguments.b), (arguments.b, arguments.a))
     )
     comparison = compare(a, b)

@@ -97,9 +97,9 @@ def from_recording(
     path: str, name: str, shapes: tuple[tuple[int, ...], ...], dtype: str
 ) -> tuple[str, tuple[tuple[int, ...], ...], str]:
     """Return target, shapes and dtype of a node or an op of a recording. Raises FxscopeError where it has none of that name."""
-    from fxscope.commands import sources
+    from fxscope.commands import common
 
-    recording = sources.read(path)
+    recording = common.read(path)
     for graph in recording.graphs:
         for node in graph.nodes:
             if name in (node.name, node.target) and node.op in ("call_function", "dispatch"):

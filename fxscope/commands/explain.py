@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.commands import sources
+from fxscope.commands import common
 
 if TYPE_CHECKING:
     import argparse
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.commands.why import width
     from fxscope.render import story as text
 
-    recording = sources.read(arguments.recording)
-    against = sources.read(arguments.against) if arguments.against else None
+    recording = common.read(arguments.recording)
+    against = common.read(arguments.against) if arguments.against else None
     told = explain(recording, against=against)
     if arguments.json:
         import msgspec

@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, confront. A wrong guess is no error: that is what it is for."""
     from fxscope.analysis.findings import Report
-    from fxscope.commands.run import load_factory
+    from fxscope.factories import load_factory
     from fxscope.render.findings import check_text
 
     model, inputs, kwargs = load_factory(arguments.factory)

@@ -21,7 +21,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fxscope.commands.output import add_output_options, check_outputs, emit
+from fxscope import factories
+from fxscope.commands.common import add_output_options, check_outputs, emit
 from fxscope.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from fxscope.model import Recording
 
-_FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 _OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
 
 
@@ -78,11 +78,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record the program and write or show the recording."""
-    factory = _FACTORY.match(arguments.program)
-    if factory is not None and not Path(arguments.program).exists():
+    if factories.is_factory(arguments.program):
         arguments = _options_after(arguments)
         check_outputs(arguments)
-        return _run_factory(arguments, factory["module"], factory["name"])
+        return _run_factory(arguments)
     return _run_script(arguments)
 
 
@@ -97,7 +96,8 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
     return parser.parse_args(rest, namespace=arguments)
 
 
-def _run_factory(arguments: argparse.Namespace, module_name: str, name: str) -> int:
+def _run_factory(arguments: argparse.Namespace) -> int:
+    title = arguments.title or arguments.program.rpartition(":")[2]
     with _stdout_for_the_result(arguments), _progress() as say:
         if arguments.target:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
@@ -105,16 +105,16 @@ def _run_factory(arguments: argparse.Namespace, module_name: str, name: str) -> 
 
             recording = child.record_for_target(
                 arguments.target,
-                factory=f"{module_name}:{name}",
+                factory=arguments.program,
                 compile=_compile_options(arguments) or {},
                 backward=arguments.backward,
-                title=arguments.title or name,
+                title=title,
                 keep=tuple(arguments.keep),
                 progress=say,
             )
         else:
-            model, inputs, kwargs = _call(_load(module_name, name), f"{module_name}:{name}")
-            recording = _record(arguments, model, inputs, kwargs, say, title=arguments.title or name)
+            model, inputs, kwargs = factories.load_factory(arguments.program)
+            recording = _record(arguments, model, inputs, kwargs, say, title=title)
     emit(recording, arguments, keep=True)
     return 0
 
@@ -147,7 +147,7 @@ def _record(
     except FxscopeError:
         raise
     except Exception as error:
-        raise raised(title, error) from None
+        raise factories.raised(title, error) from None
 
 
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
@@ -160,86 +160,8 @@ def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
     if arguments.dynamic:
         options["dynamic"] = True
     if arguments.set:
-        options["options"] = dict(parse_setting(text) for text in arguments.set)
+        options["options"] = dict(factories.parse_setting(text) for text in arguments.set)
     return options
-
-
-def parse_setting(text: str) -> tuple[str, Any]:
-    """Return (switch, value) of `NAME=VALUE`. Raises CaptureError where there is no `=`."""
-    import ast
-
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise CaptureError(f"--set {text}: write NAME=VALUE, such as --set epilogue_fusion=false.")
-    lowered = value.strip().lower()
-    if lowered in ("true", "on", "yes"):
-        return name.strip(), True
-    if lowered in ("false", "off", "no"):
-        return name.strip(), False
-    try:
-        return name.strip(), ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name.strip(), value
-
-
-def load_factory(program: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return (model, inputs, keyword inputs) of `FILE.py:FACTORY`. Raises CaptureError with one clear line."""
-    match = _FACTORY.match(program)
-    if match is None:
-        raise CaptureError(f"{program}: write FILE.py:FACTORY, where FACTORY() returns (module, inputs).")
-    return _call(_load(match["module"], match["name"]), program)
-
-
-def _load(module_name: str, name: str) -> Any:
-    import importlib
-    import importlib.util
-
-    path = Path(module_name)
-    try:
-        if module_name.endswith(".py"):
-            if not path.is_file():
-                raise CaptureError(f"there is no file {module_name}.")
-            sys.path.insert(0, str(path.resolve().parent))
-            spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
-            assert spec is not None and spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[path.stem] = module
-            spec.loader.exec_module(module)
-        else:
-            sys.path.insert(0, str(Path.cwd()))
-            module = importlib.import_module(module_name)
-    except CaptureError:
-        raise
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        raise CaptureError(f"importing {module_name} raised {described(error)}.") from None
-    if not hasattr(module, name):
-        functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise CaptureError(f"{module_name} has no {name}. It has {', '.join(functions[:8]) or 'no functions'}.")
-    return getattr(module, name)
-
-
-def _call(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    expected = f"{label} must be a function of no arguments that returns (module, inputs)"
-    if not callable(factory):
-        raise CaptureError(f"{expected}; it is a {type(factory).__name__}.")
-    try:
-        result: Any = factory()
-    except Exception as error:
-        raise CaptureError(f"{label} raised {described(error)}. {expected}.") from None
-    items: list[Any] = list(result) if isinstance(result, (tuple, list)) else []  # type: ignore[reportUnknownArgumentType]
-    if len(items) not in (2, 3) or not callable(items[0]):
-        what: str = type(result).__name__  # type: ignore[reportUnknownArgumentType]
-        if isinstance(result, (tuple, list)):
-            what += f" of {', '.join(type(item).__name__ for item in items[:4]) or 'nothing'}"
-        raise CaptureError(f"{expected}; it returned a {what}.")
-    model, inputs = items[0], items[1]
-    kwargs: dict[str, Any] = dict(items[2]) if len(items) == 3 else {}
-    if isinstance(inputs, dict):
-        return model, (), {**inputs, **kwargs}
-    given: tuple[Any, ...] = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)  # type: ignore[reportUnknownArgumentType]
-    return model, given, kwargs
 
 
 # ---------------------------------------------------------------------- scripts
@@ -384,30 +306,6 @@ def _progress() -> Generator[Callable[[str], None]]:
         yield say
     finally:
         print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
-
-
-def raised(title: str, error: Exception) -> CaptureError:
-    """Return what to raise where a model raised, with what to do about it."""
-    advice = "Run it without fxscope to see the whole traceback."
-    if "InvalidCxxCompiler" in str(error):
-        advice = "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."
-    return CaptureError(f"{title} raised {described(error)}. {advice}")
-
-
-def described(error: BaseException) -> str:
-    """Return `ValueError: message (file.py:12)`."""
-    lines = str(error).strip().splitlines()
-    where = _where(error)
-    return f"{type(error).__name__}: {lines[0].rstrip('.') if lines else 'no message'}{f' ({where})' if where else ''}"
-
-
-def _where(error: BaseException) -> str | None:
-    """Return file:line of the innermost frame that is neither fxscope's nor torch's."""
-    ours = str(Path(__file__).parents[1])
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not frame.filename.startswith((ours, "<frozen")) and "site-packages" not in frame.filename:
-            return f"{Path(frame.filename).name}:{frame.lineno}"
-    return None
 
 
 def _print_traceback(error: Exception) -> None:

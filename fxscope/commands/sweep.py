@@ -11,7 +11,7 @@ from fxscope.index import index_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from fxscope.analysis.findings import Sweep, SweepPoint
     from fxscope.model import Recording
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure or read, and show."""
-    from fxscope.commands import sources
+    from fxscope.commands import common
 
     for name in arguments.output or ():
         path = Path(name)
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         if path.exists() and not arguments.force:
             raise RenderError(f"{path} exists. Use --force to overwrite it, or another name.")
     if arguments.source:
-        sweep = sources.read_sweep(Path(arguments.source))
+        sweep = common.read_sweep(Path(arguments.source))
     else:
         if not arguments.factory or not arguments.vary:
             raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
@@ -159,9 +159,10 @@ def fill(
     from fxscope.analysis.compare.rest import per_step
     from fxscope.capture import record
     from fxscope.errors import FxscopeError
+    from fxscope.factories import load_factory
 
     stopwatch.reset()
-    model, inputs, kwargs = build(program, name, value)
+    model, inputs, kwargs = load_factory(program, **{name: value})
     try:
         recording: Recording = record(
             model, *inputs, kwargs=kwargs, compile=compile, backward=arguments.backward, title=point.setup
@@ -197,31 +198,6 @@ def weighted_share(recording: Recording) -> float | None:
     ]
     total = sum(time for _, time in rows)
     return sum(share * time for share, time in rows) / total if total else None
-
-
-def build(program: str, name: str, value: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return (model, inputs, keyword inputs) of the factory at one value. Raises CaptureError."""
-    import functools
-    import inspect
-
-    from fxscope.commands import run as run_command
-
-    match = run_command._FACTORY.match(program)  # pyright: ignore[reportPrivateUsage]
-    if match is None:
-        raise CaptureError(f"{program}: write FILE.py:FACTORY, where FACTORY({name}=…) returns (module, inputs).")
-    factory = run_command._load(match["module"], match["name"])  # pyright: ignore[reportPrivateUsage]
-    parameters: Mapping[str, inspect.Parameter]
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        parameters = {}
-    if name not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        from fxscope.analysis.select import nearest
-
-        raise CaptureError(f"{program} has no parameter {name!r} to vary. {nearest(name, parameters)}")
-    return run_command._call(  # pyright: ignore[reportPrivateUsage]
-        functools.partial(factory, **{name: value}), program
-    )
 
 
 def say(message: str) -> None:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fxscope import text
-from fxscope.commands import output, trace_tables
+from fxscope.commands import common, trace_tables
 from fxscope.model import replace
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="a damaged trace is an error, not a problem to report")
     parser.add_argument("--max-size", type=size, default=16 << 30, metavar="SIZE", help="largest size unpacked (16G)")
     trace_tables.add_table_options(parser)
-    output.add_output_options(parser)
+    common.add_output_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, join, and show."""
     from fxscope.readers.join import read_trace
 
-    output.check_outputs(arguments)
+    common.check_outputs(arguments)
     trace_tables.check_table_options(arguments)
     only_tables = trace_tables.wanted(arguments) and not arguments.output and arguments.format in (None, "terminal")
     if only_tables and not arguments.debug_dir and not arguments.compile_log:
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if only_tables and recording.summary:
         sys.stdout.write(trace_tables.text(recording.summary))
     else:
-        output.emit(recording, arguments)
+        common.emit(recording, arguments)
     return 0
 
 

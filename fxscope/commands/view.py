@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fxscope.commands import output
+from fxscope.commands import common
 
 if TYPE_CHECKING:
     import argparse
@@ -18,17 +18,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "recordings", nargs="+", metavar="RECORDING", help="a .fxscope or .json file; several for one page"
     )
-    output.add_output_options(parser)
+    common.add_output_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Load, check where the output goes, and show."""
     from fxscope.store import load
 
-    output.check_outputs(arguments)
+    common.check_outputs(arguments)
     recordings = [titled(load(name), name) for name in arguments.recordings]
     if len(recordings) == 1:
-        output.emit(recordings[0], arguments)
+        common.emit(recordings[0], arguments)
     else:
         view_several(recordings, arguments)
     return 0
@@ -57,4 +57,4 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
 
     comparison = [compare.compare(recordings[0], other) for other in recordings[1:]]
     options = {"others": tuple(recordings[1:]), "comparison": tuple(comparison)}
-    output.emit(recordings[0], arguments, **options)
+    common.emit(recordings[0], arguments, **options)

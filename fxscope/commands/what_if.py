@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Record before and after, and say what changed."""
     from fxscope import store
     from fxscope.analysis.compare import compare
-    from fxscope.commands.run import load_factory, parse_setting
+    from fxscope.factories import load_factory, parse_setting
     from fxscope.render import check_target
     from fxscope.render.findings import comparison_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands import lookup, sources
+from fxscope.commands import common, lookup
 from fxscope.errors import FxscopeError
 from fxscope.index import index_of
 
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
     if arguments.bandwidth is not None and not arguments.bandwidth > 0:
         raise FxscopeError("--bandwidth takes bytes per second, such as 4.3e12.")
-    recording = sources.read(arguments.recording)
+    recording = common.read(arguments.recording)
     if arguments.bandwidth is not None:
         recording = cost(recording, bandwidth=arguments.bandwidth)
     if not arguments.names:

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from fxscope import cli, load
-from fxscope.commands.run import _split, parse_setting
+from fxscope.commands.run import _split
 from fxscope.errors import CaptureError
+from fxscope.factories import parse_setting
 
 SCRIPT = """
 import argparse, sys

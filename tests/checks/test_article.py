@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import make_article  # noqa: E402
 
 from fxscope.analysis import check  # noqa: E402
-from fxscope.commands import sources  # noqa: E402
+from fxscope.commands import common  # noqa: E402
 
 # The claims of the article, of second-hand reports and of nobody in particular that an H200 refutes.
 REFUTED = (
@@ -37,7 +37,7 @@ REFUTED = (
 
 @pytest.fixture(scope="module")
 def report():
-    recordings, sweeps = sources.named(make_article.inputs())
+    recordings, sweeps = common.named(make_article.inputs())
     data = check.parse(make_article.CLAIMS.read_text(), make_article.CLAIMS.name)
     return check.check(recordings, data, sweeps=sweeps)
 

@@ -11,7 +11,7 @@ from fxscope.analysis.compare import compare
 from fxscope.analysis.explain import explain
 from fxscope.analysis.stats import compare_times
 from fxscope.cli import main
-from fxscope.commands import sources
+from fxscope.commands import common
 from fxscope.model import replace
 from fxscope.render import findings
 from tests.checks import made
@@ -101,7 +101,7 @@ def test_times_need_repeats_an_interval_and_may_show_nothing(a: list[float], b: 
 
 
 def test_real_captures_eager_against_compiled() -> None:
-    comparison = compare(sources.read(str(H200 / "mlp_eager")), sources.read(str(H200 / "mlp_compiled")))
+    comparison = compare(common.read(str(H200 / "mlp_eager")), common.read(str(H200 / "mlp_compiled")))
     real = [match for match in comparison.kernels if match.a[0].category == "kernel"]
     assert [match.kind for match in real] == ["same", "same", "collapsed", "same"]
     fused = real[2]
@@ -115,7 +115,7 @@ def test_real_captures_eager_against_compiled() -> None:
 
 
 def test_real_captures_liger_is_aligned_by_place() -> None:
-    comparison = compare(sources.read(str(H200 / "mlp_eager")), sources.read(str(H200 / "mlp_liger")))
+    comparison = compare(common.read(str(H200 / "mlp_eager")), common.read(str(H200 / "mlp_liger")))
     (fused,) = [match for match in comparison.kernels if match.kind == "collapsed"]
     assert fused.b[0].kernel == "_geglu_tanh_forward_kernel" and fused.aligned_by == "order"
     assert fused.b[0].chosen_by == "author"
@@ -162,7 +162,7 @@ def test_a_memset_does_not_carry_its_calls_traffic() -> None:
 
 @pytest.mark.parametrize("pair", [("linear_eager", "linear_compiled"), ("mlp_eager", "mlp_compiled")])
 def test_diff_and_explain_call_the_same_times_different(pair: tuple[str, str]) -> None:
-    a, b = (sources.read(str(H200 / name)) for name in pair)
+    a, b = (common.read(str(H200 / name)) for name in pair)
     time = compare(a, b).wall_time
     assert time is not None
     [said] = [s.text for s in explain(b, against=a).sentences if s.topic == "worth" and time.reason in s.text]

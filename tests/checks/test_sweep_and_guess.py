@@ -63,7 +63,7 @@ def test_after_how_many_calls_compiling_is_paid_for() -> None:
 
 
 def test_the_measured_sweep_has_its_crossover() -> None:
-    from fxscope.commands.sources import read_sweep
+    from fxscope.commands.common import read_sweep
 
     said = sentences(read_sweep(DATA / "sweep" / "sweep.json"))
     assert any("compiled is slower than eager up to batch 16, faster from 32 on" in line for line in said)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.commands import sources
+from fxscope.commands import common
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
 
 
 @lru_cache(maxsize=16)
 def _read(name: str):
-    return sources.read(str(H200 / name))
+    return common.read(str(H200 / name))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.commands import sources
+from fxscope.commands import common
 from fxscope.render import code, decisions, dot, labels, markdown, terminal
 from fxscope.render.page import payload
 
@@ -16,7 +16,7 @@ H200 = Path(__file__).parents[1] / "data" / "h200"
 
 @pytest.fixture(scope="module")
 def recording():
-    return sources.read(str(H200 / "mlp_compiled"))
+    return common.read(str(H200 / "mlp_compiled"))
 
 
 def test_a_node_has_its_own_name_and_the_op_where_that_says_another(recording):

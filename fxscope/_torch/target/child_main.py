@@ -132,7 +132,7 @@ def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     from fxscope._torch.target import simulate
-    from fxscope.commands.run import load_factory
+    from fxscope.factories import load_factory
 
     try:
         return load_factory(factory), None

@@ -1,0 +1,141 @@
+"""Programs given as words: `FILE.py:FACTORY`, a function that returns (module, inputs), and switches, `NAME=VALUE`."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from fxscope.errors import CaptureError
+
+_FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
+
+
+def is_factory(program: str) -> bool:
+    """Return whether the word names a factory, not a file."""
+    return _FACTORY.match(program) is not None and not Path(program).exists()
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Return (switch, value) of `NAME=VALUE`. Raises CaptureError where there is no `=`."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise CaptureError(f"--set {text}: write NAME=VALUE, such as --set epilogue_fusion=false.")
+    lowered = value.strip().lower()
+    if lowered in ("true", "on", "yes"):
+        return name.strip(), True
+    if lowered in ("false", "off", "no"):
+        return name.strip(), False
+    try:
+        return name.strip(), ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name.strip(), value
+
+
+def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return (model, inputs, keyword inputs) of `FILE.py:FACTORY`, called with what is given.
+
+    Raises:
+        CaptureError: there is none, it has no such parameter, it raised, or it returned something else; one clear line.
+    """
+    match = _FACTORY.match(program)
+    if match is None:
+        takes = ", ".join(f"{name}=…" for name in given)
+        raise CaptureError(f"{program}: write FILE.py:FACTORY, where FACTORY({takes}) returns (module, inputs).")
+    factory = _load(match["module"], match["name"])
+    if given:
+        _accepts(factory, given, program)
+    return _call(functools.partial(factory, **given) if given else factory, program)
+
+
+def _accepts(factory: Any, given: dict[str, Any], label: str) -> None:
+    try:
+        parameters = dict(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):
+        return
+    for name in given:
+        if name not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            near = difflib.get_close_matches(name, parameters, n=3)
+            hint = f"Did you mean {', '.join(near)}?" if near else f"It has {', '.join(parameters) or 'none'}."
+            raise CaptureError(f"{label} has no parameter {name!r} to vary. {hint}")
+
+
+def _load(module_name: str, name: str) -> Any:
+    path = Path(module_name)
+    try:
+        if module_name.endswith(".py"):
+            if not path.is_file():
+                raise CaptureError(f"there is no file {module_name}.")
+            sys.path.insert(0, str(path.resolve().parent))
+            spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[path.stem] = module
+            spec.loader.exec_module(module)
+        else:
+            sys.path.insert(0, str(Path.cwd()))
+            module = importlib.import_module(module_name)
+    except CaptureError:
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise CaptureError(f"importing {module_name} raised {described(error)}.") from None
+    if not hasattr(module, name):
+        functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise CaptureError(f"{module_name} has no {name}. It has {', '.join(functions[:8]) or 'no functions'}.")
+    return getattr(module, name)
+
+
+def _call(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    expected = f"{label} must be a function of no arguments that returns (module, inputs)"
+    if not callable(factory):
+        raise CaptureError(f"{expected}; it is a {type(factory).__name__}.")
+    try:
+        result: Any = factory()
+    except Exception as error:
+        raise CaptureError(f"{label} raised {described(error)}. {expected}.") from None
+    items: list[Any] = list(result) if isinstance(result, (tuple, list)) else []  # type: ignore[reportUnknownArgumentType]
+    if len(items) not in (2, 3) or not callable(items[0]):
+        what: str = type(result).__name__  # type: ignore[reportUnknownArgumentType]
+        if isinstance(result, (tuple, list)):
+            what += f" of {', '.join(type(item).__name__ for item in items[:4]) or 'nothing'}"
+        raise CaptureError(f"{expected}; it returned a {what}.")
+    model, inputs = items[0], items[1]
+    kwargs: dict[str, Any] = dict(items[2]) if len(items) == 3 else {}
+    if isinstance(inputs, dict):
+        return model, (), {**inputs, **kwargs}
+    given: tuple[Any, ...] = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)  # type: ignore[reportUnknownArgumentType]
+    return model, given, kwargs
+
+
+def raised(title: str, error: Exception) -> CaptureError:
+    """Return what to raise where a model raised, with what to do about it."""
+    advice = "Run it without fxscope to see the whole traceback."
+    if "InvalidCxxCompiler" in str(error):
+        advice = "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."
+    return CaptureError(f"{title} raised {described(error)}. {advice}")
+
+
+def described(error: BaseException) -> str:
+    """Return `ValueError: message (file.py:12)`."""
+    lines = str(error).strip().splitlines()
+    where = _where(error)
+    return f"{type(error).__name__}: {lines[0].rstrip('.') if lines else 'no message'}{f' ({where})' if where else ''}"
+
+
+def _where(error: BaseException) -> str | None:
+    """Return file:line of the innermost frame that is neither fxscope's nor torch's."""
+    ours = str(Path(__file__).parent)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith((ours, "<frozen")) and "site-packages" not in frame.filename:
+            return f"{Path(frame.filename).name}:{frame.lineno}"
+    return None
