@@ -47,7 +47,7 @@ class Ends:
 
     def __init__(self, recording: Recording) -> None:
         self.nodes = index_of(recording).nodes
-        self.kernels = {call.id: call.kernel for call in recording.calls}
+        self.calls = index_of(recording).calls
 
     def __call__(self, decision: Decision) -> tuple[str, str]:
         """Return both ends; one that runs no op (a copy for a layout) by its kernel."""
@@ -56,10 +56,12 @@ class Ends:
             self._end(decision.b, decision.other_graph or decision.graph, decision.b_call),
         )
 
-    def _end(self, names: Sequence[str], graph: str, call: str | None) -> str:
-        nodes = self.nodes.get(graph, {})
+    def _end(self, names: Sequence[str], graph: str, call_id: str | None) -> str:
+        nodes, call = self.nodes.get(graph, {}), self.calls.get(call_id or "")
         ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or list(names)
-        return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or self.kernels.get(call or "", "?")
+        if call and call.nodes and set(names) >= set(call.nodes):
+            ops = ops_of(call, nodes)  # all of a kernel goes by the words of every other place
+        return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or (call.kernel if call else "?")
 
 
 def coverage_line(recording: Recording) -> str:

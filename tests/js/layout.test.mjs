@@ -13,7 +13,14 @@ const page = new Function(`${known}${sources.join('\n')}\nreturn {${NAMES.split(
 const PLACING = { graph: { rankdir: 'TB', nodesep: '0.22', ranksep: '0.36' }, large: [[400, { splines: 'polyline' }]] };
 
 async function engine() {
-  const context = vm.createContext({ WebAssembly, TextDecoder, TextEncoder, URL, Uint8Array, location: { href: 'blob:x' } });
+  const context = vm.createContext({
+    WebAssembly,
+    TextDecoder,
+    TextEncoder,
+    URL,
+    Uint8Array,
+    location: { href: 'blob:x' },
+  });
   vm.runInContext(zlib.inflateSync(readFileSync(new URL('graphviz.zlib', ASSETS))).toString(), context);
   return context.Viz.instance();
 }
@@ -43,7 +50,11 @@ function model(layers) {
       graph.height.push(40);
     }
   }
-  graph.nodes = { n: graph.inputs.length, kind: graph.inputs.map(() => 'fused'), nature: graph.inputs.map(() => 'kernel') };
+  graph.nodes = {
+    n: graph.inputs.length,
+    kind: graph.inputs.map(() => 'fused'),
+    nature: graph.inputs.map(() => 'kernel'),
+  };
   return { ...graph, groups };
 }
 
@@ -52,7 +63,10 @@ test('a small graph opens unfolded, but for decompositions', () => {
   const state = page.openingState(graph);
   const shown = page.visible(graph, state);
   assert.equal(shown.boxes.size, 9); // mm, view and the closed gelu of each layer
-  assert.deepEqual([...shown.frames.keys()].map((g) => graph.groups.kind[g]), ['call', 'call', 'call']);
+  assert.deepEqual(
+    [...shown.frames.keys()].map((g) => graph.groups.kind[g]),
+    ['call', 'call', 'call'],
+  );
   assert.equal(shown.edges.length, 8);
 });
 
@@ -68,7 +82,11 @@ test('closing a group hides all of its nodes; hiding views joins their ends', ()
   const closed = new Set([1]); // the first layer
   const shown = page.visible(graph, { modules: true, views: false, closed });
   assert.deepEqual([...shown.boxes.keys()], [-2, 4, 6, 7]);
-  assert.deepEqual(shown.edges, [[-2, 4], [4, 6], [6, 7]]);
+  assert.deepEqual(shown.edges, [
+    [-2, 4],
+    [4, 6],
+    [6, 7],
+  ]);
 });
 
 test('Graphviz places every box inside its frame, data downward', async () => {
@@ -92,7 +110,10 @@ test('without the engine boxes stand in program order, frames around theirs', ()
   const shown = page.visible(graph, { modules: true, views: true, closed: new Set() });
   const placed = page.column(graph, shown);
   const ys = [...shown.boxes.keys()].map((id) => placed.boxes.get(id)[1]);
-  assert.deepEqual(ys, [...ys].sort((a, b) => a - b));
+  assert.deepEqual(
+    ys,
+    [...ys].sort((a, b) => a - b),
+  );
   for (const box of shown.boxes.values()) {
     const [x0, y0, x1, y1] = placed.frames.get(box.group);
     const [x, y] = placed.boxes.get(box.id);

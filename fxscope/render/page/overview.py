@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fxscope.index import index_of
-from fxscope.op_names import op_name
 from fxscope.passes import bound
 from fxscope.render import labels
 from fxscope.render.findings import change_words, match_line
+from fxscope.render.page import spent
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.findings import Comparison, KernelUse
-    from fxscope.model import KernelCall, Launch, Node, Recording
+    from fxscope.model import KernelCall, Recording
 
 
 def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
@@ -25,11 +25,19 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
     out: list[dict[str, Any]] = []
     for position, recording in enumerate(recordings):
         against = comparison[position - 1] if comparison and position else None
+        runs = spent.Runs(recording)
+        each = runs.all()
         out.append(
             {
+                "what": what_it_is(recording),
+                "unknown": unknown(recording),
                 "tiles": tiles(recording),
-                "lines": lines(recording, against),
-                "strip": strip(recording),
+                "lines": lines(recording, against, each),
+                "strip": spent.strip(runs),
+                "modules": spent.by_module(each, spent.module_types(recording)),
+                "kernels": spent.top_kernels(each),
+                "missed": spent.missed(recording)[:8],
+                "num_missed": len(spent.missed(recording)),
                 "coverage": labels.coverage_line(recording),
                 "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
@@ -40,6 +48,49 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
                 "gaps": gaps(recording),
             }
         )
+    return out
+
+
+def what_it_is(recording: Recording) -> str:
+    """Return in one line what the page shows: compiled, eager, a plan or a trace alone, and where it ran."""
+    where = recording.environment.device
+    steps = counted(index_of(recording).num_steps, "step")
+    measured = f"measured over {steps}{f' on {where}' if where else ''}"
+    stages = {graph.stage for graph in recording.graphs}
+    if recording.environment.target:
+        return f"A plan for {recording.environment.target}: what Inductor would write for it. Nothing was run on one."
+    if recording.calls or stages & {"post_grad", "pre_grad", "forward", "joint"}:
+        return f"Compiled, {measured}." if recording.launches else "Compiled; no run was measured."
+    if "eager" in stages:
+        timed = recording.launches or any(node.timing for graph in recording.graphs for node in graph.nodes)
+        return f"Eager, {measured}." if timed else "Eager; no time was measured."
+    if recording.launches or recording.ops:
+        return f"A trace alone, {measured}: kernels and times, no graph."
+    return "Nothing was run and nothing compiled."
+
+
+def unknown(recording: Recording) -> list[str]:
+    """Return what could not be known, in a few words each."""
+    out: list[str] = []
+    nodes = [n for g in recording.graphs for n in g.nodes if n.op not in ("placeholder", "output", "get_attr")]
+    if recording.launches and not recording.graphs:
+        out.append("which graph nodes the kernels ran")
+    if nodes and not any(n.source and n.source.file for n in nodes):
+        out.append("source lines")
+    if nodes and not any(n.source and n.source.module for n in nodes):
+        out.append("modules")
+    covered = recording.coverage
+    if covered and covered.unattributed:
+        out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
+    if covered and recording.calls and covered.to_call is not None and covered.to_call < covered.device_events:
+        out.append(f"the kernel call of {covered.device_events - covered.to_call} of {covered.device_events} events")
+    without = [c for c in recording.calls if c.bytes_read is None or c.bytes_written is None]
+    if without:
+        out.append(f"the bytes of {len(without)} of {counted(len(recording.calls), 'kernel call')}")
+    if recording.calls and not any(c.roof and c.roof.share is not None for c in recording.calls):
+        out.append("how near to the device's limits the kernels run")
+    if recording.calls and not recording.decisions:
+        out.append("what was not fused")
     return out
 
 
@@ -112,7 +163,7 @@ def tiles(recording: Recording) -> list[list[str]]:
     return out
 
 
-def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
+def lines(recording: Recording, against: Comparison | None, runs: Sequence[spent.Run]) -> list[list[str]]:
     """Return the story: (glyph, text, reference or "")."""
     out: list[list[str]] = []
     if against is not None:
@@ -151,27 +202,15 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
             facts.append(f"{percent(call.roof.share)} of the roof")
         tail = f" ({', '.join(facts)})" if facts else ""
         out.append(["◆", f"{len(call.nodes)} ops became one kernel: {ops}{tail}.", f"call={position}"])
-    hot = hottest(recording)
-    if hot:
-        name, time, share = hot
+    hot = spent.top_kernels(runs, 1)
+    if hot and hot[0]["share"]:
         out.append(
             [
                 "■",
-                f"Most device time: {kernel_name(name, 72)}, {microseconds(time)} per step, {percent(share)} of it.",
-                f"kernel={name}",
+                f"Most device time: {kernel_name(hot[0]['kernel'], 72)}, {microseconds(hot[0]['us'])} "
+                f"per step, {percent(hot[0]['share'])} of it.",
+                f"kernel={hot[0]['kernel']}",
             ]
-        )
-    unfused = [
-        (d.saved_bytes or 0, i) for i, d in enumerate(recording.decisions) if d.verdict != "fused" and d.saved_bytes
-    ]
-    if unfused:
-        position = max(unfused)[1]
-        decision = recording.decisions[position]
-        cost = num_bytes(decision.saved_bytes) + (
-            f", at least {microseconds(decision.saved_us)}" if decision.saved_us and decision.saved_us >= 0.005 else ""
-        )
-        out.append(
-            ["✗", f"Dearest pair kept apart: {cost} of traffic. {sentence(decision.reason)}", f"decision={position}"]
         )
     ops = [
         n
@@ -192,75 +231,7 @@ def lines(recording: Recording, against: Comparison | None) -> list[list[str]]:
         )
     if limit := bound.of_summary(recording.summary):
         out.append(["◷", sentence(limit.words), "timeline"])
-    if recording.environment.target:
-        out.append(
-            ["?", f"Planned for {recording.environment.target}: nothing was run on one. See the assumptions.", ""]
-        )
     return out[:6]
-
-
-def hottest(recording: Recording) -> tuple[str, float, float] | None:
-    """Return the kernel name with the most device time: name, µs per step, share."""
-    totals: dict[str, int] = {}
-    for launch in recording.launches:
-        totals[launch.name] = totals.get(launch.name, 0) + launch.duration_ns
-    if not totals or not sum(totals.values()):
-        return None
-    name = max(totals, key=lambda n: totals[n])
-    return name, totals[name] / 1e3 / index_of(recording).num_steps, totals[name] / sum(totals.values())
-
-
-def strip(recording: Recording) -> list[list[Any]]:
-    """Return the launches of the first step in order: name, µs, category, call, words. Drawn to scale."""
-    nodes = index_of(recording).nodes
-    if not recording.launches:
-        position = {call.id: i for i, call in enumerate(recording.calls)}
-        return [
-            [c.kernel, c.estimated_us, "planned", position[c.id], call_words(c, nodes)]
-            for c in recording.calls
-            if c.estimated_us is not None
-        ]
-    position = {call.id: i for i, call in enumerate(recording.calls)}
-    chosen = index_of(recording).launches_of_step[index_of(recording).first_step]
-    return [
-        [
-            x.name,
-            x.duration_ns / 1e3,
-            style_of(recording, x, position),
-            position.get(x.call or "", -1),
-            launch_words(recording, x, position, nodes),
-            x.id,
-        ]
-        for x in chosen[:400]
-    ]
-
-
-def style_of(recording: Recording, launch: Launch, position: dict[str, int]) -> str:
-    """Return how a launch is coloured: fused, kernel, or host for what is no kernel."""
-    if launch.category in ("gpu_memset", "gpu_memcpy"):
-        return "input"
-    if launch.call in position and not recording.calls[position[launch.call]].is_extern:
-        return "fused"
-    return "fused" if launch.name.startswith(("triton_", "cpp_fused")) or "_geglu" in launch.name else "kernel"
-
-
-def launch_words(
-    recording: Recording, launch: Launch, position: dict[str, int], nodes: dict[str, dict[str, Node]]
-) -> str:
-    """Return a short word for a launch: the ops in it, else the op that launched it."""
-    if launch.category == "gpu_memset":
-        return "memset"
-    if launch.category == "gpu_memcpy":
-        return "copy"
-    if launch.call in position:
-        return call_words(recording.calls[position[launch.call]], nodes)
-    return op_name(launch.op) if launch.op else kernel_name(launch.name, 24)
-
-
-def call_words(call: KernelCall, nodes: dict[str, dict[str, Node]]) -> str:
-    """Return the ops of a call, few."""
-    ops = labels.ops_of(call, nodes.get(call.graph, {}))
-    return "·".join(ops[:3]) + ("·…" if len(ops) > 3 else "")
 
 
 def compile_words(item: Any) -> dict[str, Any]:

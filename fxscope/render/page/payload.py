@@ -19,7 +19,7 @@ from fxscope.index import index_of
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN, Graph, Node, replace
 from fxscope.render import dot, labels, legible, theme
 from fxscope.render.page import overview, scene, tables
-from fxscope.text import percent
+from fxscope.text import kernel_name, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -177,6 +177,7 @@ def one(recording: Recording) -> dict[str, Any]:
         "default": default_graph(recording),
         "opening": opening_graph(recording),
         "left_out": left_out,
+        "short": short_names(recording),
         "calls": columns(
             recording.calls,
             id=lambda c: c.id,
@@ -278,6 +279,13 @@ def one(recording: Recording) -> dict[str, Any]:
     data["places"], data["names"] = [list(p) for p in places.values], names.values
     data["files"] = files(recording, places)
     return data
+
+
+def short_names(recording: Recording) -> dict[str, str]:
+    """Return kernel name → a readable one, where that is another."""
+    names = {launch.name for launch in recording.launches} | {call.kernel for call in recording.calls}
+    found = {name: kernel_name(name) for name in sorted(names)}
+    return {name: short for name, short in found.items() if short != name}
 
 
 def with_call_graphs(recording: Recording) -> Recording:

@@ -235,7 +235,12 @@ class GroupBuilder:
 
     def paths(self) -> list[tuple[str, ...]]:
         """Return the module of each node; of an input, the module that all of its users are in."""
-        paths = [module_path(node.source.module if node.source else None) for node in self.graph.nodes]
+        if self.graph.stage == "kernel_calls":
+            known, calls = index_of(self.recording).nodes, self.recording.calls
+            ran_in = [calls[call] if call >= 0 else None for call in self.call_of]
+            paths = [call_path(call, known.get(call.graph, {})) if call else () for call in ran_in]
+        else:
+            paths = [node_path(node) for node in self.graph.nodes]
         users: dict[int, list[int]] = {}
         for position, sources in enumerate(self.inputs):
             for source in sources:
@@ -302,6 +307,17 @@ def convex(members: Iterable[int], inputs: Sequence[Sequence[int]]) -> bool:
         elif after or any(source in inside for source in inputs[position]):
             outside.add(position)
     return True
+
+
+def node_path(node: Node) -> tuple[str, ...]:
+    """Return the module of a node."""
+    return module_path(node.source.module if node.source else None)
+
+
+def call_path(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
+    """Return the innermost module that holds all that ran in a call; `nodes` are those of its graph."""
+    paths = [node_path(nodes[name]) for name in call.nodes if name in nodes]
+    return common([path for path in paths if path])
 
 
 def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -85,8 +85,8 @@ class Compare {
   }
   /** Device time of each recording's step, one bar each, to one scale. */
   bars() {
-    const sums = PAGE.overview.map((o) => o.strip.reduce((sum, [, us]) => sum + us, 0)),
-      most = Math.max(...sums);
+    const sums = PAGE.overview.map((o) => o.strip.total);
+    const most = Math.max(...sums);
     if (!(most > 0)) return null;
     return el(
       'section',
@@ -96,35 +96,7 @@ class Compare {
           'div',
           { class: 'race-row' },
           el('span', { class: 'race-name' }, r.title),
-          el(
-            'div',
-            { class: 'race-track' },
-            el(
-              'div',
-              {
-                class: `strip${PAGE.overview[k].strip.length > 40 ? ' many' : ''}`,
-                style: { width: `${(100 * sums[k]) / most}%` },
-              },
-              PAGE.overview[k].strip.map(([name, us, kind, call, label, id]) =>
-                el(
-                  'button',
-                  {
-                    type: 'button',
-                    class: `kind-${kind === 'planned' ? 'fused' : kind}`,
-                    title: `${name}\n${microseconds(us)}`,
-                    'aria-label': `${label}, ${microseconds(us)}`,
-                    style: { flexGrow: us, flexBasis: '0px' },
-                    onclick: () => {
-                      const launch = known(id) ? (r.launches.id || []).indexOf(id) : -1;
-                      if (launch >= 0) choose('launch', launch, { recording: k });
-                      else if (call >= 0) choose('call', call, { recording: k });
-                    },
-                  },
-                  us / most > 0.06 ? el('b', {}, label) : null,
-                ),
-              ),
-            ),
-          ),
+          el('div', { class: 'race-track' }, stripOf(PAGE.overview[k].strip, k, most)),
           el('span', { class: 'race-sum' }, microseconds(sums[k])),
         ),
       ),
@@ -225,24 +197,20 @@ class Compare {
     }));
   }
   unaligned() {
-    const rows = Math.max(...PAGE.overview.map((o) => o.strip.length));
-    return [...Array(Math.min(rows, 200)).keys()].map((i) => ({
-      cells: PAGE.overview.map((o) => ({
-        uses: o.strip[i]
-          ? [
-              {
-                kernel: o.strip[i][0],
-                us: o.strip[i][1],
-                ops: [o.strip[i][4]],
-                call: o.strip[i][3],
-                sources: [],
-                modules: [],
-                category: 'kernel',
-                style: o.strip[i][2],
-              },
-            ]
-          : [],
-      })),
+    const lists = PAGE.overview.map((o) => o.strip.segments);
+    const rows = Math.max(...lists.map((list) => list.length));
+    const use = (segment) => ({
+      kernel: segment.kernel,
+      us: segment.us,
+      ops: [segment.label],
+      call: segment.ref && segment.ref[0] === 'call' ? segment.ref[1] : -1,
+      sources: [],
+      modules: [],
+      category: 'kernel',
+      style: segment.style,
+    });
+    return [...Array(rows).keys()].map((i) => ({
+      cells: lists.map((list) => ({ uses: list[i] ? [use(list[i])] : [] })),
     }));
   }
   style(use, k) {
@@ -250,8 +218,8 @@ class Compare {
     if (use.category === 'gpu_memset' || use.category === 'gpu_memcpy') return 'input';
     const r = PAGE.all[k];
     if (use.call >= 0) return PAGE.theme.extern.includes(r.calls.type[use.call]) ? 'kernel' : 'fused';
-    const drawn = PAGE.overview[k].strip.find(([name]) => name === use.kernel);
-    return drawn ? drawn[2] : 'kernel';
+    const drawn = PAGE.overview[k].strip.segments.find((segment) => segment.kernel === use.kernel);
+    return drawn ? drawn.style : 'kernel';
   }
   cell(cell, k, most) {
     const r = PAGE.all[k];
@@ -309,7 +277,7 @@ class Compare {
                 : 'kernel',
           ),
           el('span', { class: 'use-us' }, microseconds(use.us)),
-          el('span', { class: 'use-name' }, shorten(use.kernel, 48)),
+          el('span', { class: 'use-name' }, shorten(r.short(use.kernel), 48)),
           el(
             'span',
             { class: 'use-bar', 'aria-hidden': 'true' },

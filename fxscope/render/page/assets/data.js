@@ -19,7 +19,8 @@ const push = (map, key, value) => {
 
 class Recording {
   constructor(data, position) {
-    Object.assign(this, data);
+    const { short, ...rest } = data;
+    Object.assign(this, rest, { short_names: short });
     this.position = position;
     this.launchesOfCall = new Map();
     this.launchesOfOp = new Map();
@@ -101,6 +102,10 @@ class Recording {
   }
   name(i) {
     return i >= 0 && known(i) ? this.names[i] : null;
+  }
+  /** A kernel's name without what its templates carry along. */
+  short(name) {
+    return this.short_names[name] || name;
   }
   launchName(i) {
     return this.names[this.launches.name[i]];

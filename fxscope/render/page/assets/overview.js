@@ -1,26 +1,135 @@
-// The first page: numbers, the story in five lines, a step to scale, and what is not known.
+// The first page: what this is, where the time of a step goes, what to do next, and what is not known.
+
+const OF_STEP = {
+  plan: 'The plan, to scale',
+  mean: 'A step in order, to scale',
+  first: 'The first step in order, to scale',
+};
+
+/** Choose what a part of the first page stands for, and show it in the graph. */
+function openRef(ref, recording = chosen.recording) {
+  if (!ref) return;
+  const r = PAGE.all[recording];
+  const [type, key] = ref;
+  if (type === 'module') {
+    const order = [r.opening, r.default, ...r.graphs.keys()].filter((g) => g >= 0);
+    for (const g of order) {
+      const { groups } = r.graphs[g];
+      const found = (groups.kind || []).findIndex((kind, i) => kind === 'module' && groups.path[i] === key);
+      if (found >= 0) {
+        choose('group', [g, found], { recording, from: 'overview' });
+        break;
+      }
+    }
+  } else choose(type, key, { recording, from: 'overview' });
+  show('graph');
+}
+/** Open a segment of a strip: the launch itself where there is one. */
+function openSegment(segment, recording = chosen.recording) {
+  const r = PAGE.all[recording];
+  const launch = known(segment.launch) ? (r.launches.id || []).indexOf(segment.launch) : -1;
+  if (launch >= 0) choose('launch', launch, { recording });
+  else if (segment.ref) choose(...segment.ref, { recording });
+}
+
+/** How near to the roof: a class from far (0) to near (3). */
+function heat(share) {
+  if (!known(share)) return 'heat-none';
+  return `heat-${[0.3, 0.6, 0.8].filter((limit) => share >= limit).length}`;
+}
+const HEATS = [
+  ['heat-0', 'under 30 % of the roof'],
+  ['heat-1', '30–60 % of the roof'],
+  ['heat-2', '60–80 % of the roof'],
+  ['heat-3', 'over 80 % of the roof'],
+  ['heat-none', 'roof not known'],
+];
+
+/** A step as segments to scale; those too narrow for a word are told by their name and their tooltip. */
+function stripOf(strip, recording, most = strip.total) {
+  return el(
+    'div',
+    { class: 'strip', style: { width: `${(100 * strip.total) / most}%` } },
+    strip.segments.map((segment) => {
+      const wide = segment.us / most > 0.06;
+      const open = segment.style !== 'rest';
+      return el(
+        open ? 'button' : 'span',
+        {
+          type: open ? 'button' : null,
+          class: `segment kind-${segment.style === 'planned' ? 'fused' : segment.style}`,
+          title: `${segment.label}\n${segment.kernel ? `${segment.kernel}\n` : ''}${microseconds(segment.us)}`,
+          style: { flexGrow: segment.us, flexBasis: '0px' },
+          'aria-label': open ? `${segment.label}, ${microseconds(segment.us)}, ${segment.kernel}` : null,
+          onclick: open
+            ? () => {
+                openSegment(segment, recording);
+                show('graph');
+              }
+            : null,
+        },
+        wide ? [el('b', {}, segment.label), el('span', {}, microseconds(segment.us))] : null,
+      );
+    }),
+  );
+}
+
+/** Pairs kept apart, one entry for all of the same ops and reason: the sum they cost a step, why, what to try. */
+function missedList(items) {
+  const open = (item) => {
+    choose('decision', item.all[0], { from: 'overview' });
+    if (PAGE.view === 'overview') show('graph');
+  };
+  const entry = (item) => {
+    const price = [words(item.bytes, 'bytes'), item.us >= 0.005 ? `≥ ${microseconds(item.us)}` : null];
+    const times = item.all.length > 1 ? ` × ${item.all.length}` : '';
+    const config = item.config ? [' ', el('code', {}, `torch._inductor.config.${item.config}`)] : null;
+    return el(
+      'li',
+      {},
+      el(
+        'button',
+        { type: 'button', class: 'pair', onclick: () => open(item) },
+        `${item.pair}${times}: `,
+        el('span', { class: 'price' }, `${price.filter(Boolean).join(', ')} a step`),
+      ),
+      el('p', {}, capital(item.reason)),
+      item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`, config) : null,
+    );
+  };
+  return el('ol', { class: 'missed' }, items.map(entry));
+}
 
 class Overview {
   constructor(host) {
     this.host = host;
   }
   openRecording() {
-    const r = current(),
-      o = PAGE.overview[r.position],
-      e = r.environment;
-    const where = [
-      e.target ? `planned for ${e.target}` : e.device,
-      e.torch && `torch ${e.torch}`,
-      e.triton && `triton ${e.triton}`,
-      e.cuda && `CUDA ${e.cuda}`,
-      e.python && `Python ${e.python}`,
-    ].filter(Boolean);
+    const r = current();
+    const o = PAGE.overview[r.position];
+    const e = r.environment;
+    const versions = [
+      ['torch', e.torch],
+      ['triton', e.triton],
+      ['CUDA', e.cuda],
+      ['Python', e.python],
+    ];
+    const where = versions.filter(([, value]) => value).map((pair) => pair.join(' '));
+    const blank = o.unknown.length
+      ? el('p', { class: 'unknown' }, el('b', {}, 'Not known: '), `${o.unknown.join('; ')}.`)
+      : null;
     clear(
       this.host,
       el(
         'div',
         { class: 'page' },
-        el('header', { class: 'hero' }, el('h1', {}, r.title), el('p', { class: 'muted' }, where.join(' · '))),
+        el(
+          'header',
+          { class: 'hero' },
+          el('h1', {}, r.title),
+          el('p', { class: 'what' }, o.what, el('span', { class: 'muted' }, ` ${where.join(' · ')}`)),
+          blank,
+        ),
         el(
           'ul',
           { class: 'tiles', 'aria-label': 'Numbers' },
@@ -28,96 +137,209 @@ class Overview {
             el('li', {}, el('b', {}, value), el('span', {}, label), el('small', {}, remark)),
           ),
         ),
+        el('div', { class: 'first' }, el('div', {}, this.modules(o), this.kernels(o)), this.next(r, o)),
         this.strip(r, o),
         this.story(o),
         el(
           'div',
           { class: 'cards' },
           this.coverage(o),
-          this.list(
-            'Problems',
-            o.problems.map(([w, m, remedy]) => [w, m, remedy]),
-          ),
-          this.list(
-            'Assumptions',
-            o.assumptions.map(([s, a, b]) => [s, a, b]),
-          ),
+          this.list('Problems', o.problems),
+          this.list('Assumptions', o.assumptions),
           this.compiles(o),
-          this.changes(r, o),
+          this.changes(o),
           this.gaps(o),
         ),
         el(
           'p',
           { class: 'muted small foot' },
-          `Recorded by fxscope${e.fxscope ? ` ${e.fxscope}` : ''}. This page shows the recording and computes nothing; what was not matched is left blank. Passes: ${(o.history || []).join(', ') || 'none'}.`,
+          `Recorded by fxscope${e.fxscope ? ` ${e.fxscope}` : ''}. This page shows the recording and computes nothing; `,
+          `what was not matched is left blank. Passes: ${(o.history || []).join(', ') || 'none'}.`,
         ),
       ),
     );
   }
-  strip(r, o) {
-    if (!o.strip.length) return null;
-    const total = o.strip.reduce((sum, [, us]) => sum + us, 0),
-      planned = o.strip[0][2] === 'planned';
-    if (!total) return null;
+
+  /** Modules and kernels as an icicle: width is time, colour is how near to the roof. */
+  modules(o) {
+    if (!o.modules) return null;
+    const total = o.modules.us;
+    const seen = new Set();
+    const words_ = (item) => {
+      const range = item.times > 1 ? ` × ${item.times} (${ranged(item.low, item.high)})` : '';
+      return `${item.label}${range}`;
+    };
+    const draw = (item, depth) => {
+      seen.add(heat(item.share));
+      const share = item.us / total;
+      const label = depth ? words_(item) : 'one step';
+      const roof = known(item.share) ? `, ${words(item.share, 'share')} of the roof` : '';
+      const type = item.type ? ` ${item.type}` : '';
+      return el(
+        'li',
+        { class: 'block', style: { flexGrow: item.us, flexBasis: '0px' } },
+        el(
+          item.ref ? 'button' : 'div',
+          {
+            type: item.ref ? 'button' : null,
+            class: `block-head ${heat(item.share)}`,
+            title: `${label}${type}\n${microseconds(item.us)}, ${words(share, 'share')} of the step${roof}`,
+            'aria-label': item.ref ? `${label}${type}, ${microseconds(item.us)}${roof}` : null,
+            onclick: item.ref ? () => openRef(item.ref) : null,
+          },
+          share > 0.06 ? [el('b', {}, label), el('span', {}, microseconds(item.us))] : null,
+        ),
+        item.children.length && depth < 6
+          ? el(
+              'ul',
+              {},
+              item.children.map((child) => draw(child, depth + 1)),
+            )
+          : null,
+      );
+    };
+    const tree = el('ul', { class: 'icicle' }, draw(o.modules, 0));
     return el(
       'section',
-      { class: 'strip-section' },
-      el(
-        'h2',
-        {},
-        planned
-          ? 'The plan, to scale'
-          : o.tiles.some(([, label]) => label === 'CPU kernel time')
-            ? 'The kernels of the first step, to scale'
-            : 'What the device ran in the first step, to scale',
-      ),
+      { class: 'where' },
+      el('h2', {}, 'Where the time of a step goes'),
+      tree,
       el(
         'div',
-        { class: `strip${o.strip.length > 40 ? ' many' : ''}` },
-        o.strip.map(([name, us, kind, call, label, id]) =>
-          el(
+        { class: 'legend-row muted small' },
+        HEATS.filter(([name]) => seen.has(name)).map(([name, label]) =>
+          el('span', {}, el('i', { class: `swatch ${name}` }), label),
+        ),
+      ),
+    );
+  }
+
+  /** The most expensive pairs kept apart, each with the reason and the switch to try. */
+  next(r, o) {
+    if (!o.missed.length)
+      return el(
+        'section',
+        { class: 'next' },
+        el('h2', {}, 'What to do next'),
+        el(
+          'p',
+          { class: 'muted' },
+          o.unknown.includes('what was not fused')
+            ? 'Which pairs were not fused is not known.'
+            : 'No pair that shares data was left apart at a cost.',
+        ),
+      );
+    return el(
+      'section',
+      { class: 'next' },
+      el('h2', {}, 'What to do next: the most expensive pairs kept apart'),
+      missedList(o.missed.slice(0, 3)),
+      o.num_missed > 3
+        ? el(
             'button',
             {
               type: 'button',
-              class: `kind-${planned ? 'fused' : kind}`,
-              title: `${name}\n${microseconds(us)}`,
-              style: { flexGrow: us, flexBasis: '0px' },
-              'aria-label': `${label}, ${name}, ${microseconds(us)}`,
+              class: 'line-link small',
               onclick: () => {
-                const launch = known(id) ? (r.launches.id || []).indexOf(id) : -1;
-                if (launch >= 0) choose('launch', launch);
-                else if (call >= 0) choose('call', call);
-                show('graph');
+                parts.tables.key = 'decisions';
+                parts.tables.openRecording();
+                show('tables');
               },
             },
-            us / total > 0.05 ? [el('b', {}, label), el('span', {}, microseconds(us))] : null,
-          ),
-        ),
-      ),
+            `${o.num_missed - 3} more kinds of pairs in the table of decisions`,
+          )
+        : null,
+    );
+  }
+  strip(r, o) {
+    const { strip } = o;
+    if (!(strip.total > 0)) return null;
+    const styles = new Set(strip.segments.map((segment) => segment.style));
+    const legend = [
+      ['fused', 'generated or fused kernel'],
+      ['kernel', 'library kernel'],
+      ['input', 'memset or copy'],
+      ['rest', 'small ones, summed up'],
+    ].filter(([kind]) => styles.has(kind));
+    const sum = `${plural(strip.count, 'launch')}, ${microseconds(strip.total)}`;
+    const mean = strip.of === 'mean' && strip.steps > 1 ? ` (mean of ${strip.steps} steps)` : '';
+    const first = strip.of === 'first' ? ': steps differ, the tiles are means' : '';
+    return el(
+      'section',
+      { class: 'strip-section' },
+      el('h2', {}, OF_STEP[strip.of]),
+      stripOf(strip, r.position),
       el(
         'div',
-        { class: 'strip-legend muted small' },
-        planned
-          ? null
-          : [
-              [`kind-fused`, 'generated or fused kernel'],
-              ['kind-kernel', 'library kernel'],
-              ['kind-input', 'memset or copy'],
-            ].map(([k, label]) => el('span', {}, el('i', { class: `swatch ${k}` }), label)),
+        { class: 'legend-row muted small' },
+        legend.map(([kind, label]) => el('span', {}, el('i', { class: `swatch kind-${kind}` }), label)),
         el('span', { class: 'spring' }),
-        `${plural(o.strip.length, 'launch')}, ${microseconds(total)}`,
+        el(
+          'span',
+          {},
+          strip.of === 'plan' ? `${plural(strip.count, 'call')}, ≥ ${microseconds(strip.total)}` : sum + mean + first,
+        ),
       ),
     );
   }
+
+  kernels(o) {
+    if (!o.kernels.length) return null;
+    const heads = ['Kernel', 'Calls', o.strip.of === 'plan' ? 'Planned' : 'Time a step', 'Share', 'Of the roof'];
+    const row = (item) =>
+      el(
+        'tr',
+        {},
+        el(
+          'th',
+          { scope: 'row' },
+          el(
+            'button',
+            { type: 'button', title: item.kernel, onclick: () => openRef(item.ref) },
+            el('b', {}, shorten(item.ops, 44)),
+            el('span', { class: 'mono' }, shorten(current().short(item.kernel), 44)),
+          ),
+        ),
+        el('td', {}, words(item.calls, 'int')),
+        el('td', {}, microseconds(item.us)),
+        el('td', {}, words(item.share, 'share')),
+        el('td', {}, known(item.roof) ? [gauge(item.roof), words(item.roof, 'share')] : '–'),
+      );
+    return el(
+      'section',
+      { class: 'top-kernels' },
+      el('h2', {}, 'Kernels with the most time'),
+      el(
+        'div',
+        { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Kernels with the most time' },
+        el(
+          'table',
+          { class: 'plain-table wide' },
+          el(
+            'thead',
+            {},
+            el(
+              'tr',
+              {},
+              heads.map((head) => el('th', { scope: 'col' }, head)),
+            ),
+          ),
+          el('tbody', {}, o.kernels.map(row)),
+        ),
+      ),
+    );
+  }
+
   story(o) {
     const go = (ref) => {
       if (ref === 'compare' || ref === 'timeline') return show(ref);
-      const cut = ref.indexOf('='),
-        type = ref.slice(0, cut),
-        value = ref.slice(cut + 1);
+      const cut = ref.indexOf('=');
+      const type = ref.slice(0, cut);
+      const value = ref.slice(cut + 1);
       choose(type, type === 'kernel' ? value : Number(value));
       return show('graph');
     };
+    if (!o.lines.length) return null;
     return el(
       'ol',
       { class: 'story', 'aria-label': 'The story' },
@@ -134,21 +356,17 @@ class Overview {
     );
   }
   coverage(o) {
-    const c = o.covered,
-      bar = (label, n) =>
-        known(n) && c.device_events
-          ? el(
-              'div',
-              { class: 'cover' },
-              el('span', {}, label),
-              el(
-                'span',
-                { class: 'bar', 'aria-hidden': 'true' },
-                el('i', { style: { width: `${(100 * n) / c.device_events}%` } }),
-              ),
-              el('span', {}, `${n} of ${c.device_events}`),
-            )
-          : null;
+    const c = o.covered;
+    const bar = (label, n) =>
+      known(n) && c.device_events
+        ? el(
+            'div',
+            { class: 'cover' },
+            el('span', {}, label),
+            gauge(n / c.device_events),
+            el('span', {}, `${n} of ${c.device_events}`),
+          )
+        : null;
     return el(
       'section',
       { class: 'card' },
@@ -186,6 +404,24 @@ class Overview {
   }
   compiles(o) {
     if (!o.compiles.length) return null;
+    const facts = (c) => [
+      known(c.us) ? microseconds(c.us) : null,
+      c.cache ? `cache ${c.cache}` : null,
+      c.dynamic ? 'dynamic shapes' : null,
+      c.cudagraphs ? 'CUDA graphs' : null,
+      c.num_guards ? plural(c.num_guards, 'guard') : null,
+    ];
+    const guards = (c) =>
+      el(
+        'details',
+        {},
+        el('summary', {}, 'Guards'),
+        el(
+          'ul',
+          { class: 'guards', tabindex: 0 },
+          c.guards.map((g) => el('li', {}, el('code', {}, g))),
+        ),
+      );
     return el(
       'section',
       { class: 'card' },
@@ -193,41 +429,24 @@ class Overview {
       el(
         'ul',
         { class: 'notes' },
-        o.compiles.slice(0, 30).map((c) =>
-          el(
-            'li',
-            {},
-            el('b', {}, c.id),
-            ' ',
-            [
-              known(c.us) ? microseconds(c.us) : null,
-              c.cache ? `cache ${c.cache}` : null,
-              c.dynamic ? 'dynamic shapes' : null,
-              c.cudagraphs ? 'CUDA graphs' : null,
-              c.num_guards ? plural(c.num_guards, 'guard') : null,
-            ]
-              .filter(Boolean)
-              .join(' · '),
-            c.recompile ? el('p', { class: 'warn' }, `Recompiled: ${c.recompile}`) : null,
-            c.break ? el('p', { class: 'warn' }, `Graph break${c.where ? ` at ${c.where}` : ''}: ${c.break}`) : null,
-            c.guards.length
-              ? el(
-                  'details',
-                  {},
-                  el('summary', {}, 'Guards'),
-                  el(
-                    'ul',
-                    { class: 'guards' },
-                    c.guards.map((g) => el('li', {}, el('code', {}, g))),
-                  ),
-                )
-              : null,
+        o.compiles
+          .slice(0, 30)
+          .map((c) =>
+            el(
+              'li',
+              {},
+              el('b', {}, c.id),
+              ' ',
+              facts(c).filter(Boolean).join(' · '),
+              c.recompile ? el('p', { class: 'warn' }, `Recompiled: ${c.recompile}`) : null,
+              c.break ? el('p', { class: 'warn' }, `Graph break${c.where ? ` at ${c.where}` : ''}: ${c.break}`) : null,
+              c.guards.length ? guards(c) : null,
+            ),
           ),
-        ),
       ),
     );
   }
-  changes(r, o) {
+  changes(o) {
     if (!o.changes.length) return null;
     return el(
       'section',
@@ -242,6 +461,8 @@ class Overview {
   }
   gaps(o) {
     if (!o.gaps.length) return null;
+    const r = current();
+    const name = (kernel, else_) => shorten(kernel ? r.short(kernel) : else_, 34);
     return el(
       'section',
       { class: 'card' },
@@ -256,13 +477,24 @@ class Overview {
               'li',
               {},
               el('b', {}, microseconds(us)),
-              before || after
-                ? ` between ${shorten(before || 'the start', 34)} and ${shorten(after || 'the end', 34)}`
-                : '',
+              before || after ? ` between ${name(before, 'the start')} and ${name(after, 'the end')}` : '',
               during ? el('span', { class: 'muted' }, ` · the CPU was in ${during}`) : null,
             ),
           ),
       ),
     );
   }
+}
+const gauge = (share) =>
+  el(
+    'span',
+    { class: 'bar', 'aria-hidden': 'true' },
+    el('i', { style: { width: `${Math.min(100, 100 * (share || 0))}%` } }),
+  );
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+/** Least and most in one unit: "297–355 µs"; one number where they do not differ. */
+function ranged(low, high) {
+  const [a, b] = [microseconds(low), microseconds(high)];
+  const unit = b.slice(b.indexOf(' '));
+  return a === b ? a : `${a.endsWith(unit) ? a.slice(0, -unit.length) : a}–${b}`;
 }

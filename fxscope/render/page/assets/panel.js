@@ -477,7 +477,7 @@ class Panel {
       sorted.length > 12 ? el('p', { class: 'muted small' }, `and ${sorted.length - 12} more in the table`) : null,
     );
   }
-  decision(r, i, times = 1) {
+  decision(r, i) {
     const d = r.decisions,
       verdict = at(d, 'verdict', i),
       dear = verdict !== 'fused' && at(d, 'bytes', i);
@@ -493,7 +493,6 @@ class Panel {
         el('b', { 'aria-hidden': 'true' }, PAGE.theme.verdicts[String(verdict)] || '?'),
         ' ',
         at(d, 'title', i),
-        times > 1 ? el('span', { class: 'muted' }, ` × ${times}`) : null,
       ),
       el(
         'div',
@@ -508,12 +507,7 @@ class Panel {
     );
   }
   idle(r) {
-    const d = r.decisions,
-      dear = [...Array(d.n).keys()]
-        .filter((i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i))
-        .sort((a, b) => d.bytes[b] - d.bytes[a]);
-    const alike = new Map(); // a layer's pair, once for all layers
-    for (const i of dear) push(alike, `${at(d, 'title', i)}|${d.bytes[i]}|${d.reason[i]}`, i);
+    const { missed } = PAGE.overview[r.position];
     return [
       el('h2', { class: 'panel-title' }, 'Nothing chosen'),
       el(
@@ -521,18 +515,7 @@ class Panel {
         { class: 'muted' },
         'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, with how each link is known.',
       ),
-      dear.length
-        ? el(
-            'section',
-            {},
-            el('h3', {}, 'Dearest pairs kept apart'),
-            el(
-              'ul',
-              { class: 'decisions' },
-              [...alike.values()].slice(0, 6).map((same) => this.decision(r, same[0], same.length)),
-            ),
-          )
-        : null,
+      missed.length ? el('section', {}, el('h3', {}, 'Most expensive pairs kept apart'), missedList(missed)) : null,
       el(
         'section',
         {},
