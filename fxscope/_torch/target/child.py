@@ -132,7 +132,9 @@ def _check(target: str, keep: tuple[str, ...]) -> gpus.Gpu:
         )
     for package in ("torch", "triton"):
         if importlib.util.find_spec(package) is None:
-            raise CaptureError(f"planning for another GPU needs {package}: pip install {package}")
+            raise CaptureError(
+                f"planning for another GPU needs {package}. `fxscope doctor` says which version, and how to install it."
+            )
     return gpu
 
 
