@@ -26,7 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     steps.add_argument("--steps", type=step_range, metavar="A:B", help="keep active steps A up to, not including, B")
     steps.add_argument("--all-steps", action="store_true", help="keep every active step (the default)")
     parser.add_argument("--strict", action="store_true", help="a damaged trace is an error, not a problem to report")
-    parser.add_argument("--max-size", type=size, default=16 << 30, metavar="SIZE", help="largest size unpacked (16G)")
+    parser.add_argument(
+        "--max-size", type=size, metavar="SIZE", help="largest size unpacked (16G; 50 times a packed file)"
+    )
     trace_tables.add_table_options(parser)
     common.add_output_options(parser)
 

@@ -23,7 +23,7 @@ def read_trace(
     compile_log: str | Path | None = None,
     steps: Iterable[int] | None = None,
     strict: bool = False,
-    max_bytes: int = 16 << 30,
+    max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Recording:
     """Read a profiler trace, join it with the compile's files, and run every pass.

@@ -1,13 +1,16 @@
 /* Scans the events of a Kineto trace at memory speed, and nests host events. Optional: without it the same columns come
  * from `reader.py`, slower. It never decides anything: what it does not understand it hands back to Python.
  *
- *   scan(data, start) -> (position, status, rows, strings, threads)
- *     status 0: the data ended inside the event at `position`; 1: the list of events ended there;
- *            2: the event at `position` is not what this scanner reads
+ *   scan(data, start, after) -> (position, status, after, rows, strings, threads)
+ *     after: whether an element of the list ended just before, so that a comma or the end of the list is due
+ *     status 0: the data ended before or inside the element at `position`; 1: a `]` stands there;
+ *            2: what stands there is not what this scanner reads
  *     rows: n × 10 int64: category string, name string, thread, start ns, duration ns, correlation, external id,
  *           offset of args, length of args, 0      (-1: none; only events with "ph": "X" that have ts and dur)
  *     strings, threads: the distinct spans that rows refer to, as bytes, without quotes, escapes as written
- *   nest(order, thread, start, end) -> parent      all little arrays of int64 as bytes; the result int32
+ *   skip(data, start) -> (position, status)          one JSON value; 0: the data ended inside it, 1: it ended at `position`,
+ *                                                  2: it is not what this scanner reads
+ *   nest(order, thread, start, end) -> parent      all arrays of int64 as bytes; the result int32
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -81,7 +84,7 @@ static const char *utf8(const char *p, const char *end) {
     return p;
 }
 
-/* After the opening quote; returns the closing one. Surrogates written as escapes are Python's business. */
+/* After the opening quote; returns the closing one. Half a surrogate pair, written as an escape, is Python's business. */
 static const char *string_end(const char *p, const char *end) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
     for (;;) {
@@ -105,7 +108,15 @@ static const char *string_end(const char *p, const char *end) {
             if (p[1] == 'u') {
                 if (end - p < 6) return MORE;
                 if (!is_hex(p[2]) || !is_hex(p[3]) || !is_hex(p[4]) || !is_hex(p[5])) return BAD;
-                if ((p[2] == 'd' || p[2] == 'D') && p[3] > '7') return BAD;
+                if ((p[2] | 0x20) == 'd' && p[3] > '7') { /* a surrogate pair, whole */
+                    int64_t n = end - p;
+                    if (p[3] > '9' && (p[3] | 0x20) > 'b') return BAD;
+                    if ((n > 6 && p[6] != '\\') || (n > 7 && p[7] != 'u') || (n > 8 && (p[8] | 0x20) != 'd')) return BAD;
+                    if (n > 9 && (!is_hex(p[9]) || (p[9] | 0x20) < 'c')) return BAD;
+                    if (n < 12) return MORE;
+                    if (!is_hex(p[10]) || !is_hex(p[11])) return BAD;
+                    p += 6;
+                }
                 p += 6;
             } else if (strchr("\"\\/bfnrt", p[1]) && p[1]) p += 2;
             else return BAD;
@@ -125,10 +136,19 @@ static const char *digits(const char *p, const char *end) {
     return q >= end ? MORE : q == p ? BAD : q;
 }
 
-/* Numbers that might be beyond a double are Python's business. */
+static const char *word(const char *p, const char *end, const char *text) {
+    for (; *text; text++, p++) {
+        if (p >= end) return MORE;
+        if (*p != *text) return BAD;
+    }
+    return p;
+}
+
+/* Very long numbers are Python's business. */
 static const char *number(const char *p, const char *end) {
     const char *first = p;
     if (*p == '-') p++;
+    if (p < end && *p == 'I') return word(p, end, "Infinity");
     if (p < end && *p == '0') { p++; if (p < end && *p >= '0' && *p <= '9') return BAD; }
     else if ((p = digits(p, end)) == MORE || p == BAD) return p;
     if (p < end && *p == '.' && ((p = digits(p + 1, end)) == MORE || p == BAD)) return p;
@@ -142,15 +162,7 @@ static const char *number(const char *p, const char *end) {
     return p >= end ? MORE : p;
 }
 
-static const char *word(const char *p, const char *end, const char *text) {
-    for (; *text; text++, p++) {
-        if (p >= end) return MORE;
-        if (*p != *text) return BAD;
-    }
-    return p;
-}
-
-/* Any value, held to JSON's grammar: what this accepts, Python accepts. */
+/* Any value, held to the grammar of Python's json, which knows NaN and Infinity: what this accepts, Python accepts. */
 static const char *skip(const char *p, const char *end, int depth) {
     if (p >= end) return MORE;
     char c = *p, closing = c == '{' ? '}' : ']';
@@ -161,6 +173,8 @@ static const char *skip(const char *p, const char *end, int depth) {
     if (c == 't') return word(p, end, "true");
     if (c == 'f') return word(p, end, "false");
     if (c == 'n') return word(p, end, "null");
+    if (c == 'N') return word(p, end, "NaN");
+    if (c == 'I') return word(p, end, "Infinity");
     if (c == '-' || (c >= '0' && c <= '9')) return number(p, end);
     if ((c != '{' && c != '[') || depth > DEEPEST) return BAD;
     p = ws(p + 1, end);
@@ -187,10 +201,10 @@ static const char *skip(const char *p, const char *end, int depth) {
     }
 }
 
-/* Microseconds as decimal text to nanoseconds. Exponents, times that int64 cannot hold, and what lies near the middle of
- * two nanoseconds are Python's business. */
+/* Microseconds as decimal text to nanoseconds, halves to the even one. Exponents and times that int64 cannot hold are
+ * Python's business. */
 static const char *nanoseconds(const char *p, const char *end, int64_t *out) {
-    int negative = 0, count = 0, up = 0;
+    int negative = 0, count = 0;
     int64_t value = 0;
     if (p < end && *p == '-') { negative = 1; p++; }
     const char *first = p;
@@ -200,25 +214,21 @@ static const char *nanoseconds(const char *p, const char *end, int64_t *out) {
     }
     if (!count) return p >= end ? MORE : BAD;
     if ((count > 1 && *first == '0') || value > 4600000000000000LL) return BAD;
-    int small = value < 10000000000LL;
     value *= 1000;
     if (p < end && *p == '.') {
-        int64_t scale = 100, finer = 0, n = 0;
-        p++;
-        for (; p < end && *p >= '0' && *p <= '9'; p++, n++) {
-            if (scale) { value += (*p - '0') * scale; scale /= 10; }
-            else if (n < 5) finer = finer * 10 + (*p - '0');
-            else if (*p != '0' && !small) return BAD;
+        int64_t scale = 100;
+        int finer = 0, further = 0; /* the fourth digit, and whether any after it is not 0 */
+        const char *point = ++p;
+        for (; p < end && *p >= '0' && *p <= '9'; p++) {
+            if (p - point < 3) { value += (*p - '0') * scale; scale /= 10; }
+            else if (p - point == 3) finer = *p - '0';
+            else further |= *p != '0';
         }
-        if (!n) return p >= end ? MORE : BAD;
-        if (n == 4) finer *= 10;
-        if (finer && !small) return BAD;
-        if (finer == 49 || finer == 50) return BAD;
-        up = finer > 50;
+        if (p == point) return p >= end ? MORE : BAD;
+        value += finer > 5 || (finer == 5 && (further || (value & 1)));
     }
     if (p >= end) return MORE;
     if (*p == 'e' || *p == 'E') return BAD;
-    value += up;
     *out = negative ? -value : value;
     return p;
 }
@@ -310,7 +320,7 @@ static const char *event_object(const char *p, const char *end, Event *e) {
             e->cat = *value == '"' ? value : NULL; e->cat_n = length;
         }
         else if (KEY("name")) { e->name = value; e->name_n = length; }
-        else if (KEY("pid")) { e->pid = value; e->pid_n = length; }
+        else if (KEY("pid")) { e->pid = value; e->pid_n = length; if (memchr(value, '\n', length)) return BAD; }
         else if (KEY("tid")) { e->tid = value; e->tid_n = length; }
         else if (KEY("args")) { e->args = value; e->args_n = length; }
         p = ws(p, end);
@@ -332,27 +342,38 @@ static PyObject *span_list(const Interned *t) {
 }
 
 static PyObject *scan(PyObject *self, PyObject *arguments) {
-    Py_buffer view; Py_ssize_t start;
-    if (!PyArg_ParseTuple(arguments, "y*n", &view, &start)) return NULL;
+    Py_buffer view; Py_ssize_t start; int after;
+    if (!PyArg_ParseTuple(arguments, "y*np", &view, &start, &after)) return NULL;
+    if (start < 0 || start > view.len) {
+        PyBuffer_Release(&view);
+        PyErr_SetString(PyExc_ValueError, "the start lies outside the data");
+        return NULL;
+    }
     const char *data = view.buf, *end = data + view.len, *p = data + start;
     Interned strings = {0}, threads = {0};
     int64_t *rows = NULL, used = 0, room = 0; int status = 0, failed = 0;
     char *joined = NULL; int64_t joined_room = 0, joined_used = 0, blocks = 0; char **kept = NULL;
     const char *event_start = p;
     for (;;) {
-        p = ws(p, end);
-        if (p < end && *p == ',') p = ws(p + 1, end);
-        event_start = p;
+        p = event_start = ws(p, end);
         if (p >= end) break;
-        if (*p == ']') { status = 1; break; }
+        if (*p == ']' && after) { status = 1; break; }
+        if (after != (*p == ',')) { status = 2; break; }
+        if (after) {
+            after = 0;
+            p = event_start = ws(p + 1, end);
+            if (p >= end) break;
+        }
         if (*p != '{') { status = 2; break; }
         Event e = {0};
         e.correlation = e.external = e.old_external = -1;
         p = event_object(p, end, &e);
         if (p == MORE) break;
         if (p == BAD) { status = 2; break; }
+        if (e.ph == 'X' && e.cat && (!e.has_ts || !e.has_dur || !e.name)) { status = 2; break; }
+        if ((e.pid && memchr(e.pid, '\n', e.pid_n)) || (e.device && memchr(e.device, '\n', e.device_n))) { status = 2; break; }
+        after = 1;
         if (e.ph != 'X' || !e.cat) continue;
-        if (!e.has_ts || !e.has_dur || !e.name) { status = 2; break; }
         if (used == room) {
             room = room ? room * 2 : 8192;
             int64_t *more = realloc(rows, room * 10 * sizeof(int64_t));
@@ -392,7 +413,7 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     else {
         PyObject *table = PyBytes_FromStringAndSize((const char *)rows, used * 10 * sizeof(int64_t));
         PyObject *first = table ? span_list(&strings) : NULL, *second = first ? span_list(&threads) : NULL;
-        if (second) result = Py_BuildValue("niNNN", (Py_ssize_t)(event_start - data), status, table, first, second);
+        if (second) result = Py_BuildValue("niiNNN", (Py_ssize_t)(event_start - data), status, after, table, first, second);
         else { Py_XDECREF(table); Py_XDECREF(first); }
     }
     for (int64_t i = 0; i < blocks; i++) free(kept[i]);
@@ -401,18 +422,35 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     return result;
 }
 
+static PyObject *skip_value(PyObject *self, PyObject *arguments) {
+    Py_buffer view; Py_ssize_t start;
+    if (!PyArg_ParseTuple(arguments, "y*n", &view, &start)) return NULL;
+    const char *data = view.buf, *p = MORE;
+    int inside = start >= 0 && start <= view.len;
+    if (inside) p = skip(data + start, data + view.len, 0);
+    int status = p == MORE ? 0 : p == BAD ? 2 : 1;
+    Py_ssize_t position = status == 1 ? p - data : start;
+    PyBuffer_Release(&view);
+    if (!inside) { PyErr_SetString(PyExc_ValueError, "the start lies outside the data"); return NULL; }
+    return Py_BuildValue("ni", position, status);
+}
+
 static PyObject *nest(PyObject *self, PyObject *arguments) {
     Py_buffer order, thread, start, stop;
     if (!PyArg_ParseTuple(arguments, "y*y*y*y*", &order, &thread, &start, &stop)) return NULL;
-    int64_t n = order.len / 8, total = start.len / 8, depth = 0, room = 1024, current = -1, failed = 0;
+    int64_t n = order.len / 8, total = start.len / 8, depth = 0, room = 1024, current = 0, failed = 0;
     const int64_t *o = order.buf, *t = thread.buf, *s = start.buf, *e = stop.buf;
     int64_t *stack = malloc(room * sizeof(int64_t));
-    PyObject *result = PyBytes_FromStringAndSize(NULL, total * 4);
-    if (stack && result) {
+    int sound = order.len % 8 == 0 && start.len % 8 == 0 && thread.len == start.len && stop.len == start.len && total <= INT32_MAX;
+    for (int64_t i = 0; sound && i < n; i++) sound = o[i] >= 0 && o[i] < total;
+    PyObject *result = sound ? PyBytes_FromStringAndSize(NULL, total * 4) : NULL;
+    if (!sound) PyErr_SetString(PyExc_ValueError, "arrays of int64: three of one length, and rows of them");
+    else if (stack && result) {
         int32_t *parent = (int32_t *)PyBytes_AS_STRING(result);
         memset(parent, 0xff, total * 4);
         for (int64_t i = 0; i < n; i++) {
             int64_t row = o[i];
+            if (!(i & 0xfffff) && PyErr_CheckSignals() < 0) { Py_CLEAR(result); break; }
             if (t[row] != current) { current = t[row]; depth = 0; }
             while (depth && e[stack[depth - 1]] <= s[row] && !(e[row] == s[row] && s[row] == s[stack[depth - 1]])) depth--;
             if (depth) parent[row] = (int32_t)stack[depth - 1];
@@ -426,13 +464,18 @@ static PyObject *nest(PyObject *self, PyObject *arguments) {
     } else failed = 1;
     free(stack);
     PyBuffer_Release(&order); PyBuffer_Release(&thread); PyBuffer_Release(&start); PyBuffer_Release(&stop);
-    if (failed) { Py_XDECREF(result); return PyErr_NoMemory(); }
+    if (failed) { Py_XDECREF(result); return PyErr_Occurred() ? NULL : PyErr_NoMemory(); }
     return result;
 }
 
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, "Scan events; see the top of _scan.c."},
+    {"skip", skip_value, METH_VARARGS, "Skip one value; see the top of _scan.c."},
     {"nest", nest, METH_VARARGS, "Nest host events; see the top of _scan.c."},
     {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_scan", NULL, -1, methods};
-PyMODINIT_FUNC PyInit__scan(void) { return PyModule_Create(&module); }
+PyMODINIT_FUNC PyInit__scan(void) {
+    PyObject *made = PyModule_Create(&module);
+    if (made && PyModule_AddIntConstant(made, "VERSION", 2) < 0) Py_CLEAR(made); /* reader.py asks for this one */
+    return made;
+}

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from fxscope.errors import TraceError
 from fxscope.model import Problem
 from fxscope.readers.trace import reader as reading
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.reader import MAX_BYTES, Args, Reader, open_trace
+from fxscope.readers.trace.reader import Args, Reader, decode_args, open_trace
 from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
 
 if TYPE_CHECKING:
@@ -63,7 +62,6 @@ class Trace:
         wanted = sorted((row for row in rows if self.args_at[row] >= 0), key=self.args_at.__getitem__)
         if not wanted:
             return found
-        decoder = msgspec.json.Decoder(Args)
         window, begin = b"", 0
         with open_trace(self.path) as file:
             for row in wanted:
@@ -72,13 +70,9 @@ class Trace:
                     file.seek(at)
                     begin, window = at, file.read(max(WINDOW_BYTES, length))
                 text = window[at - begin : at - begin + length]
-                try:
-                    found[row] = decoder.decode(text)
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    try:
-                        found[row] = decoder.decode(text.decode("utf-8", errors="replace"))
-                    except msgspec.DecodeError:
-                        continue
+                detail = decode_args(text)
+                if detail is not None:
+                    found[row] = detail
         return found
 
     @property
@@ -88,14 +82,18 @@ class Trace:
 
 
 def read(
-    path: str | Path, *, strict: bool = False, max_bytes: int = MAX_BYTES, progress: Callable[[int], None] | None = None
+    path: str | Path,
+    *,
+    strict: bool = False,
+    max_bytes: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Trace:
     """Read a trace (.json or .json.gz) into columns.
 
     Args:
         path: what `torch.profiler` exported.
         strict: raise on any damage instead of recovering around it.
-        max_bytes: largest size after unpacking.
+        max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
         progress: called with the number of bytes read so far.
 
     Raises:

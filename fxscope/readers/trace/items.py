@@ -12,13 +12,14 @@ from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, So
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest, read
 from fxscope.readers.trace.kept import Kept, keep
-from fxscope.readers.trace.reader import MAX_BYTES, Args
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
 from fxscope.readers.trace.table import device_and_stream, identifier, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from fxscope.readers.trace.reader import Args
 
 
 _HOST_CATEGORY = {t.CPU_OP: "cpu_op", t.ANNOTATION: "user_annotation", t.RUNTIME: "runtime"}
@@ -31,7 +32,7 @@ def recording(
     *,
     steps: Iterable[int] | None = None,
     strict: bool = False,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Recording:
     """Return what a trace says by itself: environment, steps, ops, launches, summary. No pass has run.

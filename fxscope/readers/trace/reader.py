@@ -1,15 +1,17 @@
-"""A Kineto file read in bounded chunks into a table; what is damaged is counted, the rest is recovered.
+"""A Kineto file read in bounded pieces into a table, by the structure of its JSON; damage costs the damaged events alone.
 
-Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are one JSON object with `traceEvents`.
+Three layouts occur (one key a line, a two-line header, re-dumped JSON); all are one JSON object with `traceEvents`. Two
+fast paths read whole stretches of the list, the native scanner and msgspec; what they do not take, and what is damaged,
+is read here element by element, so that both give the same rows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import zlib
-from decimal import Decimal  # noqa: TC003 - msgspec resolves it at run time
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
@@ -22,21 +24,24 @@ try:
     from fxscope.readers.trace import _scan as native
 except ImportError:  # built where there is a compiler; the same columns come without it, slower
     native = None
-if os.environ.get("FXSCOPE_NO_NATIVE"):
+if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 2:  # another version was built once
     native = None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from fxscope.readers.trace.table import Table
 
 CHUNK_BYTES = 2 << 20
-LARGEST_BYTES = 128 << 20  # of a header or of one event; what is larger is damage
-MAX_BYTES = 16 << 30
+LARGEST_BYTES = 16 << 20  # of one event and of one value of the header; what is larger is damage
+HEADER_BYTES = 8 << 20  # of the header's values together, as text
+MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is no trace but a bomb
+MAX_PACKED_BYTES, MAX_RATIO = 128 << 20, 50
+MAX_STRANGE = 10_000  # elements of the list that are no events; a profiler writes none
+MAX_NESTING = 16  # of lists within the list
 LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
-# An int64 of nanoseconds as float microseconds is exact below this; absolute time stamps of some files are above it.
-EXACT_BELOW_US = 4e12
+WHOLE, CUT, BROKEN = range(3)  # of a value: it ends here; the data end inside it; it is no JSON from here on
 
 
 class Args(
@@ -104,44 +109,169 @@ class Args(
 
 
 class Event(msgspec.Struct):
-    """One event; times in microseconds, as written."""
+    """One event; times are microseconds as written."""
 
     ph: Any = None
     cat: Any = None
     name: Any = None
     pid: Any = None
     tid: Any = None
-    ts: float | None = None
-    dur: float | None = None
+    ts: Any = None
+    dur: Any = None
     id: Any = None
     args: Args | None = None
 
 
-class ExactEvent(msgspec.Struct):
-    """The same with decimal times, for files whose time stamps a float cannot hold to the nanosecond."""
-
-    ph: Any = None
-    cat: Any = None
-    name: Any = None
-    pid: Any = None
-    tid: Any = None
-    ts: Decimal | None = None
-    dur: Decimal | None = None
-    id: Any = None
-    args: Args | None = None
+class _RawEvent(Event):
+    ts: msgspec.Raw = msgspec.Raw()
+    dur: msgspec.Raw = msgspec.Raw()
 
 
 _HEAD = re.compile(rb'"traceEvents"\s*:\s*\[')
-# An event starts with one of these keys. A boundary inside a string would have escaped quotes and does not match.
-_BETWEEN = re.compile(r"[,\s]*")
-_BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|ts|pid|tid|id)"\s*:)')
+_BASE_TIME = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})')
+_PHASE = re.compile(rb'"ph"\s*:[^}]*')  # once an event: no other begins before a brace
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_BETWEEN = re.compile(rb'\}[ \t\r\n]*,[ \t\r\n]*(?=\{[ \t\r\n]*")')
+
+
+class Written(float):
+    """A float that knows how it was written."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> Written:
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
+def _whole_number(text: str) -> int | float:
+    return int(text) if len(text) < 400 else float(text)  # Python refuses to convert the longest
+
+
+_STRICT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_LOOSE = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=str, strict=False
+)  # control characters in strings
+_VALUE = json.JSONDecoder(parse_int=_whole_number, parse_float=Written, strict=False)
+_ESCAPE = re.compile(
+    r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
+)
+_REPLACEMENT = "\\ufffd"
+
+
+def decode_json(text: bytes) -> Any:
+    """Decode all that `json.loads` takes, NaN and control characters too; what is no UTF-8 and half a surrogate read U+FFFD.
+
+    Raises:
+        ValueError: it is not JSON, or nested too deeply.
+    """
+    try:
+        return _VALUE.decode(
+            _ESCAPE.sub(lambda found: _REPLACEMENT if found[2] else found[0], text.decode("utf-8", errors="replace"))
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def decode_args(text: bytes) -> Args | None:
+    """Decode the arguments of an event from their JSON, `None` where they are no object."""
+    try:
+        text.decode()  # msgspec does not look into the strings that it skips
+        return _ARGS.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:
+            value = decode_json(text)
+        except ValueError:
+            return None
+    return _args_of(value)
+
+
+_ARGS = msgspec.json.Decoder(Args)
+
+
+def _args_of(value: Any) -> Args | None:
+    try:
+        return msgspec.convert(value, Args) if isinstance(value, dict) else None
+    except (msgspec.ValidationError, RecursionError):
+        return None
+
+
+def extent(data: bytes, at: int, *, loose: bool = False) -> tuple[int, int]:
+    """Return whether the JSON value at a place is whole, cut off or broken, and where it ends, or is broken."""
+    if native is not None and not loose:
+        position, status = native.skip(data, at)
+        if status != NOT_UNDERSTOOD:
+            return (WHOLE, position) if status else (CUT, len(data))
+    decoder = _LOOSE if loose else _STRICT
+    size = 1 << 12
+    while True:
+        text = data[at : at + size].decode("latin-1")  # a character a byte: only its end is looked for
+        try:
+            end = decoder.raw_decode(text)[1]
+            cut = end == len(text) and text[-1:] not in ("}", "]", '"')  # a number might go on
+            status = CUT if cut else WHOLE
+        except RecursionError:
+            return BROKEN, at + len(text)
+        except json.JSONDecodeError as error:
+            end = error.pos
+            cut = error.msg.startswith("Unterminated string") or end > len(text) - 12
+            status = CUT if cut else BROKEN
+        if status != CUT or at + size >= len(data):
+            return status, at + end
+        size *= 8
+
+
+class Window:
+    """The part of a file that is looked at: `data` from `at` on; `base` is where `data` begins in the unpacked file."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self.data, self.at, self.base, self.ended = b"", 0, 0, False
+        self._read = read
+
+    def more(self) -> bool:
+        """Read on, and forget what lies before `at`; as much again as there is unread, so that the work stays linear."""
+        unread = self.data[self.at :]
+        data = b"" if self.ended else self._read(max(CHUNK_BYTES, len(unread)))
+        self.base += self.at
+        self.data, self.at, self.ended = unread + data, 0, not data
+        return not self.ended
+
+    def peek(self) -> bytes:
+        """Go to what follows white space, and return that byte, none at the end of the file."""
+        while True:
+            self.at = _SPACE.match(self.data, self.at).end()  # type: ignore[union-attr] - it may be empty
+            if self.at < len(self.data) or not self.more():
+                return self.data[self.at : self.at + 1]
+
+    def value(self, *, loose: bool = False) -> tuple[int, int]:
+        """Return the extent of the value at `at`, reading on as far as it needs; what is too large is broken."""
+        while True:
+            status, position = extent(self.data, self.at, loose=loose)
+            if status != CUT:
+                return status, position
+            if len(self.data) - self.at > LARGEST_BYTES or not self.more():
+                return BROKEN, max(self.at + 1, min(position, len(self.data)))
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _Broken(Exception):
+    """What stands here is not what JSON has here."""
 
 
 class Reader:
     """Reads one file; afterwards `header`, `problems` and `lost` say what else was there."""
 
     def __init__(
-        self, path: Path, *, strict: bool, max_bytes: int, progress: Callable[[int], None] | None = None
+        self, path: Path, *, strict: bool, max_bytes: int | None = None, progress: Callable[[int], None] | None = None
     ) -> None:
         self.path = path
         self.strict = strict
@@ -151,9 +281,15 @@ class Reader:
         self.problems: list[Problem] = []
         self.lost = 0
         self.mended = 0
+        self._stray = 0
+        self._strange = 0
+        self._spent = 0
+        self._stretch = 1
         self._read = 0
+        self._header_bytes = 0
         self._gzip_damaged = False
-        self._decoder: msgspec.json.Decoder[Any] | None = None
+        self._one = msgspec.json.Decoder(_RawEvent)
+        self._many = msgspec.json.Decoder(list[_RawEvent])
 
     def fill(self, table: Table) -> None:
         """Read every event into a table, by the native scanner where it was built, else by msgspec.
@@ -162,190 +298,310 @@ class Reader:
             TraceError: no such file, not a trace, larger than `max_bytes`; with `strict`, any damage.
         """
         with open_trace(self.path) as file:
-            buffer = self._more(file)
-            head = _HEAD.search(buffer)
-            while head is None:
-                data = self._more(file, len(buffer))
-                if not data or len(buffer) > LARGEST_BYTES:
-                    raise TraceError(_not_a_trace(self.path, buffer))
-                buffer += data
-                head = _HEAD.search(buffer)
-            self._read_header(buffer[: head.start()])
-            base = head.end()
-            if native is not None:
-                self._scan(file, buffer[base:], base, table)
-            else:
-                self._decode_chunks(file, buffer[base:], table)
+            self._document(Window(lambda size: self._more(file, size)), table)
         if self.lost:
             self._damage(f"{self.lost} events could not be read; every whole event around them was")
+        if self._stray:
+            self._damage(f"the list of events is damaged in {self._stray} places between events, where none was lost")
         if self.mended:
-            self._damage(f"{self.mended} events hold bytes that are not UTF-8: each such byte reads \ufffd")
+            self._damage(
+                f"{self.mended} events hold control characters, or bytes that are not UTF-8: such a byte reads \ufffd"
+            )
 
-    def _scan(self, file: IO[bytes] | Unpacked, buffer: bytes, base: int, table: Table) -> None:
-        """Let the native scanner read; what it hands back is decoded here, one piece at a time."""
-        position = 0
+    def _document(self, window: Window, table: Table) -> None:
+        """Read the one object of the file: its values into the header, the elements of `traceEvents` into the table."""
+        window.more()
+        begin = window.data[:4096]
+        window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
+        if window.peek() != b"{":
+            raise TraceError(_not_a_trace(self.path, begin))
+        window.at += 1
+        num_lists, first = 0, True
         while True:
-            position, status, rows, strings, threads = native.scan(buffer, position)
-            table.add_scanned(rows, strings, threads, base)
-            if status == LIST_ENDED:
-                rest = buffer[position + 1 :]
-                while data := self._more(file):
-                    rest += data
-                self._read_footer(rest)
-                return
-            if status == NOT_UNDERSTOOD:
-                boundary = _BOUNDARY.search(buffer, position)
-                if boundary is not None:
-                    table.add_events(self._recover(buffer[position : boundary.start() + 1]))
-                    position = boundary.end()
-                    continue
-            base, buffer, position = base + position, buffer[position:], 0
-            data = self._more(file, len(buffer))
-            if not data:
-                table.add_events(self._last(buffer))
-                return
-            if len(buffer) > LARGEST_BYTES:
-                # No event is that large: one string has no end. Give it up and go on after it.
-                table.add_events(self._recover(buffer))
-                base, buffer = base + len(buffer), b""
-            buffer += data
-
-    def _decode_chunks(self, file: IO[bytes] | Unpacked, buffer: bytes, table: Table) -> None:
-        """Read chunk by chunk with msgspec, each cut where an event ends."""
-        while True:
-            data = self._more(file, len(buffer))
-            if not data:
+            try:
+                found = self._member(window, first=first)
+            except _Broken:
+                if num_lists:
+                    self._damage("what follows the list of events is damaged or cut off")
+                    if not self._resynchronise(window, in_list=False):
+                        return
+                else:
+                    self._find_list(window, begin)
+                    num_lists += 1
+                found = True
+            else:
+                num_lists += found is True
+            if found is None:
                 break
-            buffer += data
-            cuts = list(_BOUNDARY.finditer(buffer, max(0, len(buffer) - (1 << 20))))
-            cut = cuts[-1] if cuts else None
-            if cut is None:
-                if len(buffer) > LARGEST_BYTES:
-                    table.add_events(self._recover(buffer))
-                    buffer = b""
-                continue
-            table.add_events(self._decode(buffer[: cut.start() + 1]))
-            buffer = buffer[cut.end() :]
-        table.add_events(self._last(buffer))
+            first = False
+            if found and not self._list(window, table):
+                self._damage("the file is cut off: its list of events has no end")
+                return
+        if not num_lists:
+            raise TraceError(_not_a_trace(self.path, begin))
+        if num_lists > 1:
+            self._damage(f"traceEvents occurs {num_lists} times: the events of all were read")
+        self._nothing_follows(window)
 
-    def _read_footer(self, text: bytes) -> None:
-        """Read the keys after the list of events."""
-        text = text.strip().lstrip(b",")
+    def _member(self, window: Window, *, first: bool) -> bool | None:
+        """Read one key of the document and its value. True: its list of events begins here; None: the document ended."""
+        char = window.peek()
+        if char == b"}":
+            window.at += 1
+            if window.peek() not in (b"", b"{"):
+                raise _Broken  # a brace too many, perhaps: no document begins like this
+            return None
+        if not first:
+            if char != b",":
+                raise _Broken
+            window.at += 1
+            char = window.peek()
+        if char != b'"':
+            raise _Broken
+        key = self._value(window)
+        if window.peek() != b":":
+            raise _Broken
+        window.at += 1
+        if window.peek() == b"[" and key == "traceEvents":
+            window.at += 1
+            return True
+        value = self._value(window)
+        if isinstance(key, str) and key != "traceEvents":
+            self.header[key] = value
+        return False
+
+    def _value(self, window: Window) -> Any:
+        """Read a value of the header; `None` for what is beyond its size."""
+        if not window.peek():
+            raise _Broken
+        status, end = window.value()
+        if status != WHOLE:
+            raise _Broken
+        text = window.data[window.at : end]
+        window.at = end
+        self._header_bytes += len(text)
         try:
-            rest = msgspec.json.decode(b"{" + text.removesuffix(b"}") + b"}") if text else {}
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            rest = {}
-        if isinstance(rest, dict):
-            self.header |= rest
+            return decode_json(text) if self._header_bytes <= HEADER_BYTES else None
+        except ValueError:
+            return None
 
-    def _more(self, file: IO[bytes] | Unpacked, num_unread: int = 0) -> bytes:
-        """Read a chunk; as much again as there is unread, so that what spans many chunks is not scanned many times."""
-        data = file.read(max(CHUNK_BYTES, num_unread))
+    def _find_list(self, window: Window, begin: bytes) -> None:
+        """Go to the list of events although what stands before it is damaged."""
+        while (head := _HEAD.search(window.data, window.at)) is None:
+            if len(window.data) - window.at > LARGEST_BYTES or not window.more():
+                raise TraceError(_not_a_trace(self.path, begin))
+        base = _BASE_TIME.search(window.data, window.at, head.start())
+        if base is not None:
+            self.header.setdefault("baseTimeNanoseconds", int(base[1]))
+        window.at = head.end()
+        self._damage("what stands before the list of events is damaged")
+
+    def _nothing_follows(self, window: Window) -> None:
+        """Say what stands behind the end of the document."""
+        size = num_events = 0
+        while window.peek():
+            rest = window.data[window.at :]
+            size += len(rest.rstrip())
+            num_events += len(_PHASE.findall(rest))
+            window.at = len(window.data)
+        if size:
+            self._damage(
+                f"{size} bytes follow the end of the document and were not read"
+                + (f"; they look like {num_events} more events" if num_events else "")
+            )
+
+    def _list(self, window: Window, table: Table) -> bool:
+        """Read a list of events up to its end, fast where it can be; False where the file ends before."""
+        depth, after, fresh, until = 1, False, True, 0
+        while char := window.peek():
+            place = window.base + window.at
+            if place >= until:
+                after, slow_until = self._fast(window, table, after=after)
+                fresh = fresh and window.base + window.at == place
+                until = slow_until or until
+            elif char == b"]":
+                self._stray += not (after or fresh)  # a comma before the end
+                window.at += 1
+                depth -= 1
+                if not depth:
+                    return True
+                after, fresh = True, False
+            elif after and char == b",":
+                window.at += 1
+                after = False
+            elif not after and char == b"[" and depth < MAX_NESTING:
+                self._count_strange()
+                window.at += 1
+                depth, fresh = depth + 1, True
+            elif not after and self._element(window, table):
+                after, fresh = True, False
+            elif self._resynchronise(window, in_list=True):
+                depth, after, fresh = 1, False, False  # a bracket that opened a list within was damage, too
+            else:
+                return False
+        return False
+
+    def _count_strange(self) -> None:
+        self._strange += 1
+        if self._strange > MAX_STRANGE:
+            raise TraceError(
+                f"{self.path} is no trace: its traceEvents hold {MAX_STRANGE:,} elements that are no events."
+            )
+
+    def _fast(self, window: Window, table: Table, *, after: bool) -> tuple[bool, int]:
+        """Read a stretch of whole events.
+
+        Returns:
+            Whether an element ended where the stretch did, and up to which place of the file to go on element by
+            element; 0 where the next stretch can be read like this one.
+        """
+        if native is None:
+            if after:
+                return after, window.base + window.at + 1
+            return after, self._decode_stretch(window, table)
+        before = window.base + window.at
+        position, status, ended, rows, strings, threads = native.scan(window.data, window.at, after)
+        table.add_scanned(rows, strings, threads, window.base)
+        window.at = position
+        if not status and len(window.data) - position <= LARGEST_BYTES and window.more():
+            return bool(ended), 0
+        # The next stop may be near: go on further each time, and fall back where it was not.
+        place = window.base + window.at
+        self._stretch = min(self._stretch * 2, CHUNK_BYTES) if place - before < self._stretch else 1
+        return bool(ended), place + self._stretch
+
+    def _decode_stretch(self, window: Window, table: Table) -> int:
+        """Decode events up to the last place that looks like one between events.
+
+        Where the text up to there is a list, it is truly between events: no look at the structure is needed.
+        """
+        while len(window.data) - window.at < CHUNK_BYTES and window.more():
+            pass
+        cuts = list(_BETWEEN.finditer(window.data, max(window.at, len(window.data) - (1 << 20))))
+        for cut in cuts[-1:-3:-1]:
+            text = b"[" + window.data[window.at : cut.start() + 1] + b"]"
+            try:
+                text.decode()  # msgspec does not look into the strings that it skips
+                events = self._many.decode(text)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue
+            table.add_events(events)
+            window.at = cut.end()
+            return 0
+        return window.base + (cuts[-1].end() if cuts else len(window.data))
+
+    def _element(self, window: Window, table: Table) -> bool:
+        """Read one element of the list; false where it is broken."""
+        is_object = window.data[window.at : window.at + 1] == b"{"
+        status, end = window.value()
+        if status != WHOLE and is_object:
+            status, end = window.value(loose=True)
+            if status != WHOLE or not _PHASE.search(window.data, window.at, end):
+                return False
+        if status != WHOLE:
+            return False
+        if is_object:
+            table.add_events([self._event(window.data[window.at : end])])
+        else:
+            self._count_strange()
+        window.at = end
+        return True
+
+    def _event(self, text: bytes) -> Event:
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            text.decode()  # msgspec does not look into the strings that it skips
+            return self._one.decode(text)
+        self.mended += not _is_utf8(text) or extent(text, 0)[0] != WHOLE
+        try:
+            value = decode_json(text)
+        except ValueError:
+            self.lost += 1
+            return Event()
+        keys = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id")
+        return Event(*(value.get(key) for key in keys), args=_args_of(value.get("args")))
+
+    def _resynchronise(self, window: Window, *, in_list: bool) -> bool:
+        """Go from a damaged place to the next event that is whole, counting those between; false where there is none.
+
+        An event is an object with the key `ph`. Every object from here on is tried; the work is bounded.
+        """
+        num_phases, colons = 0, False
+        failed_at = num_failed = 0
+
+        def go_to(position: int) -> None:
+            nonlocal num_phases, colons
+            skipped = window.data[window.at : position]
+            num_phases += len(_PHASE.findall(skipped))
+            colons |= b":" in skipped
+            window.at = position
+
+        found = False
+        while not found:
+            brace = window.data.find(b"{", window.at)
+            if brace < 0:
+                go_to(max(window.at, len(window.data) - 16))  # a key may be cut in two
+                if window.more():
+                    continue
+                go_to(len(window.data))
+                break
+            go_to(brace)
+            status, end = window.value()
+            self._spend(end - window.at)
+            if status == WHOLE and not _PHASE.search(window.data, window.at, end):
+                go_to(end)
+            elif status == WHOLE:
+                found = self._is_event(window.data[window.at : end])
+                if not found:
+                    go_to(window.at + 1)
+            else:
+                # Objects around one broken place are all broken there: a few of them may hold an event.
+                num_failed = num_failed + 1 if window.base + end == failed_at else 1
+                failed_at = window.base + end
+                go_to(max(end, window.at + 1) if num_failed > 4 else window.at + 1)
+        foot = not found and window.data.rstrip().endswith(b"}")  # rather the end of the document than an event
+        lost = num_phases or int(colons and in_list and not foot)
+        self.lost += lost
+        self._stray += in_list and not lost
+        return found
+
+    def _spend(self, size: int) -> None:
+        """Bound the work on damage by the size of the file."""
+        self._spent += size + 256
+        if self._spent > 4 * LARGEST_BYTES + 16 * self._read:
+            raise TraceError(f"{self.path} is damaged in too many places to be read. Export the trace again.")
+
+    def _is_event(self, text: bytes) -> bool:
+        try:
+            return self._one.decode(text).ph is not None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+        try:
+            return "ph" in decode_json(text)
+        except ValueError:
+            return False
+
+    def _more(self, file: IO[bytes] | Unpacked, size: int) -> bytes:
+        data = file.read(size)
         if isinstance(file, Unpacked) and file.damage and not self._gzip_damaged:
             self._gzip_damaged = True
             self._damage(f"the gzip stream {file.damage}; what came before was read")
         self._read += len(data)
-        if self._read > self.max_bytes:
+        limit = self.max_bytes or MAX_BYTES
+        if limit == MAX_BYTES and isinstance(file, Unpacked):
+            limit = max(MAX_PACKED_BYTES, MAX_RATIO * self.path.stat().st_size)
+        if self._read > limit:
             raise TraceError(
-                f"{self.path} unpacks to more than {num_bytes(self.max_bytes)}. Raise --max-size if you trust it, "
+                f"{self.path} unpacks to more than {num_bytes(limit)}. Raise --max-size if you trust it, "
                 "or profile fewer steps."
             )
         if self.progress is not None:
             self.progress(self._read)
         return data
 
-    def _read_header(self, text: bytes) -> None:
-        try:
-            self.header = msgspec.json.decode(text.rstrip().rstrip(b",") + b"}")
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            base = re.search(rb'"baseTimeNanoseconds"\s*:\s*(\d+)', text)
-            self.header = {"baseTimeNanoseconds": int(base[1])} if base else {}
-
-    def _decode(self, data: bytes) -> list[Any]:
-        if not data.strip():
-            return []
-        if self._decoder is None:
-            stamps = [float(found[1]) for found in re.finditer(rb'"ts"\s*:\s*(-?\d+(?:\.\d+)?)', data[: 1 << 16])]
-            exact = any(abs(stamp) >= EXACT_BELOW_US for stamp in stamps)
-            self._decoder = msgspec.json.Decoder(list[ExactEvent if exact else Event])
-        try:
-            return self._decoder.decode(b"[" + data + b"]")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return self._recover(data)
-
-    def _last(self, buffer: bytes) -> list[Any]:
-        """Decode what is left; the array ends before the last keys of the file's object, or not at all."""
-        for end in _array_ends(buffer):
-            tail = buffer[end + 1 :]
-            if buffer[:end].rstrip()[-1:] not in (b"}", b",", b""):
-                continue  # the end of a list within an event
-            try:
-                rest = msgspec.json.decode(b"{" + tail.strip().lstrip(b",").rstrip().removesuffix(b"}") + b"}")
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                continue
-            if isinstance(rest, dict) and tail.strip().endswith(b"}"):
-                self.header |= rest
-                return self._decode(buffer[:end])
-        self._damage("the file is cut off: its list of events has no end")
-        return self._recover(buffer)
-
-    def _recover(self, data: bytes) -> list[Any]:
-        """Decode event by event, counting those that cannot be read; after one of these, go on where the next starts."""
-        decoder = msgspec.json.Decoder(ExactEvent)
-        text = data.decode("latin-1")  # a character a byte: only the ends of events are looked for in it
-        events: list[Any] = []
-        position = 0
-        while True:
-            position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr] - it may be empty
-            if position >= len(data):
-                return events
-            end = _whole_object(text, position)
-            if end is None:
-                boundary = _BOUNDARY.search(data, position)
-                end = boundary.start() + 1 if boundary else len(data)
-            piece = data[position:end].rstrip()
-            if not piece.endswith(b"}") or piece.count(b"{") > piece.count(b"}"):
-                piece += b"}"  # what follows may have taken it
-            try:
-                events.append(decoder.decode(piece))
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                mended = piece.decode("utf-8", errors="replace").encode()
-                try:
-                    events.append(decoder.decode(mended))
-                    self.mended += mended != piece
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    self.lost += 1
-            position = end
-
     def _damage(self, message: str) -> None:
         if self.strict:
             raise TraceError(f"{self.path}: {message}. Leave --strict out to read what is whole.")
         self.problems.append(Problem(where=self.path.name, message=message, remedy="Export the trace again."))
-
-
-def _array_ends(buffer: bytes) -> Iterator[int]:
-    """Yield the positions of `]` near the end that could close the list of events, the last first."""
-    position = len(buffer)
-    for _ in range(64):
-        position = buffer.rfind(b"]", max(0, len(buffer) - (1 << 20)), position)
-        if position < 0:
-            return
-        yield position
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(text)  # NaN and Infinity are not JSON
-
-
-_WHOLE = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
-
-
-def _whole_object(text: str, position: int) -> int | None:
-    """Return where the JSON object that starts here ends, `None` if none starts or it is broken."""
-    try:
-        return _WHOLE.raw_decode(text, position)[1] if text[position] == "{" else None
-    except (ValueError, RecursionError):
-        return None
 
 
 class Unpacked:

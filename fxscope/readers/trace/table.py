@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+
+from fxscope.readers.trace.reader import Written, decode_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +99,7 @@ class Table:
                 continue
             detail = event.args
             name = event.name if isinstance(event.name, str) else str(event.name)
-            thread = _hashable((event.pid, event.tid) if category < NUM_HOST else device_of(event))
+            thread = (_key(event.pid), _key(event.tid)) if category < NUM_HOST else device_of(event)
             correlation = external = -1
             if detail is not None:
                 correlation = identifier(detail.correlation)
@@ -123,19 +127,16 @@ class Table:
 
 
 def _string(span: bytes) -> str:
-    """Decode a JSON string as written; bytes that are no UTF-8 become U+FFFD, other values their text."""
-    try:
-        value = msgspec.json.decode(span)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return span.decode("utf-8", errors="replace").strip('"')
+    """Decode a name as written; other values read as their text."""
+    value = _value(span)
     return value if isinstance(value, str) else str(value)
 
 
 def _thread(span: bytes) -> tuple[Any, Any]:
     """Decode the scanner's key: host or device, then two JSON values."""
     first, _, second = span[1:].partition(b"\n")
-    values = tuple(_value(part) for part in (first[1:], second))
-    return _hashable(values if span[:1] == b"h" else (("device", values[0]), ("stream", values[1])))  # type: ignore[arg-type]
+    first, second = _key(_value(first[1:])), _key(_value(second))
+    return (first, second) if span[:1] == b"h" else (("device", first), ("stream", second))
 
 
 def _value(span: bytes) -> Any:
@@ -143,17 +144,53 @@ def _value(span: bytes) -> Any:
         return None
     try:
         return msgspec.json.decode(span)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return span.decode("utf-8", errors="replace")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_json(span)  # what the scanner takes, Python takes
+
+
+_TIME = re.compile(r"-?(\d{1,16})(?:\.(\d+))?")
 
 
 def nanoseconds(value: Any) -> int | None:
-    """Convert microseconds, float or decimal, to whole nanoseconds; `None` for what is no time, or far too large."""
-    try:
-        result = round(value * 1000)
-    except (TypeError, ValueError, OverflowError, ArithmeticError):
+    """Convert microseconds to whole nanoseconds, halves to the even one; `None` for what is no time, or far too large.
+
+    Args:
+        value: JSON text (`msgspec.Raw`), a number, or a float that knows its text.
+    """
+    if isinstance(value, msgspec.Raw):
+        text = bytes(value).decode("latin-1")
+        digits = text[:-4] + text[-3:]
+        if text[-4:-3] == "." and digits.isdigit() and digits.isascii() and len(digits) < 19:  # as Kineto writes them
+            return int(digits)
+    elif isinstance(value, Written):
+        text = value.text
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        text = repr(value)
+    else:
         return None
-    return result if -TIME_MAX <= result <= TIME_MAX else None
+    parts = _TIME.fullmatch(text)
+    if parts is None:
+        return _unusual_nanoseconds(text)
+    fraction = parts[2] or ""
+    result = int(parts[1]) * 1000 + int(f"{fraction:0<3.3}")
+    if len(fraction) > 3 and fraction[3] >= "5":
+        result += fraction[3] > "5" or result & 1 or bool(fraction[4:].strip("0"))
+    return None if result > TIME_MAX else -result if text[0] == "-" else result
+
+
+def _unusual_nanoseconds(text: str) -> int | None:
+    """Convert a number with an exponent or with very many digits."""
+    try:
+        value = Decimal(text)
+    except (ArithmeticError, ValueError):
+        return None
+    if not value.is_finite() or value.adjusted() > 20:
+        return None
+    if value.adjusted() < -20:
+        return 0
+    with localcontext(Context(prec=len(text) + 30)):
+        result = int((value * 1000).to_integral_value(ROUND_HALF_EVEN))
+    return result if abs(result) <= TIME_MAX else None
 
 
 def whole(value: Any) -> int | None:
@@ -163,7 +200,7 @@ def whole(value: Any) -> int | None:
 
 def identifier(value: Any) -> int:
     """Return a correlation or external id, -1 for none. 0 means "not linked" in Kineto."""
-    if isinstance(value, str) and value.isdigit():
+    if isinstance(value, str) and len(value) <= 19 and value.isascii() and value.isdigit():
         value = int(value)
     found = whole(value)
     return found if found is not None and found > 0 else -1
@@ -174,7 +211,7 @@ def device_of(event: Any) -> tuple[Any, Any]:
     detail = event.args
     device = detail.device if detail is not None and detail.device is not None else event.pid
     stream = detail.stream if detail is not None and detail.stream is not None else event.tid
-    return ("device", device), ("stream", stream)
+    return ("device", _key(device)), ("stream", _key(stream))
 
 
 def device_and_stream(thread: tuple[Any, Any]) -> tuple[int | None, int | None]:
@@ -183,9 +220,10 @@ def device_and_stream(thread: tuple[Any, Any]) -> tuple[int | None, int | None]:
     return whole(device), whole(stream)
 
 
-def _hashable(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+def _key(value: Any) -> Any:
+    """Return a value that can be a key: lists and objects as their text, and NaN, which is not what it is."""
     try:
-        hash(pair)
+        hash(value)
     except TypeError:
-        return str(pair[0]), str(pair[1])
-    return pair
+        return str(value)
+    return value if value == value else str(value)

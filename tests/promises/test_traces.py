@@ -1,0 +1,148 @@
+"""Traces: what json takes is read whole and alike by both readers; damage costs the damaged events, and is counted.
+
+The mutants come from tools/fuzz.py, with fixed seeds; run that for longer budgets.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from fxscope.errors import TraceError
+from fxscope.readers import trace
+from fxscope.readers.trace import reader
+from tools import fuzz
+
+EAGER = json.loads(gzip.decompress((fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz").read_bytes()))
+BOTH = [True, False] if reader.native is not None else [False]
+
+
+def lost(problems: list[str]) -> int:
+    return sum(int(message.split()[0]) for message in problems if "could not be read" in message)
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    path = folder / "t.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("first", range(0, 400, 50))
+def test_strange_documents_read_as_json_reads_them(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 50):
+        fuzz.valid(seed, tmp_path)
+
+
+@pytest.mark.parametrize("first", range(0, 160, 40))
+def test_damage_costs_the_damaged_events_and_both_readers_agree(first: int, tmp_path: Path) -> None:
+    traces = fuzz.Traces()
+    for seed in range(first, first + 40):
+        fuzz.damaged(seed, tmp_path, traces)
+
+
+@pytest.mark.skipif(reader.native is None, reason="the native scanner was not built here")
+def test_the_scanner_takes_only_what_json_takes_and_stays_in_its_data() -> None:
+    pieces = fuzz.scanner_pieces(0)
+    assert sum(fuzz.scanner(seed, pieces) for seed in range(8)) == 8000
+
+
+@pytest.mark.skipif(reader.native is None, reason="the native scanner was not built here")
+def test_the_scanner_checks_its_arguments() -> None:
+    for arguments in ((b"x", 2, False), (b"x", -1, False)):
+        with pytest.raises(ValueError, match="outside the data"):
+            reader.native.scan(*arguments)
+        with pytest.raises(ValueError, match="outside the data"):
+            reader.native.skip(*arguments[:2])
+    eight = bytes(8)
+    for columns in (
+        (b"\1" + bytes(7), eight, eight, eight),
+        (b"\xff" * 8, eight, eight, eight),
+        (eight, eight, eight, b""),
+        (eight, *[b"1234567"] * 3),
+    ):
+        with pytest.raises(ValueError, match="rows of them"):
+            reader.native.nest(*columns)
+    with pytest.raises(TypeError):
+        reader.native.nest("text", eight, eight, eight)
+
+
+@pytest.mark.parametrize("native", BOTH)
+@pytest.mark.parametrize("chunk", [64, 2 << 20])
+def test_sorted_keys_and_an_emoji_lose_nothing(
+    native: bool, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "CHUNK_BYTES", chunk)
+    data = {**EAGER, "traceEvents": [{**event, "note": "🚀"} for event in EAGER["traceEvents"]]}
+    for text in (json.dumps(data, sort_keys=True), "\ufeff" + json.dumps(data, ensure_ascii=False, indent=1)):
+        path = write(tmp_path, text)
+        found, problems = fuzz.rows_of(path, native=native, strict=True)
+        assert found == fuzz.reference(text.lstrip("\ufeff"))[0] and len(found) > 100 and not problems
+
+
+@pytest.mark.parametrize("native", BOTH)
+class TestWhatIsNotOneDocument:
+    EVENT = '{"ph":"X","cat":"cpu_op","name":"op%d","pid":1,"tid":1,"ts":%d,"dur":1,"args":{"n":[{"a":1},{"b":2}]}}'
+
+    def read(self, text: str, native: bool, folder: Path) -> tuple[list[str], list[str]]:
+        rows, problems = fuzz.rows_of(write(folder, text), native=native)
+        with pytest.raises(TraceError, match="Leave --strict out"):
+            fuzz.rows_of(folder / "t.json", native=native, strict=True)
+        return [row[1] for row in rows], problems
+
+    def document(self, *numbers: int) -> str:
+        return '{"traceEvents":[' + self.events(*numbers) + "]}"
+
+    def events(self, *numbers: int) -> str:
+        return ",".join(self.EVENT % (number, number) for number in numbers)
+
+    def test_two_lists(self, native: bool, tmp_path: Path) -> None:
+        text = self.document(1, 2)[:-1] + ',"x":1,' + self.document(3)[1:]
+        names, problems = self.read(text, native, tmp_path)
+        assert names == ["op1", "op2", "op3"] and "traceEvents occurs 2 times" in problems[0]
+
+    def test_two_documents(self, native: bool, tmp_path: Path) -> None:
+        text = self.document(1, 2)
+        names, problems = self.read(text + text, native, tmp_path)
+        assert names == ["op1", "op2"]
+        assert problems == [
+            f"{len(text)} bytes follow the end of the document and were not read; they look like 2 more events"
+        ]
+
+    @pytest.mark.parametrize("rest", ["garbage", "{", "\0" * 100])
+    def test_what_follows(self, rest: str, native: bool, tmp_path: Path) -> None:
+        names, problems = self.read(self.document(1, 2) + rest, native, tmp_path)
+        assert names == ["op1", "op2"] and len(problems) == 1 and "follow" in problems[0]
+
+    @pytest.mark.parametrize("between", ["],", "]}", "]},", ",[", ", ,", "", ", 5 x"])
+    def test_a_stray_bracket_between_events(self, between: str, native: bool, tmp_path: Path) -> None:
+        text = self.document(1, 2)[:-2] + between + self.events(3, 4) + '],"traceName":"x"}'
+        names, problems = self.read(text, native, tmp_path)
+        assert names == ["op1", "op2", "op3", "op4"] or (between == "]}" and "like 2 more events" in problems[0])
+        assert not lost(problems)
+
+    def test_a_damaged_head_and_foot(self, native: bool, tmp_path: Path) -> None:
+        text = '{"a":x,"baseTimeNanoseconds": 17,' + self.document(1, 2)[1:-1] + ',"traceName":x}'
+        names, problems = self.read(text, native, tmp_path)
+        assert names == ["op1", "op2"] and not lost(problems) and len(problems) == 2
+        assert trace.read(tmp_path / "t.json").base_time_ns == 17
+
+    def test_the_number_lost_is_true(self, native: bool, tmp_path: Path) -> None:
+        parts = [self.EVENT % (number, number) for number in range(100)]
+        for number in range(0, 100, 3):
+            parts[number] = parts[number].replace('"name":"', '"name":"a"b')
+        names, problems = self.read('{"traceEvents":[' + ",\n".join(parts) + "]}", native, tmp_path)
+        assert names == [f"op{number}" for number in range(100) if number % 3] and lost(problems) == 34
+
+    def test_keys_within_strings_and_values_are_no_list(self, native: bool, tmp_path: Path) -> None:
+        inner = self.document(7)
+        head = f'{{"note":{json.dumps(inner)},"deep":{inner},"traceEvents":null,'
+        rows, problems = fuzz.rows_of(write(tmp_path, head + self.document(1)[1:]), native=native)
+        assert [row[1] for row in rows] == ["op1"] and not problems
+
+
+def test_a_list_of_what_is_no_event_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="is no trace"):
+        trace.read(write(tmp_path, '{"traceEvents":[' + ",".join(["1"] * 20_000) + "]}"))
