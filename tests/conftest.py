@@ -22,6 +22,12 @@ NO_COMPILER = "No working C++ compiler found"  # torch/_inductor/exc.py, Invalid
 COMPILERS = (os.environ.get("CXX", "g++"), "g++", "clang++")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of the mark `cpp` where there is no compiler."""
+    if item.get_closest_marker("cpp") and not any(map(shutil.which, COMPILERS)):
+        pytest.skip("Inductor finds no C++ compiler")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Skip what failed for want of a C++ compiler, on a machine that has none: Inductor itself names the cause."""

@@ -192,6 +192,7 @@ def test_what_if_refuses(capsys, words, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.cpp
 def test_what_if_compares(tmp_path, capsys):
     factory = tmp_path / "factory.py"
     factory.write_text(
