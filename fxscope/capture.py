@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope import store
-from fxscope._torch import profiler, running
+from fxscope._torch import probe, profiler, running
 from fxscope._torch.environment import environment
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.op_recorder import OpRecorder
@@ -390,7 +390,7 @@ def _with_facts(recording: Recording, facts: Facts) -> Recording:
         sources=(*recording.sources, *facts.sources),
         schedules=(*recording.schedules, *facts.schedules),
         compiles=(*recording.compiles, *facts.compiles),
-        problems=(*recording.problems, *facts.problems),
+        problems=(*recording.problems, *facts.problems, *(probe.missing(facts.problems) if facts.graphs else ())),
     )
 
 

@@ -17,11 +17,15 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fxscope._torch import inductor, profiler, running
 from fxscope._torch.environment import triton_version
 from fxscope._torch.hooks import exists, has_switch
+from fxscope.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # What is hooked or read → what is lost without it.
 HOOKS: dict[str, str] = {
@@ -61,6 +65,20 @@ def probe() -> list[tuple[str, bool, str]]:
             found = False
         rows.append((name, found, purpose))
     return rows
+
+
+def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return a problem for each hook and switch that this torch lacks and that none of those told already names."""
+    named = " ".join(problem.where for problem in told).replace(":", ".")
+    return tuple(
+        Problem(
+            where=f"hook {name}",
+            message=f"this torch does not have it: the recording is without {purpose}",
+            remedy="see `fxscope env`; the rest is recorded",
+        )
+        for name, found, purpose in probe()
+        if not found and name.replace(":", ".") not in named
+    )
 
 
 def _scheduler_hooks() -> list[tuple[str, bool, str]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import types
 
 import pytest
+import torch
 
-from fxscope._torch import hooks
+import fxscope
+from fxscope._torch import hooks, inductor, probe, profiler, running
 from fxscope._torch.hooks import Hooks
 
 
@@ -95,3 +97,41 @@ def test_one_that_fails_to_come_off_does_not_keep_the_others(owner) -> None:
     assert hooks.active() == ()
     assert owner.Thing().method(1) == 2
     assert [problem.where for problem in installed.problems] == ["restoring bad"]
+
+
+def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_told(monkeypatch) -> None:
+    """Each name that is looked up in torch is asked for under another: the program runs, the rest is recorded."""
+    renamed = {}
+    for module in (inductor, profiler, running):
+        for constant, value in list(vars(module).items()):
+            if isinstance(value, str) and value in probe.HOOKS:
+                renamed[value] = f"{value}_renamed"
+                monkeypatch.setattr(module, constant, renamed[value])
+    assert len(renamed) >= 12
+    monkeypatch.setattr(probe, "HOOKS", {renamed.get(name, name): purpose for name, purpose in probe.HOOKS.items()})
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x.sin() + 1).sum(-1)
+
+    x = torch.randn(8, 8)
+    with fxscope.record() as recorder:
+        result = torch.compile(program)(x)
+    assert torch.allclose(result, program(x))
+    assert recorder.recording is not None and recorder.recording.launches  # what needs none of the hooks is there
+    assert not recorder.recording.calls
+    told = " ".join(problem.where for problem in recorder.recording.problems)
+    for name in (inductor.CALL_USER_COMPILER, inductor.CODEGEN, inductor.CHECK_FUNCTION, profiler.PREPARE):
+        assert name.endswith("_renamed") and name in told
+
+
+@pytest.mark.parametrize("constant", ["METRICS", "HANDLES", "COMPILE_SUBGRAPH", "JOINT_PASSES"])
+def test_one_name_that_is_missing_is_told_by_name_and_costs_what_it_is_for(constant: str, monkeypatch) -> None:
+    name = getattr(inductor, constant)
+    monkeypatch.setattr(inductor, constant, f"{name}_renamed")
+    monkeypatch.setattr(
+        probe, "HOOKS", {f"{path}_renamed" if path == name else path: purpose for path, purpose in probe.HOOKS.items()}
+    )
+    recording = fxscope.record(lambda x: (x.cos() * 3).sum(-1), torch.randn(8, 8), compile=True, steps=1)
+    told = [problem for problem in recording.problems if f"{name}_renamed" in problem.where]
+    assert len(told) == 1 and "does not have it" in told[0].message
+    assert recording.calls and recording.launches
