@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.kernel_names import cpp, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 UNKNOWN = "–"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -89,6 +89,18 @@ def sizes(values: Sequence[object]) -> str:
     """Write sizes as Python does: "(1, 768)", "(768,)", "(s0, 4)"."""
     inner = ", ".join(str(value) for value in values)
     return f"({inner},)" if len(values) == 1 else f"({inner})"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] | None = None, gap: str = "  ") -> list[str]:
+    """Pad the cells of a table to columns: those in `left` (all where it is `None`) to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        gap.join(
+            cell.ljust(width) if left is None or i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def sentence(text: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 from importlib import resources
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from fxscope.text import aligned
 
 if TYPE_CHECKING:
     import argparse
@@ -125,15 +128,11 @@ def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
 
 def three_ways(recordings: dict[str, Recording]) -> str:
     """Return a table: what this machine does, what an H200 would do, what a real one did."""
-    columns = {"here_compiled": "here", "h200_planned": "H200, planned", "h200_compiled": "H200, real"}
-    present = {name: title for name, title in columns.items() if name in recordings}
-    rows = [[call.kernel for call in recordings[name].calls] for name in present]
-    width = max(len(kernel) for row in rows for kernel in row) + 2
+    titles = {"here_compiled": "here", "h200_planned": "H200, planned", "h200_compiled": "H200, real"}
+    present = {name: title for name, title in titles.items() if name in recordings}
+    columns = [[present[name], *(call.kernel for call in recordings[name].calls)] for name in present]
     lines = ["kernel calls of the compiled MLP, in order", ""]
-    lines.append("   ".join(title.ljust(width) for title in present.values()).rstrip())
-    for position in range(max(map(len, rows))):
-        cells = [row[position] if position < len(row) else "" for row in rows]
-        lines.append("   ".join(cell.ljust(width) for cell in cells).rstrip())
+    lines += aligned(list(zip_longest(*columns, fillvalue="")), gap=" " * 5)
     if {"h200_planned", "h200_compiled"} <= present.keys():
         same = [call.kernel for call in recordings["h200_planned"].calls] == [
             call.kernel for call in recordings["h200_compiled"].calls

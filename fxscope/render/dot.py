@@ -241,15 +241,8 @@ def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
 
 def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
     """Return the most expensive unfused neighbours within one graph."""
-    costly = [
-        decision
-        for decision in recording.decisions
-        if decision.graph == graph.id
-        and decision.verdict != "fused"
-        and decision.saved_bytes
-        and not decision.other_graph
-    ]
-    return sorted(costly, key=lambda decision: -(decision.saved_bytes or 0))[:MAX_RED_EDGES]
+    mine = [item for item in labels.costly(recording) if item.graph == graph.id and not item.other_graph]
+    return mine[:MAX_RED_EDGES]
 
 
 def red_edges(
@@ -261,9 +254,7 @@ def red_edges(
     """
     edges: dict[tuple[str, str], tuple[str, str]] = {}
     for decision in decisions:
-        cost = num_bytes(decision.saved_bytes)
-        if decision.saved_us:
-            cost += f" · ≥ {microseconds(decision.saved_us)}"
+        cost = labels.price(decision)
         reason = plain(f"not fused: {decision.reason}")
         for path in paths(decision, by_name, outside):
             for position, edge in enumerate(path):

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fxscope.render import markdown as md
-from fxscope.text import counted, kernel_name, microseconds, percent, sentence
+from fxscope.text import aligned, counted, kernel_name, microseconds, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,14 +197,7 @@ def _rank_table(fleet: Fleet, width: int) -> list[str]:
                 f"{cells} {marks.get(line.rank, '')}".rstrip(),
             ]
         )
-    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
-    lines = [
-        "  ".join(
-            cell.ljust(w) if i == len(head) - 1 else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
+    lines = aligned(table, left={len(head) - 1})
     if len(rows) < len(fleet.ranks):
         lines.append(f"{len(fleet.ranks) - len(rows)} ranks more, none of them named")
     return lines

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fxscope import op_names
 from fxscope.index import index_of
 from fxscope.op_names import expected_nature, op_name
+from fxscope.text import microseconds, num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,6 +63,18 @@ class Ends:
         if call and call.nodes and set(names) >= set(call.nodes):
             ops = ops_of(call, nodes)  # all of a kernel goes by the words of every other place
         return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or (call.kernel if call else "?")
+
+
+def costly(recording: Recording) -> list[Decision]:
+    """Return the unfused neighbours whose price is known, most expensive first."""
+    found = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]
+    return sorted(found, key=lambda item: -(item.saved_bytes or 0))
+
+
+def price(decision: Decision) -> str:
+    """Say what staying apart costs: "100.7 MB, ≥ 23.5 µs"; the time only where a bandwidth is known."""
+    floor = f", ≥ {microseconds(decision.saved_us)}" if decision.saved_us and decision.saved_us >= 0.005 else ""
+    return num_bytes(decision.saved_bytes) + floor
 
 
 def coverage_line(recording: Recording) -> str:

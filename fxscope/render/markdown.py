@@ -163,16 +163,14 @@ def chain(recording: Recording, graph: Graph) -> list[str]:
 
 def costs(recording: Recording) -> list[str]:
     """Return the most expensive unfused neighbours."""
-    costly = sorted(
-        (d for d in recording.decisions if d.verdict != "fused" and d.saved_bytes), key=lambda d: -(d.saved_bytes or 0)
-    )
+    costly = labels.costly(recording)
     if not costly:
         return []
     lines = ["### Unfused neighbours, most expensive first", "", "| from | to | costs | reason |", "|---|---|--:|---|"]
     ends = labels.Ends(recording)
     for item in costly[:10]:
         a, b = ends(item)
-        lines.append(f"| {text(a)} | {text(b)} | {num_bytes(item.saved_bytes)} | {text(item.reason)} |")
+        lines.append(f"| {text(a)} | {text(b)} | {labels.price(item)} | {text(item.reason)} |")
     return [*lines, ""]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.render.findings import kernel_label
 from fxscope.render.markdown import code, text
-from fxscope.text import microseconds, percent
+from fxscope.text import aligned, microseconds, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,8 +77,7 @@ def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
         ["".join(kernel_label(use, width)) + (f" (×{count})" if count > 1 else ""), *cells(use)] for count, use in found
     ]
     kept = [i for i in range(len(rows[0])) if i == 0 or any(row[i] != "–" for row in rows[1:])]
-    widths = {i: max(len(row[i]) for row in rows) for i in kept}
-    return ["  ".join(row[i].ljust(widths[i]) for i in kept).rstrip() for row in rows]
+    return aligned([[row[i] for i in kept] for row in rows])
 
 
 def distinct(uses: Sequence[KernelUse]) -> list[tuple[int, KernelUse]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from fxscope.text import aligned
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -81,7 +83,7 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
                 f"{row.share_of_peak:.0%}" if row.share_of_peak is not None else "–",
             ]
         )
-    lines = table(header, rows, left=3)
+    lines = _table([header, *rows], 3)
     lines += [_wrapped(f"{name}", width, f"  [{number}] ") for name, number in kernels.items()]
     peaks = list(dict.fromkeys(row.peak for row in story.gemms if row.peak))
     lines += [_wrapped(f"peak: {peak}", width, "  ") for peak in peaks]
@@ -93,7 +95,7 @@ def compile_table(story: Story) -> str:
     total = sum(cost.mean_us for cost in story.compile_costs)
     rows = [[cost.what, f"{cost.mean_us:.1f}", f"{cost.first_us:.1f}"] for cost in story.compile_costs]
     rows.append(["together", f"{total:.1f}", f"{sum(cost.first_us for cost in story.compile_costs):.1f}"])
-    return "\n".join(table(["", "mean µs", "first µs"], rows, left=1))
+    return "\n".join(_table([["", "mean µs", "first µs"], *rows], 1))
 
 
 def launch_table(story: Story) -> str:
@@ -111,21 +113,12 @@ def launch_table(story: Story) -> str:
         for row in story.launches
         if row.step == last
     ]
-    return "\n".join(table(["op", "runtime calls", "CPU µs", "runtime µs", "queue µs", "device µs"], rows, left=2))
+    return "\n".join(_table([["op", "runtime calls", "CPU µs", "runtime µs", "queue µs", "device µs"], *rows], 2))
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> list[str]:
-    """Return aligned lines; the first `left` columns to the left, the rest to the right."""
-    widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
-    lines: list[str] = []
-    for row in [header, *rows]:
-        cells = [
-            cell.ljust(size) if column < left else cell.rjust(size)
-            for column, (cell, size) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  " + "  ".join(cells).rstrip())
-    return lines
+def _table(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    return [f"  {line}" for line in aligned(rows, left=range(left))]

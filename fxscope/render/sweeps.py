@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.render import chart, theme
 from fxscope.render import markdown as md
-from fxscope.text import microseconds, num_bytes, percent
+from fxscope.text import aligned, microseconds, num_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,10 +54,8 @@ def in_order(sweep: Sweep) -> list[SweepPoint]:
 
 def text(sweep: Sweep, sentences: Sequence[str]) -> str:
     """Return an aligned table and where the crossovers lie."""
-    table = [[sweep.vary, *HEADINGS], *rows(sweep)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [sweep.title or "", f"{sweep.environment.get('device') or ''}", ""]
-    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    lines += aligned([[sweep.vary, *HEADINGS], *rows(sweep)])
     return "\n".join([*lines, "", *sentences]) + "\n"
 
 

@@ -17,7 +17,7 @@ from fxscope.passes import bound
 from fxscope.render import labels, theme
 from fxscope.render.legible import LegibleStream, legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, shorten
+from fxscope.text import counted, kernel_name, microseconds, percent, shorten
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -197,8 +197,7 @@ def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
 
 def unfused(recording: Recording) -> list[RenderableType]:
     """Return the most expensive unfused neighbours, one line and one reason each."""
-    costly = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]
-    costly.sort(key=lambda item: -(item.saved_bytes or 0))
+    costly = labels.costly(recording)
     if not costly:
         return []
     ends = labels.Ends(recording)
@@ -206,8 +205,7 @@ def unfused(recording: Recording) -> list[RenderableType]:
     for item in costly[:MAX_DECISIONS]:
         glyph, style = theme.VERDICTS[item.verdict]
         a, b = ends(item)
-        cost = num_bytes(item.saved_bytes) + (f", ≥ {microseconds(item.saved_us)}" if item.saved_us else "")
-        lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (f"costs {cost}", "bold")))
+        lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (f"costs {labels.price(item)}", "bold")))
         lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))
     if len(costly) > MAX_DECISIONS:
         lines.append(Text(f"   … {len(costly) - MAX_DECISIONS} more: fxscope why RECORDING", style="dim"))
