@@ -59,7 +59,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.pytest_plugin": ({"pytest"}, ALL),
     "fxscope.factories": (set(), ("fxscope.errors",)),
     "fxscope.cli": (set(), ALL),
-    "fxscope.commands": ({"rich", "msgspec", "numpy"}, ALL),
+    "fxscope.commands": ({"rich", "msgspec", "networkx", "numpy"}, ALL),
 }
 
 

@@ -195,16 +195,14 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
 
 def path(recording: Recording, a: Place, b: Place) -> list[str]:
     """Return the calls on the shortest way of neighbours between two calls, both left out."""
-    neighbours: dict[str, set[str]] = {}
-    for item in recording.decisions:
-        if item.a_call and item.b_call and item.a_call != item.b_call and item.other_graph is None:
-            neighbours.setdefault(item.a_call, set()).add(item.b_call)
-            neighbours.setdefault(item.b_call, set()).add(item.a_call)
-    ways: dict[str, list[str]] = {a.call or "": []}
-    queue = [a.call or ""]
-    for here in queue:
-        for after in sorted(neighbours.get(here, ())):
-            if after not in ways:
-                ways[after] = [*ways[here], here]
-                queue.append(after)
-    return ways.get(b.call or "", [])[1:]
+    from networkx import Graph, NetworkXNoPath, NodeNotFound, shortest_path
+
+    neighbours: Graph = Graph(
+        (item.a_call, item.b_call)
+        for item in recording.decisions
+        if item.a_call and item.b_call and item.a_call != item.b_call and item.other_graph is None
+    )
+    try:
+        return shortest_path(neighbours, a.call, b.call)[1:-1]
+    except (NetworkXNoPath, NodeNotFound):
+        return []

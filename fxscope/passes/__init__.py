@@ -1,6 +1,6 @@
-"""Conclusions. A pass is a pure function `(Recording, *, options) -> Recording`; `PASSES` is the pipeline in its order.
+"""Conclusions. A pass is a pure function `(Recording, *, options) -> Recording`; `pipeline` names them in their order.
 
-Add one: write `passes/NAME.py` with a function whose docstring's first line is its contract, and add a line to `PASSES`.
+Add one: write `passes/NAME.py` with a function whose docstring's first line is its contract, and add a line there.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def _pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
-    from fxscope.passes import attribute, classify, cost, fusion, provenance, stages
+def pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
+    """Return name → pass, in the order in which they run."""
+    from fxscope.passes import attribute, classify, cost, fusion, provenance, schedules, stages
 
     return {
+        "schedules": schedules.schedules,
         "provenance": provenance.provenance,
         "attribute": attribute.attribute,
         "classify": classify.classify,
@@ -29,7 +31,7 @@ def _pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
 
 def run(recording: Recording) -> Recording:
     """Run the whole pipeline, verifying before and after each pass. Running it twice gives the same as once."""
-    for name, function in _pipeline().items():
+    for name, function in pipeline().items():
         verify(recording, before=name)
         recording = function(recording)
         if name not in recording.history:

@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.model import Link, Recording, replace
-from fxscope.op_names import expected_nature, op_name, op_of, runs_as
-from fxscope.passes import schedules
+from fxscope.op_names import expected_nature, op_name, op_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fxscope.model import Graph, KernelCall, Node, Source
 
 # Views that only rename sizes: they stay views where a transposed operand is folded into the strides of a GEMM.
@@ -21,54 +18,17 @@ _MAX_HOPS = 8  # views between an operand and the extern call that reads it
 
 def provenance(recording: Recording) -> Recording:
     """Recording → Recording whose calls know their nodes, folded and only named ones; nodes their calls and sources."""
-    # The scheduler knows buffers as they are stored; an operand's shape as the call passes it is the wrapper's.
-    as_written = {call.id: call for call in recording.calls}
-    recording = schedules.attach(recording)
     calls = {call.id: call for call in recording.calls}
     graphs: list[Graph] = []
     for graph in recording.graphs:
         mine = [calls[call.id] for call in recording.calls if call.graph == graph.id]
         if mine:
-            mine = with_opaque_nodes(mine, graph, as_written)
             mine = with_named_only(with_folded(mine, graph), graph)
             calls |= {call.id: call for call in mine}
         graphs.append(graph)
     recording = replace(recording, graphs=tuple(graphs), calls=tuple(calls[call.id] for call in recording.calls))
     recording = with_sources(recording)
     return with_calls(recording)
-
-
-def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping[str, KernelCall]) -> list[KernelCall]:
-    """Return the calls of extern kernels that no file names the node of, with the node that does the same work.
-
-    That is the first node left whose op has the kernel's name and whose operands have the shapes of the call's: wrapper
-    and graph keep one order among equals.
-    """
-    ran = {name for call in calls for name in call.nodes}
-    left = [node for node in graph.nodes if node.name not in ran and node.op == "call_function"]
-    by_name = {node.name: node for node in graph.nodes}
-    result: list[KernelCall] = []
-    for call in calls:
-        if call.nodes or not call.is_extern:
-            result.append(call)
-            continue
-        same = [node for node in left if runs_as(call.kernel, node.target)]
-        fitting = [node for node in same if _operands_fit(node, as_written[call.id], by_name)]
-        if not fitting:
-            result.append(call)
-            continue
-        left.remove(fitting[0])
-        result.append(replace(call, nodes=(fitting[0].name,), nodes_evidence="order"))
-    return result
-
-
-def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> bool:
-    """Return whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
-    read = {access.shape for access in call.reads or () if access.shape is not None}
-    needed = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
-    written = {access.shape for access in call.writes or () if access.shape is not None}
-    made = node.outputs[0].shape if node.outputs else None
-    return (not read or all(shape in read for shape in needed)) and (not written or made is None or made in written)
 
 
 def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:

@@ -1,4 +1,4 @@
-"""Brings the scheduler's view to the kernel calls: which scheduler nodes a call runs, what it reads and writes."""
+"""Brings the scheduler's view to the kernel calls: which scheduler and graph nodes each runs, what it reads and writes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.model import (
     EXTERN,
     BufferAccess,
@@ -20,7 +21,7 @@ from fxscope.model import (
     TensorMeta,
     replace,
 )
-from fxscope.op_names import op_name, parse
+from fxscope.op_names import op_name, parse, runs_as
 from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
@@ -30,20 +31,57 @@ if TYPE_CHECKING:
 TRANSPARENT = frozenset({"nop", "multi_output"})
 
 
-def attach(recording: Recording) -> Recording:
-    """Recording → Recording whose calls know their scheduler nodes, accesses, bytes and flops."""
-    calls = {call.id: call for call in recording.calls}
-    graphs = {graph.id: graph for graph in recording.graphs}
+def schedules(recording: Recording) -> Recording:
+    """Recording → Recording whose calls know their scheduler nodes, accesses, bytes and flops, and which nodes ran in them."""
+    calls = dict(index_of(recording).calls)
+    of_graph = index_of(recording).calls_of_graph
     for schedule in recording.schedules:
-        graph = graphs.get(schedule.graph)
+        graph = index_of(recording).graphs.get(schedule.graph)
         known = {node.name for node in graph.nodes} if graph is not None else set[str]()
-        mine = [call for call in recording.calls if call.graph == schedule.graph]
+        mine = of_graph.get(schedule.graph, [])
         origins = Origins(schedule)
         for call, members in match(mine, schedule):
             calls[call.id] = with_members(call, members, schedule, origins, known)
         if graph is not None:
             calls |= {call.id: call for call in without_upstream([calls[call.id] for call in mine], schedule, graph)}
+    for graph in recording.graphs:
+        mine = [calls[call.id] for call in of_graph.get(graph.id, [])]
+        # The scheduler knows buffers as they are stored; an operand's shape as the call passes it is the wrapper's.
+        calls |= {call.id: call for call in with_opaque_nodes(mine, graph, index_of(recording).calls)}
     return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
+
+
+def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping[str, KernelCall]) -> list[KernelCall]:
+    """Return the calls of extern kernels that no file names the node of, with the node that does the same work.
+
+    That is the first node left whose op has the kernel's name and whose operands have the shapes of the call's: wrapper
+    and graph keep one order among equals.
+    """
+    ran = {name for call in calls for name in call.nodes}
+    left = [node for node in graph.nodes if node.name not in ran and node.op == "call_function"]
+    by_name = {node.name: node for node in graph.nodes}
+    result: list[KernelCall] = []
+    for call in calls:
+        if call.nodes or not call.is_extern:
+            result.append(call)
+            continue
+        same = [node for node in left if runs_as(call.kernel, node.target)]
+        fitting = [node for node in same if _operands_fit(node, as_written[call.id], by_name)]
+        if not fitting:
+            result.append(call)
+            continue
+        left.remove(fitting[0])
+        result.append(replace(call, nodes=(fitting[0].name,), nodes_evidence="order"))
+    return result
+
+
+def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> bool:
+    """Return whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
+    read = {access.shape for access in call.reads or () if access.shape is not None}
+    needed = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
+    written = {access.shape for access in call.writes or () if access.shape is not None}
+    made = node.outputs[0].shape if node.outputs else None
+    return (not read or all(shape in read for shape in needed)) and (not written or made is None or made in written)
 
 
 def without_upstream(calls: list[KernelCall], schedule: Schedule, graph: Graph) -> list[KernelCall]:

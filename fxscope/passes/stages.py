@@ -33,10 +33,11 @@ def stages(recording: Recording) -> Recording:
 def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
     """Return the calls as nodes in the order in which they run; an edge is a buffer that one writes and another reads."""
     inputs: dict[str, Node] = {}
-    writer: dict[str, str] = {}
+    read = written_by((call.handle, call.reads or (), call.writes or ()) for call in calls)
+    flow = {} if any(call.writes for call in calls) else node_flow(calls, graph)
     nodes: list[Node] = []
     for call in calls:
-        sources = _sources(call.reads or (), writer, inputs)
+        sources = flow.get(call.handle) or _sources(read[call.handle], inputs)
         kind: Kind = "kernel" if call.is_extern or len(call.nodes) < 2 else "fused"
         nodes.append(
             Node(
@@ -54,7 +55,6 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
                 timing=call.timing,
             )
         )
-        writer |= {access.buffer: call.handle for access in call.writes or ()}
     return Graph(
         id=graph_id,
         stage="kernel_calls",
@@ -67,13 +67,13 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
 def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
     """Return the scheduler's nodes; those of one group were joined into one kernel."""
     inputs: dict[str, Node] = {}
-    writer: dict[str, str] = {}
+    read = written_by((node.name, node.reads, node.writes) for node in schedule.nodes)
     nodes: list[Node] = []
     sizes: dict[int, int] = {}
     for node in schedule.nodes:
         sizes[node.group] = sizes.get(node.group, 0) + 1
     for node in schedule.nodes:
-        sources = _sources(node.reads, writer, inputs)
+        sources = _sources(read[node.name], inputs)
         joined = sizes[node.group] > 1
         kind: Kind = "eliminated" if node.type == "nop" else "fused" if joined else "kernel"
         what = ", ".join(node.origins[:8]) + (", …" if len(node.origins) > 8 else "")
@@ -91,7 +91,6 @@ def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
                 reason=f"computes {what}" if what else f"a {node.type} node",
             )
         )
-        writer |= {access.buffer: node.name for access in node.writes}
     return Graph(
         id=graph_id,
         stage="scheduler",
@@ -101,14 +100,51 @@ def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
     )
 
 
-def _sources(reads: Iterable[BufferAccess], writer: dict[str, str], inputs: dict[str, Node]) -> tuple[str, ...]:
+def call_edges(calls: list[KernelCall], graph: Graph) -> dict[tuple[str, str], int | None]:
+    """Return (handle of the writer, of the reader) → bytes that the reader takes of it, `None` where they are not known."""
+    edges: dict[tuple[str, str], int | None] = {}
+    for reader, items in written_by((call.handle, call.reads or (), call.writes or ()) for call in calls).items():
+        for access, writer in items:
+            if writer is not None:
+                before = edges.get((writer, reader), 0)
+                edges[writer, reader] = None if before is None or access.bytes is None else before + access.bytes
+    if not any(call.writes for call in calls):
+        return {(source, reader): None for reader, sources in node_flow(calls, graph).items() for source in sources}
+    return edges
+
+
+def written_by(
+    items: Iterable[tuple[str, Iterable[BufferAccess], Iterable[BufferAccess]]],
+) -> dict[str, list[tuple[BufferAccess, str | None]]]:
+    """Return for each of (name, reads, writes), in order: what it reads, and who wrote that last, `None` for an input."""
+    writer: dict[str, str] = {}
+    found: dict[str, list[tuple[BufferAccess, str | None]]] = {}
+    for name, reads, writes in items:
+        found[name] = [(access, writer.get(access.buffer)) for access in reads]
+        writer |= {access.buffer: name for access in writes}
+    return found
+
+
+def node_flow(calls: list[KernelCall], graph: Graph) -> dict[str, tuple[str, ...]]:
+    """Return handle → handles of the calls whose results it takes, by the nodes' data flow: for files that name no buffers."""
+    home = {name: call.handle for call in calls for name in call.nodes}
+    made: dict[str, set[str]] = {}  # node → the calls that its value comes out of, looking through what no call ran
+    found: dict[str, set[str]] = {call.handle: set() for call in calls}
+    for node in graph.nodes:
+        above = {handle for name in node.inputs for handle in made.get(name, ())}
+        here = home.get(node.name)
+        made[node.name] = above if here is None else {here}
+        if here is not None:
+            found[here] |= above - {here}
+    order = {call.handle: position for position, call in enumerate(calls)}
+    return {handle: tuple(sorted(above, key=order.__getitem__)) for handle, above in found.items()}
+
+
+def _sources(read: Iterable[tuple[BufferAccess, str | None]], inputs: dict[str, Node]) -> tuple[str, ...]:
     """Return the nodes that made what is read; what nobody made is an input."""
     found: list[str] = []
-    for access in reads:
-        if access.buffer in writer:
-            found.append(writer[access.buffer])
-            continue
-        if access.buffer not in inputs:
+    for access, writer in read:
+        if writer is None and access.buffer not in inputs:
             inputs[access.buffer] = Node(
                 name=access.buffer,
                 op="placeholder",
@@ -117,7 +153,7 @@ def _sources(reads: Iterable[BufferAccess], writer: dict[str, str], inputs: dict
                 kind="input",
                 reason="graph input",
             )
-        found.append(access.buffer)
+        found.append(writer or access.buffer)
     return tuple(dict.fromkeys(found))
 
 

@@ -6,13 +6,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
+from fxscope.passes import stages
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fxscope.model import Graph, KernelCall, Recording
     from fxscope.model import Node as GraphNode
 
@@ -27,8 +26,8 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     for graph in graphs:
         calls = index_of(recording).calls_of_graph.get(graph.id, [])
         if calls:
-            nodes = {node.name: node for node in graph.nodes}
-            parts += [f"### {text(graph.id)}", "", *mermaid(calls, nodes), "", *call_table(calls, nodes), ""]
+            nodes = index_of(recording).nodes[graph.id]
+            parts += [f"### {text(graph.id)}", "", *mermaid(calls, graph, nodes), "", *call_table(calls, nodes), ""]
         elif graph.stage == "eager":
             parts += ["### Eager dispatch chain", "", *chain(recording, graph), ""]
     if not recording.calls and recording.summary and recording.summary.kernels:
@@ -56,7 +55,7 @@ def where(recording: Recording) -> str:
     return text(" · ".join(part for part in parts if part))
 
 
-def mermaid(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
+def mermaid(calls: list[KernelCall], graph: Graph, nodes: dict[str, GraphNode]) -> list[str]:
     """Return the kernel calls as a Mermaid flowchart; an edge is a buffer that one writes and another reads."""
     if len(calls) > MAX_MERMAID:
         return [f"*{len(calls)} kernel calls: too many for a Mermaid graph.*"]
@@ -67,47 +66,14 @@ def mermaid(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
         ops = " · ".join(labels.ops_of(call, nodes))
         label = f"{mermaid_text(shorten(call.handle, 60))}<br/>{mermaid_text(shorten(ops, 60))}{time}"
         lines.append(f'  k{position}["{label}"]:::{"kernel" if extern else "fused"}')
-    for a, b, nbytes in call_edges(calls, nodes):
-        lines.append(f"  k{a} -->|{num_bytes(nbytes)}| k{b}" if nbytes is not None else f"  k{a} --> k{b}")
+    place = {call.handle: position for position, call in enumerate(calls)}
+    edges = {(place[a], place[b]): size for (a, b), size in stages.call_edges(calls, graph).items()}
+    for (a, b), size in sorted(edges.items()):
+        lines.append(f"  k{a} -->|{num_bytes(size)}| k{b}" if size is not None else f"  k{a} --> k{b}")
     for name in ("kernel", "fused"):
         style = theme.KINDS[name]
         lines.append(f"  classDef {name} fill:{style.fill},stroke:{style.stroke},color:{theme.TEXT}")
     return [*lines, "```"]
-
-
-def call_edges(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[tuple[int, int, int | None]]:
-    """Return (writer, reader, bytes) between calls, by buffers where they are known, else by the nodes' data flow."""
-    edges: dict[tuple[int, int], int | None] = {}
-    writer: dict[str, int] = {}
-    home = {name: position for position, call in enumerate(calls) for name in call.nodes}
-    for position, call in enumerate(calls):
-        for access in call.reads or ():
-            if writer.get(access.buffer, position) != position:
-                edges[writer[access.buffer], position] = access.bytes
-        for access in call.writes or ():
-            writer[access.buffer] = position
-    if not writer:
-        for position, call in enumerate(calls):
-            for source in reached(call.nodes, nodes, home, position):
-                edges[source, position] = None
-    return [(a, b, nbytes) for (a, b), nbytes in sorted(edges.items())]
-
-
-def reached(names: Iterable[str], nodes: dict[str, GraphNode], home: dict[str, int], here: int) -> set[int]:
-    """Return the calls whose results flow into these nodes, looking through nodes that no call ran."""
-    found: set[int] = set()
-    seen: set[str] = set()
-    stack = [source for name in names if name in nodes for source in nodes[name].inputs]
-    while stack:
-        name = stack.pop()
-        if name in seen or name not in nodes:
-            continue
-        seen.add(name)
-        if home.get(name, here) != here:
-            found.add(home[name])
-        elif name not in home:
-            stack += nodes[name].inputs
-    return found
 
 
 def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:

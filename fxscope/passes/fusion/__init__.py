@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.model import Recording, replace
-from fxscope.passes import schedules
 from fxscope.passes.fusion import across, eager, inside, pairs
 
 if TYPE_CHECKING:
-    from fxscope.model import Decision, KernelCall
+    from fxscope.model import Decision
 
 
 def fusion(recording: Recording) -> Recording:
     """Recording → Recording with one `Decision` per way into a kernel call and per neighbouring pair of calls."""
-    recording = schedules.attach(recording)
-    by_graph: dict[str, list[KernelCall]] = {}
-    for call in recording.calls:
-        by_graph.setdefault(call.graph, []).append(call)
     schedule_of = {schedule.graph: schedule for schedule in recording.schedules}
     nodes_of = index_of(recording).nodes
     found: list[Decision] = []
-    for graph, calls in by_graph.items():
+    for graph, calls in index_of(recording).calls_of_graph.items():
         schedule = schedule_of.get(graph)
         found += inside.decisions(calls, schedule, nodes_of.get(graph, {}))
         found += pairs.decisions(calls, schedule)

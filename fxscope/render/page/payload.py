@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from fxscope.dtypes import short_dtype, short_tensor
-from fxscope.index import index_of
-from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN, Graph, Node, replace
+from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
+from fxscope.passes import stages
 from fxscope.render import dot, labels, legible, theme
 from fxscope.render.page import overview, scene, tables
 from fxscope.text import kernel_name, percent
@@ -141,7 +141,7 @@ def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, li
 
 def one(recording: Recording) -> dict[str, Any]:
     """Return one recording."""
-    recording = with_call_graphs(recording)
+    recording = stages.stages(recording)
     names, places = Interned(), Interned()
     calls = {call.id: position for position, call in enumerate(recording.calls)}
     graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
@@ -286,68 +286,6 @@ def short_names(recording: Recording) -> dict[str, str]:
     names = {launch.name for launch in recording.launches} | {call.kernel for call in recording.calls}
     found = {name: kernel_name(name) for name in sorted(names)}
     return {name: short for name, short in found.items() if short != name}
-
-
-def with_call_graphs(recording: Recording) -> Recording:
-    """Add a graph of the kernel calls of each compiled graph that has none: one node per call, data between them."""
-    have = {(graph.compile_id, graph.direction) for graph in recording.graphs if graph.stage == "kernel_calls"}
-    added: list[Graph] = []
-    for graph in recording.graphs:
-        calls = index_of(recording).calls_of_graph.get(graph.id, [])
-        if not calls or (graph.compile_id, graph.direction) in have:
-            continue
-        nodes = {node.name: node for node in graph.nodes}
-        maker: dict[str, str] = {}
-        for call in calls:
-            maker |= dict.fromkeys(call.nodes, call.id)
-
-        def sources(name: str, nodes: dict[str, Node] = nodes, maker: dict[str, str] = maker) -> list[str]:
-            seen: set[str] = set()
-            found: list[str] = []
-            todo = [name]
-            while todo:
-                current = todo.pop()
-                if current in seen:
-                    continue
-                seen.add(current)
-                if current in maker:
-                    found.append(maker[current])
-                elif current in nodes:
-                    todo += nodes[current].inputs
-            return found
-
-        drawn: list[Node] = []
-        for call in calls:
-            inputs = dict.fromkeys(
-                s for n in call.nodes if n in nodes for i in nodes[n].inputs for s in sources(i) if s != call.id
-            )
-            last = nodes.get(call.nodes[-1]) if call.nodes else None
-            drawn.append(
-                Node(
-                    name=call.id,
-                    op="kernel_call",
-                    target=call.kernel,
-                    inputs=tuple(inputs),
-                    calls=(call.id,),
-                    outputs=last.outputs if last else (),
-                    source=last.source if last else None,
-                    kind="kernel" if call.is_extern else "fused",
-                    nature="kernel",
-                    timing=call.timing,
-                    reason=f"kernel call {call.handle}",
-                )
-            )
-        name = graph.id.removesuffix(":post_grad") + ":kernel_calls"
-        added.append(
-            Graph(
-                id=name,
-                stage="kernel_calls",
-                compile_id=graph.compile_id,
-                direction=graph.direction,
-                nodes=tuple(drawn),
-            )
-        )
-    return replace(recording, graphs=(*recording.graphs, *added)) if added else recording
 
 
 def default_graph(recording: Recording) -> int:

@@ -1,0 +1,66 @@
+"""The graph of kernel calls: one algorithm for the record, Markdown and the page."""
+
+from __future__ import annotations
+
+from fxscope.model import BufferAccess, Graph, KernelCall, Node, Recording, replace
+from fxscope.passes import stages
+from fxscope.render import render
+
+GRAPH = Graph(
+    id="0/0:inference:post_grad",
+    stage="post_grad",
+    nodes=(
+        Node(name="x", op="placeholder", target="x"),
+        Node(name="mm", op="call_function", target="aten.mm.default", inputs=("x",)),
+        Node(name="view", op="call_function", target="aten.view.default", inputs=("mm",)),
+        Node(name="relu", op="call_function", target="aten.relu.default", inputs=("view",)),
+        Node(name="sum_1", op="call_function", target="aten.sum.default", inputs=("relu", "relu")),
+    ),
+)
+
+
+def call(number: int, node: str, reads: dict[str, int | None], writes: dict[str, int | None]) -> KernelCall:
+    return KernelCall(
+        id=f"0/0:inference:{number}",
+        graph=GRAPH.id,
+        handle=f"k_{node}:{number}",
+        kernel=f"k_{node}",
+        type="triton_pointwise",
+        nodes=(node,),
+        reads=tuple(BufferAccess(buffer=name, bytes=size) for name, size in reads.items()),
+        writes=tuple(BufferAccess(buffer=name, bytes=size) for name, size in writes.items()),
+    )
+
+
+CALLS = [
+    call(0, "mm", {"arg0": 4}, {"buf0": 8, "buf1": 2}),
+    call(1, "relu", {"buf0": 8, "buf1": 2}, {"buf2": 8}),
+    call(2, "sum_1", {"buf2": None, "arg0": 4}, {"buf3": 1}),
+]
+BARE = [replace(item, reads=None, writes=None) for item in CALLS]
+
+
+def test_edges_are_buffers_and_their_bytes_add_up() -> None:
+    assert stages.call_edges(CALLS, GRAPH) == {("k_mm:0", "k_relu:1"): 10, ("k_relu:1", "k_sum_1:2"): None}
+    drawn = {node.name: node.inputs for node in stages.call_graph(CALLS, GRAPH, "g").nodes}
+    assert drawn == {"arg0": (), "k_mm:0": ("arg0",), "k_relu:1": ("k_mm:0",), "k_sum_1:2": ("k_relu:1", "arg0")}
+
+
+def test_where_no_buffer_is_known_the_nodes_tell_through_views() -> None:
+    assert stages.call_edges(BARE, GRAPH) == {("k_mm:0", "k_relu:1"): None, ("k_relu:1", "k_sum_1:2"): None}
+    drawn = {node.name: node.inputs for node in stages.call_graph(BARE, GRAPH, "g").nodes}
+    assert drawn == {"k_mm:0": (), "k_relu:1": ("k_mm:0",), "k_sum_1:2": ("k_relu:1",)}
+
+
+def test_markdown_draws_the_same_edges() -> None:
+    text = render(Recording(graphs=(GRAPH,), calls=tuple(CALLS)), "md")
+    assert "k0 -->|10 B| k1" in text and "k1 --> k2" in text
+
+
+def test_a_buffer_written_twice_comes_from_the_last_writer() -> None:
+    again = call(3, "relu", {"buf0": 8}, {"buf0": 8})
+    last = call(4, "sum_1", {"buf0": 8}, {})
+    assert stages.call_edges([CALLS[0], again, last], GRAPH) == {
+        ("k_mm:0", "k_relu:3"): 8,
+        ("k_relu:3", "k_sum_1:4"): 8,
+    }
