@@ -19,6 +19,7 @@ import gzip
 import json
 import random
 import re
+import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -247,6 +248,15 @@ def _more_work(step: Step, count: int) -> Step:
     return step
 
 
+def _said(step: Step, shapes: bool, annotation: str | None) -> None:
+    """Write the step's events as another program and another profiler's settings would."""
+    for event in step.host:
+        if annotation and event["name"] == "data" and event["cat"] == "user_annotation":
+            event["name"] = annotation
+        if not shapes:
+            event.get("args", {}).pop("Input Dims", None)
+
+
 # ---------------------------------------------------------------------- the replay
 
 
@@ -468,14 +478,43 @@ def make(
     scale: float = 1.0,
     absent: tuple[int, ...] = (),
     damaged: tuple[int, ...] = (),
+    shapes: bool = True,
+    annotation: str | None = None,
     level: int = 1,
 ) -> dict[str, Any]:
-    """Write a job's traces and its truth.json, and return the truth. `cost_us` is what all faults together cost a step."""
+    """Write a job's traces and its truth.json, and return the truth.
+
+    Args:
+        source: a folder of real traces, one a rank, of an even job.
+        out: where the traces go.
+        ranks: how many.
+        steps: how many.
+        faults: what is wrong.
+        other: a trace with another plan, for `other_kernels`.
+        seed: of everything random.
+        noise: see `replay`.
+        scale: see `replay`.
+        absent: ranks whose traces are missing.
+        damaged: ranks whose traces are cut off.
+        shapes: whether the shapes of ops are in the traces.
+        annotation: what the program calls its data annotation, where not "data".
+        level: of compression.
+
+    `cost_us` in the truth is what all faults together cost a step; each fault's is what it
+    costs by itself, and `marginal_us` what the job would gain if only that one were mended.
+    """
     faults = faults or []
     rng = random.Random(seed)
     files = sorted(source.glob("*.json.gz"))
     templates = [load(path, 1) for path in files]
     tie(templates)
+    if (
+        len({len(step.kernels) for step in templates}) == 1
+    ):  # an even job is even: no real rank's own differences, scaled up
+        for column in zip(*(step.kernels for step in templates), strict=True):
+            middle = statistics.median(kernel.duration for kernel in column)
+            for kernel in column:
+                kernel.duration = kernel.duration if kernel.is_comm else middle
     another = None
     if other is not None:
         another = load(other, 1)
@@ -486,6 +525,16 @@ def make(
         faulty[fault.rank] = planted(faulty[fault.rank], fault, another)
     without = replay(plain, steps, [], seed=seed, noise=noise, scale=scale)
     results = replay(faulty, steps, faults, seed=seed, noise=noise, scale=scale)
+    costs: list[tuple[float, float]] = []
+    for fault in faults:
+        rest = [plain[rank] if rank == fault.rank else faulty[rank] for rank in range(ranks)]
+        others = [one for one in faults if one is not fault]
+        marginal = length_of(results) - length_of(replay(rest, steps, others, seed=seed, noise=noise, scale=scale))
+        alone = [faulty[rank] if rank == fault.rank else plain[rank] for rank in range(ranks)]
+        with_it = replay(alone, steps, [fault], seed=seed, noise=noise, scale=scale)
+        costs.append((length_of(with_it) - length_of(without), marginal))
+    for step in {id(step): step for step in (*plain, *faulty)}.values():
+        _said(step, shapes, annotation)
     out.mkdir(parents=True, exist_ok=True)
     first = rng.randrange(2, 500)
     for rank in range(ranks):
@@ -511,7 +560,10 @@ def make(
         "source": source.name,
         "ranks": ranks,
         "steps": steps,
-        "faults": [vars(fault) for fault in faults],
+        "faults": [
+            {**vars(fault), "cost_us": alone, "marginal_us": marginal}
+            for fault, (alone, marginal) in zip(faults, costs, strict=True)
+        ],
         "step_us": length_of(results),
         "even_step_us": length_of(without),
         "cost_us": length_of(results) - length_of(without),

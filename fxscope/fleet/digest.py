@@ -461,6 +461,7 @@ class _Reading:
                 num_collectives=len(collectives.kind),
                 num_aligned=aligned,
                 shapes=bool(plan.ops),
+                incomplete=trace.incomplete,
             ),
             problems=tuple(self.problems),
         )

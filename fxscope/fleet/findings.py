@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what that is
 FLOOR = 0.05  # of a step: less is not worth a name
 FLOOR_OF_TWO = 0.10  # with one or two peers the spread is hardly known
+CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more than this, so others wait for it
 DRIFT_STEPS = 6  # fewer show no trend
 MAX_LISTED = 8
 RULE = (
@@ -104,7 +105,7 @@ def _by_rank(digests: Sequence[Digest], problems: list[Problem]) -> dict[int, Di
     """Return readable digests by rank; a second trace of a rank is left out, and said."""
     found: dict[int, Digest] = {}
     for item in digests:
-        if item.coverage is None:
+        if item.coverage is None or item.coverage.incomplete:  # a problem says why
             continue
         if item.rank is None:
             problems.append(Problem(where=item.file, message="left out: its rank is not known"))
@@ -310,8 +311,7 @@ def _judge(
     input_us = loading.typical if outside["input"] else 0.0
     host_us = host_us if outside["host"] else 0.0
     cost = min(_typical(_bound(table, row, others)), device_us + input_us + host_us)
-    floor = (FLOOR if len(others) >= 3 else FLOOR_OF_TWO) * step_us
-    if cost <= floor / 2:
+    if cost <= (FLOOR if len(others) >= 3 else FLOOR_OF_TWO) * step_us:
         return None
     comparison, reference = _against_majority(rank, by_rank, groups)
     parts = _parts(
@@ -658,12 +658,19 @@ def _lateness(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.f
 
 
 def _bound(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return how much a step could be shorter at most, had the rank been like its peers.
+    """Return how much shorter each step could be, had the rank been like its peers.
 
-    It is no further behind than its own time is over theirs; and the step takes what a peer itself needs, whoever is late.
+    It is no further behind than its own time is over theirs. Where nobody is later than this rank, the step takes at most as
+    long as it did, and at least what a peer itself needs. Where the rank itself waits for another, what it would cost by itself
+    is only known to be what it needs over its peers: device and host work side by side, so the larger of both.
     """
     behind = table.own[row] - _columns_median(table.own[others])
     need = np.maximum(_columns_median(table.host_work[others]), _columns_median(table.compute[others]))
+    exposed = _median(table.exposed[row]) or 0.0
+    least = min((value for other in others if (value := _median(table.exposed[other])) is not None), default=exposed)
+    if exposed - least > CRITICAL * max(0.0, _typical(behind)):
+        mine = np.maximum(table.host_work[row] + table.idle_input[row], table.compute[row])
+        return np.maximum(0, np.minimum(behind, mine - need))
     return np.maximum(0, np.minimum(behind, table.wall[row] - need))
 
 

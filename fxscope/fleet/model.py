@@ -126,6 +126,7 @@ class DigestCoverage(Item, frozen=True, kw_only=True):
     num_collectives: int
     num_aligned: int  # of these: with a known group
     shapes: bool  # input shapes were recorded
+    incomplete: bool = False  # the trace is damaged: some events are not there, so the rank is not compared
 
 
 class Digest(Item, frozen=True, kw_only=True):

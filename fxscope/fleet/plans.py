@@ -115,7 +115,7 @@ def compare(here: Plan, there: Plan) -> Comparison:
     cause: Cause | None = None
     grown = _grown(here, there) if not here.ops and not there.ops else False
     # Another batch: the same ops, as often, on other shapes. Kernels may then be other ones too: libraries choose by shape.
-    if (shapes and same_ops) or (grown and not kernels):
+    if (shapes and same_ops) or grown:
         cause = "shapes"
     elif kernels:
         more = all(

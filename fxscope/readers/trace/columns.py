@@ -48,6 +48,7 @@ class Trace:
     steps: list[int]  # rows of ProfilerStep#N, in order of time
     header: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    incomplete: bool = False  # the file is damaged: some events are not there
 
     def __len__(self) -> int:
         return len(self.category)
@@ -130,6 +131,7 @@ def read(
         steps=[],
         header=reader.header,
         problems=reader.problems,
+        incomplete=reader.incomplete,
     )
     del rows
     if table.without_time:

@@ -281,6 +281,7 @@ class Reader:
         self.problems: list[Problem] = []
         self.lost = 0
         self.mended = 0
+        self.incomplete = False  # some events are not there
         self._stray = 0
         self._strange = 0
         self._spent = 0
@@ -302,10 +303,13 @@ class Reader:
         if self.lost:
             self._damage(f"{self.lost} events could not be read; every whole event around them was")
         if self._stray:
-            self._damage(f"the list of events is damaged in {self._stray} places between events, where none was lost")
+            self._damage(
+                f"the list of events is damaged in {self._stray} places between events, where none was lost", lost=False
+            )
         if self.mended:
             self._damage(
-                f"{self.mended} events hold control characters, or bytes that are not UTF-8: such a byte reads \ufffd"
+                f"{self.mended} events hold control characters, or bytes that are not UTF-8: such a byte reads \ufffd",
+                lost=False,
             )
 
     def _document(self, window: Window, table: Table) -> None:
@@ -322,7 +326,7 @@ class Reader:
                 found = self._member(window, first=first)
             except _Broken:
                 if num_lists:
-                    self._damage("what follows the list of events is damaged or cut off")
+                    self._damage("what follows the list of events is damaged or cut off", lost=False)
                     if not self._resynchronise(window, in_list=False):
                         return
                 else:
@@ -340,7 +344,7 @@ class Reader:
         if not num_lists:
             raise TraceError(_not_a_trace(self.path, begin))
         if num_lists > 1:
-            self._damage(f"traceEvents occurs {num_lists} times: the events of all were read")
+            self._damage(f"traceEvents occurs {num_lists} times: the events of all were read", lost=False)
         self._nothing_follows(window)
 
     def _member(self, window: Window, *, first: bool) -> bool | None:
@@ -394,7 +398,7 @@ class Reader:
         if base is not None:
             self.header.setdefault("baseTimeNanoseconds", int(base[1]))
         window.at = head.end()
-        self._damage("what stands before the list of events is damaged")
+        self._damage("what stands before the list of events is damaged", lost=False)
 
     def _nothing_follows(self, window: Window) -> None:
         """Say what stands behind the end of the document."""
@@ -598,7 +602,8 @@ class Reader:
             self.progress(self._read)
         return data
 
-    def _damage(self, message: str) -> None:
+    def _damage(self, message: str, *, lost: bool = True) -> None:
+        self.incomplete |= lost
         if self.strict:
             raise TraceError(f"{self.path}: {message}. Leave --strict out to read what is whole.")
         self.problems.append(Problem(where=self.path.name, message=message, remedy="Export the trace again."))

@@ -1,0 +1,204 @@
+"""Fleets: whether the right rank is named with the right cause, what a digest and a thousand ranks cost, and what peers find.
+
+    python benchmarks/fleet.py accuracy [--jobs 64]                precision and recall over generated jobs
+    python benchmarks/fleet.py digest [--events 1000000]           CPU and memory of one digest
+    python benchmarks/fleet.py scale [--ranks 1000]                time and peak memory of a job, for 250, 500 and all ranks
+    python benchmarks/fleet.py peers FOLDER… --hta PYTHON --tracelens PYTHON:CHECKOUT
+
+The generated jobs are replays of real traces (`tools/make_fleet.py`); whether a fault costs the job anything is measured
+there, by the same replay without it. One that costs less than 3 % of a step must not be named as late, one that costs more
+than 8 % must be, with its cause; what lies between, or is hidden behind a worse fault, may be named or not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+from make_fleet import Fault, make  # noqa: E402
+
+from fxscope.fleet import findings  # noqa: E402
+from fxscope.fleet.digest import digest  # noqa: E402
+
+DATA = ROOT / "tests" / "data" / "fleet"
+MUST, MUST_NOT = 0.08, 0.03
+PLAN = {"device_work", "shapes", "other_kernels"}  # these show in the plan, whether they cost anything or not
+CAUSES = {"slow_host": "host", "input_drift": "input", "drift": "slower_kernels"}
+ANNOTATIONS = (
+    None,
+    "dataloader",
+    "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+    "fetch_batch",
+    "load batch",
+)
+
+
+def plant(rng: random.Random, ranks: int, step_us: float, with_other: bool) -> list[Fault]:
+    """Return none, one or two random faults on different ranks."""
+    count = rng.choices((0, 1, 2), (25, 55, 20))[0]
+    kinds = [
+        "host",
+        "slow_host",
+        "input",
+        "slower_kernels",
+        "device_work",
+        "shapes",
+        "memory",
+        *(["other_kernels"] if with_other else []),
+    ]
+    found: list[Fault] = []
+    for rank in rng.sample(range(ranks), min(count, max(0, (ranks - 1) // 2))):
+        kind = rng.choice(kinds)
+        size = {
+            "slow_host": rng.uniform(1.15, 1.8),
+            "slower_kernels": rng.uniform(1.2, 4),
+            "device_work": rng.randint(20, 90),
+            "shapes": rng.choice((0.5, 2, 3, 4)),
+        }.get(kind, rng.uniform(0.1, 0.6) * step_us)
+        found.append(Fault(kind, rank, size))
+    return found
+
+
+def one(seed: int) -> dict[str, Any]:
+    """Make a job, examine it, and say what was right."""
+    rng = random.Random(f"fleet {seed}")
+    job = rng.choice(("ddp_even", "fsdp_even"))
+    ranks, steps = rng.randint(4, 16), rng.randint(3, 9)
+    faults = plant(rng, ranks, 7200 if job == "ddp_even" else 18000, job == "ddp_even")
+    bad = {fault.rank for fault in faults}
+    spare = [rank for rank in range(ranks) if rank not in bad]
+    absent = tuple(rng.sample(spare, 1)) if ranks > 5 and rng.random() < 0.15 else ()
+    damaged = (
+        tuple(rank for rank in rng.sample(spare, 1) if rank not in absent) if ranks > 5 and rng.random() < 0.15 else ()
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        truth = make(
+            DATA / job,
+            out,
+            ranks=ranks,
+            steps=steps,
+            faults=faults,
+            other=DATA / "ddp_other_plan" / "rank3.json.gz",
+            seed=seed,
+            noise=rng.uniform(0.003, 0.03),
+            scale=rng.choice((1.0, 1.0, 3.0, 6.0)) if job == "ddp_even" else rng.choice((1.0, 6.0, 15.0)),
+            absent=absent,
+            damaged=damaged,
+            shapes=rng.random() < 0.7,
+            annotation=rng.choice(ANNOTATIONS),
+        )
+        fleet = findings.examine([digest(path) for path in sorted(out.glob("rank*.json.gz"))])
+    return {"seed": seed, "truth": truth, **judged(truth, fleet)}
+
+
+def judged(truth: dict[str, Any], fleet: Any) -> dict[str, Any]:
+    """Return what was named rightly, wrongly, and missed: (rank, cause)."""
+    step = truth["even_step_us"]
+    named: dict[int, str | None] = {}
+    for item in fleet.findings:
+        for rank in item.ranks:
+            named.setdefault(rank, item.cause)
+    right: list[Any] = []
+    missed: list[Any] = []
+    wrong: list[Any] = []
+    expected: dict[int, str] = {}
+    causes = {f["rank"]: (CAUSES.get(f["kind"], f["kind"]),) for f in truth["faults"]}
+    open_: set[int] = set()
+    for fault in truth["faults"]:
+        alone, marginal, cause = (
+            fault["cost_us"] / step,
+            fault["marginal_us"] / step,
+            CAUSES.get(fault["kind"], fault["kind"]),
+        )
+        if min(alone, marginal) > MUST or fault["kind"] in PLAN:
+            expected[fault["rank"]] = cause
+        elif (
+            max(alone, marginal) > MUST_NOT
+        ):  # small, or hidden behind a worse one: to name it is right, not to is no miss
+            open_.add(fault["rank"])
+    for rank, cause in expected.items():
+        (right if named.get(rank) == cause else missed).append((rank, cause, named.get(rank, "–")))
+    for rank, cause in named.items():
+        if expected.get(rank) != cause and not (rank in open_ and cause in causes.get(rank, ())):
+            wrong.append((rank, cause))
+    first = fleet.findings[0] if fleet.findings else None
+    dearest = max(
+        (f for f in truth["faults"] if f["marginal_us"] / step > MUST), key=lambda f: f["cost_us"], default=None
+    )
+    return {
+        "right": right,
+        "missed": missed,
+        "wrong": wrong,
+        "first": None if dearest is None else bool(first and first.ranks == (dearest["rank"],)),
+    }
+
+
+def accuracy(arguments: argparse.Namespace) -> None:
+    """Print precision and recall over generated jobs."""
+    seeds = range(arguments.seed, arguments.seed + arguments.jobs)
+    with ProcessPoolExecutor(2) as pool:
+        results = list(pool.map(one, seeds))
+    for item in results:
+        if item["missed"] or item["wrong"] or item["first"] is False:
+            faults = [
+                (
+                    f["kind"],
+                    f["rank"],
+                    round(f["size"], 2),
+                    f"{f['cost_us'] / item['truth']['even_step_us']:.0%}",
+                    f"{f['marginal_us'] / item['truth']['even_step_us']:.0%}",
+                )
+                for f in item["truth"]["faults"]
+            ]
+            where = f"{item['truth']['source']} {item['truth']['ranks']}×{item['truth']['steps']}"
+            print(f"  seed {item['seed']} {where} planted {faults}")
+            print(f"    missed {item['missed']} wrong {item['wrong']} first {item['first']}")
+    right, missed, wrong = (sum(len(item[key]) for item in results) for key in ("right", "missed", "wrong"))
+    even = [item for item in results if not item["truth"]["faults"]]
+    firsts = [item["first"] for item in results if item["first"] is not None]
+    print(
+        f"{len(results)} jobs, {right + missed} faults to name, with cause: {right} named, {missed} missed, {wrong} wrong"
+    )
+    print(f"precision {right / max(1, right + wrong):.3f}, recall {right / max(1, right + missed):.3f}")
+    quiet = sum(not item["wrong"] for item in even)
+    print(
+        f"the most expensive one first: {sum(firsts)} of {len(firsts)}; even jobs with nobody named: {quiet} of {len(even)}"
+    )
+
+
+def measured(command: list[str], **options: Any) -> tuple[float, float, float]:
+    """Return (wall s, CPU s, peak MB) of a process and its children."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(["/usr/bin/env", *command], stdout=subprocess.DEVNULL, **options)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"{' '.join(command[:6])} failed")
+    return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def main() -> None:
+    """Run one measurement."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(required=True)
+    verb = verbs.add_parser("accuracy")
+    verb.add_argument("--jobs", type=int, default=64)
+    verb.add_argument("--seed", type=int, default=0)
+    verb.set_defaults(run=accuracy)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
