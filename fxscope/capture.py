@@ -190,7 +190,10 @@ class _Job:
             recording = self.profiled(capture)
         facts = capture.facts()
         if not facts.graphs:
-            reasons = "; ".join(problem.message for problem in facts.problems) or "Dynamo skipped every frame"
+            reasons = (
+                "; ".join(f"{problem.where}: {problem.message}" for problem in facts.problems)
+                or "Dynamo skipped every frame"
+            )
             raise NothingCapturedError(
                 f"torch.compile captured no graph of {_title(self.model)}: {reasons}. "
                 "TORCH_LOGS=dynamo says what Dynamo met."
@@ -298,7 +301,10 @@ class Recorder:
         )
         recording = _with_facts(recording, facts)
         if not recording.graphs and not recording.launches:
-            why = "; ".join(problem.message for problem in problems) or "does it call PyTorch in this process?"
+            why = (
+                "; ".join(f"{problem.where}: {problem.message}" for problem in problems)
+                or "does it call PyTorch in this process?"
+            )
             raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {why}")
         return _finish(recording)
 
