@@ -40,6 +40,6 @@ def test_every_view_says_the_same():
     assert words == recording.summary.verdict
     assert words in terminal.render(recording, width=120)
     assert words in trace_tables.render(recording.summary, width=120)
-    assert any(text.lower().startswith(words.lower()) for _, text, _ in overview.lines(recording, None))
+    assert any(text.lower().startswith(words.lower()) for _, text, _ in overview.lines(recording, None, []))
     last = recording.summary.steps[-1]
     assert explain(recording).steps[-1].verdict.startswith(bound.bound(last.wall_us, last.device_busy_us).words)

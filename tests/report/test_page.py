@@ -202,7 +202,7 @@ def test_hostile_names_are_only_text(open_page, pages):
 def test_overview_tells_the_story(open_page):
     page = open_page("geglu")
     overview = page.text("#view-overview")
-    assert "14 ops became one kernel: gelu · mul" in overview
+    assert "14 nodes became one kernel: gelu · mul" in overview
     assert "18 of 18" in overview and "mm → gelu·mul × 2: 201.3 MB" in overview  # named and summed
     assert "Compiled, measured over 3 steps on NVIDIA H200" in overview and "Not known: modules." in overview
     assert "mm × 3 (50.3–59.7 µs)" in overview and "6 launches, 223.5 µs (mean of 3 steps)" in overview

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.render import labels
-from fxscope.render.findings import change_words, match_line
+from fxscope.render.findings import VERBS, change_words, match_line
 from fxscope.render.page import spent
 from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, sentence
 
@@ -142,7 +143,7 @@ def tiles(recording: Recording) -> list[list[str]]:
             [
                 f"{len(recording.calls)}",
                 "kernel calls compiled",
-                f"{ops} ops inside {counted(len(fused), 'generated kernel')}",
+                f"{ops} nodes inside {counted(len(fused), 'generated kernel')}",
             ]
         )
     total = moved(recording)
@@ -164,74 +165,67 @@ def tiles(recording: Recording) -> list[list[str]]:
 
 
 def lines(recording: Recording, against: Comparison | None, runs: Sequence[spent.Run]) -> list[list[str]]:
-    """Return the story: (glyph, text, reference or "")."""
-    out: list[list[str]] = []
-    if against is not None:
-        no_times = "times were not compared"
-        time = against.step_time or against.wall_time
-        kinds = [
-            f"{sum(m.kind == kind for m in against.kernels)} {word}"
-            for kind, word in (
-                ("same", "kept"),
-                ("collapsed", "collapsed"),
-                ("replaced", "replaced"),
-                ("split", "split"),
-                ("new", "new"),
-                ("gone", "gone"),
-            )
-            if any(m.kind == kind for m in against.kernels)
-        ]
-        out.append(
-            [
-                "⇄",
-                f"Against {against.a_title}: {f'{time.verdict}, {time.reason}' if time else no_times}; "
-                f"kernels: {', '.join(kinds)}.",
-                "compare",
-            ]
-        )
-    nodes = index_of(recording).nodes
-    biggest = [c for c in recording.calls if not c.is_extern and len(c.nodes) > 1]
-    if biggest:
-        call = max(biggest, key=lambda c: time_of(c) or 0)
-        position = recording.calls.index(call)
-        ops = " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))[:6])
-        facts = [microseconds(time_of(call))] if time_of(call) is not None else []
-        if call.bytes_read is not None and call.bytes_written is not None:
-            facts.append(num_bytes(call.bytes_read + call.bytes_written))
-        if call.roof and call.roof.share is not None:
-            facts.append(f"{percent(call.roof.share)} of the roof")
-        tail = f" ({', '.join(facts)})" if facts else ""
-        out.append(["◆", f"{len(call.nodes)} ops became one kernel: {ops}{tail}.", f"call={position}"])
-    hot = spent.top_kernels(runs, 1)
-    if hot and hot[0]["share"]:
-        out.append(
-            [
-                "■",
-                f"Most device time: {kernel_name(hot[0]['kernel'], 72)}, {microseconds(hot[0]['us'])} "
-                f"per step, {percent(hot[0]['share'])} of it.",
-                f"kernel={hot[0]['kernel']}",
-            ]
-        )
-    ops = [
-        n
-        for g in recording.graphs
-        if g.stage in ("eager", "post_grad")
-        for n in g.nodes
-        if n.op in ("call_function", "dispatch")
+    """Return the story: (glyph, text, reference or ""); what is not known has no line."""
+    limit = bound.of_summary(recording.summary)
+    found = (
+        against_line(against) if against is not None else None,
+        biggest_line(recording),
+        most_time_line(runs),
+        launchless_line(recording),
+        ["◷", sentence(limit.words), "timeline"] if limit else None,
+    )
+    return [line for line in found if line]
+
+
+def against_line(against: Comparison) -> list[str]:
+    """Say whether a step became faster, and what became of the kernels."""
+    time = against.step_time or against.wall_time
+    said = f"{time.verdict}, {time.reason}" if time else "times were not compared"
+    counts = Counter(match.kind for match in against.kernels)
+    kinds = ", ".join(f"{counts[kind]} {word}" for kind, word in VERBS.items() if counts[kind])
+    return ["⇄", f"Against {against.a_title}: {said}; kernels: {kinds}.", "compare"]
+
+
+def biggest_line(recording: Recording) -> list[str] | None:
+    """Name the fused kernel that takes longest."""
+    fused = [(time_of(c) or 0, -i) for i, c in enumerate(recording.calls) if not c.is_extern and len(c.nodes) > 1]
+    if not fused:
+        return None
+    position = -max(fused)[1]
+    call = recording.calls[position]
+    ops = " · ".join(labels.ops_of(call, index_of(recording).nodes.get(call.graph, {}))[:6])
+    time, share = time_of(call), call.roof.share if call.roof else None
+    facts = [microseconds(time)] if time is not None else []
+    if call.bytes_read is not None and call.bytes_written is not None:
+        facts.append(num_bytes(call.bytes_read + call.bytes_written))
+    if share is not None:
+        facts.append(f"{percent(share)} of the roof")
+    tail = f" ({', '.join(facts)})" if facts else ""
+    return ["◆", f"{len(call.nodes)} nodes became one kernel: {ops}{tail}.", f"call={position}"]
+
+
+def most_time_line(runs: Sequence[spent.Run]) -> list[str] | None:
+    """Name the kernel with the most device time."""
+    top = next(iter(spent.top_kernels(runs, 1)), None)
+    if top is None or not top["share"]:
+        return None
+    name = top["kernel"]
+    text = f"{kernel_name(name, 72)}, {microseconds(top['us'])} per step, {percent(top['share'])} of it"
+    return ["■", f"Most device time: {text}.", f"kernel={name}"]
+
+
+def launchless_line(recording: Recording) -> list[str] | None:
+    """Count the ops that launch nothing."""
+    kinds = [
+        node.kind
+        for graph in recording.graphs
+        if graph.stage in ("eager", "post_grad")
+        for node in graph.nodes
+        if node.op in ("call_function", "dispatch")
     ]
-    views, total = sum(n.kind in ("view", "folded", "eliminated") for n in ops), len(ops)
-    if views:
-        out.append(
-            [
-                "·",
-                f"{views} of {total} ops launch nothing: "
-                "views, strides of other calls, or gone before code generation.",
-                "",
-            ]
-        )
-    if limit := bound.of_summary(recording.summary):
-        out.append(["◷", sentence(limit.words), "timeline"])
-    return out[:6]
+    count = sum(kind in ("view", "folded", "eliminated") for kind in kinds)
+    what = "views, strides of other calls, or gone before code generation"
+    return ["·", f"{count} of {len(kinds)} ops launch nothing: {what}.", ""] if count else None
 
 
 def compile_words(item: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class GraphView {
       this.graphPick,
       check('views', 'Views', 'Show ops that launch nothing (v)'),
       check('modules', 'Modules', 'Frame ops by nn.Module (m)'),
-      check('costs', 'Unfused', 'Mark dear pairs that were not fused (u)'),
+      check('costs', 'Unfused', 'Mark costly pairs that were not fused (u)'),
       button('⊟', 'Fold everything', () => this.foldAll(true)),
       button('⊞', 'Unfold everything', () => this.foldAll(false)),
       el('span', { class: 'spring' }),
@@ -283,14 +283,14 @@ class GraphView {
   }
   redPairs() {
     const d = this.recording.decisions;
-    const dear = (i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i) && this.endsOf(i);
+    const costly = (i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i) && this.endsOf(i);
     return [...Array(d.n).keys()]
-      .filter(dear)
+      .filter(costly)
       .sort((a, b) => d.bytes[b] - d.bytes[a])
       .slice(0, 12);
   }
 
-  /** Find the edges between the two ends of each dear pair; through hidden views and views outside of any kernel. */
+  /** Find the edges between the two ends of each costly pair; through hidden views and views outside of any kernel. */
   markRed() {
     this.extra = [];
     if (!this.costs) return;

@@ -256,8 +256,8 @@ class Overview {
     if (!(strip.total > 0)) return null;
     const styles = new Set(strip.segments.map((segment) => segment.style));
     const legend = [
-      ['fused', 'generated or fused kernel'],
-      ['kernel', 'library kernel'],
+      ['fused', 'written by Inductor'],
+      ['kernel', 'library or hand-written'],
       ['input', 'memset or copy'],
       ['rest', 'small ones, summed up'],
     ].filter(([kind]) => styles.has(kind));

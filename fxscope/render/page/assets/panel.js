@@ -480,13 +480,13 @@ class Panel {
   decision(r, i) {
     const d = r.decisions,
       verdict = at(d, 'verdict', i),
-      dear = verdict !== 'fused' && at(d, 'bytes', i);
-    const price = dear
+      costly = verdict !== 'fused' && at(d, 'bytes', i);
+    const price = costly
       ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) >= 0.005 ? `, at least ${microseconds(d.us[i])}` : ''}`
       : null;
     return el(
       'li',
-      { class: `decision ${verdict || 'unknown'}${dear ? ' dear' : ''}` },
+      { class: `decision ${verdict || 'unknown'}${costly ? ' costly' : ''}` },
       el(
         'button',
         { type: 'button', class: 'ref block', onclick: () => choose('decision', i, { from: 'panel' }) },
