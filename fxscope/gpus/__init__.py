@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from fxscope.errors import FxscopeError
-from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec needs the type when it decodes
+from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
 
 __all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "load", "names", "occupancy"]
 
