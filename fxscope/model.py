@@ -447,7 +447,8 @@ class Decision(Item, frozen=True, kw_only=True):
     config: str | None = None  # the switch or limit the reason or hint is about
     shared_buffers: tuple[str, ...] = ()
     saved_bytes: int | None = None
-    saved_us: float | None = None  # a lower bound
+    saved_us: float | None = None  # device time that one kernel would save at least; None where no bound is known
+    expected_us: float | None = None  # what it is expected to save, with a template as fast as the library's kernel
     saved_launches: int | None = None  # launches that one kernel instead of two would save
     evidence: Evidence | None = None
 

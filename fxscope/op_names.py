@@ -45,6 +45,28 @@ GEMMS = {
 LINEARS = frozenset("linear _linear_pointwise linear_pointwise _mkl_linear mkl_linear".split())
 _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
 
+# Functions that take many instructions an element, and how many such each op evaluates.
+_TRANSCENDENTALS = dict.fromkeys(
+    """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc erfinv gelu sigmoid silu
+    mish softplus elu selu celu pow logit lgamma digamma softmax _softmax _log_softmax log_softmax logsumexp gelu_backward
+    silu_backward sigmoid_backward tanh_backward prepare_softmax_online""".split(),
+    1,
+)
+# Passes over the reduced dimension. The yaml does not say which ops reduce.
+_REDUCTIONS = (
+    dict.fromkeys(
+        """sum mean amax amin max min prod any all argmax argmin norm linalg_vector_norm cumsum nansum logsumexp
+    _log_softmax_backward_data _softmax_backward_data sum_to_size rms_norm _fused_rms_norm""".split(),
+        1,
+    )
+    | dict.fromkeys("""softmax _softmax log_softmax _log_softmax prepare_softmax_online""".split(), 2)
+    | dict.fromkeys(
+        """var_mean var std native_layer_norm layer_norm native_group_norm group_norm native_layer_norm_backward
+    native_batch_norm batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional""".split(),
+        1,
+    )
+)
+
 # Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
 _MORE_VIEWS = frozenset(
     """_unsafe_view unsafe_split unsafe_chunk lift data T H view_of broadcast_in_dim collapse_view split_dim
@@ -138,6 +160,16 @@ def is_convolution(text: str) -> bool:
 
 def is_attention(text: str) -> bool:
     return bool(_ATTENTION.search(op_name(text)))
+
+
+def transcendentals(text: str) -> int:
+    """Return how many exp, erf, tanh, … the op evaluates for each element."""
+    return _TRANSCENDENTALS.get(out_of_place(text), 0)
+
+
+def reductions(text: str) -> int:
+    """Return how many times the op reduces its operand; 0 for what works element by element."""
+    return _REDUCTIONS.get(out_of_place(text), 0)
 
 
 @lru_cache(maxsize=1)

@@ -80,6 +80,7 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
         found = timing.Times(
             **dict(zip(NAMES, map(float, values), strict=True)),
             fastest_l2_bytes_per_s=1,
+            fastest_dram_bytes_per_s=1,
             avoided=(1, 1),
             spread=(1, 1),
             source="",
@@ -114,12 +115,19 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
     times = msgspec.structs.replace(
         best.times,
         fastest_l2_bytes_per_s=1.15 * max(rates),
+        fastest_dram_bytes_per_s=max(
+            [bandwidth.value]
+            + [work(p).num_bytes / measured(p, "compiled") * 1e6 for p in points if work(p).num_bytes > 4 * cache]
+        ),
         spread=tuple(float(value) for value in np.percentile(ratios, [10, 90])),
         source="fusion_cost",
     )
     times = msgspec.structs.replace(
         times,
-        **{name: float(f"{getattr(times, name):.4g}") for name in (*NAMES, "fastest_l2_bytes_per_s")},
+        **{
+            name: float(f"{getattr(times, name):.4g}")
+            for name in (*NAMES, "fastest_l2_bytes_per_s", "fastest_dram_bytes_per_s")
+        },
         spread=tuple(round(value, 3) for value in times.spread),
     )
     times = msgspec.structs.replace(times, avoided=avoided(msgspec.structs.replace(gpu, times=times), points))

@@ -31,6 +31,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     transcendental_ps: float  # picoseconds an element, for each exp, erf, tanh, log …
     reduction_ps: float  # picoseconds an element, for each reduction
     fastest_l2_bytes_per_s: float  # no measured saving was faster than this
+    fastest_dram_bytes_per_s: float  # no measured kernel was, with traffic far beyond the cache
     avoided: tuple[float, float]  # least share of the avoided traffic's time that was saved: pointwise, reduction
     spread: tuple[float, float]  # measured over modelled: 10th and 90th percentile on the fitted battery
     source: str
@@ -77,6 +78,20 @@ def saved_at_least_us(gpu: Gpu, saved_bytes: float, reuse_bytes: float, *, reduc
     return seconds * 1e6 * times.avoided[reduction]
 
 
+def floor_us(gpu: Gpu, num_bytes: float) -> float | None:
+    """Time in µs below which no measured kernel moved so many bytes; `None` if not calibrated."""
+    times = gpu.times
+    if times is None:
+        return None
+    outside = _outside(times, num_bytes)
+    return 1e6 * num_bytes * (outside / times.fastest_dram_bytes_per_s + (1 - outside) / times.fastest_l2_bytes_per_s)
+
+
 def _seconds_per_byte(times: Times, reuse_bytes: float, l2_rate: float) -> float:
-    outside = min(1.0, (reuse_bytes / times.capacity_bytes) ** 2)
+    outside = _outside(times, reuse_bytes)
     return outside / times.dram_bytes_per_s + (1 - outside) / l2_rate
+
+
+def _outside(times: Times, reuse_bytes: float) -> float:
+    """Share of the traffic that the cache does not serve: none of a little, all from the cache's size on."""
+    return min(1.0, (reuse_bytes / times.capacity_bytes) ** 2)

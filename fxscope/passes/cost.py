@@ -1,8 +1,8 @@
 """Each kernel call and each eager op against the device's limits: bytes, FLOPs, and how near to the roof it ran.
 
 Limits come from `gpus/*.json` (measured, where the file says so) or from the user; on a device without limits every
-share is null. A floor is what no version of the same work can beat: the bytes at the measured bandwidth, or the FLOPs
-at the measured matrix rate, whichever takes longer.
+share is null. A floor is what no version of the same work can beat: the bytes at the memory's rate (on a calibrated GPU at
+the L2 cache's, as far as they fit there), or the FLOPs at the measured matrix rate, whichever takes longer.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import gpus
+from fxscope.gpus import timing as device_times
 from fxscope.index import index_of
-from fxscope.model import Bound, Decision, Graph, KernelCall, Node, Recording, Roof, Timing, replace
+from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
+from fxscope.passes.unfused import priced, side_of
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
@@ -30,6 +32,14 @@ class Limits(NamedTuple):
     bytes_per_second: float | None
     basis: str
     launch_us: float | None = None  # what one launch takes of the CPU in this recording
+    own: bool = False  # the user's own measure
+
+    def memory_us(self, num_bytes: float) -> float | None:
+        """Time below which these bytes cannot be moved: through the caches on a calibrated GPU, else from memory alone."""
+        through_caches = device_times.floor_us(self.gpu, num_bytes) if self.gpu is not None and not self.own else None
+        if through_caches is not None or not self.bytes_per_second:
+            return through_caches
+        return num_bytes / self.bytes_per_second * 1e6
 
     def matrix_rate(self, dtype: str | None) -> float | None:
         """Return the peak FLOP/s of GEMMs in a dtype, `None` where it is not known."""
@@ -47,11 +57,15 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
     limits = find_limits(recording, bandwidth)
     graphs = index_of(recording).nodes
     calls = tuple(cost_of_call(call, graphs.get(call.graph), limits, recording) for call in recording.calls)
+    costed = tuple(cost_of_graph(graph, limits) if graph.stage == "eager" else graph for graph in recording.graphs)
+    by_id = {call.id: call for call in calls}
+    by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in costed}
+    gpu = limits.gpu if limits is not None else None
     return replace(
         recording,
         calls=calls,
-        graphs=tuple(cost_of_graph(graph, limits) if graph.stage == "eager" else graph for graph in recording.graphs),
-        decisions=tuple(sorted((priced(item, limits) for item in recording.decisions), key=rank)),
+        graphs=costed,
+        decisions=tuple(sorted((priced(item, gpu, by_id, by_graph) for item in recording.decisions), key=rank)),
     )
 
 
@@ -66,7 +80,7 @@ def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits 
     own = bandwidth or (environment.device_properties or {}).get("measured_bytes_per_second")
     launch_us = launch_time(recording)
     if own:
-        return Limits(gpu, float(own), f"{per_second(float(own))}, the user's own measure", launch_us)
+        return Limits(gpu, float(own), f"{per_second(float(own))}, the user's own measure", launch_us, own=True)
     rate = gpu.bandwidth() if gpu is not None else None
     if gpu is None or rate is None:
         return None
@@ -95,8 +109,16 @@ def cost_of_call(
     roof = roof_of(num_bytes, flops, dtype_of(call, graph), call.timing, None if on_cpu else limits)
     estimated = None
     if recording.environment.target and call.timing is None and roof is not None and call.type != "user_triton":
-        estimated = roof.floor_us
+        estimated = estimate_us(call, graph, limits) or roof.floor_us
     return replace(call, flops=flops, roof=roof, estimated_us=estimated)
+
+
+def estimate_us(call: KernelCall, graph: Mapping[str, Node] | None, limits: Limits | None) -> float | None:
+    """Modelled device time of a generated kernel on a calibrated GPU, `None` for what is not modelled."""
+    if limits is None or limits.gpu is None or graph is None or not call.type.startswith("triton_"):
+        return None
+    side = side_of((), call.id, call.graph, {call.id: call}, {call.graph: graph})
+    return None if side is None or side.library else device_times.time_us(limits.gpu, side.work())
 
 
 def dtype_of(call: KernelCall, graph: Mapping[str, Node] | None) -> str | None:
@@ -117,8 +139,8 @@ def roof_of(
     seconds = timing.mean_us * 1e-6 if timing is not None and timing.mean_us > 0 else None
     memory_us = compute_us = None
     if limits is not None:
-        if num_bytes is not None and limits.bytes_per_second:
-            memory_us = num_bytes / limits.bytes_per_second * 1e6
+        if num_bytes is not None:
+            memory_us = limits.memory_us(num_bytes)
         peak = limits.matrix_rate(dtype)
         if flops is not None and peak:
             compute_us = flops / peak * 1e6
@@ -162,8 +184,9 @@ def cost_of_node(node: Node, by_name: Mapping[str, Node], limits: Limits | None)
     if node.kind != "kernel":
         return node
     sources = [by_name[name] for name in node.inputs if name in by_name]
-    read = counted.tensor_bytes([output for source in sources for output in source.outputs[:1]])
-    written = counted.tensor_bytes(node.outputs)
+    # A trace records neither which tensors flow nor what comes out: unknown, not nothing.
+    read = counted.tensor_bytes([output for source in sources for output in source.outputs[:1]]) if sources else None
+    written = counted.tensor_bytes(node.outputs) if node.outputs else None
     flops = counted.of_node(node, by_name)
     device = next((output.device for output in node.outputs if output.device), "")
     num_bytes = read + written if read is not None and written is not None else None
@@ -175,10 +198,3 @@ def cost_of_node(node: Node, by_name: Mapping[str, Node], limits: Limits | None)
         None if (device or "").startswith("cpu") else limits,
     )
     return replace(node, bytes_read=read, bytes_written=written, flops=flops, roof=roof)
-
-
-def priced(decision: Decision, limits: Limits | None) -> Decision:
-    """Give the bytes of an unfused pair their lower bound in µs."""
-    if decision.verdict == "fused" or decision.saved_bytes is None or limits is None or not limits.bytes_per_second:
-        return replace(decision, saved_us=None)
-    return replace(decision, saved_us=decision.saved_bytes / limits.bytes_per_second * 1e6)

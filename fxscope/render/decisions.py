@@ -47,16 +47,21 @@ def block(recording: Recording, decision: Decision, pair: str, *, width: int = 8
     return "\n".join(lines)
 
 
+LIKE_THE_LIBRARY = ", if the kernel that fuses is as fast as the library's"
+
+
 def cost(decision: Decision) -> str | None:
     """Return what staying apart costs, in words."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
     text = f"costs {num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
-    if decision.saved_us:
-        bandwidth = rate(decision.saved_bytes / decision.saved_us * 1e6)
-        text += f", ≥ {microseconds(decision.saved_us)} at {bandwidth}"
     if decision.saved_launches:
-        text += f", and {counted(decision.saved_launches, 'launch')}"
+        text += f" and {counted(decision.saved_launches, 'launch')}"
+    if decision.expected_us:
+        text += f"; about {microseconds(decision.expected_us)} of device time"
+        text += f", at least {microseconds(decision.saved_us)}" if decision.saved_us else LIKE_THE_LIBRARY
+    elif decision.saved_us:
+        text += f"; at least {microseconds(decision.saved_us)} of device time"
     return text
 
 

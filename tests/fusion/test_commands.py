@@ -61,7 +61,7 @@ def test_a_pair_that_was_not_fused(geglu, capsys, a, b):
     out = capsys.readouterr().out
     assert out.startswith("– gelu·mul → mm\n  not fused: never considered\n")
     assert "BLAS GEMM (extern_kernels.mm), opaque to the scheduler" in out
-    assert "costs 8.19 kB of traffic that one kernel would not have, and 1 launch" in out
+    assert "costs 8.19 kB of traffic that one kernel would not have and 1 launch" in out
     assert "return self.down_proj(m)" in out
     assert max(len(line) for line in out.splitlines()) <= 80
 

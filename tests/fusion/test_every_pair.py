@@ -7,8 +7,6 @@ from itertools import combinations
 
 import pytest
 
-from fxscope import gpus
-
 NAMES = (
     "linear",
     "geglu",
@@ -67,7 +65,7 @@ def test_a_users_kernel_is_opaque_and_its_switch_is_named(plan_of):
     assert "user-written Triton kernel double_0" in item.reason
     assert item.config == "epilogue_fusion_user_defined_triton_kernel"
     assert item.saved_bytes == 16 * 64 * 4
-    assert item.saved_us == pytest.approx(16 * 64 * 4 / gpus.load("h200").bandwidth().value * 1e6)
+    assert item.saved_us is None
     between = next(item for item in recording.decisions if item.raw_reason)
     assert between.reason == "the consumer also needs a result that is computed between the two"
 

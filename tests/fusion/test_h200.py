@@ -44,7 +44,7 @@ def test_every_pair_has_one_decision_and_a_reason_where_files_cannot_tell(path):
 
 
 @pytest.mark.parametrize(
-    ("name", "terabytes", "share"), [("mlp_compiled", 2.69, 0.63), ("mlp_max_autotune", 3.94, 0.915)]
+    ("name", "terabytes", "share"), [("mlp_compiled", 2.69, 0.60), ("mlp_max_autotune", 3.94, 0.877)]
 )
 def test_gelu_mul_against_the_roof(name, terabytes, share):
     call = common.read(str(H200 / name)).calls[2]
@@ -66,7 +66,8 @@ def test_a_gemm_and_its_epilogue_cost_100_mb():
     assert most_expensive.verdict == "never_considered"
     assert "cuBLAS GEMM" in most_expensive.reason
     assert most_expensive.saved_bytes == 100_663_296
-    assert most_expensive.saved_us == pytest.approx(23.4, abs=0.2)
+    assert most_expensive.saved_us is None, "a template would have to be as fast as cuBLAS"
+    assert 20 < most_expensive.expected_us < 56.1, "at most the whole pointwise kernel"
     assert most_expensive.config == "max_autotune"
     (inlined,) = [item for item in recording.decisions if item.how == "inlined"]
     assert len({*inlined.a, *inlined.b}) == 14

@@ -1,0 +1,134 @@
+"""What keeping two ops apart costs in device time: at least, and as expected. For both sides' kernels, from their facts.
+
+A lower bound is stated only on a GPU that was calibrated, and only where a fused kernel would replace kernels of the same
+kind: a template that takes the place of a library's GEMM may be slower than it, whatever traffic it avoids.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope import op_names
+from fxscope.gpus import timing
+from fxscope.model import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fxscope.gpus import Gpu
+    from fxscope.model import Decision, KernelCall, Node, TensorMeta
+
+
+class Side(NamedTuple):
+    """One of the two: its traffic, its arithmetic, its measured device time, and whether a library's kernel runs it."""
+
+    num_bytes: int
+    elements: int
+    transcendentals: int
+    reductions: int
+    measured_us: float | None
+    library: bool
+
+    def work(self) -> timing.Work:
+        return timing.Work(
+            num_bytes=self.num_bytes,
+            elements=self.elements,
+            transcendentals=self.transcendentals,
+            reductions=self.reductions,
+        )
+
+
+def priced(
+    decision: Decision, gpu: Gpu | None, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]]
+) -> Decision:
+    """Return the decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure."""
+    plain = replace(decision, saved_us=None, expected_us=None)
+    if decision.verdict == "fused" or decision.saved_bytes is None or gpu is None or gpu.times is None:
+        return plain
+    a = side_of(decision.a, decision.a_call, decision.graph, calls, graphs)
+    b = side_of(decision.b, decision.b_call, decision.other_graph or decision.graph, calls, graphs)
+    if a is None or b is None or decision.a_call == decision.b_call is not None:
+        return plain
+    least = None
+    if not a.library and not b.library:
+        least = timing.saved_at_least_us(
+            gpu, decision.saved_bytes, min(a.num_bytes, b.num_bytes), reduction=bool(a.reductions or b.reductions)
+        )
+    expected = expected_us(gpu, a, b, decision.saved_bytes)
+    if least is not None and expected is not None:
+        expected = max(expected, least)
+    return replace(decision, saved_us=least, expected_us=expected)
+
+
+def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
+    """Both kernels' device time less the fused one's; `None` where it is not positive or a library's time is unknown."""
+    apart = [side.measured_us or (None if side.library else timing.time_us(gpu, side.work())) for side in (a, b)]
+    if None in apart or (a.library and b.library):
+        return None
+    num_bytes = max(0, a.num_bytes + b.num_bytes - saved_bytes)
+    if a.library or b.library:
+        # The library's kernel keeps its time and moves what the other side alone moves besides.
+        own = max(0, num_bytes - (a if a.library else b).num_bytes)
+        fused = (apart[0] if a.library else apart[1]) or 0.0
+        traffic = timing.time_us(gpu, timing.Work(num_bytes=own)) or 0.0
+        fused += max(0.0, traffic - (timing.time_us(gpu, timing.Work(num_bytes=0)) or 0.0))
+    else:
+        together = timing.Work(
+            num_bytes=num_bytes,
+            elements=max(a.elements, b.elements),
+            transcendentals=a.transcendentals + b.transcendentals,
+            reductions=a.reductions + b.reductions,
+        )
+        fused = timing.time_us(gpu, together) or 0.0
+    saved = sum(time or 0.0 for time in apart) - fused
+    return saved if saved > 0 else None
+
+
+def side_of(
+    names: Iterable[str],
+    call_id: str | None,
+    graph: str,
+    calls: Mapping[str, KernelCall],
+    graphs: Mapping[str, Mapping[str, Node]],
+) -> Side | None:
+    """Gather one side's facts from its kernel call, or from its eager ops; `None` where its traffic is not known."""
+    nodes = [graphs[graph][name] for name in names if name in graphs.get(graph, {})]
+    call = calls.get(call_id or "")
+    if call is not None:
+        every = [graphs[call.graph][name] for name in call.nodes if name in graphs.get(call.graph, {})]
+        if (call.device or "").startswith("cpu") or (call.bytes_read is None and call.bytes_written is None):
+            return None
+        return Side(
+            num_bytes=(call.bytes_read or 0) + (call.bytes_written or 0),
+            elements=max((largest(node.outputs) for node in every), default=0),
+            transcendentals=sum(op_names.transcendentals(node.target) for node in every),
+            reductions=max(
+                sum(op_names.reductions(node.target) for node in every), int("reduction" in (call.type or ""))
+            ),
+            measured_us=call.timing.mean_us if call.timing else None,
+            library=call.type in ("extern", "fallback", "triton_template", "user_triton"),
+        )
+    if not nodes or any(node.bytes_read is None or node.bytes_written is None for node in nodes):
+        return None
+    if any((output.device or "").startswith("cpu") for node in nodes for output in node.outputs):
+        return None
+    times = [node.timing.mean_us if node.timing else None for node in nodes]
+    return Side(
+        num_bytes=sum((node.bytes_read or 0) + (node.bytes_written or 0) for node in nodes),
+        elements=max(largest(node.outputs) for node in nodes),
+        transcendentals=sum(op_names.transcendentals(node.target) for node in nodes),
+        reductions=sum(op_names.reductions(node.target) for node in nodes),
+        measured_us=None if None in times else sum(time or 0.0 for time in times),
+        library=any(is_library(node.target) for node in nodes),
+    )
+
+
+def is_library(target: str) -> bool:
+    """Whether a library's kernel runs the op, which no generated pointwise or reduction kernel replaces."""
+    return op_names.is_gemm(target) or op_names.is_convolution(target) or op_names.is_attention(target)
+
+
+def largest(outputs: Iterable[TensorMeta]) -> int:
+    sizes = [prod(output.shape) for output in outputs if all(isinstance(size, int) for size in output.shape or ())]
+    return max(sizes, default=0)
