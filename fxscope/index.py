@@ -11,8 +11,10 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fxscope.columns import by_id, column
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
     from networkx import DiGraph, MultiDiGraph
 
@@ -87,8 +89,8 @@ class Index:
         return _grouped(self._calls, lambda call: [(call.graph, name) for name in call.folded])
 
     @cached_property
-    def ops(self) -> dict[int, Op]:
-        return {op.id: op for op in self._ops}
+    def ops(self) -> Mapping[int, Op]:
+        return by_id(self._ops)
 
     def op_of(self, launch: Launch) -> Op | None:
         """Return the CPU op that launched it."""
@@ -99,12 +101,13 @@ class Index:
         return _grouped(self._launches, lambda launch: [launch.call] if launch.call else [])
 
     @cached_property
-    def launches_of_node(self) -> dict[str, dict[str, list[Launch]]]:
-        """Graph id → name → the launches attributed to the node."""
-        found: dict[str, dict[str, list[Launch]]] = {graph.id: {} for graph in self._graphs}
-        for launch in self._launches:
-            for name in launch.nodes if launch.graph in found else ():
-                found[launch.graph].setdefault(name, []).append(launch)
+    def runs_of_node(self) -> dict[str, dict[str, dict[str, list[tuple[int, int]]]]]:
+        """Graph id → name → kernel → (step, nanoseconds) of each launch attributed to the node."""
+        found: dict[str, dict[str, dict[str, list[tuple[int, int]]]]] = {graph.id: {} for graph in self._graphs}
+        columns = (column(self._launches, field) for field in ("graph", "nodes", "name", "step", "duration_ns"))
+        for graph, nodes, kernel, step, duration in zip(*columns, strict=True):
+            for node in nodes if graph in found else ():
+                found[graph].setdefault(node, {}).setdefault(kernel, []).append((step, duration))
         return found
 
     @cached_property
@@ -116,7 +119,7 @@ class Index:
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """The steps that count, see above; one where nothing tells of steps."""
-        found = {step.index for step in self._steps} | {launch.step for launch in self._launches}
+        found = {step.index for step in self._steps} | set(column(self._launches, "step"))
         return tuple(sorted(found)) or (0,)
 
     @property
@@ -126,14 +129,15 @@ class Index:
     @cached_property
     def first_step(self) -> int:
         """The first step that shows what the program does: with launches, else with ops."""
-        return min((item.step for item in self._launches or self._ops), default=self.steps[0])
+        return min(column(self._launches or self._ops, "step"), default=self.steps[0])
 
     @cached_property
     def step_us(self) -> tuple[float, ...]:
         """Device time of each step."""
-        return tuple(
-            sum(launch.duration_ns for launch in launches) / 1e3 for launches in self.launches_of_step.values()
-        )
+        total = dict.fromkeys(self.steps, 0)
+        for step, time in zip(column(self._launches, "step"), column(self._launches, "duration_ns"), strict=True):
+            total[step] += time
+        return tuple(time / 1e3 for time in total.values())
 
     @cached_property
     def device_us(self) -> float | None:

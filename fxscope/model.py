@@ -10,6 +10,7 @@ encode themselves (`docs/decisions/0002-msgspec.md`). Change one with `replace(i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -122,6 +123,13 @@ def weakest(*evidence: Evidence | None) -> Evidence | None:
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every type of the record."""
+
+
+def plain(value: Any) -> Any:
+    """Return a sequence of items (`fxscope.columns`) as the tuple it stands for: what msgspec cannot encode by itself."""
+    if isinstance(value, Sequence):
+        return tuple(value)
+    raise NotImplementedError
 
 
 class TensorMeta(Item, frozen=True, kw_only=True):
@@ -644,7 +652,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
 
     def to_json(self) -> str:
         """Return the recording as JSON (`docs/schema.md`)."""
-        return msgspec.json.encode(self).decode()
+        return msgspec.json.encode(self, enc_hook=plain).decode()
 
     # Those below are conveniences for people; they look upwards in the layering, so they import when called.
 

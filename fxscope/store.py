@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from fxscope.errors import FxscopeError, RenderError
-from fxscope.model import SCHEMA, Recording
+from fxscope.model import SCHEMA, Recording, plain
 
 
 def load(path: str | Path) -> Recording:
@@ -58,7 +58,7 @@ class _Head(msgspec.Struct):
 
 def encode(recording: Recording) -> bytes:
     """Return the `.fxscope` form. The same recording always gives the same bytes."""
-    return gzip.compress(msgspec.json.encode(recording), compresslevel=6, mtime=0)
+    return gzip.compress(msgspec.json.encode(recording, enc_hook=plain), compresslevel=6, mtime=0)
 
 
 def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:

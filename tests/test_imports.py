@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parent.parent / "fxscope"
 FLOOR = (
     "fxscope.model",
     "fxscope.errors",
+    "fxscope.columns",
     "fxscope.store",
     "fxscope.kernel_names",
     "fxscope.op_names",
@@ -40,10 +41,11 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
         {"msgspec", "networkx"},
         ("fxscope.errors", "fxscope.index", "fxscope.render"),
     ),  # index: `to_networkx`; render: `show` and `save`; inside the methods
+    "fxscope.columns": ({"msgspec"}, ("fxscope.model",)),
     "fxscope.store": ({"msgspec"}, ("fxscope.model", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.dtypes": (set(), ()),
-    "fxscope.index": ({"networkx"}, ("fxscope.model",)),
+    "fxscope.index": ({"networkx"}, ("fxscope.model", "fxscope.columns")),
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),

@@ -87,7 +87,8 @@ def test_look_ups() -> None:
     assert [call.id for call in index.calls_of_node[graph, "mm"]] == ["0/0:inference:0"]
     assert (graph, "t") not in index.calls_of_node and index.folded_into[graph, "t"][0].handle == "mm:1"
     assert [item.id for item in index.launches_of_call["0/0:inference:0"]] == [0]
-    assert [item.id for item in index.launches_of_node[graph]["relu"]] == [1]
+    launch = recording.launches[1]
+    assert index.runs_of_node[graph]["relu"] == {launch.name: [(launch.step, launch.duration_ns)]}
     assert index.op_of(recording.launches[0]) is recording.ops[0] and index.op_of(recording.launches[1]) is None
 
 

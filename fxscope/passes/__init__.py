@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.model import Recording, replace
 
@@ -61,6 +62,7 @@ def verify(recording: Recording, *, before: str = "use") -> None:
             missing = [name for name in call.nodes if name not in graphs[call.graph]]
             if missing:
                 raise PassError(f"before {before}: call {call.id} ran {missing[0]}, which is not in {call.graph}")
-    for launch in recording.launches:
-        if launch.call is not None and launch.call not in calls:
-            raise PassError(f"before {before}: launch {launch.id} belongs to call {launch.call}, which is not there")
+    for call in set(column(recording.launches, "call")) - {None}:
+        if call not in calls:
+            launch = next(item for item in recording.launches if item.call == call)
+            raise PassError(f"before {before}: launch {launch.id} belongs to call {call}, which is not there")

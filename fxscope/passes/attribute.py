@@ -6,45 +6,66 @@ A kernel's name is never enough: the same kernel may run in every layer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.columns import column, with_columns
 from fxscope.index import index_of
 from fxscope.kernel_names import decode
-from fxscope.model import Coverage, Launch, LaunchEvidence, Recording, Timing, replace
+from fxscope.model import Coverage, LaunchEvidence, Recording, Timing, replace
 from fxscope.passes.regions import Region, match_replay, match_sequence, pick_graph, regions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Graph, KernelCall
+    from fxscope.model import Evidence, Graph, KernelCall
 
 
 def attribute(recording: Recording) -> Recording:
     """Recording → Recording whose launches know call and nodes with evidence; calls and nodes their times; coverage."""
-    if not recording.launches:
-        return replace(recording, coverage=recording.coverage)
-    launches = {
-        launch.id: replace(launch, call=None, nodes=(), graph=None, invocation=None) for launch in recording.launches
-    }
-    launches |= {launch.id: launch for launch in compiled_launches(recording, launches)}
-    launches |= {launch.id: launch for launch in eager_launches(recording, launches)}
-    decoded = {name: decode(name) for name in {launch.name for launch in recording.launches}}
-    ordered = tuple(replace(launches[launch.id], decoded=decoded[launch.name]) for launch in recording.launches)
-    recording = replace(recording, launches=ordered, coverage=coverage_of(recording, ordered))
+    launches = recording.launches
+    if not launches:
+        return recording
+    names, op_names = column(launches, "name"), column(launches, "op")
+    links = [Linked(None, (), None, None, evidence) for evidence in column(launches, "evidence")]
+    with_eager_nodes(links, recording)
+    with_calls(links, recording)
+    decoded = {name: decode(name) for name in set(names)}
+    call, nodes, graph, invocation, evidence = map(list, zip(*links, strict=True))
+    launches = with_columns(
+        launches,
+        call=call,
+        nodes=nodes,
+        graph=graph,
+        invocation=invocation,
+        evidence=evidence,
+        decoded=[decoded[name] for name in names],
+    )
+    recording = replace(recording, launches=launches, coverage=coverage_of(recording, op_names, call, nodes))
     return with_timing(recording)
 
 
-def compiled_launches(recording: Recording, launches: dict[int, Launch]) -> list[Launch]:
-    """Return the launches inside compiled regions with their call and its nodes."""
+class Linked(NamedTuple):
+    """What a launch belongs to."""
+
+    call: str | None
+    nodes: tuple[str, ...]
+    graph: str | None
+    invocation: int | None
+    evidence: LaunchEvidence
+
+
+def with_calls(links: list[Linked], recording: Recording) -> None:
+    """Fill in the launches inside compiled regions: their call and its nodes."""
     calls: dict[str, list[KernelCall]] = {}
     for call in recording.calls:
         calls.setdefault(call.graph, []).append(call)
     if not calls:
-        return []
+        return
+    launches = {launch.id: launch for launch in recording.launches}
+    position = {launch_id: index for index, launch_id in enumerate(launches)}
     graphs = {graph.id: graph for graph in recording.graphs}
     by_id = index_of(recording).calls
     runs: dict[tuple[int, str], int] = {}
-    found: list[Launch] = []
     for region in regions_of(recording, launches):
         graph_id = pick_graph(region, calls, graphs)
         if graph_id is None:
@@ -53,21 +74,12 @@ def compiled_launches(recording: Recording, launches: dict[int, Launch]) -> list
         runs[region.step, graph_id] = invocation + 1
         for launch_id, call_id in assign(region, calls[graph_id]).items():
             call = by_id[call_id]
-            launch = launches[launch_id]
             evidence = LaunchEvidence(
-                op=launch.evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None
+                op=launches[launch_id].evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None
             )
-            found.append(
-                replace(
-                    launch,
-                    call=call_id,
-                    nodes=call.nodes,
-                    graph=graph_id if call.nodes else None,
-                    invocation=invocation,
-                    evidence=evidence,
-                )
+            links[position[launch_id]] = Linked(
+                call_id, call.nodes, graph_id if call.nodes else None, invocation, evidence
             )
-    return found
 
 
 def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
@@ -83,58 +95,67 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
     return result
 
 
-def eager_launches(recording: Recording, launches: dict[int, Launch]) -> list[Launch]:
-    """Return the launches outside compiled regions with the eager graph's node of their op."""
-    ops = index_of(recording).ops
-    found: list[Launch] = []
-    for launch in launches.values():
-        if launch.call is not None or launch.op_id is None or launch.op_id not in ops:
-            continue
-        op = ops[launch.op_id]
-        if op.graph is not None and op.node is not None:
-            evidence = LaunchEvidence(op=launch.evidence.op, call=None, nodes=launch.evidence.op)
-            found.append(replace(launch, nodes=(op.node,), graph=op.graph, evidence=evidence))
-    return found
+def with_eager_nodes(links: list[Linked], recording: Recording) -> None:
+    """Fill in the launches outside compiled regions: the eager graph's node of their op."""
+    ids, graphs, names = (column(recording.ops, field) for field in ("id", "graph", "node"))
+    tied = {
+        op_id: (graph, (name,))
+        for op_id, graph, name in zip(ids, graphs, names, strict=True)
+        if graph is not None and name is not None
+    }
+    evidence: dict[Evidence | None, LaunchEvidence] = {}
+    for position, op_id in enumerate(column(recording.launches, "op_id")):
+        if op_id in tied:
+            graph, nodes = tied[op_id]
+            op = links[position].evidence.op
+            if op not in evidence:
+                evidence[op] = LaunchEvidence(op=op, call=None, nodes=op)
+            links[position] = Linked(None, nodes, graph, None, evidence[op])
 
 
-def coverage_of(recording: Recording, launches: tuple[Launch, ...]) -> Coverage:
+def coverage_of(
+    recording: Recording, ops: Sequence[str | None], calls: Sequence[str | None], nodes: Sequence[tuple[str, ...]]
+) -> Coverage:
     """Count what was attributed; calls and nodes are null where there is nothing that they could be attributed to."""
-    to_op = sum(launch.op is not None for launch in launches)
+    to_op = len(ops) - ops.count(None)
     has_nodes = bool(recording.calls) or any(graph.stage == "eager" for graph in recording.graphs)
     return Coverage(
-        device_events=len(launches),
+        device_events=len(ops),
         to_op=to_op,
-        to_call=sum(launch.call is not None for launch in launches) if recording.calls else None,
-        to_node=sum(bool(launch.nodes) for launch in launches) if has_nodes else None,
-        unattributed=len(launches) - to_op,
+        to_call=len(calls) - calls.count(None) if recording.calls else None,
+        to_node=sum(map(bool, nodes)) if has_nodes else None,
+        unattributed=len(ops) - to_op,
     )
 
 
 def with_timing(recording: Recording) -> Recording:
     """Fill the times of calls and of eager nodes: one value per execution, the sum of its device events."""
+    call, step, invocation, duration, graph, nodes = (
+        column(recording.launches, field) for field in ("call", "step", "invocation", "duration_ns", "graph", "nodes")
+    )
     executions: dict[str, dict[tuple[int, int | None], int]] = {}
-    for launch in recording.launches:
-        if launch.call is not None:
-            mine = executions.setdefault(launch.call, {})
-            key = (launch.step, launch.invocation)
-            mine[key] = mine.get(key, 0) + launch.duration_ns
+    per_step: dict[str, dict[str, dict[int, int]]] = {}
+    for position, name in enumerate(call):
+        if name is not None:
+            mine = executions.setdefault(name, {})
+            key = (step[position], invocation[position])
+            mine[key] = mine.get(key, 0) + duration[position]
+        if graph[position] is not None:
+            times = per_step.setdefault(graph[position], {})
+            for node in nodes[position]:
+                of_node = times.setdefault(node, {})
+                of_node[step[position]] = of_node.get(step[position], 0) + duration[position]
     calls = tuple(
         replace(call, timing=timing(executions[call.id].values()) if call.id in executions else None)
         for call in recording.calls
     )
-    graphs = tuple(_timed(graph, recording) for graph in recording.graphs)
+    graphs = tuple(
+        _timed(graph, per_step.get(graph.id, {})) if graph.stage == "eager" else graph for graph in recording.graphs
+    )
     return replace(recording, calls=calls, graphs=graphs)
 
 
-def _timed(graph: Graph, recording: Recording) -> Graph:
-    if graph.stage != "eager":
-        return graph
-    per_step: dict[str, dict[int, int]] = {}
-    for launch in recording.launches:
-        if launch.graph == graph.id:
-            for name in launch.nodes:
-                mine = per_step.setdefault(name, {})
-                mine[launch.step] = mine.get(launch.step, 0) + launch.duration_ns
+def _timed(graph: Graph, per_step: Mapping[str, Mapping[int, int]]) -> Graph:
     return replace(
         graph,
         nodes=tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import expected_nature, op_name
@@ -235,12 +236,13 @@ def _earlier_node(node: Node, targets: list[Node], used: set[str], linked: bool)
 def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
     """Classify an eager chain: what launched work is a kernel; storage identity tells a view from a host op."""
     launched: dict[str, list[str]] = {}
-    for launch in recording.launches:
-        if launch.graph == graph.id:
-            for name in launch.nodes:
+    columns = (column(recording.launches, field) for field in ("graph", "nodes", "name"))
+    for graph_id, nodes, kernel in zip(*columns, strict=True):
+        if graph_id == graph.id:
+            for name in nodes:
                 names = launched.setdefault(name, [])
-                if launch.name not in names:
-                    names.append(launch.name)
+                if kernel not in names:
+                    names.append(kernel)
     children: dict[str, list[Node]] = {}
     for node in graph.nodes:
         if node.parent is not None:
@@ -252,11 +254,11 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
             child.name in launched or below.get(child.name, False) for child in children.get(node.name, ())
         )
     ran = bool(recording.launches)
-    nodes = tuple(
+    classified = tuple(
         _eager_node(node, launched.get(node.name, []), below[node.name], bool(children.get(node.name)), ran, problems)
         for node in graph.nodes
     )
-    return replace(graph, nodes=nodes)
+    return replace(graph, nodes=classified)
 
 
 def _eager_node(

@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import gpus
+from fxscope.columns import column
 from fxscope.gpus import timing as device_times
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
@@ -90,8 +91,10 @@ def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits 
 
 def launch_time(recording: Recording) -> float | None:
     """Return the median CPU time of the runtime calls that launched something here, in µs."""
-    launched = {launch.correlation for launch in recording.launches if launch.category == "kernel"} - {None}
-    times = [op.duration_ns for op in recording.ops if op.category == "runtime" and op.correlation in launched]
+    kernels = zip(column(recording.launches, "correlation"), column(recording.launches, "category"), strict=True)
+    launched = {correlation for correlation, category in kernels if category == "kernel"} - {None}
+    calls = zip(*(column(recording.ops, field) for field in ("correlation", "category", "duration_ns")), strict=True)
+    times = [time for correlation, category, time in calls if correlation in launched and category == "runtime"]
     return median(times) / 1e3 if times else None
 
 

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fxscope.index import index_of
+from fxscope.columns import column
 from fxscope.op_names import runs_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.model import Graph, KernelCall, Launch, Op, Recording
+    from fxscope.model import Graph, KernelCall, Launch, Recording
 
 _REGION = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
 _COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
@@ -31,7 +31,7 @@ class OpGroup:
 class Region:
     """One run of one compiled graph."""
 
-    op: Op
+    start_ns: int
     key: str | None
     compile_id: str | None
     backward: bool
@@ -42,61 +42,86 @@ class Region:
 
 def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
     """Return the regions in order of time, with what they launched."""
-    ops = index_of(recording).ops
-    regions: dict[int, Region] = {}
-    for op in recording.ops:
-        found = _REGION.match(op.name)
-        if found and op.category in ("user_annotation", "cpu_op"):
-            regions[op.id] = _region(op, found["key"], ops)
+    ops = _Ops(recording)
+    keys = {name: found["key"] for name in set(ops.name) if (found := _REGION.match(name))}
+    regions = {
+        row: _region(row, keys[name], ops)
+        for row, name in enumerate(ops.name)
+        if name in keys and ops.category[row] in ("user_annotation", "cpu_op")
+    }
     if not regions:
         return []
-    runtime = {op.correlation: op for op in recording.ops if op.category == "runtime" and op.correlation is not None}
+    runtime = {
+        correlation: row
+        for row, correlation in enumerate(column(recording.ops, "correlation"))
+        if correlation is not None and ops.category[row] == "runtime"
+    }
     groups: dict[tuple[int, int], OpGroup] = {}
     for launch in launches.values():
-        issuer = ops.get(launch.op_id) if launch.op_id is not None else None
+        issuer = ops.row.get(launch.op_id) if launch.op_id is not None else None
         call = runtime.get(launch.correlation) if launch.correlation is not None else None
-        region_id, child = _region_around(call or issuer, regions, ops)
-        if region_id is None:
+        around, child = _region_around(issuer if call is None else call, regions, ops)
+        if around is None:
             continue
-        region = regions[region_id]
-        if child is None or child.category == "runtime":
+        region = regions[around]
+        if child is None or ops.category[child] == "runtime":
             # Launched by the region itself, under no op: a CUDA graph's replay
             region.replayed.append(launch)
             continue
-        group = groups.get((region_id, child.id))
+        group = groups.get((around, child))
         if group is None:
-            group = groups[region_id, child.id] = OpGroup(name=child.name, start_ns=child.start_ns)
+            group = groups[around, child] = OpGroup(name=ops.name[child], start_ns=ops.start_ns[child])
             region.groups.append(group)
         group.launches.append(launch)
     for region in regions.values():
         region.groups.sort(key=lambda group: group.start_ns)
         region.replayed.sort(key=lambda launch: launch.start_ns)
-    return sorted(regions.values(), key=lambda region: region.op.start_ns)
+    return sorted(regions.values(), key=lambda region: region.start_ns)
 
 
-def _region(op: Op, key: str, ops: dict[int, Op]) -> Region:
+class _Ops:
+    """The ops' columns, and the rows of what is around them."""
+
+    def __init__(self, recording: Recording) -> None:
+        ops = recording.ops
+        self.name, self.category = column(ops, "name"), column(ops, "category")
+        self.step, self.start_ns = column(ops, "step"), column(ops, "start_ns")
+        self.row = {op_id: row for row, op_id in enumerate(column(ops, "id"))}
+        self._parent = column(ops, "parent")
+
+    def around(self, row: int) -> int | None:
+        """Return the row of what called this one."""
+        parent = self._parent[row]
+        return self.row.get(parent) if parent is not None else None
+
+
+def _region(row: int, key: str, ops: _Ops) -> Region:
     compile_id, backward = None, False
-    around = ops.get(op.parent) if op.parent is not None else None
+    around = ops.around(row)
     while around is not None:
-        found = _COMPILED.match(around.name)
+        found = _COMPILED.match(ops.name[around])
         if found and compile_id is None:
             compile_id = found["id"]
-        backward = backward or "CompiledFunctionBackward" in around.name
-        around = ops.get(around.parent) if around.parent is not None else None
+        backward = backward or "CompiledFunctionBackward" in ops.name[around]
+        around = ops.around(around)
     return Region(
-        op=op, key=None if key in ("None", "") else key, compile_id=compile_id, backward=backward, step=op.step
+        start_ns=ops.start_ns[row],
+        key=None if key in ("None", "") else key,
+        compile_id=compile_id,
+        backward=backward,
+        step=ops.step[row],
     )
 
 
-def _region_around(op: Op | None, regions: dict[int, Region], ops: dict[int, Op]) -> tuple[int | None, Op | None]:
+def _region_around(row: int | None, regions: dict[int, Region], ops: _Ops) -> tuple[int | None, int | None]:
     """Return (innermost region, its direct child on the way to the op); annotations below a region are looked through."""
-    child: Op | None = None
-    while op is not None:
-        if op.id in regions:
-            return op.id, child
-        if op.category != "user_annotation":
-            child = op
-        op = ops.get(op.parent) if op.parent is not None else None
+    child: int | None = None
+    while row is not None:
+        if row in regions:
+            return row, child
+        if ops.category[row] != "user_annotation":
+            child = row
+        row = ops.around(row)
     return None, None
 
 

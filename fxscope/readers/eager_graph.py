@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from fxscope.columns import column, with_columns
 from fxscope.model import Graph, Node, Op, replace
 from fxscope.op_names import expected_nature, op_name, out_of_place
 
@@ -225,21 +227,34 @@ def op_tree(ops: Iterable[Op]) -> list[Op]:
         parent = op.parent
         while parent is not None and (parent not in by_id or by_id[parent].category != "cpu_op"):
             parent = by_id[parent].parent if parent in by_id else None
-        tree.append(replace(op, parent=parent))
+        tree.append(op if parent == op.parent else replace(op, parent=parent))
     tree.sort(key=lambda op: (op.start_ns, -op.duration_ns, op.id))
     return tree
 
 
-def tie(ops: Sequence[Op], graph: Graph) -> tuple[Op, ...]:
-    """Say of each op of each step which node of the eager graph it is, by the order of names."""
+def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -> Sequence[Op]:
+    """Say of each op of each step which node of the eager graph it is, by the order of names.
+
+    Args:
+        ops: of any number of steps.
+        graph: the eager graph.
+        only: positions of the ops that can be in it, all by default.
+    """
     wanted = [node for node in graph.nodes if node.op == "dispatch"]
     names = [_unobserved(node.target) for node in wanted]
-    nodes: dict[int, str] = {}
-    for step in sorted({op.step for op in ops}):
-        tree = op_tree(op for op in ops if op.step == step)
-        for index, position in _align([_unobserved(op.name) for op in tree], names):
-            nodes[tree[index].id] = wanted[position].name
-    return tuple(replace(op, graph=graph.id, node=nodes[op.id]) if op.id in nodes else op for op in ops)
+    category, step, start, duration, ids, name = (
+        column(ops, field) for field in ("category", "step", "start_ns", "duration_ns", "id", "name")
+    )
+    steps: dict[int, list[int]] = {}
+    for position in range(len(ops)) if only is None else only:
+        if category[position] == "cpu_op":
+            steps.setdefault(step[position], []).append(position)
+    graphs, nodes = column(ops, "graph"), column(ops, "node")
+    for _, positions in sorted(steps.items()):
+        positions.sort(key=lambda position: (start[position], -duration[position], ids[position]))
+        for index, place in _align([_unobserved(name[position]) for position in positions], names):
+            graphs[positions[index]], nodes[positions[index]] = graph.id, wanted[place].name
+    return with_columns(ops, graph=graphs, node=nodes)
 
 
 def _unobserved(name: str) -> str:
@@ -289,7 +304,12 @@ def _with_sources(nodes: list[Node]) -> Iterable[Node]:
     for node in nodes:
         if sources[node.name] is None and node.parent is not None:
             sources[node.name] = sources.get(node.parent)
-    return (replace(node, source=sources[node.name]) for node in nodes)
+    return (node if sources[node.name] is node.source else replace(node, source=sources[node.name]) for node in nodes)
+
+
+@lru_cache(maxsize=4096)
+def _base(text: str) -> str:
+    return re.sub(r"\W+", "_", op_name(text)).strip("_") or "op"
 
 
 class _Names:
@@ -300,7 +320,7 @@ class _Names:
         self._taken: set[str] = set()
 
     def new(self, text: str) -> str:
-        base = re.sub(r"\W+", "_", op_name(text)).strip("_") or "op"
+        base = _base(text)
         while True:
             number = self._count.get(base, 0)
             self._count[base] = number + 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from fxscope.columns import column, picked
 from fxscope.errors import TraceError
 from fxscope.model import Recording, replace
 from fxscope.readers import compile_log as compile_files
@@ -94,29 +96,35 @@ def merged(recording: Recording, artefact: Recording) -> Recording:
 
 def with_eager_graph(recording: Recording) -> Recording:
     """Return the recording with the op tree of its fullest step as an eager graph, and every step's ops tied to it."""
-    outside = list(outside_of_compiled(recording.ops))
+    outside = outside_of_compiled(recording.ops)
     if not outside:
         return recording
-    sizes: dict[int, int] = {}
-    for op in outside:
-        sizes[op.step] = sizes.get(op.step, 0) + 1
+    steps = column(recording.ops, "step")
+    sizes = Counter(steps[position] for position in outside)
     step = max(sizes, key=lambda index: (sizes[index], -index))
-    graph = eager_graph.eager_graph([op for op in outside if op.step == step])
+    ops = picked(recording.ops, [position for position in outside if steps[position] == step])
+    graph = eager_graph.eager_graph(ops)
     if not any(node.op == "dispatch" for node in graph.nodes):
         return recording
-    graph = replace(graph, nodes=tuple(with_shapes(graph.nodes, [op for op in outside if op.step == step])))
-    tied = {op.id: op for op in eager_graph.tie(outside, graph)}
-    return replace(recording, graphs=(graph, *recording.graphs), ops=tuple(tied.get(op.id, op) for op in recording.ops))
+    graph = replace(graph, nodes=tuple(with_shapes(graph.nodes, ops)))
+    return replace(
+        recording, graphs=(graph, *recording.graphs), ops=eager_graph.tie(recording.ops, graph, only=outside)
+    )
 
 
-def outside_of_compiled(ops: Iterable[Op]) -> Iterable[Op]:
-    """Yield the ops that no compiled graph ran."""
+def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
+    """Return the positions of the ops that no compiled graph ran."""
+    names = column(ops, "name")
+    regions = {name for name in set(names) if name.startswith(eager_graph.COMPILED_REGIONS)}
+    no_ops = {name for name in set(names) if name.startswith(eager_graph.NOT_OPS)}
     inside: set[int] = set()
-    for op in ops:
-        if op.name.startswith(eager_graph.COMPILED_REGIONS) or (op.parent is not None and op.parent in inside):
-            inside.add(op.id)
-        elif not op.name.startswith(eager_graph.NOT_OPS):
-            yield op
+    found: list[int] = []
+    for position, (op_id, parent, name) in enumerate(zip(column(ops, "id"), column(ops, "parent"), names, strict=True)):
+        if name in regions or parent in inside:
+            inside.add(op_id)
+        elif name not in no_ops:
+            found.append(position)
+    return found
 
 
 def with_shapes(nodes: Sequence[Node], ops: Sequence[Op]) -> Iterable[Node]:
@@ -150,9 +158,9 @@ def check_same_program(recording: Recording, where: str | Path | None) -> None:
     """Raise TraceError where compile files were given and nothing in the trace fits any of their calls."""
     if where is None or not recording.calls:
         return
-    if any(launch.call is not None for launch in recording.launches):
+    if any(call is not None for call in column(recording.launches, "call")):
         return
-    if any(op.name.startswith(eager_graph.COMPILED_REGIONS) for op in recording.ops):
+    if any(name.startswith(eager_graph.COMPILED_REGIONS) for name in set(column(recording.ops, "name"))):
         kernels = ", ".join(dict.fromkeys(call.kernel for call in recording.calls[:3]))
         raise TraceError(
             f"{where} belongs to another program: none of its calls ({kernels}, …) is in the trace. "

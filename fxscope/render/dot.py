@@ -107,7 +107,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
         for name in (*call.nodes, *call.folded):
             if name in by_name:
                 home.setdefault(name, call)
-    launches = index_of(recording).launches_of_node[graph.id] if graph.stage == "eager" else {}
+    runs = index_of(recording).runs_of_node[graph.id] if graph.stage == "eager" else {}
     for call in calls:
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
         if len(members) > 1 or not call.is_extern:
@@ -120,7 +120,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
                 draw_node(out, graph, by_name[name], call)
     for node in graph.nodes:
         if node.name not in home:
-            draw_node(out, graph, node, None, timed=bool(launches.get(node.name)))
+            draw_node(out, graph, node, None, timed=node.name in runs)
     ran = {name for call in calls for name in call.nodes}
     red = red_edges(costs_of(recording, graph), by_name, outside=by_name.keys() - ran)
     for node in graph.nodes:
@@ -132,8 +132,8 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
             out.edge(identifier(graph, name), identifier(graph, node.name), **attributes)
         if node.parent in by_name:
             out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted", arrowhead="vee")
-    for name, group in launches.items():
-        draw_launches(out, graph, name, group)
+    for name, kernels in runs.items():
+        draw_launches(out, graph, name, kernels)
 
 
 def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall | None, *, timed: bool = False) -> None:
@@ -159,13 +159,10 @@ def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall 
     )
 
 
-def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, group: list) -> None:
+def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[str, list[tuple[int, int]]]) -> None:
     """Draw what an eager op launched, as boxes it points to."""
-    kernels: dict[str, list[int]] = {}
-    for launch in group:
-        kernels.setdefault(launch.name, []).append(launch.duration_ns)
-    for kernel, durations in kernels.items():
-        mean = microseconds(sum(durations) / len(durations) / 1e3)
+    for kernel, runs in kernels.items():
+        mean = microseconds(sum(duration for _, duration in runs) / len(runs) / 1e3)
         style = theme.KINDS["kernel"]
         out.node(
             identifier(graph, f"{name}→{kernel}"),

@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 def render(recording: Recording, *, indent: int = 1) -> str:
     """Return the recording as indented JSON, one key a line."""
-    return msgspec.json.format(msgspec.json.encode(recording), indent=indent).decode() + "\n"
+    return msgspec.json.format(recording.to_json(), indent=indent) + "\n"

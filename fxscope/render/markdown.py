@@ -110,14 +110,14 @@ def kernel_table(recording: Recording) -> list[str]:
 
 def chain(recording: Recording, graph: Graph) -> list[str]:
     """Return the dispatch chain as a nested list in a code block."""
-    launches = index_of(recording).launches_of_node[graph.id]
+    runs = index_of(recording).runs_of_node[graph.id]
     depth: dict[str, int] = {}
     lines = ["```text"]
     for node in graph.nodes:
         if node.op != "dispatch":
             continue
         depth[node.name] = depth.get(node.parent or "", -1) + 1
-        kernels = {launch.name for launch in launches.get(node.name, ())}
+        kernels = runs.get(node.name, {})
         arrow = f"  → {', '.join(sorted(kernel_name(name, 60) for name in kernels))}" if kernels else ""
         lines.append(f"{'  ' * depth[node.name]}{theme.KINDS[node.kind].glyph} {node.target}{arrow}")
         if len(lines) > 4 * MAX_ROWS:

@@ -7,29 +7,30 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from rich.tree import Tree
 
+from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
 from fxscope.render import theme
 from fxscope.text import counted, kernel_name, microseconds, shorten
 
 if TYPE_CHECKING:
-    from fxscope.model import Graph, Launch, Node, Recording
+    from fxscope.model import Graph, Node, Recording
 
 MAX_LINES = 150
 
 
 def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_LINES) -> Tree:
     """Return the tree of an eager graph: views dimmed, each launch under its op with its mean time."""
-    launches = index_of(recording).launches_of_node[graph.id]
+    runs = index_of(recording).runs_of_node[graph.id]
     children: dict[str | None, list[Node]] = {}
     for node in graph.nodes:
         if node.op == "dispatch":
             children.setdefault(node.parent, []).append(node)
-    steps = max(1, len({launch.step for launch in recording.launches}))
+    steps = max(1, len(set(column(recording.launches, "step"))))
     tree = Tree(Text(root_label(graph, children), style="bold"), guide_style="dim")
     budget = [max_lines]
     total = sum(map(len, children.values()))
-    _grow(tree, children, None, launches, steps, width, 1, budget, last_source="")
+    _grow(tree, children, None, runs, steps, width, 1, budget, last_source="")
     if budget[0] < 0 or (budget[0] == 0 and total > max_lines):
         tree.add(Text("… the chain goes on: write .html or .json to see all of it", style="dim"))
     return tree
@@ -46,7 +47,7 @@ def _grow(
     tree: Tree,
     children: dict[str | None, list[Node]],
     parent: str | None,
-    launches: dict[str, list[Launch]],
+    runs: dict[str, dict[str, list[tuple[int, int]]]],
     steps: int,
     width: int,
     depth: int,
@@ -65,10 +66,10 @@ def _grow(
         last_source = source or last_source
         branch = tree.add(node_label(node, room=width - 4 * depth - 2))
         budget[0] -= 1
-        for name, group in by_name(launches.get(node.name, ())).items():
+        for name, group in runs.get(node.name, {}).items():
             branch.add(launch_label(name, group, steps, width - 4 * depth - 6))
             budget[0] -= 1
-        _grow(branch, children, node.name, launches, steps, width, depth + 1, budget, last_source=last_source)
+        _grow(branch, children, node.name, runs, steps, width, depth + 1, budget, last_source=last_source)
 
 
 def source_label(node: Node) -> str:
@@ -96,18 +97,10 @@ def node_label(node: Node, *, room: int) -> Text:
     return text
 
 
-def by_name(launches: list[Launch] | tuple[()]) -> dict[str, list[Launch]]:
-    """Group the launches of one op by kernel name."""
-    groups: dict[str, list[Launch]] = {}
-    for launch in launches:
-        groups.setdefault(launch.name, []).append(launch)
-    return groups
-
-
-def launch_label(name: str, group: list[Launch], steps: int, room: int) -> Text:
+def launch_label(name: str, runs: list[tuple[int, int]], steps: int, room: int) -> Text:
     """Return one kernel with its mean time, and how often it ran in a step where that is not once."""
-    mean_us = sum(launch.duration_ns for launch in group) / len(group) / 1e3
-    times = len(group) / max(1, len({launch.step for launch in group}) or steps)
+    mean_us = sum(duration for _, duration in runs) / len(runs) / 1e3
+    times = len(runs) / max(1, len({step for step, _ in runs}) or steps)
     tail = f"  {microseconds(mean_us)}" + (f" × {times:g}" if times != 1 else "")
     text = Text("→ ", style="dim")
     text.append(kernel_name(name, max(12, room - len(tail) - 2)), style="bold")

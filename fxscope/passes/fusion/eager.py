@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.columns import column, picked
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
 from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
@@ -136,8 +137,12 @@ def of_trace(recording: Recording) -> list[Decision]:
     known that one of the waiting results is. Where the program brings tensors of that size of its own, only ops that
     follow each other are paired.
     """
-    ops = index_of(recording).ops
     first = index_of(recording).first_step
+    rows = [position for position, step in enumerate(column(recording.launches, "step")) if step == first]
+    mine = picked(recording.launches, rows)
+    wanted = {launch.op_id for launch in mine}
+    rows = [position for position, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
+    ops = {op.id: op for op in picked(recording.ops, rows)}
     graph = next((graph.id for graph in recording.graphs if graph.stage == "eager"), "eager")
     waiting: dict[tuple[int | None, str | None], list[Waiting]] = {}
     from_outside: set[tuple[int | None, str | None]] = set()
@@ -145,9 +150,9 @@ def of_trace(recording: Recording) -> list[Decision]:
     previous: Op | None = None
     streams: dict[int, int | None] = {}
     found: list[Decision] = []
-    for launch in sorted(recording.launches, key=lambda item: item.start_ns):
+    for launch in sorted(mine, key=lambda item: item.start_ns):
         op = ops.get(launch.op_id) if launch.op_id is not None else None
-        if launch.step != first or launch.category not in ("kernel", "cpu_kernel") or op is None or op.id in streams:
+        if launch.category not in ("kernel", "cpu_kernel") or op is None or op.id in streams:
             continue
         streams[op.id] = launch.stream
         shapes, dtypes = tensors(op)

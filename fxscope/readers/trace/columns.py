@@ -42,7 +42,8 @@ class Trace:
     op_by_external: NDArray[np.bool_]  # that was found by the external id alone
     names: list[str]
     threads: list[tuple[Any, Any]]
-    args_at: NDArray[np.int64]  # where an event's arguments are in the unpacked file
+    args: bytearray | None  # texts of arguments, where they were kept
+    args_at: NDArray[np.int64]  # where an event's arguments are in `args`, else in the unpacked file
     args_length: NDArray[np.int64]
     known_args: dict[int, Args]  # of the rows that were decoded already
     steps: list[int]  # rows of ProfilerStep#N, in order of time
@@ -58,8 +59,15 @@ class Trace:
         return self.names[self.name[row]]
 
     def details(self, rows: Iterable[int]) -> dict[int, Args]:
-        """Return the arguments of some rows, read from the file again: they are not kept, they are most of it."""
-        found = {row: self.known_args[row] for row in rows if row in self.known_args}
+        """Return the arguments of some rows; where they were not kept, from the file: they are most of it."""
+        found = {row: self.known_args[row] for row in rows if row in self.known_args} if self.known_args else {}
+        if self.args is not None:
+            for row in rows:
+                at = int(self.args_at[row])
+                arguments = decode_args(bytes(self.args[at : at + int(self.args_length[row])])) if at >= 0 else None
+                if arguments is not None:
+                    found[row] = arguments
+            return found
         wanted = sorted((row for row in rows if self.args_at[row] >= 0), key=self.args_at.__getitem__)
         if not wanted:
             return found
@@ -71,9 +79,9 @@ class Trace:
                     file.seek(at)
                     begin, window = at, file.read(max(WINDOW_BYTES, length))
                 text = window[at - begin : at - begin + length]
-                detail = decode_args(text)
-                if detail is not None:
-                    found[row] = detail
+                arguments = decode_args(text)
+                if arguments is not None:
+                    found[row] = arguments
         return found
 
     @property
@@ -85,6 +93,7 @@ class Trace:
 def read(
     path: str | Path,
     *,
+    keep_args: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -93,6 +102,7 @@ def read(
 
     Args:
         path: what `torch.profiler` exported.
+        keep_args: keep the arguments of ops and device events; without, `details` reads the file once more.
         strict: raise on any damage instead of recovering around it.
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
         progress: called with the number of bytes read so far.
@@ -101,7 +111,7 @@ def read(
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
-    table = Table()
+    table = Table(keep_args=keep_args)
     collecting = gc.isenabled()
     gc.disable()  # millions of short-lived structs, none of them in a cycle
     try:
@@ -119,6 +129,7 @@ def read(
         duration_ns=rows[:, t.DURATION].copy(),
         correlation=rows[:, t.CORRELATION].copy(),
         external_id=rows[:, t.EXTERNAL].copy(),
+        args=table.args,
         args_at=rows[:, t.ARGS_AT].copy(),
         args_length=rows[:, t.ARGS_LENGTH].astype(np.int32),
         known_args=table.known_args,

@@ -7,28 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fxscope.columns import BLOCK, Chosen, Given, Items, Made, Numbers
 from fxscope.kernel_names.dtypes import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest, read
-from fxscope.readers.trace.kept import Kept, keep
+from fxscope.readers.trace.kept import Kept, keep, of_names
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
-from fxscope.readers.trace.table import device_and_stream, identifier, whole
+from fxscope.readers.trace.table import device_and_stream, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from fxscope.readers.trace.reader import Args
 
 
-_HOST_CATEGORY = {t.CPU_OP: "cpu_op", t.ANNOTATION: "user_annotation", t.RUNTIME: "runtime"}
+_HOST_CATEGORY = ("cpu_op", "user_annotation", "runtime")  # by t.CPU_OP, t.ANNOTATION, t.RUNTIME
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
 
 
 def recording(
-    source: Trace | str | Path,
+    path: str | Path,
     *,
     steps: Iterable[int] | None = None,
     strict: bool = False,
@@ -38,7 +41,7 @@ def recording(
     """Return what a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
 
     Args:
-        source: a `Trace`, or the path of one.
+        path: what `torch.profiler` exported.
         steps: indices of the active steps to keep, counted from 0; all of them by default.
         strict: raise on any damage instead of recovering around it.
         max_bytes: largest size after unpacking.
@@ -47,15 +50,13 @@ def recording(
     Raises:
         TraceError: the trace cannot be read, has no event, or has no such step.
     """
-    trace = source if isinstance(source, Trace) else read(source, strict=strict, max_bytes=max_bytes, progress=progress)
+    trace = read(path, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress)
     kept = keep(trace, steps)
-    ops = _ops(kept)
-    launches = _launches(kept) if kept.on_device else _cpu_launches(kept, ops)
     return Recording(
         title=_title(trace.path),
         environment=_environment(trace, kept.on_device),
-        launches=tuple(launches),
-        ops=tuple(ops),
+        launches=launches(kept) if kept.on_device else cpu_launches(kept),  # type: ignore[arg-type]
+        ops=ops(kept),  # type: ignore[arg-type]
         steps=kept.steps,
         summary=summarize(kept),
         base_time_ns=trace.base_time_ns,
@@ -69,51 +70,71 @@ def _title(path: Path) -> str:
     return path.resolve().parent.name if stem in ("trace", "profile", "chrome_trace") else stem
 
 
-def _ops(kept: Kept) -> list[Op]:
+def ops(kept: Kept) -> Items[Op]:
     """Return ops, annotations and runtime calls of the kept steps in order of time."""
-    trace = kept.trace
-    sources = _Sources(trace)
-    rows = kept.rows.tolist()
-    details = trace.details(rows)
-    found: list[Op] = []
-    for position, (row, step, parent) in enumerate(zip(rows, kept.step.tolist(), kept.parent.tolist(), strict=True)):
-        args = details.get(row)
-        thread = trace.threads[trace.thread[row]][1]
-        found.append(
-            Op(
-                id=position,
-                name=trace.name_of(row),
-                category=_HOST_CATEGORY[int(trace.category[row])],
-                step=step,
-                thread=whole(thread),
-                start_ns=int(trace.start_ns[row]),
-                duration_ns=int(trace.duration_ns[row]),
-                parent=parent if parent >= 0 else None,
-                source=sources.of(row),
-                **(_details(args) if args is not None else {}),
-            )
-        )
-    return found
+    trace, rows = kept.trace, kept.rows
+    sources, details = _Sources(trace), _Details(trace, rows)
+    threads = [whole(thread) for _, thread in trace.threads]
+    return Items(
+        Op,
+        len(rows),
+        {
+            "id": Given(range(len(rows))),
+            "name": Chosen(kept.name, trace.names),
+            "category": Chosen(kept.category, _HOST_CATEGORY),
+            "step": Numbers(kept.step),
+            "thread": Chosen(trace.thread[rows], threads),
+            "start_ns": Numbers(trace.start_ns[rows]),
+            "duration_ns": Numbers(trace.duration_ns[rows]),
+            "parent": Numbers(kept.parent, none=-1),
+            "external_id": Numbers(trace.external_id[rows], none=-1),
+            "correlation": Numbers(trace.correlation[rows], none=-1),
+            "source": Made(lambda which: [sources.of(row) for row in rows[which].tolist()]),
+            "shapes": details.made(lambda args: _tuples(args.shapes)),
+            "strides": details.made(lambda args: _tuples(args.strides)),
+            "dtypes": details.made(_dtypes),
+            "concrete_inputs": details.made(lambda args: _strings(args.concrete)),
+            "sequence_number": details.made(lambda args: whole(args.sequence_number)),
+            "config": details.made(_config),
+        },
+    )
 
 
-def _details(args: Any) -> dict[str, Any]:
-    """Return the fields of an `Op` that its arguments fill."""
-    dtypes = _strings(args.dtypes)
-    config = {
-        key: getattr(args, key)
-        for key in ("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "num_warps", "num_stages", "grid")
-        if getattr(args, key) is not None
-    }
-    return {
-        "shapes": _tuples(args.shapes),
-        "strides": _tuples(args.strides),
-        "dtypes": tuple(of_cpp(name) or name for name in dtypes) if dtypes is not None else None,
-        "concrete_inputs": _strings(args.concrete),
-        "external_id": positive(identifier(args.external_id)),
-        "correlation": positive(identifier(args.correlation)),
-        "sequence_number": whole(args.sequence_number),
-        "config": config if "kernel_file" in config or "kernel_backend" in config else None,
-    }
+class _Details:
+    """Columns out of the arguments of some rows, which are decoded a block at a time."""
+
+    def __init__(self, trace: Trace, rows: NDArray[np.int64]) -> None:
+        self._trace = trace
+        self._rows = rows
+        self._last: tuple[slice | list[int], list[Args | None]] = ([], [])
+
+    def made(self, field: Callable[[Args], Any]) -> Made:
+        """Return the column that a function of the arguments gives; `None` where an event has none."""
+        return Made(lambda which: [None if args is None else field(args) for args in self._of(which)])
+
+    def _of(self, which: slice | list[int]) -> list[Args | None]:
+        last, block = self._last
+        if last is not which:  # an item's fields are asked for one after the other, of the same items
+            rows = self._rows[which].tolist()
+            found = self._trace.details(rows)
+            block = [found.get(row) for row in rows]
+            self._last = (which, block) if len(block) <= BLOCK else ([], [])
+        return block
+
+
+def _dtypes(args: Args) -> tuple[str, ...] | None:
+    names = _strings(args.dtypes)
+    return None if names is None else tuple(of_cpp(name) or name for name in names)
+
+
+_CONFIG = ("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "num_warps", "num_stages", "grid")
+
+
+def _config(args: Args) -> dict[str, Any] | None:
+    """Return what torch says of a Triton launch, `None` of other ops."""
+    if args.kernel_file is None and args.kernel_backend is None:
+        return None
+    return {key: value for key in _CONFIG if (value := getattr(args, key)) is not None}
 
 
 def _tuples(value: Any) -> tuple[Any, ...] | None:
@@ -129,94 +150,124 @@ def _strings(value: Any) -> tuple[str, ...] | None:
     return tuple(str(item) for item in value) if isinstance(value, list) else None
 
 
-def positive(value: int) -> int | None:
-    """Return the id, `None` for the columns' -1."""
-    return value if value >= 0 else None
-
-
-def _launches(kept: Kept) -> list[Launch]:
-    trace = kept.trace
-    runtime_of: dict[int, list[int]] = {}
-    calls = np.flatnonzero(trace.category == t.RUNTIME)
-    around = nearest(trace.parent, trace.category == t.CPU_OP)[calls]
-    for row, op in zip(calls.tolist(), around.tolist(), strict=True):
-        if op >= 0:
-            runtime_of.setdefault(op, []).append(row)
-    details = trace.details(kept.launch_rows.tolist())
-    return [_launch(kept, position, runtime_of, details) for position in range(len(kept.launch_rows))]
-
-
-def _launch(kept: Kept, position: int, runtime_of: dict[int, list[int]], details: dict[int, Args]) -> Launch:
-    trace, row, op_id = kept.trace, int(kept.launch_rows[position]), int(kept.launch_op[position])
-    op, launcher, args = int(trace.op[row]), int(trace.launcher[row]), details.get(row)
-    if op >= 0:
-        runtime = tuple(trace.name_of(item) for item in sorted(runtime_of.get(op, ()), key=lambda i: trace.start_ns[i]))
-    else:
-        runtime = (trace.name_of(launcher),) if launcher >= 0 else ()
-    evidence = None if op < 0 else "external_id" if trace.op_by_external[row] else "correlation"
-    device, stream = device_and_stream(trace.threads[trace.thread[row]])
-    share = args.occupancy if args is not None else None
-    return Launch(
-        id=position,
-        name=trace.name_of(row),
-        category=LAUNCH_CATEGORY[int(trace.category[row])],
-        step=int(kept.launch_step[position]),
-        start_ns=int(trace.start_ns[row]),
-        duration_ns=int(trace.duration_ns[row]),
-        stream=stream,
-        device=device,
-        correlation=positive(int(trace.correlation[row])),
-        external_id=positive(int(trace.external_id[row])),
-        op=trace.name_of(op) if op >= 0 else None,
-        op_id=op_id if op_id >= 0 else None,
-        chain=_chain(trace, launcher if launcher >= 0 else op),
-        runtime=runtime,
-        launched_ns=int(trace.start_ns[launcher]) if launcher >= 0 else None,
-        grid=_ints(args and args.grid),
-        block=_ints(args and args.block),
-        registers=whole(args and args.registers),
-        shared_bytes=whole(args and args.shared_bytes),
-        bytes=whole(args and args.bytes),
-        occupancy=share / 100 if isinstance(share, int | float) and share > 0 else None,
-        evidence=LaunchEvidence(op=evidence),
+def launches(kept: Kept) -> Items[Launch]:
+    """Return the events of the device in the kept steps, in order of their start."""
+    trace, rows = kept.trace, kept.launch_rows
+    launcher, op = trace.launcher[rows], trace.op[rows]
+    chains, details = _Chains(trace), _Details(trace, rows)
+    places = [device_and_stream(thread) for thread in trace.threads]
+    around = np.where(launcher >= 0, launcher, op)
+    evidence = np.where(op < 0, 0, np.where(trace.op_by_external[rows], 1, 2))
+    return Items(
+        Launch,
+        len(rows),
+        {
+            "id": Given(range(len(rows))),
+            "name": Chosen(kept.launch_name, trace.names),
+            "category": Chosen(trace.category[rows], LAUNCH_CATEGORY),
+            "step": Numbers(kept.launch_step),
+            "start_ns": Numbers(kept.launch_start),
+            "duration_ns": Numbers(kept.launch_ns),
+            "stream": Chosen(trace.thread[rows], [stream for _, stream in places]),
+            "device": Chosen(trace.thread[rows], [device for device, _ in places]),
+            "correlation": Numbers(trace.correlation[rows], none=-1),
+            "external_id": Numbers(trace.external_id[rows], none=-1),
+            "op": Chosen(np.where(op >= 0, trace.name[op], -1), trace.names),
+            "op_id": Numbers(kept.launch_op, none=-1),
+            "chain": Made(lambda which: [chains.of(row) for row in around[which].tolist()]),
+            "runtime": Made(_runtime_calls(trace, op, launcher)),
+            "launched_ns": Numbers(np.where(launcher >= 0, trace.start_ns[launcher], _NEVER), none=_NEVER),
+            "grid": details.made(lambda args: _ints(args.grid)),
+            "block": details.made(lambda args: _ints(args.block)),
+            "registers": details.made(lambda args: whole(args.registers)),
+            "shared_bytes": details.made(lambda args: whole(args.shared_bytes)),
+            "bytes": details.made(lambda args: whole(args.bytes)),
+            "occupancy": details.made(_occupancy),
+            "evidence": Chosen(evidence, _EVIDENCE),
+        },
     )
 
 
+_NEVER = -(2**63)
+_EVIDENCE = tuple(LaunchEvidence(op=known) for known in (None, "external_id", "correlation"))
+
+
+def _occupancy(args: Args) -> float | None:
+    share = args.occupancy
+    return share / 100 if isinstance(share, int | float) and share > 0 else None
+
+
+def _runtime_calls(
+    trace: Trace, ops: NDArray[np.int32], launchers: NDArray[np.int32]
+) -> Callable[[Any], list[tuple[str, ...]]]:
+    """Return what gives the names of all runtime calls of a launch's op, in order of time; without an op, of its own."""
+    calls = np.flatnonzero(trace.category == t.RUNTIME)
+    around = nearest(trace.parent, trace.category == t.CPU_OP)[calls]
+    order = np.lexsort((trace.start_ns[calls], around))
+    around, names = around[order], trace.name[calls[order]]
+    first, after = np.searchsorted(around, ops, "left"), np.searchsorted(around, ops, "right")
+
+    def named(which: Any) -> list[tuple[str, ...]]:
+        found: list[tuple[str, ...]] = []
+        columns = (column[which].tolist() for column in (ops, launchers, first, after))
+        for op, launcher, begin, end in zip(*columns, strict=True):
+            rows = names[begin:end].tolist() if op >= 0 else [trace.name[launcher]] if launcher >= 0 else []
+            found.append(tuple(trace.names[row] for row in rows))
+        return found
+
+    return named
+
+
 def _ints(value: Any) -> tuple[int, ...] | None:
-    return tuple(value) if isinstance(value, list) and all(isinstance(item, int) for item in value) else None
+    return tuple(value) if isinstance(value, list) and {*map(type, value)} <= {int} else None
 
 
-def _chain(trace: Trace, row: int) -> tuple[str, ...]:
-    """Return the names from the outermost annotation down to an op; steps, Python frames and runtime calls left out."""
-    names: list[str] = []
-    while row >= 0:
-        if trace.category[row] in (t.CPU_OP, t.ANNOTATION) and not trace.name_of(row).startswith("ProfilerStep#"):
-            names.append(trace.name_of(row))
-        row = int(trace.parent[row])
-    return tuple(reversed(names))
+class _Chains:
+    """The names from the outermost annotation down to an op; steps, Python frames and runtime calls left out."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        named = np.isin(trace.category, (t.CPU_OP, t.ANNOTATION)) & ~of_names(
+            trace, trace.name, lambda name: name.startswith("ProfilerStep#")
+        )
+        self._around = np.where(named, np.arange(len(trace), dtype=np.int32), nearest(trace.parent, named))
+        self._known: dict[int, tuple[str, ...]] = {-1: ()}
+
+    def of(self, row: int) -> tuple[str, ...]:
+        """Return the chain down to a row, -1 for none."""
+        path: list[int] = []
+        row = int(self._around[row]) if row >= 0 else -1
+        while row not in self._known:
+            path.append(row)
+            above = int(self._trace.parent[row])
+            row = int(self._around[above]) if above >= 0 else -1
+        chain = self._known[row]
+        for step in reversed(path):
+            chain = self._known[step] = (*chain, self._trace.name_of(step))
+        return chain
 
 
-def _cpu_launches(kept: Kept, ops: list[Op]) -> list[Launch]:
+def cpu_launches(kept: Kept) -> Items[Launch]:
     """Return the executions of a CPU-only trace, one of each op that does work itself."""
-    return [
-        Launch(
-            id=position,
-            name=op.name,
-            category="cpu_kernel",
-            step=op.step,
-            start_ns=op.start_ns,
-            duration_ns=duration,
-            op=op.name,
-            op_id=op.id,
-            chain=_chain(kept.trace, int(kept.rows[op.id])),
-            external_id=op.external_id,
-            evidence=LaunchEvidence(op="correlation"),
-        )
-        for position, (op, duration) in enumerate(
-            (ops[index], duration)
-            for index, duration in zip(kept.launch_op.tolist(), kept.launch_ns.tolist(), strict=True)
-        )
-    ]
+    trace, rows = kept.trace, kept.launch_rows
+    chains = _Chains(trace)
+    return Items(
+        Launch,
+        len(rows),
+        {
+            "id": Given(range(len(rows))),
+            "name": Chosen(kept.launch_name, trace.names),
+            "category": Chosen(np.zeros_like(kept.launch_op), ("cpu_kernel",)),
+            "step": Numbers(kept.launch_step),
+            "start_ns": Numbers(kept.launch_start),
+            "duration_ns": Numbers(kept.launch_ns),
+            "op": Chosen(kept.launch_name, trace.names),
+            "op_id": Numbers(kept.launch_op),
+            "chain": Made(lambda which: [chains.of(row) for row in rows[which].tolist()]),
+            "external_id": Numbers(trace.external_id[rows], none=-1),
+            "evidence": Chosen(np.full_like(kept.launch_op, 2), _EVIDENCE),
+        },
+    )
 
 
 class _Sources:

@@ -38,6 +38,7 @@ CATEGORIES = {
     "gpu_memcpy": MEMCPY,
     "Memcpy": MEMCPY,
 }
+KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY)  # the columns have all of the others'
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
 TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
@@ -48,7 +49,8 @@ WIDTH = 9
 class Table:
     """Collects rows of int64; names and threads are interned over the whole file."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_args: bool = False) -> None:
+        self.args = bytearray() if keep_args else None  # texts of the arguments of `KEPT_ARGS`, one after the other
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
         self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned
@@ -60,8 +62,10 @@ class Table:
         """Return every row, in the order of the file."""
         return np.concatenate(self._parts) if self._parts else np.empty((0, WIDTH), np.int64)
 
-    def add_scanned(self, rows: bytes, strings: list[bytes], threads: list[bytes], base: int) -> None:
-        """Add what the native scanner found; `base` is the place of its buffer in the unpacked file."""
+    def add_scanned(
+        self, rows: bytes, strings: list[bytes], threads: list[bytes], base: int, buffer: bytes = b""
+    ) -> None:
+        """Add what the native scanner found in a buffer; `base` is the buffer's place in the unpacked file."""
         if not rows:
             return
         table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
@@ -84,7 +88,18 @@ class Table:
         np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
         part[:, ARGS_AT] = np.where(table[:, ARGS_AT] >= 0, table[:, ARGS_AT] + base, -1)
         part[:, ARGS_LENGTH] = table[:, ARGS_LENGTH]
+        if self.args is not None:
+            self._keep_args(part, table[:, ARGS_AT], buffer)
         self._append(part)
+
+    def _keep_args(self, part: NDArray[np.int64], at: NDArray[np.int64], buffer: bytes) -> None:
+        """Copy the arguments out of the buffer; `ARGS_AT` then says where they are among those that were kept."""
+        kept = np.flatnonzero(np.isin(part[:, CATEGORY], KEPT_ARGS) & (at >= 0))
+        lengths = part[kept, ARGS_LENGTH]
+        part[:, ARGS_AT] = -1
+        part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths  # type: ignore[arg-type]
+        spans = zip(at[kept].tolist(), lengths.tolist(), strict=True)
+        self.args += b"".join([buffer[start : start + length] for start, length in spans])  # type: ignore[operator]
 
     def add_events(self, events: list[Any]) -> None:
         """Add decoded events; those of other phases and categories are left out."""

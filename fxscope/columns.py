@@ -1,0 +1,194 @@
+"""Sequences of frozen items that are columns inside: made when they are looked at, and not at all by what reads columns.
+
+A recording's `ops` and `launches` are tuples, or `Items` where there may be millions. `column` and `with_columns` work
+on both, so that a pass over every event need not make one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+import msgspec
+
+from fxscope.model import Item, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+T = TypeVar("T", bound=Item)
+BLOCK = 1024  # items that are made at a time
+
+
+class Column(Protocol):
+    """One field of every item."""
+
+    def take(self, which: slice | list[int]) -> list[Any]:
+        """Return the values of some items."""
+        ...
+
+
+class Numbers:
+    """A numpy array of integers; where `none` is given, that number stands for `None`."""
+
+    def __init__(self, array: Any, none: int | None = None) -> None:
+        self._array = array
+        self._none = none
+
+    def take(self, which: slice | list[int]) -> list[int | None]:
+        """Return the numbers of some items."""
+        values = self._array[which].tolist()
+        return values if self._none is None else [None if value == self._none else value for value in values]
+
+
+class Chosen:
+    """Few values for many items: a numpy array has the position of each item's value in a table, -1 for `None`."""
+
+    def __init__(self, codes: Any, table: Any) -> None:
+        self._codes = codes
+        self._table = table
+
+    def take(self, which: slice | list[int]) -> list[Any]:
+        """Return the values of some items."""
+        table = self._table
+        return [table[code] if code >= 0 else None for code in self._codes[which].tolist()]
+
+
+class Given:
+    """A list with the value of each item."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = values
+
+    def take(self, which: slice | list[int]) -> list[Any]:
+        """Return the values of some items."""
+        values = self._values
+        return list(values[which]) if isinstance(which, slice) else [values[position] for position in which]
+
+
+class Made:
+    """Values that a function makes of some items, given as a slice or their positions."""
+
+    def __init__(self, function: Callable[[Any], list[Any]]) -> None:
+        self._function = function
+
+    def take(self, which: slice | list[int]) -> list[Any]:
+        """Return the values of some items."""
+        return self._function(which)
+
+
+class Items(Sequence[T], Generic[T]):
+    """A sequence like a tuple of items: equal to one, hashed as one, a slice of it is one. A pickle or copy is a tuple."""
+
+    __slots__ = ("_columns", "_length", "_type")
+
+    def __init__(self, type_: type[T], length: int, columns: dict[str, Column]) -> None:
+        """Take the columns by the names of the type's fields; a field without one has its default."""
+        self._type = type_
+        self._length = length
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice):
+            return tuple(self.at(list(range(*index.indices(self._length)))))
+        return self._made([range(self._length)[index]])[0]  # as a tuple: counts from the end, IndexError outside
+
+    def __iter__(self) -> Iterator[T]:
+        for start in range(0, self._length, BLOCK):
+            yield from self._made(slice(start, start + BLOCK))
+
+    def at(self, positions: list[int]) -> list[T]:
+        """Return the items at some positions."""
+        return [
+            item for start in range(0, len(positions), BLOCK) for item in self._made(positions[start : start + BLOCK])
+        ]
+
+    def _made(self, which: slice | list[int]) -> list[T]:
+        names, make = tuple(self._columns), self._type
+        columns = [column.take(which) for column in self._columns.values()]
+        return [make(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, tuple | Items):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __add__(self, other: Iterable[T]) -> tuple[T, ...]:
+        return (*self, *other)
+
+    def __radd__(self, other: Iterable[T]) -> tuple[T, ...]:
+        return (*other, *self)
+
+    def __repr__(self) -> str:
+        return f"<{self._length} of {self._type.__name__}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+    def column(self, field: str) -> list[Any]:
+        """Return the field's value of every item."""
+        if field in self._columns:
+            return self._columns[field].take(slice(0, self._length))
+        known = next(item for item in msgspec.structs.fields(self._type) if item.name == field)
+        default = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
+        return [default] * self._length
+
+    def replaced(self, columns: dict[str, Column]) -> Items[T]:
+        """Return the same items with some fields from other columns."""
+        return Items(self._type, self._length, self._columns | columns)
+
+
+def column(items: Sequence[Any], field: str) -> list[Any]:
+    """Return a field of every item, `Items` or tuple."""
+    return items.column(field) if isinstance(items, Items) else [getattr(item, field) for item in items]
+
+
+def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:
+    """Return the items with other values of some fields, each given for every item."""
+    if isinstance(items, Items):
+        return items.replaced({field: Given(given) for field, given in values.items()})
+    names = tuple(values)
+    return tuple(
+        replace(item, **dict(zip(names, row, strict=True)))
+        for item, row in zip(items, zip(*values.values(), strict=True), strict=True)
+    )
+
+
+def picked(items: Sequence[T], positions: list[int]) -> list[T]:
+    """Return the items at some positions."""
+    return items.at(positions) if isinstance(items, Items) else [items[position] for position in positions]
+
+
+def by_id(items: Sequence[Any]) -> Mapping[int, Any]:
+    """Return id → item; of `Items` each is made when it is looked up."""
+    return ById(items) if isinstance(items, Items) else {item.id: item for item in items}
+
+
+class ById(Mapping[int, Any]):
+    """Items by their ids."""
+
+    def __init__(self, items: Items[Any]) -> None:
+        self._items = items
+        self._position = {item_id: position for position, item_id in enumerate(items.column("id"))}
+
+    def __getitem__(self, item_id: int) -> Any:
+        return self._items[self._position[item_id]]
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._position
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._position)
+
+    def __len__(self) -> int:
+        return len(self._position)
