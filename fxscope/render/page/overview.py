@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -130,12 +131,10 @@ def tiles(recording: Recording) -> list[list[str]]:
         time = index_of(recording).device_us
         on_cpu = all(x.category == "cpu_kernel" for x in recording.launches)
         out.append([microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"])
-    walls = [s.wall_us for s in recording.summary.steps] if recording.summary else []
+    walls = index_of(recording).wall_us if recording.summary else ()
     if walls:
         limit = bound.of_summary(recording.summary)
-        out.append(
-            [microseconds(sum(walls) / len(walls)), "wall time", f"per step; {limit.short}" if limit else "per step"]
-        )
+        out.append([microseconds(fmean(walls)), "wall time", f"per step; {limit.short}" if limit else "per step"])
     if recording.calls:
         fused = [c for c in recording.calls if not c.is_extern]
         ops = sum(len(c.nodes) for c in fused)

@@ -69,7 +69,7 @@ def page(
         "evidence": EVIDENCE_BY_STRENGTH,
         "stages": STAGES,
         "stage": stage,
-        "recordings": [one(recording) for recording in recordings],
+        "recordings": [Encoder(stages.stages(recording)).data() for recording in recordings],
         "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
         if comparison
         else None,
@@ -139,55 +139,78 @@ def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, li
     return {"n": len(rows), **kept}  # type: ignore[dict-item]
 
 
-def one(recording: Recording) -> dict[str, Any]:
-    """Return one recording."""
-    recording = stages.stages(recording)
-    names, places = Interned(), Interned()
-    calls = {call.id: position for position, call in enumerate(recording.calls)}
-    graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
-    ends = labels.Ends(recording)
-    scenes = [scene.build(recording, graph, calls) for graph in recording.graphs]
-    nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
+class Encoder:
+    """Writes one recording as columns; what occurs often (names, places) stands once and is referred to by position."""
 
-    def inside(graph_id: str | None, wanted: Iterable[str]) -> list[int]:
-        known = nodes[graphs[graph_id]] if graph_id in graphs else {}
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.names, self.places = Interned(), Interned()
+        self.calls = {call.id: position for position, call in enumerate(recording.calls)}
+        self.graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
+        self.nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
+        self.ops, self.launches, self.left_out = events_of(recording)
+        self.base = min([o.start_ns for o in self.ops] + [launch.start_ns for launch in self.launches] or [0])
+        self.op_index = {op.id: position for position, op in enumerate(self.ops)}
+        self.shaped = len(self.ops) <= MAX_SHAPED_OPS
+
+    def inside(self, graph_id: str | None, wanted: Iterable[str]) -> list[int]:
+        """Return the positions of nodes in their graph; those it does not have are left out."""
+        known = self.nodes[self.graphs[graph_id]] if graph_id in self.graphs else {}
         return [known[name] for name in wanted if name in known]
 
-    def has(end: tuple[str, str]) -> bool:
-        return end[0] in graphs and end[1] in nodes[graphs[end[0]]]
+    def has(self, end: tuple[str, str]) -> bool:
+        """Return whether an end of a link is a node of the recording."""
+        return end[0] in self.graphs and end[1] in self.nodes[self.graphs[end[0]]]
 
-    def place(source: Source | None) -> int:
-        return places.add(
-            source
-            if source is None
-            else (source.file, source.line, source.code, source.function, source.module, source.module_type)
+    def place(self, source: Source | None) -> int:
+        """Return the index of a source line."""
+        if source is None:
+            return self.places.add(None)
+        return self.places.add(
+            (source.file, source.line, source.code, source.function, source.module, source.module_type)
         )
 
-    ops, launches, left_out = events_of(recording)
-    base = min([o.start_ns for o in ops] + [launch.start_ns for launch in launches] or [0])
-    op_index = {op.id: position for position, op in enumerate(ops)}
-    shaped = len(ops) <= MAX_SHAPED_OPS
-    environment = {
-        k: v for k, v in msgspec.to_builtins(recording.environment).items() if v and k != "device_properties"
-    }
-    data: dict[str, Any] = {
-        "title": recording.title or "recording",
-        "environment": environment,
-        "graphs": [graph_data(made, place) for made in scenes],
-        "default": default_graph(recording),
-        "opening": opening_graph(recording),
-        "left_out": left_out,
-        "short": short_names(recording),
-        "calls": columns(
-            recording.calls,
+    def data(self) -> dict[str, Any]:
+        """Return everything the page knows of the recording."""
+        recording = self.recording
+        environment = msgspec.to_builtins(recording.environment)
+        data: dict[str, Any] = {
+            "title": recording.title or "recording",
+            "environment": {k: v for k, v in environment.items() if v and k != "device_properties"},
+            "graphs": [graph_data(scene.build(recording, graph, self.calls), self.place) for graph in recording.graphs],
+            "default": default_graph(recording),
+            "opening": opening_graph(recording),
+            "left_out": self.left_out,
+            "short": short_names(recording),
+            "calls": self.call_columns(),
+            "launches": self.launch_columns(),
+            "ops": self.op_columns(),
+            "steps": [[s.index, s.name, s.start_ns - self.base, s.duration_ns] for s in recording.steps],
+            "links": self.link_columns(),
+            "decisions": self.decision_columns(),
+            "codes": [
+                {"id": s.id, "kind": s.kind, "graph": self.graphs.get(s.graph or "", -1), "text": s.text}
+                for s in recording.sources
+                if s.kind != "user"
+            ],
+            "tables": tables.tables(recording),
+        }
+        data["places"], data["names"] = [list(p) for p in self.places.values], self.names.values
+        data["files"] = files(recording, self.places)
+        return data
+
+    def call_columns(self) -> dict[str, list[Any]]:
+        """Return the kernel calls of the generated code."""
+        return columns(
+            self.recording.calls,
             id=lambda c: c.id,
-            graph=lambda c: graphs.get(c.graph, -1),
+            graph=lambda c: self.graphs.get(c.graph, -1),
             handle=lambda c: c.handle,
             kernel=lambda c: c.kernel,
             type=lambda c: c.type,
-            nodes=lambda c: inside(c.graph, c.nodes),
-            folded=lambda c: inside(c.graph, c.folded),
-            named=lambda c: inside(c.graph, c.named_only),
+            nodes=lambda c: self.inside(c.graph, c.nodes),
+            folded=lambda c: self.inside(c.graph, c.folded),
+            named=lambda c: self.inside(c.graph, c.named_only),
             evidence=lambda c: c.nodes_evidence,
             read=lambda c: c.bytes_read,
             written=lambda c: c.bytes_written,
@@ -197,66 +220,78 @@ def one(recording: Recording) -> dict[str, Any]:
             roof=lambda c: c.roof and msgspec.to_builtins(c.roof),
             kernel_lines=lambda c: c.code.kernel,
             call_lines=lambda c: c.code.call,
-            places=lambda c: [place(source) for source in c.sources],
+            places=lambda c: [self.place(source) for source in c.sources],
             resources=lambda c: resources(c.resources),
-        ),
-        "launches": columns(
-            launches,
+        )
+
+    def launch_columns(self) -> dict[str, list[Any]]:
+        """Return what ran on a device; times from the first event on."""
+        return columns(
+            self.launches,
             id=lambda x: x.id,
-            name=lambda x: names.add(x.name),
-            category=lambda x: names.add(x.category),
+            name=lambda x: self.names.add(x.name),
+            category=lambda x: self.names.add(x.category),
             step=lambda x: x.step,
-            start=lambda x: x.start_ns - base,
+            start=lambda x: x.start_ns - self.base,
             duration=lambda x: x.duration_ns,
             stream=lambda x: x.stream,
             device=lambda x: x.device,
-            op=lambda x: op_index.get(x.op_id, -1),
-            opname=lambda x: names.add(x.op),
-            launched=lambda x: None if x.launched_ns is None else x.launched_ns - base,
-            call=lambda x: calls.get(x.call or "", -1),
-            graph=lambda x: graphs.get(x.graph or "", -1),
-            nodes=lambda x: inside(x.graph, x.nodes),
+            op=lambda x: self.op_index.get(x.op_id, -1),
+            opname=lambda x: self.names.add(x.op),
+            launched=lambda x: None if x.launched_ns is None else x.launched_ns - self.base,
+            call=lambda x: self.calls.get(x.call or "", -1),
+            graph=lambda x: self.graphs.get(x.graph or "", -1),
+            nodes=lambda x: self.inside(x.graph, x.nodes),
             bytes=lambda x: x.bytes,
             e_op=lambda x: x.evidence.op,
             e_call=lambda x: x.evidence.call,
             e_nodes=lambda x: x.evidence.nodes,
-            chain=lambda x: names.add(" › ".join(x.chain) or None),
-            runtime=lambda x: names.add(", ".join(x.runtime) or None),
-            config=lambda x: names.add(launch_config(x)),
-            decoded=lambda x: names.add(decoded_words(x.decoded)),
-        ),
-        "ops": columns(
-            ops,
-            name=lambda o: names.add(o.name),
-            category=lambda o: names.add(o.category),
+            chain=lambda x: self.names.add(" › ".join(x.chain) or None),
+            runtime=lambda x: self.names.add(", ".join(x.runtime) or None),
+            config=lambda x: self.names.add(launch_config(x)),
+            decoded=lambda x: self.names.add(decoded_words(x.decoded)),
+        )
+
+    def op_columns(self) -> dict[str, list[Any]]:
+        """Return the CPU's events; times from the first event on."""
+        return columns(
+            self.ops,
+            name=lambda o: self.names.add(o.name),
+            category=lambda o: self.names.add(o.category),
             step=lambda o: o.step,
             thread=lambda o: o.thread,
-            start=lambda o: o.start_ns - base,
+            start=lambda o: o.start_ns - self.base,
             duration=lambda o: o.duration_ns,
-            parent=lambda o: op_index.get(o.parent, -1),
-            shapes=lambda o: names.add(shape_words(o.shapes, o.dtypes)) if shaped else None,
-            graph=lambda o: graphs.get(o.graph or "", -1),
-            node=lambda o: (inside(o.graph, [o.node]) or [-1])[0] if o.node else -1,
-            place=lambda o: place(o.source),
-        ),
-        "steps": [[s.index, s.name, s.start_ns - base, s.duration_ns] for s in recording.steps],
-        "links": columns(
-            [x for x in recording.links if has(x.from_) and has(x.to)],
-            a=lambda x: graphs[x.from_[0]],
-            an=lambda x: nodes[graphs[x.from_[0]]][x.from_[1]],
-            b=lambda x: graphs[x.to[0]],
-            bn=lambda x: nodes[graphs[x.to[0]]][x.to[1]],
+            parent=lambda o: self.op_index.get(o.parent, -1),
+            shapes=lambda o: self.names.add(shape_words(o.shapes, o.dtypes)) if self.shaped else None,
+            graph=lambda o: self.graphs.get(o.graph or "", -1),
+            node=lambda o: (self.inside(o.graph, [o.node]) or [-1])[0] if o.node else -1,
+            place=lambda o: self.place(o.source),
+        )
+
+    def link_columns(self) -> dict[str, list[Any]]:
+        """Return which node of one stage came of which of another."""
+        return columns(
+            [x for x in self.recording.links if self.has(x.from_) and self.has(x.to)],
+            a=lambda x: self.graphs[x.from_[0]],
+            an=lambda x: self.nodes[self.graphs[x.from_[0]]][x.from_[1]],
+            b=lambda x: self.graphs[x.to[0]],
+            bn=lambda x: self.nodes[self.graphs[x.to[0]]][x.to[1]],
             relation=lambda x: x.relation,
             evidence=lambda x: x.evidence,
-        ),
-        "decisions": columns(
-            recording.decisions,
-            graph=lambda d: graphs.get(d.graph, -1),
-            a=lambda d: inside(d.graph, d.a),
-            b=lambda d: inside(d.other_graph or d.graph, d.b),
-            other=lambda d: graphs.get(d.other_graph or "", -1),
-            a_call=lambda d: calls.get(d.a_call or "", -1),
-            b_call=lambda d: calls.get(d.b_call or "", -1),
+        )
+
+    def decision_columns(self) -> dict[str, list[Any]]:
+        """Return what was fused and what was not."""
+        ends = labels.Ends(self.recording)
+        return columns(
+            self.recording.decisions,
+            graph=lambda d: self.graphs.get(d.graph, -1),
+            a=lambda d: self.inside(d.graph, d.a),
+            b=lambda d: self.inside(d.other_graph or d.graph, d.b),
+            other=lambda d: self.graphs.get(d.other_graph or "", -1),
+            a_call=lambda d: self.calls.get(d.a_call or "", -1),
+            b_call=lambda d: self.calls.get(d.b_call or "", -1),
             verdict=lambda d: d.verdict,
             how=lambda d: d.how,
             reason=lambda d: d.reason,
@@ -268,17 +303,7 @@ def one(recording: Recording) -> dict[str, Any]:
             launches=lambda d: d.saved_launches,
             evidence=lambda d: d.evidence,
             title=lambda d: " → ".join(ends(d)),
-        ),
-        "codes": [
-            {"id": s.id, "kind": s.kind, "graph": graphs.get(s.graph or "", -1), "text": s.text}
-            for s in recording.sources
-            if s.kind != "user"
-        ],
-        "tables": tables.tables(recording),
-    }
-    data["places"], data["names"] = [list(p) for p in places.values], names.values
-    data["files"] = files(recording, places)
-    return data
+        )
 
 
 def short_names(recording: Recording) -> dict[str, str]:
