@@ -241,7 +241,7 @@ def test_a_line_of_generated_code_selects_its_call(open_page):
 def test_a_kernel_call_in_a_table_selects_everything(open_page):
     page = open_page("geglu", "#view=tables")
     page.page.click("[data-table=calls]")
-    page.page.locator(".tbody .tr", has_text="gelu_mul_0:3").click()
+    page.page.locator(".lines-rows .tr", has_text="gelu_mul_0:3").click()
     assert "call=0/0:inference:3" in page.hash()
     panel = page.text("#panel")
     assert "151.0 MB" in panel or ("100.7 MB read" in panel and "50.3 MB written" in panel)
@@ -330,6 +330,74 @@ def test_a_large_model_opens_folded_by_module(open_page):
     assert page.page.locator(".minimap").is_visible()
 
 
+def test_back_goes_back_and_the_address_holds_stage_folds_and_place(open_page):
+    page = open_page("geglu")
+    page.page.click("#tab-graph")
+    page.page.click("[data-stage=post_grad]")
+    page.laid_out()
+    page.page.keyboard.press("v")  # keys are global: nothing has the focus
+    assert page.laid_out() == "28 nodes, 9 boxes"
+    page.page.click("#tab-tables")
+    page.page.go_back()
+    assert page.page.get_attribute("#app", "data-view") == "graph" and page.laid_out() == "28 nodes, 9 boxes"
+    page.page.go_back()
+    assert page.laid_out() == "28 nodes, 18 boxes"
+    page.page.go_back()
+    assert page.page.get_attribute("[data-stage=kernel_calls]", "aria-selected") == "true"
+    page.page.go_back()
+    assert page.page.get_attribute("#app", "data-view") == "overview"
+    page.page.go_forward()
+    page.page.go_forward()
+    page.page.go_forward()
+    again = open_page("geglu", "#" + page.page.url.split("#", 1)[1])
+    assert again.laid_out() == "28 nodes, 9 boxes"
+    again.page.focus(".graph-canvas")
+    again.page.keyboard.press("+")
+    again.page.wait_for_url(re.compile("at="))
+
+
+def test_headings_stand_over_their_columns_and_stay(open_page):
+    page = open_page("geglu", "#view=tables")
+    for tab in page.page.locator("#view-tables [role=tab]").all():
+        tab.click()
+        lefts = "[...document.querySelectorAll('.table-host %s > .td')].map((e) => e.getBoundingClientRect().left)"
+        heads = page.page.evaluate(lefts % ".th")
+        first = page.page.evaluate(lefts % ".lines-rows .tr:first-child")
+        assert heads == pytest.approx(first, abs=0.6), tab.inner_text()
+    page = open_page("large", "#view=tables")
+    page.page.click("[data-table=calls]")
+    page.page.evaluate("document.querySelector('.tbody').scrollTop = 9000")
+    assert page.page.locator(".th").bounding_box()["y"] < 150
+    with page.page.expect_download() as waiting:
+        page.page.get_by_role("button", name="Save CSV").click()
+    assert Path(waiting.value.path()).read_bytes().startswith(b"\xef\xbb\xbfCall,Kernel call")
+
+
+AXE = Path(__file__).parents[1] / "js" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["geglu", "three"])
+def test_axe_finds_nothing(browser, folder, pages, name, scheme):
+    if not AXE.exists():
+        if os.environ.get("CI") == "true":
+            raise FileNotFoundError(AXE)
+        pytest.skip("needs axe-core: npm install --prefix tests/js")
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto((folder / f"{name}.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for view in ("overview", "graph", "timeline", "code", "tables", "compare"):
+        if page.locator(f"#tab-{view}").is_visible():
+            page.click(f"#tab-{view}")
+            page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
+            page.wait_for_timeout(400)  # until boxes and messages stand still
+            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+            assert [(v["id"], [node["html"] for node in v["nodes"]]) for v in found] == [], view
+    context.close()
+
+
 DOTS = """
 const send = Worker.prototype.postMessage;
 window.sent = [];
@@ -416,11 +484,11 @@ def test_tables_sort_filter_and_copy(open_page):
     page.page.click("[data-table=kernels]")
     page.page.get_by_role("button", name="Mean", exact=True).click()
     assert page.page.locator("[role=columnheader][aria-sort=descending]").inner_text().strip().startswith("Mean")
-    first = page.page.locator(".tbody .tr").first.inner_text()
+    first = page.page.locator(".lines-rows .tr").first.inner_text()
     page.page.get_by_role("button", name="Mean", exact=True).click()
-    assert page.page.locator(".tbody .tr").first.inner_text() != first
+    assert page.page.locator(".lines-rows .tr").first.inner_text() != first
     page.page.fill("#view-tables input[type=search]", "triton")
-    assert page.page.locator(".tbody .tr").count() == 1
+    assert page.page.locator(".lines-rows .tr").count() == 1
     # A file has no clipboard to read back from, so what is copied is caught on its way.
     catch = (
         "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.caught = text; }}})"

@@ -88,7 +88,8 @@ class Runs:
         self.phases = {g.id: g.direction for g in recording.graphs if len(directions) > 1 and g.direction in directions}
         self.by_step = [found for found in index_of(recording).launches_of_step.values() if found]
         names = [[launch.name for launch in launches] for launches in self.by_step]
-        self.alike = all(name == names[0] for name in names)  # then each launch has a mean over the steps
+        # Then each launch has a mean over the steps
+        self.alike = len(names) == self.steps and all(name == names[0] for name in names)
 
     def all(self) -> list[Run]:
         """Return every launch of every step at its share of a mean step; calls of a plan; eager ops that were timed."""

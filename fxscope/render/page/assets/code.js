@@ -41,7 +41,7 @@ class CodePane {
     this.pick = el('select', { 'aria-label': label, onchange: () => this.open(Number(this.pick.value)) });
     this.host = el('div', { class: 'code', tabindex: 0, role: 'listbox', 'aria-label': label });
     this.none = el('p', { class: 'empty' });
-    host.append(el('div', { class: 'pane-head' }, el('h3', {}, label), this.pick, this.none), this.host);
+    host.append(el('div', { class: 'pane-head' }, el('h2', {}, label), this.pick, this.none), this.host);
     this.list = new LineList(this.host, 19, (i) => this.line(i));
     this.cursor = 0;
     this.host.addEventListener('keydown', (event) => {

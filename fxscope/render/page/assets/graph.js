@@ -18,7 +18,7 @@ class GraphView {
     this.stages = el('div', { class: 'segmented', role: 'tablist', 'aria-label': 'Stage' });
     this.graphPick = el('select', {
       'aria-label': 'Graph of this stage',
-      onchange: () => this.open(Number(this.graphPick.value)),
+      onchange: () => this.choose(Number(this.graphPick.value)),
     });
     const check = (name, label, hint) => {
       const input = el('input', { type: 'checkbox', onchange: () => this.toggle(name) });
@@ -45,17 +45,17 @@ class GraphView {
       button('⊟', 'Fold everything', () => this.foldAll(true)),
       button('⊞', 'Unfold everything', () => this.foldAll(false)),
       el('span', { class: 'spring' }),
-      this.size,
       button('−', 'Zoom out (-)', () => this.zoom(1 / 1.3)),
       button('+', 'Zoom in (+)', () => this.zoom(1.3)),
       button('⤢', 'Show all (f)', () => this.fitAll()),
       this.listButton,
     );
     this.listHost = el('div', { class: 'graph-list', hidden: true });
-    this.stage = el('div', { class: 'graph-stage' }, this.canvas, this.legend);
+    this.stage = el('div', { class: 'graph-stage' }, this.canvas);
     this.tip = el('div', { class: 'tip', hidden: true });
     host.append(
       this.bar,
+      el('div', { class: 'legend-bar' }, this.legend, el('span', { class: 'spring' }), this.size),
       this.stage,
       this.listHost,
       el('p', { id: 'graph-help', class: 'offscreen' }, 'Press question mark for all keys.'),
@@ -101,7 +101,7 @@ class GraphView {
             type: 'button',
             role: 'tab',
             'data-stage': name,
-            onclick: () => this.open(biggest, true),
+            onclick: () => this.choose(biggest),
             title: plural(list.length, 'graph'),
           },
           PAGE.stages[name],
@@ -121,6 +121,11 @@ class GraphView {
     }
   }
 
+  /** Open another graph by hand. */
+  choose(g) {
+    this.open(g, true);
+    writeHash();
+  }
   open(g, jump = false) {
     const r = this.recording;
     this.g = g;
@@ -147,6 +152,18 @@ class GraphView {
       else if (!this.state.placed) this.readable();
     });
     if (this.listing) this.fillList();
+  }
+
+  /** Show what an address says: a graph, its folds, where the view was. */
+  restore({ graph, fold, at: place }) {
+    const g = graph >= 0 ? graph : this.g;
+    if (g < 0 || !this.recording.graphs[g]) return;
+    const focus = chosen.links?.focus;
+    const state = { ...foldsOf(this.recording.graphs[g], fold), placed: false, x: 0, y: 0, scale: 1 };
+    if (place.length === 3 && place.every(Number.isFinite) && place[2] > 0)
+      Object.assign(state, { x: place[0], y: place[1], scale: place[2] / 1000, placed: true, moved: true });
+    this.states.set(`${this.recording.position}:${g}`, state);
+    this.open(g, Boolean(focus && focus[0] === g && !state.moved));
   }
 
   drawLegend() {
@@ -359,6 +376,12 @@ class GraphView {
     s.x = cx - ((cx - s.x) * scale) / s.scale;
     s.y = cy - ((cy - s.y) * scale) / s.scale;
     s.scale = scale;
+    this.touched();
+  }
+  /** The view was moved by hand: it is in the address, and stays where it is. */
+  touched() {
+    this.state.moved = true;
+    writeMoved();
     this.paint();
   }
   centre(x, y) {
@@ -375,6 +398,7 @@ class GraphView {
       this.costsBox.checked = this.costs;
     } else this.state[name] = !this.state[name];
     this.keepInPlace();
+    writeHash();
   }
   foldAll(shut) {
     if (!this.graph) return;
@@ -383,6 +407,8 @@ class GraphView {
     if (shut && kinds.includes('module') && this.graph.nodes.n > MAX_OPEN) this.state.modules = true;
     if (!shut && this.graph.nodes.n > MAX_OPEN) Object.assign(this.state, { modules: false, views: true });
     this.arrange(() => this.readable());
+    this.state.moved = false;
+    writeHash();
   }
   fold(group, shut = !this.state.closed.has(group)) {
     const { groups } = this.graph;
@@ -392,6 +418,7 @@ class GraphView {
       if (groups.kind[group] === 'module') this.state.modules = true;
     }
     this.keepInPlace(group);
+    writeHash();
     say(`${groups.title[group]} ${shut ? 'folded' : 'opened'}`);
   }
   /** Lay out anew without the thing under the eye jumping away. */
@@ -928,7 +955,7 @@ class GraphView {
       canvas.classList.remove('dragging');
       if (this.dragging) {
         this.dragging = false;
-        this.paint();
+        this.touched();
       }
       if (down && !down.moved) this.act(this.hit(event.offsetX, event.offsetY), event.detail > 1);
       down = null;

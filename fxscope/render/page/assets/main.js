@@ -134,6 +134,19 @@ function build() {
     },
     el('i', { class: 'half', 'aria-hidden': 'true' }),
   );
+  const widen = el(
+    'button',
+    {
+      type: 'button',
+      class: 'icon',
+      id: 'maximise',
+      title: 'This view alone (x)',
+      'aria-label': 'This view alone',
+      'aria-pressed': 'false',
+      onclick: maximise,
+    },
+    '⛶',
+  );
   const keys = el(
     'button',
     { type: 'button', class: 'icon', title: 'Keys (?)', 'aria-label': 'Keys', onclick: () => help() },
@@ -155,11 +168,13 @@ function build() {
     el(
       'header',
       { class: 'top' },
+      el('h1', { class: 'offscreen page-title' }, PAGE.all[0].title),
       el('span', { class: 'mark', 'aria-label': 'fxscope' }, el('i', { 'aria-hidden': 'true' }), 'fxscope'),
       parts.pick || el('span', { class: 'doc-title' }, PAGE.all[0].title),
       tabs,
       el('div', { class: 'searchbox' }, search, found),
       menu,
+      widen,
       flip,
       keys,
     ),
@@ -173,6 +188,9 @@ function build() {
       el('section', { id: 'view-timeline', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-timeline' }),
       el('section', { id: 'view-tables', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-tables' }),
       el('section', { id: 'view-compare', class: 'region', role: 'tabpanel', 'aria-labelledby': 'tab-compare' }),
+      splitter('panel', 'Width of the panel', true, 240, () => innerWidth * 0.6),
+      splitter('code', 'Height of the code', false, 60, () => innerHeight * 0.5),
+      splitter('time', 'Height of the timeline', false, 60, () => innerHeight * 0.5),
       el('aside', { id: 'panel', class: 'region', 'aria-label': 'What is chosen', tabindex: 0 }),
     ),
     el('div', { id: 'say', role: 'status' }),
@@ -372,7 +390,9 @@ function help() {
     ['v  m  u', 'views, modules, unfused pairs'],
     ['l', 'graph as a list'],
     ['a d w s', 'timeline: left, right, in, out'],
+    ['x', 'the view alone, and back'],
     ['c', 'copy a link to what is chosen'],
+    ['Back', 'what was seen before'],
   ];
   const dialog = el(
     'dialog',
@@ -400,18 +420,87 @@ function keys(event) {
   } else if (event.key === 'Escape') choose(null, null);
   else if (event.key === '?') help();
   else if (event.key === 'c' && chosen.type) copy(location.href, 'Link');
+  else if (event.key === 'x') maximise();
   else if (event.key === 'l') {
     show('graph');
     parts.graph.showList(!parts.graph.listing);
   } else if (/^[1-6]$/.test(event.key) && names[event.key - 1]) show(names[event.key - 1]);
+  else if (!event.defaultPrevented && !ownKeys(event)) {
+    if (PAGE.view === 'graph' && !parts.graph.listing) parts.graph.key(event);
+    else if (PAGE.view === 'timeline') parts.timeline.key(event);
+  }
+}
+
+/** Whether what has the focus uses this key itself. */
+function ownKeys(event) {
+  if (event.target.closest('canvas, .code, .tbody, .splitter')) return true;
+  const moves = /^(Enter| |Arrow\w+|Home|End)$/.test(event.key);
+  return moves && Boolean(event.target.closest('button, summary, a, [role=tablist]'));
+}
+
+/** Give a view the whole window, or take it back. */
+function maximise() {
+  const app = $('app');
+  app.dataset.max = app.dataset.max === 'yes' ? 'no' : 'yes';
+  $('maximise').setAttribute('aria-pressed', String(app.dataset.max === 'yes'));
+  show(PAGE.view, { keepHash: true });
+}
+
+/** A line between two panes that can be dragged, or moved with the arrow keys; its place is remembered. */
+function splitter(name, label, upright, least, most) {
+  const start = Number(memory.get(`pane.${name}`));
+  const set = (px) => {
+    const value = Math.round(Math.max(least, Math.min(most(), px)));
+    $('main').style.setProperty(`--${name}`, `${value}px`);
+    made.setAttribute('aria-valuenow', value);
+    made.setAttribute('aria-valuemax', Math.round(most()));
+    memory.set(`pane.${name}`, value);
+    for (const part of [parts.graph, parts.timeline]) part.paint();
+  };
+  const size = () => {
+    const pane = $({ panel: 'panel', code: 'view-code', time: 'view-timeline' }[name]).getBoundingClientRect();
+    return upright ? pane.width : pane.height;
+  };
+  const made = el('div', {
+    class: `splitter split-${name}`,
+    role: 'separator',
+    tabindex: 0,
+    'aria-label': label,
+    'aria-orientation': upright ? 'vertical' : 'horizontal',
+    'aria-valuemin': least,
+    'aria-valuenow': start || least,
+    onkeydown: (event) => {
+      const step = { ArrowLeft: 24, ArrowUp: 24, ArrowRight: -24, ArrowDown: -24 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      event.stopPropagation();
+      set(size() + step);
+    },
+  });
+  let from = null;
+  made.addEventListener('pointerdown', (event) => {
+    from = { at: upright ? event.clientX : event.clientY, size: size() };
+    made.setPointerCapture(event.pointerId);
+  });
+  made.addEventListener('pointermove', (event) => {
+    if (from) set(from.size + from.at - (upright ? event.clientX : event.clientY));
+  });
+  made.addEventListener('pointerup', () => {
+    from = null;
+  });
+  if (start) requestAnimationFrame(() => set(start));
+  return made;
 }
 
 function openFromHash() {
   const given = readHash();
   if (given.recording !== chosen.recording) openRecording(given.recording);
-  show(given.view || (given.type ? 'graph' : 'overview'), { keepHash: true });
-  if (given.type) choose(given.type, given.key, { recording: given.recording, keepHash: true, from: 'link' });
-  else if (given.asked) say('The link names something that is not in this recording');
+  show(given.view || (given.type || given.graph >= 0 ? 'graph' : 'overview'), { keepHash: true });
+  choose(given.type, given.key, { recording: given.recording, keepHash: true, from: 'link' });
+  const asOpened = given.view === 'graph' && !given.type && given.graph < 0;
+  if (asOpened) given.graph = current().opening;
+  if (given.graph >= 0 || given.fold || given.at.length === 3) parts.graph.restore(given);
+  if (!given.type && given.asked) say('The link names something that is not in this recording');
 }
 
 async function start() {
@@ -425,9 +514,8 @@ async function start() {
   if (location.hash.length > 1) openFromHash();
   else show(PAGE.stage ? 'graph' : PAGE.all.length > 1 ? 'compare' : 'overview', { keepHash: true });
   document.addEventListener('keydown', keys);
-  window.addEventListener('hashchange', () => {
-    if (!writing) openFromHash();
-  });
+  writeHash(false);
+  window.addEventListener('hashchange', openFromHash);
   darkQuery.addEventListener('change', () => emit('theme'));
   document.addEventListener('click', (event) => {
     for (const menu of document.querySelectorAll('details.menu[open]'))

@@ -60,7 +60,7 @@ function stripOf(strip, recording, most = strip.total) {
           class: `segment kind-${segment.style === 'planned' ? 'fused' : segment.style}`,
           title: `${segment.label}\n${segment.kernel ? `${segment.kernel}\n` : ''}${microseconds(segment.us)}`,
           style: { flexGrow: segment.us, flexBasis: '0px' },
-          'aria-label': open ? `${segment.label}, ${microseconds(segment.us)}, ${segment.kernel}` : null,
+          'aria-label': open && !wide ? `${segment.label}, ${microseconds(segment.us)}, ${segment.kernel}` : null,
           onclick: open
             ? () => {
                 openSegment(segment, recording);
@@ -184,7 +184,7 @@ class Overview {
             type: item.ref ? 'button' : null,
             class: `block-head ${heat(item.share)}`,
             title: `${label}${type}\n${microseconds(item.us)}, ${words(share, 'share')} of the step${roof}`,
-            'aria-label': item.ref ? `${label}${type}, ${microseconds(item.us)}${roof}` : null,
+            'aria-label': item.ref && share <= 0.06 ? `${label}${type}, ${microseconds(item.us)}${roof}` : null,
             onclick: item.ref ? () => openRef(item.ref) : null,
           },
           share > 0.06 ? [el('b', {}, label), el('span', {}, microseconds(item.us))] : null,

@@ -227,20 +227,59 @@ function address(r, type, key) {
   if (PAGE.all.length > 1) out.set('recording', r.position);
   return out;
 }
-let writing = false;
-function writeHash() {
-  const out = chosen.type ? address(current(), chosen.type, chosen.key) : new URLSearchParams();
-  if (PAGE.view && PAGE.view !== 'overview') out.set('view', PAGE.view);
-  writing = true;
-  const hash = `#${out.toString()}`;
-  try {
-    history.replaceState(null, '', hash);
-  } catch {
-    location.hash = hash;
+/** How the graph is looked at: which one, what is folded, where the view is; nothing that is as it opened. */
+function graphAddress(out) {
+  const { graph, g, state } = parts.graph;
+  if (PAGE.view !== 'graph' || !graph) return;
+  if (g !== current().opening || chosen.links?.focus) out.set('graph', graph.id);
+  const first = openingState(graph);
+  const differs = (name) => first[name] !== state[name];
+  const ids = (from, without) => [...from].filter((id) => !without.has(id)).sort((x, y) => x - y);
+  const [shut, open] = [ids(state.closed, first.closed), ids(first.closed, state.closed)];
+  const folds = [
+    ...['modules', 'views'].filter(differs).map((name) => `${state[name] ? '+' : '-'}${name}`),
+    ...shut.map((id) => `-${id}`),
+    ...open.map((id) => `+${id}`),
+  ];
+  if (folds.length && folds.length <= 200) out.set('fold', folds.join('.'));
+  if (state.moved) out.set('at', [state.x, state.y, state.scale * 1000].map(Math.round).join('.'));
+}
+/** Apply what `graphAddress` wrote. */
+function foldsOf(graph, text) {
+  const state = openingState(graph);
+  for (const part of (text || '').split('.').filter(Boolean)) {
+    const name = part.slice(1);
+    const on_ = part[0] === '+';
+    if (name === 'modules' || name === 'views') state[name] = on_;
+    else if (Number(name) < (graph.groups.n || 0)) state.closed[on_ ? 'delete' : 'add'](Number(name));
   }
-  setTimeout(() => {
-    writing = false;
-  }, 0);
+  return state;
+}
+let pushed = false; // one click is one step back, whatever it changes
+/** Write what is seen into the address: a new step back for what was chosen, none for a moved view. */
+function writeHash(push = true) {
+  const out = chosen.type ? address(current(), chosen.type, chosen.key) : new URLSearchParams();
+  if (!chosen.type && PAGE.all.length > 1) out.set('recording', chosen.recording);
+  if (PAGE.view && (PAGE.view !== 'overview' || PAGE.all.length > 1)) out.set('view', PAGE.view);
+  graphAddress(out);
+  const hash = `#${out.toString()}`;
+  if (hash === (location.hash || '#')) return;
+  try {
+    history[push && !pushed ? 'pushState' : 'replaceState'](null, '', hash);
+  } catch {
+    return; // a frame without an address of its own
+  }
+  if (push) {
+    pushed = true;
+    setTimeout(() => {
+      pushed = false;
+    }, 0);
+  }
+}
+let moveTimer = 0;
+function writeMoved() {
+  clearTimeout(moveTimer);
+  moveTimer = setTimeout(() => writeHash(false), 250);
 }
 /** Find what `#node=…` and its kin name; a bare node name is looked for in every graph, the drawn one first. */
 function readHash() {
@@ -317,6 +356,9 @@ function readHash() {
     type,
     key,
     view: given.get('view'),
-    asked: [...given.keys()].some((k) => !['view', 'recording'].includes(k)),
+    graph: r.graphs.findIndex((graph) => graph.id === given.get('graph')),
+    fold: given.get('fold'),
+    at: (given.get('at') || '').split('.').map(Number),
+    asked: [...given.keys()].some((k) => !['view', 'recording', 'graph', 'fold', 'at'].includes(k)),
   };
 }

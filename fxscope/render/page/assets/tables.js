@@ -28,11 +28,14 @@ class Table {
         ),
       ),
     );
-    this.body = el('div', { class: 'tbody', tabindex: 0, role: 'rowgroup', 'aria-label': `${table.title}: rows` });
+    this.body = el(
+      'div',
+      { class: 'tbody', tabindex: 0, role: 'rowgroup', 'aria-label': `${table.title}: rows` },
+      this.head,
+    );
     this.grid = el(
       'div',
       { class: 'grid', role: 'grid', 'aria-label': table.title, 'aria-rowcount': table.refs.length + 1 },
-      this.head,
       this.body,
     );
     host.append(
@@ -42,6 +45,7 @@ class Table {
         this.search,
         this.count,
         el('span', { class: 'spring' }),
+        el('button', { type: 'button', class: 'plain', onclick: () => this.save() }, 'Save CSV'),
         el('button', { type: 'button', class: 'plain', onclick: () => copy(this.csv(), 'CSV') }, 'Copy CSV'),
         el(
           'button',
@@ -54,13 +58,17 @@ class Table {
     const widths = table.columns.map(([, heading, unit], i) => {
       const longest = Math.max(heading.length + 2, ...table.values[i].slice(0, 300).map((v) => words(v, unit).length));
       return unit === 'text'
-        ? `minmax(${Math.min(14, longest + 1)}ch, ${Math.min(64, longest + 2)}fr)`
-        : `calc(${Math.max(longest, 6)}ch + ${unit === 'share' ? 68 : 24}px)`;
+        ? [`minmax(${Math.min(18, longest + 3)}ch, ${Math.min(64, longest + 2)}fr)`, Math.min(18, longest + 3), 0]
+        : [
+            `calc(${Math.max(longest, 6)}ch + ${unit === 'share' ? 68 : 24}px)`,
+            Math.max(longest, 6),
+            unit === 'share' ? 68 : 24,
+          ];
     });
-    this.grid.style.setProperty('--columns', widths.join(' '));
-    this.body.addEventListener('scroll', () => {
-      this.head.scrollLeft = this.body.scrollLeft;
-    });
+    // Every row is a grid of its own: explicit widths, the same for all, keep headings over their columns.
+    const sum = (k) => widths.reduce((total, width) => total + width[k], 0);
+    this.grid.style.setProperty('--columns', widths.map(([width]) => width).join(' '));
+    this.grid.style.setProperty('--least', `calc(${sum(1)}ch + ${sum(2)}px)`);
     this.cursor = 0;
     this.body.addEventListener('keydown', (event) => {
       const move = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[event.key];
@@ -177,6 +185,11 @@ class Table {
       columns.map(([, heading, u]) => cell(heading + (unit[u] || ''))).join(','),
       ...this.order.map((i) => columns.map((_, c) => cell(values[c][i])).join(',')),
     ].join('\r\n');
+  }
+  save() {
+    const name = `${current().title}-${this.table.key}.csv`.replace(/[^\w.-]+/g, '_');
+    download(name, new Blob(['\ufeff', this.csv()], { type: 'text/csv' })); // the mark tells spreadsheets it is UTF-8
+    say(`${name} saved`);
   }
   markdown() {
     const cell = (text) => text.replace(/[\\|`<>*_[\]]/g, '\\$&').replace(/\s+/g, ' ');

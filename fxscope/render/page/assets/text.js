@@ -21,7 +21,8 @@ const microseconds = (value) => scaled(value, TIMES);
 
 function percent(share) {
   if (!known(share)) return '–';
-  const size = Math.abs(100 * share) * TIE, sign = share < 0 ? '-' : '';
+  const size = Math.abs(100 * share) * TIE,
+    sign = share < 0 ? '-' : '';
   if (size > 0 && size < 0.05) return sign ? '-0.0 %' : '< 0.1 %';
   return `${sign}${size.toFixed(size >= 9.95 || size === 0 ? 0 : 1)} %`;
 }
@@ -30,10 +31,26 @@ function percent(share) {
 function words(value, unit) {
   if (!known(value)) return '–';
   if (unit === 'us') return microseconds(value);
-  if (unit === 'bytes') return scaled(value, PREFIXES.map((prefix) => `${prefix}B`));
-  if (unit === 'rate') return scaled(value, PREFIXES.map((prefix) => `${prefix}B/s`));
-  if (unit === 'flop') return scaled(value, PREFIXES.map((prefix) => `${prefix}FLOP`));
-  if (unit === 'flops') return scaled(value, PREFIXES.map((prefix) => `${prefix}FLOP/s`));
+  if (unit === 'bytes')
+    return scaled(
+      value,
+      PREFIXES.map((prefix) => `${prefix}B`),
+    );
+  if (unit === 'rate')
+    return scaled(
+      value,
+      PREFIXES.map((prefix) => `${prefix}B/s`),
+    );
+  if (unit === 'flop')
+    return scaled(
+      value,
+      PREFIXES.map((prefix) => `${prefix}FLOP`),
+    );
+  if (unit === 'flops')
+    return scaled(
+      value,
+      PREFIXES.map((prefix) => `${prefix}FLOP/s`),
+    );
   if (unit === 'share') return percent(value);
   if (unit === 'int') return Number(value).toLocaleString('en');
   return String(value);
