@@ -13,8 +13,12 @@ than 8 % must be, with its cause; what lies between, or is hidden behind a worse
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import os
 import random
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -188,6 +192,115 @@ def measured(command: list[str], **options: Any) -> tuple[float, float, float]:
     return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def big_job(folder: Path, ranks: int, steps: int) -> None:
+    """Write a job of many ranks: four replayed ranks over and over, each with its own rank in the header."""
+    with tempfile.TemporaryDirectory() as source:
+        make(DATA / "ddp_even", Path(source), ranks=4, steps=steps, faults=[Fault("input", 1, 3000.0)], seed=1)
+        bodies = []
+        for path in sorted(Path(source).glob("rank*.json.gz")):
+            trace = json.loads(gzip.decompress(path.read_bytes()))
+            events = json.dumps(trace.pop("traceEvents"), separators=(",", ":"))
+            bodies.append((trace, gzip.compress(f',"traceEvents":{events}}}'.encode(), 1)))
+    folder.mkdir(parents=True, exist_ok=True)
+    for rank in range(ranks):
+        # One late rank in the whole job: the faulty template is rank 1's only.
+        header, body = bodies[1 if rank == 1 else (0, 2, 3)[rank % 3]]
+        info = {
+            **header["distributedInfo"],
+            "rank": rank,
+            "world_size": ranks,
+            "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": ranks}],
+        }
+        head = json.dumps({**header, "distributedInfo": info}, separators=(",", ":"))[:-1]
+        (folder / f"rank{rank}.json.gz").write_bytes(gzip.compress(head.encode()) + body)
+
+
+def scale(arguments: argparse.Namespace) -> None:
+    """Print time and peak memory of a job of a quarter, half and all of the ranks, on two processes."""
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
+        folder = Path(name)
+        big_job(folder / "job", arguments.ranks, arguments.steps)
+        size = sum(path.stat().st_size for path in (folder / "job").iterdir())
+        sample = digest(folder / "job" / "rank0.json.gz")
+        print(f"{arguments.ranks} ranks, {sample.coverage.num_events:,} events each, {size / 1e9:.2f} GB of .json.gz")
+        for count in (arguments.ranks // 4, arguments.ranks // 2, arguments.ranks):
+            part = folder / f"job{count}"
+            part.mkdir()
+            for rank in range(count):
+                (part / f"rank{rank}.json.gz").hardlink_to(folder / "job" / f"rank{rank}.json.gz")
+            out = folder / f"out{count}.json"
+            command = [
+                sys.executable,
+                "-m",
+                "fxscope",
+                "fleet",
+                str(part),
+                "--jobs",
+                "2",
+                "--memory",
+                "2G",
+                "-o",
+                str(out),
+            ]
+            begin = time.perf_counter()
+            process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+            peak = watched(process)
+            wall = time.perf_counter() - begin
+            fleet = json.loads(out.read_text())
+            first = fleet["findings"][0] if fleet["findings"] else None
+            named = (first["ranks"], first["cause"]) if first else None
+            cpu = process.cpu_s  # type: ignore[attr-defined]
+            print(
+                f"{count}: {wall:.0f} s, {cpu:.0f} CPU s ({cpu / count:.3f} a rank), peak {peak:.0f} MB in all; first: {named}",
+                flush=True,
+            )
+            shutil.rmtree(part)
+
+
+def watched(process: Any) -> float:
+    """Return the peak memory, in MB, of a process and its children together; its CPU seconds become `process.cpu_s`."""
+    peak = 0.0
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    while process.poll() is None:
+        total = 0
+        for status in Path("/proc").glob("[0-9]*/status"):
+            try:
+                text = status.read_text()
+            except OSError:
+                continue
+            fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+            if int(fields["Pid"]) == process.pid or int(fields["PPid"]) == process.pid:
+                total += int(fields.get("VmRSS", "0 kB").split()[0])
+        peak = max(peak, total / 1024)
+        time.sleep(0.1)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process.cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return peak
+
+
+DIGEST = "import sys\nfrom fxscope.fleet.digest import digest\nif len(sys.argv) > 1: digest(sys.argv[1])"
+
+
+def one_digest(arguments: argparse.Namespace) -> None:
+    """Print CPU and memory of one digest, and of reading the trace alone."""
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
+        folder = Path(name)
+        make(DATA / "ddp_even", folder, ranks=2, steps=max(3, round(arguments.events / 1160)), seed=1)
+        path = folder / "rank0.json"
+        path.write_bytes(gzip.decompress((folder / "rank0.json.gz").read_bytes()))
+        print(f"{digest(path).coverage.num_events:,} events, {path.stat().st_size / 1e6:.0f} MB")
+        reading = DIGEST.replace(
+            "from fxscope.fleet.digest import digest", "from fxscope.readers.trace import read as digest"
+        )
+        for words, code in (("digest", DIGEST), ("of this, trace.read", reading)):
+            runs = sorted(measured([sys.executable, "-c", code, str(path)], cwd=ROOT) for _ in range(3))
+            empty = min(measured([sys.executable, "-c", code], cwd=ROOT)[1] for _ in range(3))
+            cpu = sorted(run[1] for run in runs)
+            print(
+                f"{words}: {cpu[0] - empty:.2f} to {cpu[-1] - empty:.2f} CPU s beside its imports, peak {runs[0][2]:.0f} MB"
+            )
+
+
 def main() -> None:
     """Run one measurement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -196,6 +309,15 @@ def main() -> None:
     verb.add_argument("--jobs", type=int, default=64)
     verb.add_argument("--seed", type=int, default=0)
     verb.set_defaults(run=accuracy)
+    verb = verbs.add_parser("digest")
+    verb.add_argument("--events", type=int, default=1_000_000)
+    verb.add_argument("--folder", help="where the generated traces go for the time")
+    verb.set_defaults(run=one_digest)
+    verb = verbs.add_parser("scale")
+    verb.add_argument("--ranks", type=int, default=1000)
+    verb.add_argument("--steps", type=int, default=86, help="of each trace; 86 give some 100,000 events")
+    verb.add_argument("--folder", help="where the generated traces go for the time")
+    verb.set_defaults(run=scale)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

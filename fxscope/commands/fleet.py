@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fxscope.fleet.model import Digest, Fleet
     from fxscope.fleet.sources import Source
 
-SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".parquet": "parquet"}
+SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".parquet": "parquet"}
+MAX_REPORTS = 8
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 EPILOG = """One trace a rank, as torch.profiler exports them (rank0.json.gz, …; two steps at least). By default the traces are
@@ -71,6 +72,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="DIGESTS",
         help="folders of digests, or .parquet files, instead of traces",
+    )
+    parser.add_argument(
+        "--reports", action="store_true", help="with -o X.html: also a report each of the named ranks and of one other"
     )
     parser.add_argument(
         "--check", metavar="FILE.toml", help="hold the job against expectations; exit code 1 where one is not met"
@@ -264,7 +268,8 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
     elif format == "html":
         from fxscope.render import fleet_page
 
-        output = fleet_page.render(fleet, digests)
+        reports = write_reports(fleet, path, arguments) if arguments.reports and path is not None else None
+        output = fleet_page.render(fleet, digests, reports=reports)
     elif format == "json":
         output = fleet.to_json() + "\n"
     elif format == "md":
@@ -276,6 +281,32 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
         sys.stdout.write(str(output))
     else:
         print(f"wrote {store.write(path, output, force=arguments.force)}", file=sys.stderr)
+
+
+def write_reports(fleet: Fleet, page: Path, arguments: argparse.Namespace) -> dict[int, str]:
+    """Write the reports of the named ranks, and of one that is not, beside the page; return their addresses from it."""
+    from fxscope import store
+    from fxscope.errors import FxscopeError
+    from fxscope.fleet import sources
+    from fxscope.readers.join import read_trace
+    from fxscope.render.page import html
+
+    if arguments.made:
+        raise FxscopeError("--reports needs the traces: give their folder rather than --from.")
+    by_name = {source.name: source for source in sources.find(arguments.traces, pattern=arguments.pattern)}
+    named = sorted({rank for item in fleet.findings for rank in item.ranks if len(item.ranks) < len(fleet.ranks)})
+    other = next((line.rank for line in fleet.ranks if line.rank not in named), None)
+    wanted = [*named[:MAX_REPORTS], *([] if other is None else [other])]
+    folder = page.with_suffix(".reports")
+    found: dict[int, str] = {}
+    for line in fleet.ranks:
+        source = by_name.get(line.file)
+        if line.rank not in wanted or source is None or source.is_remote:
+            continue
+        recording = read_trace(Path(source.address), compile_log=source.compile_log)
+        path = store.write(folder / f"rank{line.rank}.html", html.render(recording), force=arguments.force)
+        found[line.rank] = f"{folder.name}/{path.name}"
+    return found
 
 
 def read_expectations(name: str | None) -> dict[str, Any] | None:

@@ -87,7 +87,10 @@ def facts(fleet: Fleet) -> str:
     if fleet.exposed_share is not None:
         parts.append(f"{percent(fleet.exposed_share)} of it exposed communication")
     if fleet.spread_us:
-        parts.append(", ".join(f"{name} ±{microseconds(value)}" for name, value in fleet.spread_us.items()))
+        spreads = (f"{name} ±{microseconds(value)}" for name, value in fleet.spread_us.items())
+        parts.append(
+            f"spread of the others: {', '.join(spreads)}" if fleet.findings else f"spread: {', '.join(spreads)}"
+        )
     return " · ".join(parts)
 
 

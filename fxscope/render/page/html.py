@@ -79,9 +79,14 @@ def digest(text: str) -> str:
 def assemble(suffix: str) -> str:
     """Return the page's script (one function, so that no name leaks) or its style."""
     if suffix == "css":
-        return (ASSETS / "report.css").read_text(encoding="utf-8")
-    parts = [(ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS]
+        return asset("report.css")
+    parts = [asset(name) for name in SCRIPTS]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();"
+
+
+def asset(name: str) -> str:
+    """Return one file of the page's parts."""
+    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def palette() -> str:

@@ -1,0 +1,146 @@
+"""A job of many ranks as one offline page: findings, ranks × steps, ranks × causes, plans, and each rank."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fxscope.render.fleet import CAUSES, change_line, facts, headline, plan_line, ranges, scale, typical
+from fxscope.render.page import html
+from fxscope.text import counted, kernel_name, microseconds, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fxscope.fleet.model import Digest, Finding, Fleet, PlanChange, PlanGroup, RankLine
+
+MAX_KERNELS = 12
+MAX_CHANGES = 30
+MAX_PROBLEMS = 40
+
+
+def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str] | None = None) -> str:
+    """Return the page. `reports` are addresses of ranks' own reports, relative to the page."""
+    script = "(() => {\n'use strict';\n" + html.asset("text.js") + "\n" + html.asset("fleet.js") + "\n})();"
+    style = html.palette() + html.asset("fleet.css")
+    data = json.dumps(payload(fleet, digests, reports or {}), separators=(",", ":"), ensure_ascii=False).replace(
+        "<", "\\u003c"
+    )
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{html.digest(script)}'; style-src 'sha256-{html.digest(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    title = escape(fleet.title or "fleet")
+    problems = "".join(
+        f"<li>{escape(f'{p.where}: {sentence(p.message)} {p.remedy or str()}')}</li>"
+        for p in fleet.problems[:MAX_PROBLEMS]
+    )
+    more = f"<li>and {len(fleet.problems) - MAX_PROBLEMS} more</li>" if len(fleet.problems) > MAX_PROBLEMS else ""
+    heading = counted(len(fleet.findings), "finding") if fleet.findings else "No finding"
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
+<meta name="generator" content="fxscope"><title>{title} · fxscope fleet</title><style>{style}</style></head>
+<body><div class="muted">{title}</div><h1>{escape(sentence(fleet.verdict))}</h1><div class="muted">{escape(facts(fleet))}</div>
+<section aria-label="findings"><h2>{heading}</h2><div id="findings" class="cards"></div></section>
+<section aria-label="ranks and steps"><h2>Ranks × steps: how late each rank came by its own work</h2>
+<div>order by <button data-sort="rank">rank</button> <button data-sort="late">late</button>
+<span class="muted">not late <span class="legend"></span> {escape(microseconds(scale(fleet)))} late</span></div>
+<div id="tip" class="muted" role="status"></div>
+<div id="heatbox" class="scroll"><canvas id="heat" role="img" aria-label="lateness by rank and step"></canvas></div>
+<div id="rank" aria-live="polite"></div></section>
+<section aria-label="ranks"><h2>Ranks × causes, a step (medians; a full bar is a whole step)</h2>
+<div class="scroll"><table id="table"></table></div><p id="more"></p></section>
+<section aria-label="plans"><h2>{counted(len(fleet.plans), "plan")}</h2><div id="plans" class="cards"></div></section>
+<section aria-label="rule"><h2>When a rank is named</h2><p class="muted">{escape(fleet.rule)}</p></section>
+{f'<section aria-label="problems"><h2>Problems</h2><ul>{problems}{more}</ul></section>' if problems else ""}
+<noscript>This page draws itself with a script inside this file. Allow scripts to see it.</noscript>
+<script type="application/json" id="fleet">{data}</script>
+<script>{script}</script></body></html>
+"""
+
+
+def payload(fleet: Fleet, digests: Iterable[Digest], reports: Mapping[int, str]) -> dict[str, Any]:
+    """Return what the page's script draws."""
+    by_rank = {item.rank: item for item in digests if item.rank is not None}
+    said: dict[int, str] = {}
+    for finding in fleet.findings:
+        for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks) else ():
+            said.setdefault(rank, CAUSES[finding.cause])
+    return {
+        "steps": fleet.steps,
+        "step": fleet.step_us or 1.0,
+        "scale": round(scale(fleet), 1) or 1.0,
+        "findings": [_finding(item) for item in fleet.findings],
+        "plans": [_plan(item, number) for number, item in enumerate(fleet.plans)],
+        "ranks": [_rank(line, by_rank[line.rank], said, reports) for line in fleet.ranks],
+    }
+
+
+def _finding(item: Finding) -> dict[str, Any]:
+    return {
+        "headline": headline(item),
+        "evidence": item.evidence,
+        "ranks": item.ranks,
+        "changes": _changes(item.changes),
+        "num_changes": item.num_changes,
+    }
+
+
+def _plan(item: PlanGroup, number: int) -> dict[str, Any]:
+    return {
+        "headline": f"plan {number}: {counted(len(item.ranks), 'rank')} ({ranges(item.ranks)})",
+        "line": plan_line(item).partition(": ")[2].partition(";")[0],
+        "cause": None if item.by_role else item.cause,
+        "changes": _changes(item.changes),
+        "num_changes": item.num_changes,
+    }
+
+
+def _changes(changes: Sequence[PlanChange]) -> list[str]:
+    return [change_line(change, 90) for change in changes[:MAX_CHANGES]]
+
+
+def _rank(line: RankLine, digest: Digest, said: Mapping[int, str], reports: Mapping[int, str]) -> dict[str, Any]:
+    most = sorted(digest.plan.kernels, key=lambda item: -item.total_us)[:MAX_KERNELS]
+    return {
+        "rank": line.rank,
+        "file": line.file,
+        "hostname": line.host,
+        "plan": line.plan,
+        "late": round(typical(line), 1),
+        "device": _round(line.compute_us),
+        "data": _round(line.idle_input_us),
+        "host": _round(line.idle_host_us),
+        "exposed": _round(line.exposed_us),
+        "last": line.arrived_last,
+        "collectives": line.num_collectives,
+        "lateness": line.lateness_us,
+        "said": said.get(line.rank, ""),
+        "report": reports.get(line.rank),
+        "steps": [
+            [
+                step.number,
+                *map(
+                    _round,
+                    (
+                        step.wall_us,
+                        step.compute_us,
+                        step.exposed_us,
+                        step.idle_host_us,
+                        step.idle_input_us,
+                        step.host_work_us,
+                    ),
+                ),
+                step.num_launches,
+            ]
+            for step in digest.steps
+        ],
+        "kernels": [[kernel_name(item.name, 90), item.most, round(item.total_us, 1)] for item in most],
+    }
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

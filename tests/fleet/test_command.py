@@ -1,0 +1,158 @@
+"""`fxscope fleet`: outputs, resumption, shards, expectations; a rank that takes its process down costs itself only."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fxscope import cli
+from fxscope.fleet import run, sources
+from fxscope.fleet.model import DIGEST_SCHEMA, FLEET_SCHEMA, Fleet
+from fxscope.render import fleet as rendering
+
+JOBS = Path(__file__).parent.parent / "data" / "fleet"
+SLOW = str(JOBS / "ddp_slow_gpu")
+
+
+def test_the_terminal_says_who_and_why_within_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fleet", SLOW]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1].startswith("Rank 2 is late: more device work")
+    assert "4 → 44" in out and max(map(len, out.splitlines())) <= 80
+
+
+def test_an_even_job_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fleet", str(JOBS / "fsdp_even")]) == 0
+    assert "No rank stands out among 4" in capsys.readouterr().out
+
+
+def test_json_has_the_documented_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fleet", SLOW, "--json"]) == 0
+    text = capsys.readouterr().out
+    found = json.loads(text)
+    assert found["schema"] == FLEET_SCHEMA and found["even"] is False and len(found["ranks"]) == 4
+    first = found["findings"][0]
+    assert (first["kind"], first["ranks"], first["cause"]) == ("late", [2], "device_work") and first["cost_us"] > 2000
+    costs = [item["cost_us"] or 0 for item in found["findings"]]
+    assert costs == sorted(costs, reverse=True)
+    assert msgspec.json.decode(text, type=Fleet).findings[0].ranks == (2,)
+
+
+def test_files_of_every_kind_and_digests_beside_them_that_are_used_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".json", ".txt")]
+    arguments = ["fleet", SLOW, *(word for path in outputs for word in ("-o", str(path)))]
+    assert cli.main(arguments) == 0
+    kept = sorted((tmp_path / "fleet.digests").iterdir())
+    assert len(kept) == 4 and all(json.loads(gzip.decompress(p.read_bytes()))["schema"] == DIGEST_SCHEMA for p in kept)
+    assert "rank 2" in outputs[1].read_text() and 'id="heat"' in outputs[0].read_text()
+    before = outputs[2].read_text()
+    assert cli.main(arguments) == 2 and "exists" in capsys.readouterr().err
+    monkeypatch.setattr(run, "_local", lambda found, *rest: iter(found and pytest.fail("a digest was made again")))
+    assert cli.main([*arguments, "--force"]) == 0 and outputs[2].read_text() == before
+
+
+def test_shards_together_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for part in ("0/3", "1/3", "2/3"):
+        assert cli.main(["fleet", SLOW, "--shard", part, "-o", str(tmp_path / "digests")]) == 0
+    assert cli.main(["fleet", "--from", str(tmp_path / "digests"), "--json"]) == 0
+    sharded = json.loads(capsys.readouterr().out)
+    assert cli.main(["fleet", SLOW, "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert {**sharded, "title": ""} == {**whole, "title": ""}
+
+
+@pytest.mark.parametrize(
+    ("job", "text", "code"),
+    [
+        ("ddp_even", 'even = true\nsame_plan = true\nlateness = "<= 5 %"\nexposed = "<= 40 %"\nranks = 4', 0),
+        ("ddp_slow_gpu", "even = true", 1),
+        ("ddp_slow_gpu", "same_plan = true", 1),
+        ("ddp_slow_gpu", 'lateness = "<= 5 %"', 1),
+        ("ddp_slow_gpu", 'lateness = "<= 200 us"', 1),
+        ("ddp_slow_gpu", 'exposed = "<= 20 %"', 1),
+        ("ddp_slow_gpu", "ranks = 8", 1),
+        ("ddp_slow_gpu", "same_plans = true", 2),
+        ("ddp_slow_gpu", "even = 4", 2),
+        ("ddp_slow_gpu", "", 2),
+    ],
+)
+def test_expectations(job: str, text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expect = tmp_path / "expect.toml"
+    expect.write_text(text)
+    assert cli.main(["fleet", str(JOBS / job), "--check", str(expect)]) == code
+    said = capsys.readouterr().err
+    assert ("same_plan" in said and "unknown key" in said) if "same_plans" in text else said
+
+
+def test_a_process_that_is_killed_costs_its_own_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (JOBS / "ddp_even").glob("*.json.gz"):
+        shutil.copy(path, tmp_path)
+    # A worker that is shot whenever it opens rank 1's trace, as the system's out-of-memory killer would.
+    (tmp_path / "shot.py").write_text(
+        "import os, signal\n"
+        "from fxscope.fleet import run, worker\n"
+        "work = run.work\n"
+        "def shot(source, settings):\n"
+        "    if 'rank1' in source.name: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return work(source, settings)\n"
+        "worker.work = shot\n"
+        "worker.main()\n"
+    )
+    popen = subprocess.Popen
+    swap = {"fxscope.fleet.worker": "shot"}
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(
+        run.subprocess, "Popen", lambda command, **rest: popen([swap.get(w, w) for w in command], **rest)
+    )
+    made = run.digests(sources.find([str(tmp_path)]), jobs=2)
+    assert [item.coverage is not None for item in made] == [True, False, True, True]
+    assert made[1].rank == 1 and "killed, twice" in made[1].problems[0].message
+
+
+def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("memory is limited on Linux only")
+    source = sources.find([str(JOBS / "ddp_even")])[0]
+    code = (
+        "import sys, msgspec\n"
+        "from fxscope.fleet import run, sources\n"
+        "source = msgspec.json.decode(sys.argv[1], type=sources.Source)\n"
+        "print(run.work(source, run.Settings(memory_bytes=40 << 20)).decode())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, msgspec.json.encode(source)], capture_output=True, text=True)
+    made = run.decode(done.stdout.encode(), "here")
+    assert made.coverage is None and "--memory" in made.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give a folder of traces"),
+        (["nowhere"], "does not exist"),
+        ([SLOW, "--on", "mars"], "write local, ray"),
+        ([SLOW, "--pattern", "("], "not a regular expression"),
+        ([SLOW, "--input-annotation", "["], "not a regular expression"),
+        ([SLOW, "-o", "fleet.pdf"], "names no format"),
+        ([SLOW, "--format", "parquet"], "name a file"),
+        ([SLOW, "--shard", "0/2"], "name their folder"),
+        (["--from", "nowhere"], "does not exist"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fleet", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1 and "Traceback" not in error
+
+
+def test_ranks_are_written_as_ranges() -> None:
+    assert rendering.ranges([0, 1, 2, 3, 5, 7, 8]) == "0–3, 5, 7, 8"
+    assert rendering.ranges(range(0, 40, 2)).endswith("and more")
