@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fxscope.columns import by_id, column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from networkx import DiGraph, MultiDiGraph
 
@@ -152,7 +152,12 @@ class Index:
         """
         stats = self._summary.steps if self._summary else ()
         found = [step.wall_us for step in stats] or [step.duration_ns / 1e3 for step in self._steps]
-        return tuple(found[1:] if len(found) > 2 else found)
+        return tuple(warm(found))
+
+
+def warm(steps: Sequence[T]) -> Sequence[T]:
+    """Return the steps whose wall time counts: all but the first of three and more, which still warms up."""
+    return steps[1:] if len(steps) > 2 else steps
 
 
 def _grouped(items: Any, keys: Callable[[Any], list[Any]]) -> dict[Any, list[Any]]:

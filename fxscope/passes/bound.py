@@ -6,8 +6,10 @@ device waits clearly longer than it works. Between the two neither is said, and 
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from fxscope.index import warm
 from fxscope.text import microseconds, percent
 
 if TYPE_CHECKING:
@@ -45,12 +47,11 @@ def bound(wall_us: float, busy_us: float) -> Bound | None:
 
 
 def of_steps(steps: Sequence[StepStats]) -> Bound | None:
-    """Judge the mean of the steps."""
+    """Judge the mean of the steps, warm-up left out as in every wall time."""
     if not steps:
         return None
-    return bound(
-        *(sum(times) / len(steps) for times in zip(*((s.wall_us, s.device_busy_us) for s in steps), strict=True))
-    )
+    counted = warm(steps)
+    return bound(fmean(s.wall_us for s in counted), fmean(s.device_busy_us for s in counted))
 
 
 def of_summary(summary: Summary | None) -> Bound | None:
