@@ -71,16 +71,32 @@ def width() -> int:
 
 def show(recording: Recording, decisions: list[Decision], notes: list[str], limit: int) -> None:
     """Print notes and decisions."""
+    from fxscope.analysis import traced_regions
     from fxscope.render import decisions as text
 
     parts = list(notes)
+    if seen := traced_regions.lines(recording):
+        parts.insert(0, "\n".join(wrapped(seen, width())))
     if decisions:
         parts.append(text.render(recording, decisions[:limit], width=width()).rstrip())
-    elif not notes:
+    elif not parts:
         parts.append(nothing(recording))
     if len(decisions) > limit:
         parts.append(f"… {len(decisions) - limit} more: --limit 0 shows all")
     print("\n\n".join(parts))
+
+
+def wrapped(lines: list[str], columns: int) -> list[str]:
+    """Return the lines within a width, each with its own indent."""
+    import textwrap
+
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(
+            line, columns, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4), break_on_hyphens=False
+        )
+    ]
 
 
 def nothing(recording: Recording) -> str:

@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from fxscope.analysis import traced_regions
 from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.render import labels, theme
@@ -68,6 +69,9 @@ def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> 
         parts += calls(recording, width=width)
     elif recording.summary and recording.summary.kernels:
         parts += kernels(recording, width=width)
+    if seen := traced_regions.lines(recording):
+        parts.append(title("compiled code, as far as a trace tells"))
+        parts += [Padding(Text(line.strip()), (0, 0, 0, 1 + len(line) - len(line.lstrip()))) for line in seen]
     parts += unfused(recording)
     parts += footer(recording)
     return Group(*parts)

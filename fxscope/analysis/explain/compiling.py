@@ -6,12 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope import gpus
+from fxscope.analysis import traced_regions
 from fxscope.analysis.explain import launch_cost
 from fxscope.analysis.stats import compare_times, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
-from fxscope.text import counted, listed, microseconds, num_bytes, percent, sizes
+from fxscope.text import counted, listed, microseconds, num_bytes, percent, sentence, sizes
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 def story(recording: Recording, costs: Sequence[CompileCost]) -> list[Sentence]:
     """Every sentence about compiled code; none where nothing was compiled."""
     return [
+        *_traced(recording),
         *_fusion(recording),
         *_intermediates(recording),
         *_eager_intermediates(recording),
@@ -30,6 +32,14 @@ def story(recording: Recording, costs: Sequence[CompileCost]) -> list[Sentence]:
         *_added(costs),
         *_asserted(recording),
         *_recompiles(recording),
+    ]
+
+
+def _traced(recording: Recording) -> list[Sentence]:
+    """What a trace alone shows of compiled code, and what would tell the rest."""
+    return [
+        Sentence(topic="compile", text=f"{line.strip()}." if line.startswith(" ") else sentence(line))
+        for line in traced_regions.lines(recording)
     ]
 
 

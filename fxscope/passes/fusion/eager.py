@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
+_COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph")  # what a trace calls compiled code
 
 
 def decisions(recording: Recording) -> list[Decision]:
@@ -149,12 +150,14 @@ def of_trace(recording: Recording) -> list[Decision]:
     before: set[str] = set()
     previous: Op | None = None
     streams: dict[int, int | None] = {}
+    regions: dict[int, str | None] = {}  # op → the compiled code around it
     found: list[Decision] = []
     for launch in sorted(mine, key=lambda item: item.start_ns):
         op = ops.get(launch.op_id) if launch.op_id is not None else None
         if launch.category not in ("kernel", "cpu_kernel") or op is None or op.id in streams:
             continue
         streams[op.id] = launch.stream
+        regions[op.id] = next((name for name in launch.chain if name.startswith(_COMPILED)), None)
         shapes, dtypes = tensors(op)
         slots = Counter((flops.numbers(*shape), dtype) for shape, dtype in zip(shapes, dtypes, strict=True))
         for key, count in slots.items():
@@ -172,7 +175,7 @@ def of_trace(recording: Recording) -> list[Decision]:
                 every = tuple(source for item in results for source in item.ops)
                 waiting[key] = [Waiting(every, left, results[0].result)]
                 sources = [Waiting(every, 1, results[0].result)] if sources else []
-            found += [passed(graph, item, op) for item in sources]
+            found += [passed(graph, item, op, regions) for item in sources]
         result = result_of(op)
         previous = op
         before.add(signature(op))
@@ -194,18 +197,28 @@ class Waiting(NamedTuple):
     result: TensorMeta
 
 
-def passed(graph: str, source: Waiting, op: Op) -> Decision:
-    """Return the decision for a waiting result and the op that reads it."""
+def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None]) -> Decision:
+    """Return the decision for a waiting result and the op that reads it.
+
+    In compiled code it is the scheduler that decided, and a trace does not hold why: no verdict.
+    """
     size = flops.tensor_bytes([source.result])
     which = "" if len(source.ops) == source.num_unread else ", the result of one of these ops,"
+    around = {regions[item.id] for item in (*source.ops, op)}
+    reason, advice, undecided = REASON, hint(source.ops[0], op), False
+    if len(around) > 1:
+        reason, advice = "not in the same compiled region: the compiler sees one region at a time", None
+    elif around != {None}:
+        reason, undecided = "compiled, and a trace alone does not hold why these are two kernels", True
+        advice = "the compile's log has the reason: run with TORCH_TRACE=FOLDER, then fxscope trace TRACE --compile-log FOLDER"
     return Decision(
         graph=graph,
         a=tuple(item.node or item.name for item in source.ops),
         b=(op.node or op.name,),
-        verdict="never_considered",
-        reason=f"{REASON}; by order and shape, a tensor of {num_bytes(size)}{which} passes between them (a trace does "
+        verdict=None if undecided else "never_considered",
+        reason=f"{reason}; by order and shape, a tensor of {num_bytes(size)}{which} passes between them (a trace does "
         "not record which tensor)",
-        hint=hint(source.ops[0], op),
+        hint=advice,
         saved_bytes=None if size is None else 2 * size,
         saved_launches=1,
         evidence="order",

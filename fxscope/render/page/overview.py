@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fxscope.analysis import traced_regions
 from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.render import labels
 from fxscope.render.findings import VERBS, change_words, match_line
 from fxscope.render.page import spent
-from fxscope.text import counted, kernel_name, microseconds, num_bytes, percent, sentence
+from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,10 @@ def what_it_is(recording: Recording) -> str:
         return f"A plan for {recording.environment.target}: what Inductor would write for it. Nothing was run on one."
     if recording.calls or stages & {"post_grad", "pre_grad", "forward", "joint"}:
         return f"Compiled, {measured}." if recording.launches else "Compiled; no run was measured."
+    if regions := traced_regions.regions_of(recording):
+        names = listed(list(dict.fromkeys(region.compile_id or "?" for region in regions)), 3)
+        outside = ", with eager ops around it" if "eager" in stages else ""
+        return f"Compiled code (region {names}){outside}, {measured}; a trace alone: no graph of it, no reasons."
     if "eager" in stages:
         timed = recording.launches or any(node.timing for graph in recording.graphs for node in graph.nodes)
         return f"Eager, {measured}." if timed else "Eager; no time was measured."
@@ -77,6 +82,10 @@ def unknown(recording: Recording) -> list[str]:
     nodes = [n for g in recording.graphs for n in g.nodes if n.op not in ("placeholder", "output", "get_attr")]
     if recording.launches and not recording.graphs:
         out.append("which graph nodes the kernels ran")
+    if traced_regions.regions_of(recording):
+        out.append(
+            "why kernels were not fused: that takes the compile's log (TORCH_TRACE=FOLDER, --compile-log FOLDER)"
+        )
     if nodes and not any(n.source and n.source.file for n in nodes):
         out.append("source lines")
     if nodes and not any(n.source and n.source.module for n in nodes):
