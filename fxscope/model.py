@@ -297,7 +297,7 @@ class KernelCall(Item, frozen=True, kw_only=True):
     code: CodeLines = CodeLines()
     sources: tuple[Source, ...] = ()
     resources: Resources | None = None
-    estimated_us: float | None = None  # from bytes and flops at the target's measured rates
+    estimated_us: float | None = None  # of a generated kernel: modelled; else bytes and FLOPs at the target's rates
     timing: Timing | None = None
     roof: Roof | None = None
 

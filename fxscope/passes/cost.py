@@ -62,11 +62,14 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
     by_id = {call.id: call for call in calls}
     by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in costed}
     gpu = limits.gpu if limits is not None else None
+    own = limits.bytes_per_second if limits is not None and limits.own else None
     return replace(
         recording,
         calls=calls,
         graphs=costed,
-        decisions=tuple(sorted((priced(item, gpu, by_id, by_graph) for item in recording.decisions), key=rank)),
+        decisions=tuple(
+            sorted((priced(item, gpu, by_id, by_graph, own_rate=own) for item in recording.decisions), key=rank)
+        ),
     )
 
 

@@ -40,11 +40,23 @@ class Side(NamedTuple):
 
 
 def priced(
-    decision: Decision, gpu: Gpu | None, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]]
+    decision: Decision,
+    gpu: Gpu | None,
+    calls: Mapping[str, KernelCall],
+    graphs: Mapping[str, Mapping[str, Node]],
+    *,
+    own_rate: float | None = None,
 ) -> Decision:
-    """Return the decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure."""
+    """Return the decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure.
+
+    `own_rate`, in bytes per second, is the user's own measure: the traffic's time at it is then what is expected.
+    """
     plain = replace(decision, saved_us=None, expected_us=None)
-    if decision.verdict == "fused" or decision.saved_bytes is None or gpu is None or gpu.times is None:
+    if decision.verdict == "fused" or decision.saved_bytes is None:
+        return plain
+    if own_rate:
+        return replace(plain, expected_us=decision.saved_bytes / own_rate * 1e6)
+    if gpu is None or gpu.times is None:
         return plain
     a = side_of(decision.a, decision.a_call, decision.graph, calls, graphs)
     b = side_of(decision.b, decision.b_call, decision.other_graph or decision.graph, calls, graphs)

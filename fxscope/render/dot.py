@@ -184,7 +184,7 @@ def call_lines(call: KernelCall) -> list[str]:
     if call.timing:
         facts.append(microseconds(call.timing.mean_us))
     elif call.estimated_us is not None:
-        facts.append(f"≥ {microseconds(call.estimated_us)}")
+        facts.append(f"≈ {microseconds(call.estimated_us)}")
     if call.bytes_read is not None or call.bytes_written is not None:
         facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:

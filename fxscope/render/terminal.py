@@ -140,7 +140,7 @@ def call_table(
     table.add_column("kernel", no_wrap=True)
     table.add_column("ops that ran in it", overflow="fold")
     if timed or estimated:
-        table.add_column("mean" if timed else "at least", justify="right", no_wrap=True)
+        table.add_column("mean" if timed else "planned", justify="right", no_wrap=True)
     if timed:
         table.add_column("share", justify="right", no_wrap=True)
     if roofed:

@@ -163,7 +163,7 @@ def tiles(recording: Recording) -> list[list[str]]:
     if not recording.launches and recording.calls:
         times = [c.estimated_us for c in recording.calls]
         if times and all(t is not None for t in times):
-            out.append([f"≥ {microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
+            out.append([f"≈ {microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
     if recording.memory and recording.memory.peak_bytes is not None:
         out.append([num_bytes(recording.memory.peak_bytes), "peak memory", recording.memory.device or ""])
     if not out:

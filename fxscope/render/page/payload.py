@@ -299,7 +299,7 @@ class Encoder:
             hint=lambda d: d.hint,
             config=lambda d: d.config,
             bytes=lambda d: d.saved_bytes,
-            us=lambda d: d.saved_us,
+            us=lambda d: d.expected_us,
             launches=lambda d: d.saved_launches,
             evidence=lambda d: d.evidence,
             title=lambda d: " → ".join(ends(d)),

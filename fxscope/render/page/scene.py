@@ -78,12 +78,12 @@ def module_path(text: str | None) -> tuple[str, ...]:
 
 
 def time_words(call: KernelCall) -> str:
-    """Return the mean time of a call, or the time planned for it: "56.1 µs", "≥ 35.1 µs planned"; "" if unknown."""
+    """Return the mean time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
     if call.timing:
         return microseconds(call.timing.mean_us)
     if call.estimated_us is None:
         return ""
-    return f"≥ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
+    return f"≈ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
 
 
 def cost_line(call: KernelCall, *, timed: bool = True) -> str:

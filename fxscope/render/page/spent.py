@@ -353,10 +353,10 @@ def missed(recording: Recording) -> list[dict[str, Any]]:
         row = found.setdefault(key, {"pair": key[0], "reason": decision.reason, "hint": decision.hint, "all": []})
         row["all"].append(position)
         row["bytes"] = row.get("bytes", 0.0) + decision.saved_bytes * runs
-        if decision.saved_us is None:
+        if decision.expected_us is None:
             row["us"] = None
         elif row.get("us", 0.0) is not None:
-            row["us"] = row.get("us", 0.0) + decision.saved_us * runs
+            row["us"] = row.get("us", 0.0) + decision.expected_us * runs
         row["config"] = decision.config
     return sorted(found.values(), key=lambda row: (-(row["us"] or 0), -row["bytes"]))
 

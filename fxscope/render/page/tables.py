@@ -203,7 +203,7 @@ def decisions(recording: Recording) -> dict[str, Any]:
         ("b", "Second", "text"),
         ("how", "How", "text"),
         ("saved", "Would save", "bytes"),
-        ("us", "At least", "us"),
+        ("us", "About", "us"),
         ("reason", "Reason", "text"),
         ("hint", "Hint", "text"),
     ]
@@ -215,7 +215,7 @@ def decisions(recording: Recording) -> dict[str, Any]:
             ", ".join(d.b[:4]),
             d.how,
             d.saved_bytes if d.verdict != "fused" else None,
-            d.saved_us if d.verdict != "fused" else None,
+            d.expected_us if d.verdict != "fused" else None,
             d.reason,
             d.hint,
         )

@@ -81,7 +81,7 @@ function missedList(items) {
     if (PAGE.view === 'overview') show('graph');
   };
   const entry = (item) => {
-    const price = [words(item.bytes, 'bytes'), item.us >= 0.005 ? `≥ ${microseconds(item.us)}` : null];
+    const price = [words(item.bytes, 'bytes'), item.us >= 0.005 ? `≈ ${microseconds(item.us)}` : null];
     const times = item.all.length > 1 ? ` × ${item.all.length}` : '';
     const config = item.config ? [' ', el('code', {}, `torch._inductor.config.${item.config}`)] : null;
     return el(
@@ -277,7 +277,7 @@ class Overview {
         el(
           'span',
           {},
-          strip.of === 'plan' ? `${plural(strip.count, 'call')}, ≥ ${microseconds(strip.total)}` : sum + mean + first,
+          strip.of === 'plan' ? `${plural(strip.count, 'call')}, ≈ ${microseconds(strip.total)}` : sum + mean + first,
         ),
       ),
     );

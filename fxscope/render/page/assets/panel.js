@@ -265,7 +265,7 @@ class Panel {
         label: 'Planned',
         items: [
           [
-            el('b', {}, `≥ ${microseconds(r.calls.estimated[calls[0]])}`),
+            el('b', {}, `≈ ${microseconds(r.calls.estimated[calls[0]])}`),
             el('span', { class: 'muted' }, ' not measured'),
           ],
         ],
@@ -482,7 +482,7 @@ class Panel {
       verdict = at(d, 'verdict', i),
       costly = verdict !== 'fused' && at(d, 'bytes', i);
     const price = costly
-      ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) >= 0.005 ? `, at least ${microseconds(d.us[i])}` : ''}`
+      ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) >= 0.005 ? `, about ${microseconds(d.us[i])}` : ''}`
       : null;
     return el(
       'li',
