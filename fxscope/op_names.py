@@ -131,6 +131,12 @@ def op_name(text: str) -> str:
     return found.name if found.namespace is None or found.namespace in _BARE else f"{found.namespace}::{found.name}"
 
 
+def qualified(text: str) -> str:
+    """Return the name with its namespace, as a trace writes it: `aten::mm` of `aten.mm.default`; bare where it has none."""
+    found = parse(text)
+    return found.name if found.namespace is None else f"{found.namespace}::{found.name}"
+
+
 def out_of_place(text: str) -> str:
     """Return the name of the op that does the same without writing into its operand: `add` of `aten::add_`."""
     name = op_name(text)
@@ -140,7 +146,7 @@ def out_of_place(text: str) -> str:
 def is_called(op: str, text: str) -> bool:
     """Return whether a user who writes `text` means this op; `foo` may mean `mylib::foo`, `otherlib::foo` does not."""
     wanted = op_name(text)
-    return wanted in (op_name(op), parse(op).name)
+    return wanted == op_name(op) or (parse(text).namespace is None and wanted == parse(op).name)
 
 
 def runs_as(kernel: str, op: str) -> bool:

@@ -43,6 +43,7 @@ def test_an_op_has_one_name(text: str, name: str) -> None:
 def test_what_a_user_writes_means_the_op_but_no_other_of_that_name() -> None:
     assert op_names.is_called("mylib.foo.default", "foo") and op_names.is_called("mylib.foo.default", "mylib::foo")
     assert not op_names.is_called("mylib.foo.default", "otherlib::foo")
+    assert not op_names.is_called("mylib.foo.default", "aten::foo")
     assert op_names.is_called("aten::mm", "mm") and op_names.is_called("aten.mm.default", "aten::mm")
     assert not op_names.is_called("aten::mm", "addmm") and not op_names.is_called("aten::mm", "model.mm.weight")
 

@@ -1,5 +1,9 @@
-"""Finding things by the names people use: "gelu", "aten::gelu", "mul_6", "mlp.up_proj", "model.py:17", a kernel name.
+"""The language in which things are named, and what a name finds; `docs/names.md` is for users.
 
+    [SORT:]NAME[#N]
+
+A name is what people use: "gelu", "aten::gelu", "mul_6", "mlp.up_proj", "model.py:17", a variable, a buffer, a kernel, a call.
+The first sort that knows a bare name wins, in the order of `SORTS`; `op:mul` says which is meant, `#2` which occurrence in it.
 A name that is nowhere in the recording is an error that names the nearest known ones, never an empty answer.
 """
 
@@ -13,12 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.errors import PassError
 from fxscope.index import index_of, kept
-from fxscope.op_names import is_called, op_name, op_of, ops_of, parse
+from fxscope.op_names import is_called, op_name, op_of, ops_of, parse, qualified
+from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from fxscope.model import KernelCall, Launch, Node, Op, Recording, Source
+    from fxscope.index import Key
+    from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording, Source
 
 T = TypeVar("T")
 
@@ -129,66 +135,179 @@ def by_position(recording: Recording) -> list[list[Launch]]:
     return list(rows.values())
 
 
+# In the order in which a bare name is tried.
+SORTS = {
+    "call": "kernel call",
+    "kernel": "kernel",
+    "variable": "variable",
+    "op": "op",
+    "node": "FX node",
+    "buffer": "buffer",
+    "scheduler": "scheduler node",
+    "module": "module",
+    "line": "source line",
+}
+
+
+class UnknownNameError(PassError):
+    """There is nothing of this name."""
+
+
+class AmbiguousNameError(PassError):
+    """The name means several things where one is asked for."""
+
+
 class Selector(NamedTuple):
-    """A parsed name: what, and which occurrence in a step (from 1; `None` for all)."""
+    """A parsed name: of which sort (`None` for any), what, and which occurrence in a step (from 1; `None` for all)."""
 
     text: str
+    sort: str | None
     name: str
     number: int | None
 
+    def may_be(self, *sorts: str) -> bool:
+        return self.sort is None or self.sort in sorts
+
 
 def parse_selector(text: str) -> Selector:
-    """Parse "aten::mm#2". Raises PassError."""
+    """Parse "aten::mm#2" or "node:mul_6". Raises PassError."""
     found = re.fullmatch(r"(?P<name>.+?)(?:#(?P<number>\d+))?", text.strip())
     if found is None:
         raise PassError("an empty name: say an op, a node, a module, file:line or a kernel.")
     number = int(found["number"]) if found["number"] else None
     if number == 0:
         raise PassError(f"{text!r}: occurrences count from 1.")
-    return Selector(text, found["name"], number)
+    sort, _, rest = found["name"].partition(":")
+    if sort in SORTS and rest and not rest.startswith(":"):
+        return Selector(text, sort, rest, number)
+    return Selector(text, None, found["name"], number)
+
+
+class Place(NamedTuple):
+    """Nodes of one compiled graph, or of the eager graph, that a name stands for."""
+
+    graph: str
+    nodes: tuple[str, ...]
+    call: str | None  # the kernel call that they ran in
+
+
+class Found(NamedTuple):
+    """What a name means."""
+
+    name: str
+    sort: str
+    places: tuple[Place, ...]
+
+
+def find(recording: Recording, text: str) -> Found:
+    """Return what the name means; the first sort that knows it wins.
+
+    Raises:
+        UnknownNameError: nothing is called so; the message has the nearest names.
+    """
+    selector, tables = parse_selector(text), names(recording)
+    order = {call: position for position, call in enumerate(index_of(recording).calls)}
+    for sort in (selector.sort,) if selector.sort else SORTS:
+        places = _look_up(tables[sort], selector.name)
+        if not places and sort == "op":
+            places = _look_up(tables[sort], qualified(selector.name))
+        found = list(dict.fromkeys(places))
+        if found:
+            found.sort(key=lambda item: (item.call is None, order.get(item.call or "", 0)))
+            return Found(selector.name, sort, tuple(pick(found, selector, "place")))
+    raise _unknown(selector, tables)
+
+
+def one_place(recording: Recording, found: Found) -> Place:
+    """Return the only place that a name stands for.
+
+    Raises:
+        AmbiguousNameError: there are several; the message lists them.
+    """
+    if len(found.places) == 1:
+        return found.places[0]
+    raise AmbiguousNameError(_ambiguous(recording, found))
+
+
+def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
+    """Return the places of a name: exact, else in any case, else as a glob."""
+    if name in table:
+        return table[name]
+    found = [places for key, places in table.items() if key.casefold() == name.casefold()][:1]
+    if not found and any(char in name for char in "*?["):
+        found = [places for key, places in table.items() if fnmatchcase(key, name)]
+    return [place for places in found for place in places]
 
 
 def node_matches(node: Node, name: str) -> bool:
     """Return whether a user would call the node by this name."""
-    if name in (node.name, node.target, node.original_aten):
+    _, sort, name, _ = selector = parse_selector(name)
+    if sort in (None, "node") and name == node.name:
         return True
-    if is_called(node.original_aten or node.target, name) and node.op not in ("placeholder", "output", "get_attr"):
+    is_op = selector.may_be("op") and node.op not in ("placeholder", "output", "get_attr")
+    if is_op and (name in (node.target, node.original_aten) or is_called(node.original_aten or node.target, name)):
         return True
     source = node.source
     if source is None:
         return False
-    if source.module and (source.module == name or source.module.endswith(f".{name}")):
+    module = source.module
+    if selector.may_be("module") and module and (module == name or module.endswith(f".{name}")):
         return True
-    return name == place(source)
+    return selector.may_be("line") and name == place(source)
 
 
 def nodes_named(recording: Recording, name: str, *, graph: str | None = None) -> list[tuple[str, Node]]:
     """Return (graph id, node) of every node by this name; a decomposed op's pieces where the op itself is gone."""
     every = [(item.id, node) for item in recording.graphs if graph is None or item.id == graph for node in item.nodes]
+    selector = parse_selector(name)
     found = [(graph_id, node) for graph_id, node in every if node_matches(node, name)]
-    return found or [
-        (graph_id, node) for graph_id, node in every if node.op == "call_function" and is_called(node.target, name)
-    ]
+    if not found and selector.may_be("op"):
+        found = [(g, node) for g, node in every if node.op == "call_function" and is_called(node.target, selector.name)]
+    if not found:
+        inside = {(item.graph, one) for item in _places_of(recording, selector) for one in item.nodes}
+        found = [(graph_id, node) for graph_id, node in every if (graph_id, node.name) in inside]
+    return found
+
+
+def _places_of(recording: Recording, selector: Selector) -> tuple[Place, ...]:
+    """Return the places of a name, none where nothing is called so."""
+    try:
+        return find(recording, selector.text.rpartition("#")[0] if selector.number else selector.text).places
+    except UnknownNameError:
+        return ()
 
 
 def unit_matches(unit: Unit, name: str) -> bool:
     """Return whether a kernel is called by this name, ran this op, or was launched under it."""
-    if fnmatchcase(unit.kernel, name) or unit.kernel == name or name == unit.call:
+    _, sort, name, _ = selector = parse_selector(name)
+    if selector.may_be("kernel") and (fnmatchcase(unit.kernel, name) or unit.kernel == name):
         return True
-    if name in unit.nodes or name in unit.chain or name in unit.sources:
+    if (selector.may_be("call") and name == unit.call) or (selector.may_be("node") and name in unit.nodes):
         return True
-    if any(module == name or module.endswith(f".{name}") for module in unit.modules):
+    if selector.may_be("line") and name in unit.sources:
         return True
-    return any(is_called(op, name) for op in (*unit.ops, *unit.chain))
+    if selector.may_be("module") and any(module == name or module.endswith(f".{name}") for module in unit.modules):
+        return True
+    if sort is None and name in unit.chain:
+        return True
+    return selector.may_be("op") and any(is_called(op, name) for op in (*unit.ops, *unit.chain))
+
+
+def units_matching(recording: Recording, name: str) -> list[Unit]:
+    """Return the kernels and other device events of a step by this name, none where there is no such."""
+    found = [unit for unit in units(recording) if unit_matches(unit, name)]
+    if not found:
+        calls = {item.call for item in _places_of(recording, parse_selector(name)) if item.call}
+        found = [unit for unit in units(recording) if unit.call in calls]
+    return found
 
 
 def units_named(recording: Recording, text: str, *, kernels_only: bool = True) -> list[Unit]:
     """Return the kernels of a step by this name. Raises PassError where the name is nowhere in the recording."""
     selector = parse_selector(text)
-    every = [u for u in units(recording) if not kernels_only or u.category in ("kernel", "cpu_kernel")]
-    found = [unit for unit in every if unit_matches(unit, selector.name)]
+    found = [u for u in units_matching(recording, text) if not kernels_only or u.category in ("kernel", "cpu_kernel")]
     if not found:
-        require(recording, selector.name)
+        require(recording, text)
     return pick(found, selector, "kernel")
 
 
@@ -197,7 +316,12 @@ def pick(found: list[T], selector: Selector, what: str) -> list[T]:
     if selector.number is None:
         return found
     if selector.number > len(found):
-        raise PassError(f"{selector.text}: there are only {len(found)} {what}s of {selector.name} in a step.")
+        have = (
+            f"there {'is' if len(found) == 1 else 'are'} only {counted(len(found), what)}"
+            if found
+            else f"there is no {what}"
+        )
+        raise PassError(f"{selector.text}: {have} of {selector.name} in a step.")
     return [found[selector.number - 1]]
 
 
@@ -205,18 +329,133 @@ def ops_named(recording: Recording, text: str) -> list[Op]:
     """Return the CPU ops of the first step by this name, in order. Raises PassError where it is nowhere."""
     selector = parse_selector(text)
     first = index_of(recording).first_step
-    found = [op for op in recording.ops if op.step == first and op_named(op, selector.name)]
+    found = [op for op in recording.ops if op.step == first and op_named(op, text)]
     found.sort(key=lambda op: (op.start_ns, op.id))
     if not found:
-        require(recording, selector.name)
+        require(recording, text)
     return pick(found, selector, "op")
 
 
 def op_named(op: Op, name: str) -> bool:
     """Return whether a CPU event is called by this name; "mm" means "aten::mm", a glob is a glob."""
+    selector = parse_selector(name)
+    if not selector.may_be("op"):
+        return False
+    name = selector.name
     if op.category == "runtime":
         return op.name == name
     return op.name == name or is_called(op.name, name) or fnmatchcase(op.name, name)
+
+
+def _ambiguous(recording: Recording, found: Found) -> str:
+    """Return the choices, each with a name that means it alone."""
+    lines = [f"the {SORTS[found.sort]} {found.name!r} ran in {len(found.places)} places. Choose one:"]
+    nodes, calls = index_of(recording).by_key, index_of(recording).calls
+    for place in found.places[:20]:
+        node = next((nodes[place.graph, name] for name in place.nodes if (place.graph, name) in nodes), None)
+        where = f"{node.source.code or node.source.line}" if node is not None and node.source is not None else ""
+        key = f"call:{place.call}" if place.call else f"node:{place.graph}/{place.nodes[0]}"
+        handle = f"  {calls[place.call].handle}" if place.call in calls else ""
+        lines.append(f"  {key}{handle}" + (f"  ({where.strip()})" if where else ""))
+    if len(found.places) > 20:
+        lines.append(f"  … {len(found.places) - 20} more")
+    return "\n".join(lines)
+
+
+def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]]) -> UnknownNameError:
+    name = selector.name
+    known = {key for sort, table in tables.items() if selector.may_be(sort) for key in table}
+    near = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
+    contained = sorted(key for key in known if name.casefold() in key.casefold())[:5]
+    options = list(dict.fromkeys((*near, *contained)))[:6]
+    hint = f" Nearest: {', '.join(options)}." if options else " `fxscope view RECORDING` shows what there is."
+    return UnknownNameError(f"nothing is called {selector.text!r} in this recording.{hint}")
+
+
+def names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
+    """Return for each sort: name → places."""
+    return kept(recording, "names", _names)
+
+
+def _names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
+    tables: dict[str, dict[str, list[Place]]] = {sort: {} for sort in SORTS}
+
+    def add(sort: str, key: str, place: Place) -> None:
+        tables[sort].setdefault(key, []).append(place)
+
+    for call in recording.calls:
+        place = Place(call.graph, call.nodes, call.id)
+        for key in (call.id, call.handle):
+            add("call", key, place)
+        add("kernel", call.kernel, place)
+        for access in call.writes or ():
+            add("buffer", access.buffer, place)
+        for name in call.scheduler_nodes:
+            add("scheduler", name, place)
+    for graph in recording.graphs:
+        if graph.stage in ("post_grad", "eager"):
+            _name_nodes(graph, recording, add)
+    _name_variables(recording, add)
+    return tables
+
+
+def _name_nodes(graph: Graph, recording: Recording, add: Callable[[str, str, Place], None]) -> None:
+    """Add the nodes of a graph by name, op, module and line."""
+    index = index_of(recording)
+    # (sort, name) → call id (or what else tells two executions apart) → the nodes of that name in it
+    found: dict[tuple[str, str], dict[str | None, list[str]]] = {}
+    for node in graph.nodes:
+        if node.op in ("placeholder", "output"):
+            continue
+        key = (graph.id, node.name)
+        calls = {call.id: call for call in (*index.calls_of_node.get(key, ()), *index.folded_into.get(key, ()))}
+        target, source = node.original_aten or node.target, node.source
+        path = source.module if source is not None else None
+        written = [("op", name) for name in (parse(target).name, qualified(target), target)]
+        written += [("module", name) for name in ((path, path.rsplit(".", 1)[-1]) if path else ())]
+        line = place(source)
+        written += [("line", line)] if line else []
+        for call_id in calls or [None]:
+            for name in (node.name, f"{graph.id}/{node.name}"):
+                add("node", name, Place(graph.id, (node.name,), call_id))
+            execution = call_id or (node.name if graph.stage == "eager" else None)
+            for name in dict.fromkeys(written):
+                found.setdefault(name, {}).setdefault(execution, []).append(node.name)
+    for (sort, name), by_execution in found.items():
+        # An op that only became strides of somebody's call did not run anywhere: ask for it by node.
+        places = [
+            Place(graph.id, tuple(nodes), execution if execution in index.calls else None)
+            for execution, nodes in by_execution.items()
+            if execution in index.calls or len(by_execution) == 1 or graph.stage == "eager"
+        ]
+        for item in [item for item in places if not _all_views(item, recording)] or places:
+            add(sort, name, item)
+
+
+def _name_variables(recording: Recording, add: Callable[[str, str, Place], None]) -> None:
+    """Add the names of the source: a pre-grad node is called like its variable, or like the function called."""
+    index = index_of(recording)
+    lowered: dict[Key, dict[tuple[str, str], list[str]]] = {}
+    for link in recording.links:
+        earlier, later = (index.graphs.get(end[0]) for end in (link.from_, link.to))
+        if link.relation != "lowered_to" or link.from_ not in index.by_key or earlier is None or later is None:
+            continue
+        if earlier.stage == "pre_grad" and later.stage == "post_grad":
+            for call in index.calls_of_node.get(link.to, ()):
+                lowered.setdefault(link.from_, {}).setdefault((later.id, call.id), []).append(link.to[1])
+    for source, by_call in lowered.items():
+        places = [Place(graph, tuple(nodes), call) for (graph, call), nodes in by_call.items()]
+        function = op_name(index.by_key[source].target)
+        is_function = not any(key in function for key in ("placeholder", "getattr"))
+        # Views of it that ran in another's call are not what the user means by the variable.
+        for item in [item for item in places if not _all_views(item, recording)] or places:
+            for name in dict.fromkeys((source[1], function) if is_function else (source[1],)):
+                add("variable", name, item)
+
+
+def _all_views(item: Place, recording: Recording) -> bool:
+    nodes = index_of(recording).nodes[item.graph]
+    return all(name in nodes and nodes[name].nature == "view" for name in item.nodes)
 
 
 def _words(recording: Recording) -> frozenset[str]:
@@ -235,8 +474,7 @@ def _words(recording: Recording) -> frozenset[str]:
     for unit in units(recording):
         words |= {unit.kernel, *unit.ops, *unit.all_ops, *unit.chain, *unit.modules, *unit.sources}
         words |= {unit.call} if unit.call else set()
-    for call in recording.calls:
-        words |= {call.kernel, call.handle, call.id}
+    words |= {key for table in names(recording).values() for key in table}
     return frozenset(word for word in words if word)
 
 
@@ -247,7 +485,7 @@ def words(recording: Recording) -> frozenset[str]:
 
 def known(recording: Recording, name: str) -> bool:
     """Return whether a name, as a user writes it, is anywhere in the recording."""
-    every = words(recording)
+    every, name = words(recording), parse_selector(name).name
     if name in every or op_name(name) in every:
         return True
     return any(char in name for char in "*?[") and any(fnmatchcase(word, name) for word in every)

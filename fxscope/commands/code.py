@@ -6,7 +6,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands import common, lookup
+from fxscope.analysis import select
+from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     texts = chosen(recording, arguments.graph)
     call = None
     if arguments.name is not None:
-        place = lookup.one_place(recording, lookup.find(recording, arguments.name))
+        place = select.one_place(recording, select.find(recording, arguments.name))
         if place.call is None:
             raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
         call = place.call

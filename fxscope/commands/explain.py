@@ -9,6 +9,9 @@ from fxscope.commands import common
 if TYPE_CHECKING:
     import argparse
 
+    from fxscope.analysis.story import Story
+    from fxscope.model import Recording
+
 TABLES = ("story", "gemm", "launches")
 
 
@@ -16,6 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain`."""
     parser.add_argument(
         "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
+    )
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="only what is said of this op, kernel, module, …; see docs/names.md"
     )
     parser.add_argument(
         "--against",
@@ -38,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     recording = common.read(arguments.recording)
     against = common.read(arguments.against) if arguments.against else None
     told = explain(recording, against=against)
+    if arguments.name is not None:
+        told = about(told, recording, arguments.name)
     if arguments.json:
         import msgspec
 
@@ -48,8 +56,33 @@ def run(arguments: argparse.Namespace) -> int:
         )
     elif arguments.table == "launches":
         print(text.launch_table(told) if told.launches else "nothing was launched on a device")
+    elif not told.sentences and arguments.name is not None:
+        print(f"Nothing is said of {arguments.name}.")
     elif not told.sentences:
         print("This recording has no launches and no compiled code: there is nothing to explain.")
     else:
         print(text.story(told, width=width(), evidence=arguments.evidence))
     return 0
+
+
+def about(told: Story, recording: Recording, name: str) -> Story:
+    """Return what rests on a named thing: the sentences and rows with one of its items among their evidence.
+
+    Raises:
+        PassError: the name is nowhere in the recording.
+    """
+    from fxscope.analysis import select
+    from fxscope.model import replace
+
+    select.require(recording, name)
+    units = select.pick(select.units_matching(recording, name), select.parse_selector(name), "kernel")
+    proofs = {f"launch:{launch.id}" for unit in units for launch in unit.launches}
+    proofs |= {f"call:{unit.call}" for unit in units}
+    proofs |= {f"node:{graph}/{node.name}" for graph, node in select.nodes_named(recording, name)}
+    proofs |= {f"op:{op.id}" for op in recording.ops if select.op_named(op, name)}
+    return replace(
+        told,
+        sentences=tuple(item for item in told.sentences if proofs & set(item.evidence)),
+        gemms=tuple(row for row in told.gemms if proofs & set(row.evidence)),
+        launches=tuple(row for row in told.launches if proofs & set(row.evidence)),
+    )

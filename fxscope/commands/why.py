@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands import common, lookup
+from fxscope.analysis import select
+from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.index import index_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from fxscope.commands.lookup import Place
+    from fxscope.analysis.select import Place
     from fxscope.model import Decision, Recording
 
 
@@ -115,8 +116,8 @@ def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Dec
     """Return the story of one thing and the decisions about it."""
     from fxscope.render import decisions as text
 
-    found = lookup.find(recording, name)
-    place = lookup.one_place(recording, found)
+    found = select.find(recording, name)
+    place = select.one_place(recording, found)
     calls = index_of(recording).calls
     notes: list[str] = []
     if place.call in calls:
@@ -151,14 +152,14 @@ def apart_notes(recording: Recording, place: Place) -> list[str]:
 
 def between(recording: Recording, first: str, second: str) -> tuple[list[Decision], list[str]]:
     """Return the decision about two things, or say why there can be none."""
-    a_found, b_found = lookup.find(recording, first), lookup.find(recording, second)
+    a_found, b_found = select.find(recording, first), select.find(recording, second)
     pairs = [(a, b) for a in a_found.places for b in b_found.places if a != b]
     decided = {item: found for item in pairs if (found := decide(recording, *item))}
     if len(pairs) > 1 and len(decided) == 1:
         # One of several readings is a pair of neighbours: that is the one meant.
         (found,) = decided.values()
         return found, []
-    a, b = lookup.one_place(recording, a_found), lookup.one_place(recording, b_found)
+    a, b = select.one_place(recording, a_found), select.one_place(recording, b_found)
     found = decided.get((a, b))
     if found:
         return found, []

@@ -50,6 +50,8 @@ class Context(NamedTuple):
         head, colon, tail = text.partition(":")
         if colon and head in self.recordings and not tail.startswith(":"):
             return head, tail
+        if head in select.SORTS:
+            return self.here, text
         if colon and not tail.startswith(":") and "." not in head and "/" not in head and not head.startswith("void "):
             raise PassError(f"{text!r}: there is no recording {head!r}. {select.nearest(head, self.recordings)}")
         return self.here, text

@@ -227,7 +227,7 @@ def launches(context: Context, value: object) -> Answer:
     for name, amount in a_table(value, "launches", '{ "aten::linear" = 3 }').items():
         expected, recording = quantity.parse(amount), context.recording
         select.require(recording, name)
-        under = [u for u in select.units(recording) if u.category in KERNELS and select.unit_matches(u, name)]
+        under = [u for u in select.units_matching(recording, name) if u.category in KERNELS]
         rows.append((expected.holds(len(under)), f"{name} {expected.text}", f"{name} {len(under)}"))
     return all_of(rows)
 

@@ -73,8 +73,8 @@ def places(recording: Recording, name: str) -> set[str]:
         found |= {call.id for call in recording.calls if name in (call.kernel, call.handle)}
         if found:
             return found
-    for unit in select.units(recording):
-        if unit.category in ("kernel", "cpu_kernel") and select.unit_matches(unit, name):
+    for unit in select.units_matching(recording, name):
+        if unit.category in ("kernel", "cpu_kernel"):
             found.add(unit.call or f"#{unit.position}")
     return found
 

@@ -1,0 +1,121 @@
+"""One language for naming things: every spelling finds the same thing in `why`, `code`, `explain` and `check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fxscope
+from fxscope.analysis import select
+from fxscope.analysis.check.context import Context
+from fxscope.cli import main
+from fxscope.errors import FxscopeError, PassError
+from fxscope.index import index_of
+from fxscope.model import Graph, KernelCall, Node, Recording
+
+PATH = Path(fxscope.__file__).parent / "data" / "h200" / "mlp_compiled.fxscope"
+FUSED = "triton_poi_fused__unsafe_view_gelu_mul_0"
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return fxscope.load(PATH)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gelu",
+        "aten::gelu",
+        "op:gelu",
+        "op:aten.gelu.default",
+        "F.gelu",
+        "GELU",
+        "h",
+        "variable:h",
+        "mul_6",
+        "node:mul_6",
+        "node:0/0:inference:post_grad/mul_6",
+        FUSED,
+        "triton_poi*",
+        f"kernel:{FUSED}",
+        f"call:{FUSED}:3",
+        "0/0:inference:3",
+        "call:0/0:inference:3",
+        "line:model.py:17#3",
+        "buffer:buf2",
+    ],
+)
+def test_the_same_kernel_by_every_name(recording: Recording, text: str) -> None:
+    place = select.one_place(recording, select.find(recording, text))
+    assert place.call == "0/0:inference:3"
+    if text.isupper():  # only `find` forgives case
+        return
+    number = select.parse_selector(text).number
+    units = [unit for unit in select.units_named(recording, text.partition("#")[0]) if unit.call == place.call]
+    assert number or [unit.kernel for unit in units] == [FUSED]
+
+
+def test_a_sort_in_front_excludes_the_others(recording: Recording) -> None:
+    with pytest.raises(select.UnknownNameError, match="node:gelu"):
+        select.find(recording, "node:gelu")
+    assert not select.unit_matches(select.units_named(recording, FUSED)[0], "module:gelu")
+    assert select.parse_selector("aten::mm#2") == ("aten::mm#2", None, "aten::mm", 2)
+    assert select.parse_selector("op:aten::mm") == ("op:aten::mm", "op", "aten::mm", None)
+
+
+def test_occurrences_are_counted_in_the_order_of_the_calls(recording: Recording) -> None:
+    calls = list(index_of(recording).calls)
+    found = [select.one_place(recording, select.find(recording, f"mm#{n}")).call for n in (1, 2, 3)]
+    assert found == sorted(found, key=lambda call: calls.index(call or "")) and len(set(found)) == 3
+    with pytest.raises(PassError, match="mm#4: there are only 3 places of mm"):
+        select.find(recording, "mm#4")
+    with pytest.raises(PassError, match="count from 1"):
+        select.find(recording, "mm#0")
+
+
+def test_a_custom_op_is_found_by_its_name_with_and_without_namespace() -> None:
+    def node(name: str, target: str) -> Node:
+        return Node(name=name, op="call_function", target=target, kind="kernel")
+
+    graph = Graph(
+        id="0/0:inference:post_grad",
+        stage="post_grad",
+        nodes=(node("foo", "mylib.foo.default"), node("foo_1", "otherlib.foo.default")),
+    )
+    calls = tuple(
+        KernelCall(
+            id=f"0/0:inference:{i}",
+            graph=graph.id,
+            handle=f"foo:{i}",
+            kernel=f"torch.ops.{space}.foo.default",
+            type="fallback",
+            nodes=(name,),
+        )
+        for i, (space, name) in enumerate((("mylib", "foo"), ("otherlib", "foo_1")))
+    )
+    both = Recording(graphs=(graph,), calls=calls)
+    assert select.one_place(both, select.find(both, "mylib::foo")).call == "0/0:inference:0"
+    assert select.one_place(both, select.find(both, "otherlib::foo")).call == "0/0:inference:1"
+    assert len(select.find(both, "op:foo").places) == 2
+    with pytest.raises(select.UnknownNameError):
+        select.find(both, "op:default")
+
+
+def test_check_takes_a_sort_and_a_recording_in_front(recording: Recording) -> None:
+    context = Context({"eager": recording, "compiled": recording}, {}, "compiled")
+    assert context.place("op:gelu") == ("compiled", "op:gelu")
+    assert context.place("eager:op:gelu") == ("eager", "op:gelu")
+    with pytest.raises(FxscopeError, match="no recording 'eagre'"):
+        context.place("eagre:gelu")
+
+
+def test_explain_says_only_what_rests_on_the_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(PATH), "op:gelu"]) == 0
+    said = capsys.readouterr().out
+    assert main(["explain", str(PATH)]) == 0
+    everything = capsys.readouterr().out
+    assert FUSED in said and len(said) < len(everything)
+    assert main(["explain", str(PATH), "nosuchop"]) == 2
+    assert "'nosuchop' does not occur" in capsys.readouterr().err
