@@ -51,8 +51,11 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
         for recording in recordings:
             show(recording)
         return
-    if formats - {"html"} or not (formats or arguments.format == "html"):
-        raise RenderError("several recordings go into one .html page: use -o report.html, or view them one by one.")
+    if formats - {"html", "slide"} or not (formats or arguments.format in ("html", "slide")):
+        raise RenderError(
+            "several recordings go into one .html page or one slide: use -o report.html, or --format slide -o slide.svg, "
+            "or view them one by one."
+        )
     from fxscope.analysis import compare
 
     comparison = [compare.compare(recordings[0], other) for other in recordings[1:]]

@@ -21,6 +21,7 @@ RENDERERS: dict[str, str] = {
     "dot": "fxscope.render.dot:render",
     "svg": "fxscope.render.svg:render",
     "html": "fxscope.render.page.html:render",
+    "slide": "fxscope.render.slide:render",
     "md": "fxscope.render.markdown:render",
     "json": "fxscope.render.json:render",
     "fxscope": "fxscope.store:encode",
@@ -82,7 +83,13 @@ def save(
 ) -> Path:
     """Render and write one file; see `Recording.save`."""
     check_target(path, format=format, force=force)
-    return store.write(path, render(recording, format_of(path, format), **options), force=force)
+    name = format_of(path, format)
+    data = render(recording, name, **options)
+    if name == "slide" and Path(path).suffix.lower() == ".png":
+        from fxscope.render import chart
+
+        data = chart.png(str(data))
+    return store.write(path, data, force=force)
 
 
 def show(recording: Recording) -> None:

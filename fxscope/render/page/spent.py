@@ -295,6 +295,19 @@ def top_kernels(runs: Sequence[Run], most: int = 6) -> list[dict[str, Any]]:
     ]
 
 
+def step_of(runs: Runs) -> list[Run]:
+    """Return a step in order: each launch at its mean over the steps where all launch the same, else the first step."""
+    launches, steps = runs.by_step, len(runs.by_step)
+    if not launches:
+        return runs.all()
+    if not runs.alike:
+        return [runs.of_launch(x, x.duration_ns / 1e3, 1.0) for x in launches[0]]
+    return [
+        runs.of_launch(same[0], sum(x.duration_ns for x in same) / 1e3 / steps, 1.0)
+        for same in zip(*launches, strict=True)
+    ]
+
+
 def strip(runs: Runs) -> dict[str, Any]:
     """Return what ran in a step, in order and to scale, small neighbours as one segment beyond 30.
 
@@ -302,15 +315,7 @@ def strip(runs: Runs) -> dict[str, Any]:
     else it is the first step, and says so.
     """
     launches, steps = runs.by_step, len(runs.by_step)
-    if not launches:
-        shown = runs.all()
-    elif runs.alike:
-        shown = [
-            runs.of_launch(same[0], sum(x.duration_ns for x in same) / 1e3 / steps, 1.0)
-            for same in zip(*launches, strict=True)
-        ]
-    else:
-        shown = [runs.of_launch(x, x.duration_ns / 1e3, 1.0) for x in launches[0]]
+    shown = step_of(runs)
     total = sum(run.us for run in shown)
     segments = [
         {"kernel": r.kernel, "us": r.us, "style": r.style, "ref": r.ref, "label": r.label, "launch": r.launch}
