@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.render import theme
 from fxscope.render.page import overview, spent
-from fxscope.text import counted, kernel_name, microseconds, num_bytes, sentence, shorten
+from fxscope.text import counted, kernel_name, microseconds, sentence, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,11 +178,10 @@ def sentences(shown: Sequence[Recording]) -> list[str]:
         if found:
             best = found[0]
             times = f" × {len(best['all'])}" if len(best["all"]) > 1 else ""
-            price = num_bytes(best["bytes"]) + (f", at least {microseconds(best['us'])}" if best["us"] else "")
             name = f" in {recording.title}" if len(shown) > 1 and recording.title else ""
             out = [
                 text(LEFT, 560, f"Not fused{name}: {best['pair']}{times}", 22, weight=700, colour=theme.COST),
-                text(LEFT, 590, f"{price} a step. {sentence(shorten(best['reason'], 110))}", 18),
+                text(LEFT, 590, f"{best['price']} a step. {sentence(shorten(best['reason'], 110))}", 18),
             ]
             hint = f"Try: {shorten(best['hint'], 120)}" if best["hint"] else None
             return [*out, text(LEFT, 616, hint, 18, colour=theme.KINDS["host"].stroke)] if hint else out

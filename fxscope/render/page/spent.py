@@ -13,7 +13,7 @@ from fxscope.index import index_of
 from fxscope.op_names import op_name
 from fxscope.render import labels
 from fxscope.render.page import scene
-from fxscope.text import kernel_name
+from fxscope.text import kernel_name, microseconds, num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -358,12 +358,23 @@ def missed(recording: Recording) -> list[dict[str, Any]]:
         row = found.setdefault(key, {"pair": key[0], "reason": decision.reason, "hint": decision.hint, "all": []})
         row["all"].append(position)
         row["bytes"] = row.get("bytes", 0.0) + decision.saved_bytes * runs
-        if decision.expected_us is None:
-            row["us"] = None
-        elif row.get("us", 0.0) is not None:
-            row["us"] = row.get("us", 0.0) + decision.expected_us * runs
+        for name, us in (("us", decision.saved_us), ("expected", decision.expected_us)):
+            before = row.get(name, 0.0)  # a sum of all of them, or none
+            row[name] = None if us is None or before is None else before + us * runs
         row["config"] = decision.config
-    return sorted(found.values(), key=lambda row: (-(row["us"] or 0), -row["bytes"]))
+    for row in found.values():
+        row["price"] = price_words(row)
+    return sorted(found.values(), key=lambda row: (-(row["expected"] or row["us"] or 0), -row["bytes"]))
+
+
+def price_words(row: Mapping[str, Any]) -> str:
+    """Return what pairs kept apart cost: "201.3 MB, about 91.2 µs"; "at least" where that is what is known."""
+    parts = [num_bytes(row["bytes"])]
+    if row["expected"]:
+        parts.append(f"about {microseconds(row['expected'])}")
+    elif row["us"] and row["us"] >= 0.005:
+        parts.append(f"at least {microseconds(row['us'])}")
+    return ", ".join(parts)
 
 
 def module_types(recording: Recording) -> dict[tuple[str, ...], str]:

@@ -203,7 +203,8 @@ def decisions(recording: Recording) -> dict[str, Any]:
         ("b", "Second", "text"),
         ("how", "How", "text"),
         ("saved", "Would save", "bytes"),
-        ("us", "About", "us"),
+        ("us", "At least", "us"),
+        ("expected", "Expected", "us"),
         ("reason", "Reason", "text"),
         ("hint", "Hint", "text"),
     ]
@@ -215,6 +216,7 @@ def decisions(recording: Recording) -> dict[str, Any]:
             ", ".join(d.b[:4]),
             d.how,
             d.saved_bytes if d.verdict != "fused" else None,
+            d.saved_us if d.verdict != "fused" else None,
             d.expected_us if d.verdict != "fused" else None,
             d.reason,
             d.hint,

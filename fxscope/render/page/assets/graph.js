@@ -784,7 +784,7 @@ class GraphView {
     const label = (pair, x, y) => {
       if (done.has(pair) || !near(x - 60, y - 10, x + 60, y + 10)) return;
       done.add(pair);
-      const words_ = `${words(d.bytes[pair], 'bytes')}${at(d, 'us', pair) >= 0.005 ? ` · ≈ ${microseconds(d.us[pair])}` : ''} not fused`;
+      const words_ = `${priceOf(d, pair)} not fused`;
       context.font = sans(11.5, 600);
       context.textAlign = 'left';
       context.textBaseline = 'middle';

@@ -81,7 +81,6 @@ function missedList(items) {
     if (PAGE.view === 'overview') show('graph');
   };
   const entry = (item) => {
-    const price = [words(item.bytes, 'bytes'), item.us >= 0.005 ? `≈ ${microseconds(item.us)}` : null];
     const times = item.all.length > 1 ? ` × ${item.all.length}` : '';
     const config = item.config ? [' ', el('code', {}, `torch._inductor.config.${item.config}`)] : null;
     return el(
@@ -91,7 +90,7 @@ function missedList(items) {
         'button',
         { type: 'button', class: 'pair', onclick: () => open(item) },
         `${item.pair}${times}: `,
-        el('span', { class: 'price' }, `${price.filter(Boolean).join(', ')} a step`),
+        el('span', { class: 'price' }, `${item.price} a step`),
       ),
       el('p', {}, capital(item.reason)),
       item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`, config) : null,

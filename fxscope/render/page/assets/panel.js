@@ -481,9 +481,7 @@ class Panel {
     const d = r.decisions,
       verdict = at(d, 'verdict', i),
       costly = verdict !== 'fused' && at(d, 'bytes', i);
-    const price = costly
-      ? `${words(d.bytes[i], 'bytes')}${at(d, 'us', i) >= 0.005 ? `, about ${microseconds(d.us[i])}` : ''}`
-      : null;
+    const price = costly ? priceOf(d, i) : null;
     return el(
       'li',
       { class: `decision ${verdict || 'unknown'}${costly ? ' costly' : ''}` },
