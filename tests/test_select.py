@@ -69,7 +69,7 @@ def test_occurrences_are_counted_in_the_order_of_the_calls(recording: Recording)
     calls = list(index_of(recording).calls)
     found = [select.one_place(recording, select.find(recording, f"mm#{n}")).call for n in (1, 2, 3)]
     assert found == sorted(found, key=lambda call: calls.index(call or "")) and len(set(found)) == 3
-    with pytest.raises(PassError, match="mm#4: there are only 3 places of mm"):
+    with pytest.raises(PassError, match="mm#4: a step has only 3 places of mm"):
         select.find(recording, "mm#4")
     with pytest.raises(PassError, match="count from 1"):
         select.find(recording, "mm#0")

@@ -316,12 +316,7 @@ def pick(found: list[T], selector: Selector, what: str) -> list[T]:
     if selector.number is None:
         return found
     if selector.number > len(found):
-        have = (
-            f"there {'is' if len(found) == 1 else 'are'} only {counted(len(found), what)}"
-            if found
-            else f"there is no {what}"
-        )
-        raise PassError(f"{selector.text}: {have} of {selector.name} in a step.")
+        raise PassError(f"{selector.text}: a step has only {counted(len(found), what)} of {selector.name}.")
     return [found[selector.number - 1]]
 
 

@@ -188,7 +188,7 @@ def test_every_occurrence_of_the_rarest_op_counts() -> None:
         ('[[expect]]\nin = "compiled"\nno_ops = ["aten::geluu"]', ["occurs in none", "aten::gelu"]),
         ('[[expect]]\nin = "compiled"\nno_kernels = ["elementwis<mul>"]', ["no kernel", "elementwise<mul>"]),
         ('[[expect]]\nin = "eager"\ndecoded = { mm = { tiles = [1] } }', ["'tiles'", "tile"]),
-        ('[[expect]]\nin = "eager"\nshapes = { "aten::mm#3" = [[1]] }', ["only 1 ops of aten::mm"]),
+        ('[[expect]]\nin = "eager"\nshapes = { "aten::mm#3" = [[1]] }', ["only 1 op of aten::mm"]),
         ('[[expect]]\nbetween = { pair = ["mm", "gelu"], verdit = "fused" }\nin = "compiled"', ["'verdit'", "verdict"]),
         ('[[expect]]\nbetween = { pair = ["mm", "gelu"], verdict = "fuzed" }\nin = "compiled"', ["'fuzed'", "fused"]),
         ('[[expect]]\nsame_kernel = ["eagr:mm", "compiled:mm"]', ["no recording 'eagr'", "eager"]),
