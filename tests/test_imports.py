@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.__main__": (set(), ("fxscope.cli",)),
     "fxscope.errors": (set(), ()),
     "fxscope.model": (
-        {"msgspec", "networkx"},
+        {"msgspec"},
         ("fxscope.errors", "fxscope.index", "fxscope.render"),
     ),  # index: `to_networkx`; render: `show` and `save`; inside the methods
     "fxscope.columns": ({"msgspec"}, ("fxscope.model",)),
@@ -51,8 +51,8 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.dispatch_model": ({"msgspec"}, ()),
     "fxscope.gpus": ({"msgspec"}, ("fxscope.errors", "fxscope.gpus")),
     "fxscope.readers": ({"numpy", "msgspec", "isal"}, READERS),
-    "fxscope.passes": ({"networkx", "msgspec", "numpy"}, PASSES),
-    "fxscope.analysis": ({"networkx", "msgspec", "numpy", "tomli"}, ANALYSIS),
+    "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
+    "fxscope.analysis": ({"msgspec", "numpy", "tomli"}, ANALYSIS),
     "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "pyarrow", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
@@ -115,6 +115,14 @@ def test_a_module_imports_only_what_its_room_may(name: str, path: Path) -> None:
         item for item in used if item.split(".")[0] == "fxscope" and not any(below(item, part) for part in inside)
     }
     assert not upward, f"{name} looks upwards at {sorted(upward)}"
+
+
+def test_the_design_names_every_room() -> None:
+    text = (PACKAGE.parent / "docs" / "design.md").read_text()
+    table = text[text.index("## The rooms") : text.index("## Where do I find")]
+    for room in set(ROOMS) - {"fxscope"}:
+        path = PACKAGE.parent / room.replace(".", "/")
+        assert f"`{path.name}{'/' if path.is_dir() else '.py'}`" in table, f"docs/design.md does not name {room}"
 
 
 def test_torch_is_imported_only_in_its_own_room() -> None:
