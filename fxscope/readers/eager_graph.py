@@ -257,6 +257,7 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
     return with_columns(ops, graph=graphs, node=nodes)
 
 
+@lru_cache(maxsize=8192)
 def _unobserved(name: str) -> str:
     """Return a name under which an op is the same with and without an observer.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +125,12 @@ class _Details:
 
 def _dtypes(args: Args) -> tuple[str, ...] | None:
     names = _strings(args.dtypes)
-    return None if names is None else tuple(of_cpp(name) or name for name in names)
+    return None if names is None else _torch_names(names)
+
+
+@lru_cache(maxsize=4096)
+def _torch_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(of_cpp(name) or name for name in names)
 
 
 _CONFIG = ("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "num_warps", "num_stages", "grid")
@@ -138,16 +144,21 @@ def _config(args: Args) -> dict[str, Any] | None:
 
 
 def _tuples(value: Any) -> tuple[Any, ...] | None:
-    if not isinstance(value, list):
+    """Return lists within lists as tuples, `None` for what is no list."""
+    if type(value) is not list:
         return None
-    return tuple(
-        tuple(_tuples(item) if isinstance(item, list) else item for item in v) if isinstance(v, list) else v
-        for v in value
-    )
+    if list in map(type, value):
+        return tuple(
+            [
+                item if type(item) is not list else _tuples(item) if list in map(type, item) else tuple(item)
+                for item in value
+            ]
+        )
+    return tuple(value)
 
 
 def _strings(value: Any) -> tuple[str, ...] | None:
-    return tuple(str(item) for item in value) if isinstance(value, list) else None
+    return tuple(map(str, value)) if type(value) is list else None
 
 
 def launches(kept: Kept) -> Items[Launch]:
@@ -275,15 +286,16 @@ class _Sources:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._has_frames = bool((trace.category == t.PYTHON).any())
-        self._known: dict[int, Source | None] = {}
+        frames = trace.category == t.PYTHON
+        self._around = nearest(trace.parent, frames) if frames.any() else None
+        self._meaning: dict[int, tuple[str | None, re.Match[str] | None]] = {}  # of a frame's name
+        self._known: dict[int, Source | None] = {-1: None}
 
     def of(self, row: int) -> Source | None:
-        if not self._has_frames:
+        """Return the place and the module around a row."""
+        if self._around is None:
             return None
-        frame = int(self._trace.parent[row])
-        while frame >= 0 and self._trace.category[frame] != t.PYTHON:
-            frame = int(self._trace.parent[frame])
+        frame = self._around.item(row)
         if frame not in self._known:
             self._known[frame] = self._from(frame)
         return self._known[frame]
@@ -291,16 +303,16 @@ class _Sources:
     def _from(self, frame: int) -> Source | None:
         place: re.Match[str] | None = None
         modules: list[str] = []
+        names, around = self._trace.name, self._around
         while frame >= 0:
-            if self._trace.category[frame] == t.PYTHON:
-                name = self._trace.name_of(frame)
-                if name.startswith("nn.Module: "):
-                    modules.append(name.removeprefix("nn.Module: "))
-                elif place is None:
-                    match = _FRAME.match(name)
-                    if match and not _LIBRARY.search(match["file"]):
-                        place = match
-            frame = int(self._trace.parent[frame])
+            name = names.item(frame)
+            if name not in self._meaning:
+                self._meaning[name] = _meaning(self._trace.names[name])
+            module, match = self._meaning[name]
+            if module is not None:
+                modules.append(module)
+            place = place or match
+            frame = around.item(frame)  # type: ignore[union-attr]
         if place is None and not modules:
             return None
         return Source(
@@ -310,6 +322,14 @@ class _Sources:
             module=".".join(reversed(modules)) or None,
             module_type=re.sub(r"_\d+$", "", modules[0]) if modules else None,
         )
+
+
+def _meaning(name: str) -> tuple[str | None, re.Match[str] | None]:
+    """Return (module, place in the user's code) of a Python frame's name."""
+    if name.startswith("nn.Module: "):
+        return name.removeprefix("nn.Module: "), None
+    match = _FRAME.match(name)
+    return None, match if match and not _LIBRARY.search(match["file"]) else None
 
 
 def _environment(trace: Trace, on_device: bool) -> Environment:
