@@ -13,8 +13,9 @@ Observing changes nothing: hooks and switches are put back whatever happens, a h
 from __future__ import annotations
 
 import functools
+import os
 import sys
-import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from fxscope._torch import probe, profiler, running
 from fxscope._torch.environment import environment
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.op_recorder import OpRecorder
-from fxscope.errors import CaptureError, NothingCapturedError, RenderError, TraceError
+from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
 from fxscope.model import Memory, Problem, Recording, replace
 from fxscope.readers import eager_graph
 
@@ -142,7 +143,7 @@ class _Job:
         self.say("running")
         with InductorCapture() as capture:
             self.run()
-            with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
+            with store.OwnFolder() as folder:
                 path = Path(folder, "tree.json")
                 self.say("reading the op tree")
                 names, modules = running.names_of(self.model, self.inputs, self.kwargs)
@@ -222,7 +223,7 @@ class _Job:
             return Recording(environment=environment(), problems=(problem,))
         self.say(f"profiling {self.steps} steps")
         memory = running.peak_memory_of(self.run)
-        with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
+        with store.OwnFolder() as folder:
             path = Path(folder, "trace.json")
             num_compiles = capture.num_compiles
             profiler.run_steps(self.run, steps=self.steps, warmup=1, path=path)
@@ -238,23 +239,32 @@ class Recorder:
     The program runs once, as it is. Its ops pass through an observer, which costs CPU time (not device time); where the
     program profiles itself, fxscope steps aside and takes a copy of that trace.
 
+    It ends in the process that began it: a forked child that leaves the block leaves only its copy. Nothing of fxscope's
+    own is raised into the program: a recording that fails has the reason among its problems, and a warning says so.
+
     Attributes:
         recording: the result, of what ran until then where the program raised; None while it runs.
+        failure: what kept the recording from being made; None where nothing did.
     """
 
     def __init__(
-        self, *, title: str | None = None, bypass_caches: bool = True, observe_ops: bool = True, read: bool = True
+        self, *, title: str | None = None, bypass_caches: bool = True, observe_ops: bool = True, warn: bool = True
     ) -> None:
         self.recording: Recording | None = None
         self._title = title or "recording"
         self._bypass_caches = bypass_caches
         self._observe_ops = observe_ops
-        self._read = read
+        self._warn = warn
         self._open: list[Any] = []
+        self._mode: running.Observer | None = None
+        self._session: profiler.Session | None = None
+        self.failure: Exception | None = None
 
     def __enter__(self) -> Recorder:
         self._only = _Only(self._title)
         self._only.__enter__()
+        self._process = os.getpid()
+        self.recording = self.failure = None
         try:
             self._capture = InductorCapture(bypass_caches=self._bypass_caches)
             self._capture.__enter__()
@@ -264,6 +274,9 @@ class Recorder:
             self._session.start()
             if self._mode is not None:
                 self._mode.start()
+        except Exception as failure:
+            self._fail(failure, quiet=False)
+            self._close()
         except BaseException:
             self._close()
             raise
@@ -275,23 +288,40 @@ class Recorder:
         self._only.__exit__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if os.getpid() != self._process or self.failure is not None:
+            return
+        traces: Sequence[tuple[Path, bool]] = ()
         try:
-            if self._mode is not None:
-                self._mode.stop()
-            traces = self._session.stop()
-        finally:
-            self._close()
-        try:
+            try:
+                if self._mode is not None:
+                    self._mode.stop()
+                if self._session is not None:
+                    traces = self._session.stop()
+            finally:
+                self._close()
             self.recording = self._build(traces)
-        except NothingCapturedError:
-            if kind is None:  # else what the program raised says more
-                raise
+        except Exception as failure:
+            self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
-            self._session.cleanup()
+            if self._session is not None:
+                self._session.cleanup()
+
+    def _fail(self, failure: Exception, *, quiet: bool) -> None:
+        """Say that the recording failed, and go on."""
+        self.failure = failure
+        text = str(failure) if isinstance(failure, FxscopeError) else f"{type(failure).__name__}: {failure}"
+        self.recording = Recording(title=self._title, problems=(Problem(where="recording", message=text),))
+        if quiet or not self._warn:
+            return
+        message = f"fxscope could not record {self._title}: {text.rstrip('.')}. The program is not affected."
+        try:
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+        except RuntimeWarning:  # where warnings are errors: ours is none
+            print(message, file=sys.stderr)
 
     def _build(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
         facts = self._capture.facts()
-        problems = [*self._session.hooks.problems]
+        problems = [*self._session.hooks.problems] if self._session is not None else []
         seen = self._mode.recorder.ops if self._mode is not None else []
         recording = self._of_traces(traces, seen)
         if self._mode is not None:
@@ -312,6 +342,7 @@ class Recorder:
         """Return what the first trace that holds events says, and the eager graph with it."""
         for path, theirs in traces:
             observed = None if theirs else profiler.strip_observation(path)
+            damage = () if observed is None else observed.problems
             try:
                 recording = _read(path)
             except TraceError:  # without events: cancelled before it was active, or nothing of torch was called
@@ -324,6 +355,7 @@ class Recorder:
             # A session that ended before it was active, or as it became so, has at most an annotation.
             if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
                 continue
+            recording = replace(recording, problems=(*recording.problems, *damage))
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()
 
@@ -364,10 +396,15 @@ def on_trace_ready(
         with profiler.shared_export(profile) as export:
             if then is not None:
                 then(profile)
-            with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
-                trace_path = Path(folder, "trace.json")
-                export(trace_path)
-                recording = _finish(replace(_read(trace_path), environment=environment(), title=f"trace {count}"))
+            try:
+                with store.OwnFolder() as folder:
+                    trace_path = Path(folder, "trace.json")
+                    export(trace_path)
+                    recording = _finish(replace(_read(trace_path), environment=environment(), title=f"trace {count}"))
+            except Exception as error:  # the program goes on: this is its training loop
+                print(f"fxscope: trace {count} could not be recorded: {type(error).__name__}: {error}", file=sys.stderr)
+                count += 1
+                return
         handler.recording = recording  # type: ignore[attr-defined]
         if path is not None:
             target = Path(str(path).replace("{n}", str(count)))
@@ -411,5 +448,9 @@ def _title(model: Any) -> str:
         return type(model).__name__
     return getattr(model, "__qualname__", None) or type(model).__name__
 
+
+# A forked child's copy of what is going on is none of its business.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_current.clear)
 
 __all__ = ["Memory", "Recorder", "on_trace_ready", "record"]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
+import shutil
+import stat
 import tempfile
+import time
+import weakref
 import zlib
 from pathlib import Path
 
@@ -62,34 +67,86 @@ def encode(recording: Recording) -> bytes:
 
 
 def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all: one that is killed in the middle leaves nothing.
+
+    A link stays a link, and a file that is overwritten keeps its mode; a pipe or a device is written to.
 
     Raises:
         RenderError: the file exists and `force` is false, or its folder cannot be written.
     """
     path = Path(path)
-    if path.is_dir():
-        raise RenderError(f"{path} is a folder: give a file name.")
-    if path.exists() and not force:
-        raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.")
     if isinstance(data, str):
         data = data.encode("utf-8", errors="replace")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(temporary).chmod(0o666 & ~mask)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        mode = path.stat().st_mode if path.exists() else None
+        if mode is not None and stat.S_ISDIR(mode):
+            raise RenderError(f"{path} is a folder: give a file name.")
+        if mode is not None and not stat.S_ISREG(mode):
+            path.write_bytes(data)
+            return path
+        if mode is not None and not force:
+            raise FileExistsError
+        target = path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _place(target, data, mode)
+    except FileExistsError:
+        raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.") from None
     except OSError as error:
-        raise RenderError(f"cannot write {path}: {error.strerror}.") from None
+        raise RenderError(f"cannot write {path}: {error.strerror or error}.") from None
+    except RuntimeError:  # Python's word for a link that leads to itself
+        raise RenderError(f"cannot write {path}: it is a link to itself.") from None
     return path
+
+
+def _place(target: Path, data: bytes, mode: int | None) -> None:
+    """Make a file appear under its name, whole; in place of another one only where that one's mode is given."""
+    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        # A file without a name: it goes with the process, whatever ends that.
+        handle = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
+        nameless = True
+    except (AttributeError, OSError):
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        nameless = False
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                with contextlib.suppress(OSError):  # a file system may have no modes
+                    os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            if nameless:
+                name = temporary if mode is not None else target
+                os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=0, follow_symlinks=True)
+        if mode is not None:
+            temporary.replace(target)
+        elif not nameless:
+            os.link(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class OwnFolder:
+    """A temporary folder of this process: a forked child that ends does not remove it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="fxscope-")
+        self._remove = weakref.finalize(self, _remove, self.name, os.getpid())
+
+    def cleanup(self) -> None:
+        """Remove it, if it is there."""
+        self._remove()
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *exception: object) -> None:
+        self.cleanup()
+
+
+def _remove(name: str, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(name, ignore_errors=True)
 
 
 def rescue(recording: Recording, beside: Path) -> str:

@@ -12,11 +12,12 @@ the program starts a session of its own, then steps aside and takes a copy of th
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import gzip
+import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,13 @@ import torch
 
 from fxscope._torch.hooks import Hooks
 from fxscope._torch.op_recorder import STEPPED_ASIDE
+from fxscope.readers.trace.reader import mend
+from fxscope.store import OwnFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+
+    from fxscope.model import Problem
 
 PREPARE = "torch.autograd.profiler:profile._prepare_trace"
 FINISH = "torch.autograd.profiler:profile.__exit__"
@@ -57,6 +62,7 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
     """
     kinds = [torch.profiler.ProfilerActivity.CPU] if cpu_only else activities()
     done = False
+    let_children_end()
 
     def export(profile: Any) -> None:
         nonlocal done
@@ -79,6 +85,24 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
                 # A step's device work ends in the step: otherwise the last step would look longer than the others.
                 torch.cuda.synchronize()
             profile.step()
+
+
+@functools.cache
+def let_children_end() -> None:
+    """See to it that children forked from now on can end.
+
+    Once a profiler was on, the C++ exit handlers wait for a thread of Kineto's that a forked child has not: it would
+    hang in `exit` for ever, with fxscope or without. Such a child flushes its files and leaves before them.
+    """
+
+    def in_child() -> None:
+        with contextlib.suppress(OSError, AttributeError):  # another C library than glibc has no on_exit
+            libc = ctypes.CDLL(None)
+            libc.on_exit(libc._exit, None)  # the last registered runs first; each is given the exit code
+            libc.on_exit(libc.fcloseall, None)
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=in_child)
 
 
 @contextlib.contextmanager
@@ -113,7 +137,7 @@ class Session:
 
     def __init__(self, *, on_yield: Callable[[], None] | None = None, with_stack: bool = False) -> None:
         self.hooks = Hooks()
-        self._folder = tempfile.TemporaryDirectory(prefix="fxscope-")
+        self._folder = OwnFolder()
         self._own: Any = None
         self._stopped: Path | None = None  # our own trace, once stopped
         self._theirs: list[tuple[Any, Path | None]] = []  # sessions of the user's, with our copy where there is one
@@ -134,6 +158,7 @@ class Session:
         profile = torch.profiler.profile(
             activities=activities(), record_shapes=True, with_stack=self._with_stack, experimental_config=every_thread()
         )
+        let_children_end()
         self._as_ours(profile.start)
         self._own = profile
         self.hooks.wrap(PREPARE, before=self._theirs_begins)
@@ -266,6 +291,7 @@ class ObservedThreads:
     seen: list[int]
     unseen: set[int]  # in other threads, and inside what the mode stepped aside for
     threads: int = 0  # that ran ops without the mode
+    problems: list[Problem] = dataclasses.field(default_factory=list)  # of the file
 
 
 def strip_observation(path: Path) -> ObservedThreads:
@@ -277,24 +303,30 @@ def strip_observation(path: Path) -> ObservedThreads:
     """
     import msgspec
 
+    problems: list[Problem] = []
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    trace: Any = msgspec.json.decode(data)
+    try:
+        trace: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # Kineto writes names as they are, quotes and all
+        trace, problems = mend(path)
     events: list[dict[str, Any]] = trace["traceEvents"]
-    found = _Stripped()
     spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
+    found = _Stripped({event["tid"] for event in spans if event["name"].endswith(COMPILING)})
     for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
         found.add(event)
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
-    return found.observed()
+    return dataclasses.replace(found.observed(), problems=problems)
 
 
 class _Stripped:
     """What stays of a trace and what of it was observed; fed with host events in order of time, parents first."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiling: set[Any]) -> None:
+        """Take the threads in which Dynamo compiles: elsewhere, a name like those of its phases is the user's."""
+        self._compiling_threads = compiling
         self.drop: set[int] = set()
         self._seen: list[int] = []
         self._stacks: dict[Any, list[Any]] = {}
@@ -322,7 +354,8 @@ class _Stripped:
 
     def _compiles(self, event: dict[str, Any], parent: Any) -> bool:
         inside = parent is not None and id(parent) in self._compiling
-        if not (inside or event["name"] in COMPILE_SPANS or event["name"].endswith(COMPILING)):
+        outermost = event["name"] in COMPILE_SPANS and event["tid"] in self._compiling_threads
+        if not (inside or outermost or event["name"].endswith(COMPILING)):
             return False
         self._compiling.add(id(event))
         if inside or event["cat"] == "cpu_op":

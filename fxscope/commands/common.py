@@ -147,6 +147,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     """Fail before the long work, not after it: unknown formats and files that exist. Raises RenderError."""
     from fxscope.render import check_target
 
+    arguments.folder = Path.cwd()  # where the names are meant: a program may change it
     for name in arguments.output or ():
         check_target(name, format=arguments.format, force=arguments.force)
     if not arguments.output and arguments.format:
@@ -187,7 +188,8 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
     safe = False  # whether the recording itself is on disk
     for name in arguments.output:
         try:
-            path = save(recording, Path(name), format=arguments.format, force=arguments.force, **options)
+            target = getattr(arguments, "folder", Path()) / name
+            save(recording, target, format=arguments.format, force=arguments.force, **options)
         except FxscopeError as error:
             failed.append(f"{name} was not written: {error}")
         except Exception as error:  # a fault of fxscope's own costs the user one file, not all of them
@@ -195,9 +197,9 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
             failed.append(f"{name} was not written: {type(error).__name__}: {error} (a fault of fxscope's)")
         else:
             safe = safe or format_of(name, arguments.format) in ("fxscope", "json")
-            print(f"wrote {path}", file=sys.stderr)
+            print(f"wrote {name}", file=sys.stderr)
     if failed and keep and not safe:
-        failed.append(rescue(recording, Path(arguments.output[0])))
+        failed.append(rescue(recording, getattr(arguments, "folder", Path()) / arguments.output[0]))
     if unforeseen is not None:
         print("\n".join(failed), file=sys.stderr)
         raise unforeseen

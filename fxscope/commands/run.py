@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
 from fxscope.commands.common import add_output_options, check_outputs, emit
-from fxscope.errors import CaptureError
+from fxscope.errors import CaptureError, FxscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -129,7 +129,6 @@ def _record(
     title: str,
 ) -> Recording:
     from fxscope.capture import record
-    from fxscope.errors import FxscopeError
 
     options = _compile_options(arguments)
     try:
@@ -195,7 +194,8 @@ def _run_script(arguments: argparse.Namespace) -> int:
             )
     from fxscope.capture import Recorder
 
-    recorder = Recorder(title=arguments.title or path.name, bypass_caches=not arguments.keep_caches)
+    recorder = Recorder(title=arguments.title or path.name, bypass_caches=not arguments.keep_caches, warn=False)
+    process = os.getpid()
     with _stdout_for_the_result(arguments), _as_main(path, own) as namespace, _progress() as say:
         say(f"running {path.name}")
         theirs: BaseException | None = None  # told apart from an error of fxscope's own
@@ -221,6 +221,14 @@ def _run_script(arguments: argparse.Namespace) -> int:
             _print_traceback(error)
             print(f"fxscope run: {path.name} raised {type(error).__name__}; nothing was recorded", file=sys.stderr)
             return 1
+    if os.getpid() != process:  # a forked child that came to the end of the script: what was seen is its parent's
+        return 0
+    if isinstance(recorder.failure, FxscopeError):
+        raise recorder.failure
+    if recorder.failure is not None:
+        from fxscope.factories import described
+
+        raise CaptureError(f"{path.name} ran, but {described(recorder.failure)} kept fxscope from recording it.")
     assert recorder.recording is not None
     emit(recorder.recording, arguments, keep=True)
     return 0

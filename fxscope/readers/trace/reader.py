@@ -11,8 +11,9 @@ import contextlib
 import json
 import os
 import re
+import sys
 import zlib
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -155,20 +156,21 @@ _LOOSE = json.JSONDecoder(
     parse_int=str, parse_float=str, parse_constant=str, strict=False
 )  # control characters in strings
 _VALUE = json.JSONDecoder(parse_int=_whole_number, parse_float=Written, strict=False)
+_PLAIN = json.JSONDecoder(parse_int=_whole_number, strict=False)
 _ESCAPE = re.compile(
     r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
 _REPLACEMENT = "\\ufffd"
 
 
-def decode_json(text: bytes) -> Any:
+def decode_json(text: bytes, decoder: json.JSONDecoder = _VALUE) -> Any:
     """Decode all that `json.loads` takes, NaN and control characters too; what is no UTF-8 and half a surrogate read U+FFFD.
 
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """
     try:
-        return _VALUE.decode(
+        return decoder.decode(
             _ESCAPE.sub(lambda found: _REPLACEMENT if found[2] else found[0], text.decode("utf-8", errors="replace"))
         )
     except RecursionError:
@@ -385,7 +387,7 @@ class Reader:
         window.at = end
         self._header_bytes += len(text)
         try:
-            return decode_json(text) if self._header_bytes <= HEADER_BYTES else None
+            return decode_json(text, _PLAIN) if self._header_bytes <= HEADER_BYTES else None
         except ValueError:
             return None
 
@@ -607,6 +609,35 @@ class Reader:
         if self.strict:
             raise TraceError(f"{self.path}: {message}. Leave --strict out to read what is whole.")
         self.problems.append(Problem(where=self.path.name, message=message, remedy="Export the trace again."))
+
+
+class _Mender(Reader):
+    """Reads a file's events as they are written, one by one."""
+
+    def _fast(self, window: Window, table: Any, *, after: bool) -> tuple[bool, int]:
+        return after, sys.maxsize
+
+    def _event(self, text: bytes) -> Any:
+        try:
+            return decode_json(text, _PLAIN)
+        except ValueError:
+            self.lost += 1
+            return {}
+
+
+class _Events:
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def add_events(self, events: list[Any]) -> None:
+        self.events += events
+
+
+def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
+    """Return a damaged trace as a document of its whole events, and what is to be said of the rest. Raises TraceError."""
+    reader, found = _Mender(path, strict=False), _Events()
+    reader.fill(cast("Table", found))
+    return {**reader.header, "traceEvents": found.events}, reader.problems
 
 
 class Unpacked:

@@ -1,0 +1,183 @@
+"""A program under observation goes on as it would without, whatever fails in fxscope, and whoever ends a recording."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import fxscope
+from fxscope import capture, store
+from fxscope._torch import hooks, profiler
+from fxscope.errors import RenderError
+
+
+def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    script = folder / "script.py"
+    script.write_text(code)
+    command = [sys.executable, *arguments, str(script)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["_finish", "_with_facts", "environment", "_read", "profiler.strip_observation", "eager_graph.program_graph"],
+)
+def test_what_fails_in_fxscope_is_a_problem_and_a_warning(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("broken")
+
+    owner, _, attribute = f"capture.{name}".rpartition(".")
+    target = capture
+    for part in owner.split(".")[1:]:
+        target = getattr(target, part)
+    monkeypatch.setattr(target, attribute, broken)
+    with (
+        pytest.warns(RuntimeWarning, match="could not record .*ZeroDivisionError: broken"),
+        fxscope.record() as recorder,
+    ):
+        result = torch.ones(2) + 1
+    assert result.tolist() == [2, 2] and recorder.recording is not None
+    assert "ZeroDivisionError: broken" in recorder.recording.problems[0].message
+    assert not hooks.active()
+
+
+def test_where_warnings_are_errors_ours_is_none(tmp_path: Path) -> None:
+    done = run(
+        "import fxscope\nwith fxscope.record():\n    pass\nprint('on')\n", tmp_path, "-W", "error::RuntimeWarning"
+    )
+    assert done.returncode == 0 and done.stdout == "on\n" and "could not record" in done.stderr
+
+
+def test_what_the_program_raises_is_not_hidden_by_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture, "_finish", lambda _: 1 / 0)
+    with pytest.raises(KeyError, match="theirs"), fxscope.record():
+        raise KeyError("theirs")
+
+
+@pytest.mark.parametrize(
+    "name", ['a "quoted" name', "line\nbreak \\ and \t tab", "dynamo", "entire_frame_compile", "\u202ex"]
+)
+def test_names_of_annotations_do_not_matter(name: str) -> None:
+    with fxscope.record() as recorder, torch.profiler.record_function(name):
+        torch.ones(3, 3) @ torch.ones(3, 3)
+    assert recorder.failure is None and recorder.recording is not None
+    assert [launch.op for launch in recorder.recording.launches if launch.op == "aten::mm"] == ["aten::mm"]
+
+
+def test_a_recording_may_be_left_in_another_thread(tmp_path: Path) -> None:
+    code = "import threading, torch, fxscope\nfrom fxscope._torch import hooks\nr = fxscope.record()\nr.__enter__()\n"
+    code += (
+        "torch.ones(3).add(1)\nt = threading.Thread(target=r.__exit__, args=(None, None, None))\nt.start()\nt.join()\n"
+    )
+    done = run(f"{code}print(r.failure, hooks.active(), torch.ones(2).add(1).tolist())\n", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "None () [2.0, 2.0]\n"), done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+class TestForks:
+    LEAVE = (
+        "import os, sys, torch, fxscope\nwith fxscope.record() as r:\n    torch.ones(3).add(1)\n    pid = os.fork()\n"
+    )
+
+    @pytest.mark.parametrize("child", ["sys.exit(3)", "raise SystemExit(3)"])
+    def test_a_child_ends_with_its_code_and_takes_nothing_with_it(self, child: str, tmp_path: Path) -> None:
+        code = f"{self.LEAVE}    if pid == 0: {child}\n    print(os.waitpid(pid, 0)[1] >> 8)\nprint(r.failure)\n"
+        done = run(code, tmp_path)
+        assert (done.returncode, done.stdout) == (0, "3\nNone\n"), done.stderr
+
+    def test_a_child_that_leaves_the_block_has_no_recording(self, tmp_path: Path) -> None:
+        code = f"{self.LEAVE}if pid: os.waitpid(pid, 0)\nprint(r.recording is None)\n"
+        done = run(code, tmp_path)
+        assert (done.returncode, done.stdout) == (0, "True\nFalse\n"), done.stderr
+
+    def test_a_child_of_a_script_writes_no_output(self, tmp_path: Path) -> None:
+        code = "import os, torch\ntorch.ones(3).add(1)\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('end')\n"
+        done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
+        assert done.returncode == 0 and done.stdout == "end\nend\n" and done.stderr.count("wrote") == 1, done.stderr
+        assert store.load(tmp_path / "out.fxscope").launches
+
+    def test_a_folder_of_the_parents_outlives_the_child(self) -> None:
+        folder = store.OwnFolder()
+        pid = os.fork()
+        if pid == 0:
+            folder.cleanup()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        assert Path(folder.name).is_dir()
+        folder.cleanup()
+        assert not Path(folder.name).exists()
+
+
+def test_output_goes_where_it_was_meant_though_the_script_moves(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    code = "import os, torch\nos.chdir('elsewhere')\ntorch.ones(3).add(1)\n"
+    done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
+    assert (
+        done.returncode == 0 and (tmp_path / "out.fxscope").is_file() and not list((tmp_path / "elsewhere").iterdir())
+    )
+
+
+class TestWriting:
+    def test_a_new_file_has_the_mode_of_the_umask_and_an_old_one_its_own(self, tmp_path: Path) -> None:
+        before = os.umask(0o027)
+        try:
+            new = store.write(tmp_path / "new", "x")
+        finally:
+            os.umask(before)
+        assert new.stat().st_mode & 0o777 == 0o640
+        new.chmod(0o600)
+        store.write(new, "y", force=True)
+        assert new.stat().st_mode & 0o777 == 0o600 and new.read_text() == "y" and list(tmp_path.iterdir()) == [new]
+
+    def test_the_umask_of_the_process_is_not_touched(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask is the process's"))
+        store.write(tmp_path / "new", "x")
+
+    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
+        (tmp_path / "target").write_text("old")
+        (tmp_path / "link").symlink_to("target")
+        store.write(tmp_path / "link", "new", force=True)
+        assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_text() == "new"
+        (tmp_path / "loop").symlink_to("loop")
+        with pytest.raises(RenderError):
+            store.write(tmp_path / "loop", "new", force=True)
+
+    def test_devices_are_written_to_and_never_replaced(self, tmp_path: Path) -> None:
+        with pytest.raises(RenderError, match="cannot write /dev/full: No space left"):
+            store.write("/dev/full", "x" * 100_000)
+        os.mkfifo(tmp_path / "pipe")
+        reader = threading.Thread(target=(tmp_path / "pipe").read_bytes)
+        reader.start()
+        store.write(tmp_path / "pipe", "x")
+        reader.join(timeout=30)
+        assert (tmp_path / "pipe").is_fifo()
+
+    def test_of_two_writers_without_force_one_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "file"
+        monkeypatch.setattr(Path, "exists", lambda _: False)  # the other one came between the look and the writing
+        path.write_text("theirs")
+        with pytest.raises(RenderError, match="exists"):
+            store.write(path, "ours")
+        assert path.read_text() == "theirs" and list(tmp_path.iterdir()) == [path]
+
+    def test_a_writer_that_is_killed_leaves_nothing(self, tmp_path: Path) -> None:
+        code = "import os, signal\nfrom fxscope import store\nwrite = os.link\n"
+        code += (
+            "os.link = lambda *a, **k: os.kill(os.getpid(), signal.SIGTERM)\nstore.write('file', b'x' * 10_000_000)\n"
+        )
+        assert run(code, tmp_path).returncode == -15
+        assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
+
+
+def test_a_child_of_a_plain_profiled_run_can_end(tmp_path: Path) -> None:
+    assert profiler.let_children_end() is None
+    code = "import os, sys, torch, fxscope\nfxscope.record(torch.sin, torch.ones(2))\npid = os.fork()\n"
+    done = run(f"{code}if pid == 0: sys.exit(5)\nprint(os.waitpid(pid, 0)[1] >> 8)\n", tmp_path)
+    assert done.stdout == "5\n"
