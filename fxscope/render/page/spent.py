@@ -143,7 +143,7 @@ class Runs:
 
     def call_label(self, call: KernelCall) -> str:
         """Return the ops of a call in few words."""
-        return scene.ops_words(labels.ops_of(call, self.nodes.get(call.graph, {})))
+        return labels.ops_words(labels.ops_of(call, self.nodes.get(call.graph, {})))
 
     def label(self, launch: Launch, call: KernelCall | None) -> str:
         """Return a short word for a launch: the ops in it, else the op that launched it."""

@@ -107,6 +107,16 @@ class Recording {
   short(name) {
     return this.short_names[name] || name;
   }
+  /** A launch in the reader's words: the ops that ran in it, else the op that launched it, else its kernel. */
+  launchWords(i) {
+    const category = this.names[this.launches.category[i]];
+    if (category === 'gpu_memset') return 'memset';
+    if (category === 'gpu_memcpy') return 'copy';
+    const [node] = this.nodeOfCall.get(index(this.launches, 'call', i)) || [];
+    if (node) return this.graphs[node[0]].title[node[1]];
+    const op = this.name(index(this.launches, 'opname', i));
+    return op ? op.replace(/^aten::/, '') : this.short(this.launchName(i));
+  }
   launchName(i) {
     return this.names[this.launches.name[i]];
   }

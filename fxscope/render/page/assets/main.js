@@ -50,6 +50,7 @@ function openRecording(position) {
 
 function build() {
   const app = $('app');
+  app.dataset.chosen = 'no';
   const tabs = el('nav', { class: 'views', role: 'tablist', 'aria-label': 'View' });
   parts.tabs = {};
   for (const [name, label] of VIEWS) {
@@ -145,7 +146,7 @@ function build() {
       'aria-pressed': 'false',
       onclick: maximise,
     },
-    '⛶',
+    el('i', { class: 'widen', 'aria-hidden': 'true' }),
   );
   const keys = el(
     'button',

@@ -196,6 +196,7 @@ function choose(type, key, { recording = chosen.recording, keepHash = false, fro
   chosen.key = key;
   chosen.from = from;
   chosen.links = type ? follow(current(), type, key) : null;
+  $('app').dataset.chosen = type ? 'yes' : 'no';
   if (!keepHash) writeHash();
   emit('chosen', from);
   if (type) {

@@ -359,7 +359,7 @@ class Timeline {
           context.stroke();
         }
         if (w > 34) {
-          const name = row.type === 'launch' ? r.launchName(i) : r.opName(i),
+          const name = row.type === 'launch' ? r.launchWords(i) : r.opName(i),
             room = Math.floor((w - 8) / 6.7);
           context.fillStyle = c.text;
           context.fillText(shorten(name, Math.max(2, room)), x0 + 4, y + h / 2 + (row.type === 'launch' ? 1.5 : 0.5));
@@ -482,7 +482,8 @@ class Timeline {
       i = hit.key;
     const name = hit.type === 'launch' ? r.launchName(i) : r.opName(i);
     const lines = [
-      [name, 'strong'],
+      hit.type === 'launch' ? [r.launchWords(i), 'strong'] : null,
+      [name, hit.type === 'launch' ? 'code' : 'strong'],
       [`${microseconds(table.duration[i] / 1e3)} · starts at ${microseconds((table.start[i] - this.t0) / 1e3)}`],
     ];
     if (hit.type === 'launch') {
@@ -500,7 +501,7 @@ class Timeline {
     }
     clear(
       this.tip,
-      lines.map(([words_, style]) => el('div', { class: style || null }, words_)),
+      lines.filter(Boolean).map(([words_, style]) => el('div', { class: style || null }, words_)),
     );
     this.tip.hidden = false;
     this.tip.style.left = `${Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8)}px`;
