@@ -22,7 +22,7 @@ _BARE = frozenset(
     _c10d_functional""".split()
 )
 _PREFIX = re.compile(
-    r"(?:torch\.ops|torch\.Tensor|extern_kernels|(?:torch\.)?nn\.functional|functional|F|Tensor|_?operator|math|builtins)\.|aoti_torch_"
+    r"(?:torch\.ops|torch\.Tensor|extern_kernels|(?:torch\.)?nn(?:\.functional)?|functional|F|Tensor|_?operator|math|builtins)\.|aoti_torch_"
 )
 _OP = re.compile(r"(?P<space>\w+)(?:::|\.)(?P<name>\w+)(?:\.(?P<overload>\w+))?")
 

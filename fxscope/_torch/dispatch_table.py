@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from fxscope import op_names
 from fxscope.dispatch_model import Dispatch, Key, Registration
 from fxscope.errors import FxscopeError
 
@@ -51,22 +52,10 @@ def resolve(name: str) -> str:
         FxscopeError: there is no such op; the message names the nearest ones.
     """
     known = set(all_names())
-    text = name.strip().removesuffix("()")
-    for prefix in (
-        "torch.ops.",
-        "torch.nn.functional.",
-        "torch.Tensor.",
-        "torch.special.",
-        "torch.linalg.",
-        "torch.",
-        "F.",
-        "nn.",
-    ):
-        text = text.removeprefix(prefix)
-    if "::" not in text:
-        namespace, _, rest = text.partition(".")
-        if rest and any(item.startswith(f"{namespace}::") for item in known):
-            text = f"{namespace}::{rest}"
+    found = op_names.parse(name.strip().removesuffix("()"))
+    text = ".".join(part for part in found if part)
+    if any(item.startswith(f"{found.namespace}::") for item in known):
+        text = text.replace(".", "::", 1)
     candidates = (
         [text] if "::" in text else [f"aten::{text}", f"aten::linalg_{text}", f"aten::special_{text}", f"aten::_{text}"]
     )
@@ -85,8 +74,8 @@ def resolve(name: str) -> str:
     bare = text.rsplit("::", 1)[-1].split(".")[0].lower()
     bases = sorted({item.split(".")[0] for item in known})
     near = difflib.get_close_matches(bare, [item.split("::")[-1] for item in bases], n=5, cutoff=0.6)
-    found = [item for item in bases if item.split("::")[-1] in near][:5]
-    hint = f"Near it: {', '.join(found)}." if found else "Name one as torch does: aten::linear, torch.add, linear."
+    close = [item for item in bases if item.split("::")[-1] in near][:5]
+    hint = f"Near it: {', '.join(close)}." if close else "Name one as torch does: aten::linear, torch.add, linear."
     raise FxscopeError(f"torch {torch.__version__} has no op {name!r}. {hint}")
 
 

@@ -7,7 +7,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from fxscope.render.story import table
+from fxscope.text import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -144,7 +144,7 @@ def tree(called: Called, lead: str = "", branch: str = "") -> str:
 def key_table(dispatch: Dispatch, *, width: int = 80) -> str:
     """Return the keys in the order they are asked, what happens at each and where it is registered."""
     rows = [[key.key, key.state, key.registration.kind, key.registration.where] for key in dispatch.keys]
-    lines = table(["key", "what happens", "kind", "registered at"], rows, left=4)
+    lines = [f"  {line}" for line in aligned([["key", "what happens", "kind", "registered at"], *rows], left=range(4))]
     if max(map(len, lines)) > width:  # the files' names on lines of their own
         lines: list[str] = []
         for key in dispatch.keys:
