@@ -4,7 +4,7 @@
 is left after `GraphLowering.codegen` into a `Schedule`, which is plain data. Nothing here may break or slow the user's
 compile: a wrapper does its own work after the original's, inside `try`, and a failure becomes a `Problem`.
 
-Names and behaviour: torch/_inductor/scheduler.py and choices.py of torch 2.11 to 2.14.
+Names and behaviour: torch/_inductor/scheduler.py and choices.py of torch 2.11 to 2.15.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ LIMITS = (
     "max_autotune_gemm",
     "max_autotune_gemm_backends",
     "loop_ordering_after_fusion",
+    "loop_reindexing_after_fusion",
+    "epilogue_fusion_user_defined_triton_kernel",
     "loop_index_inversion_in_fusion",
     "expand_dimension_for_pointwise_nodes",
     "combo_kernels",

@@ -75,6 +75,8 @@ def test_plan_is_the_real_one(name: str, planned: dict) -> None:
 
 
 def test_most_programs_are_equal_to_the_letter(planned: dict) -> None:
+    if not planned["torch"].startswith(("2.11", "2.12", "2.13")):
+        pytest.skip(f"the H200's plans are of torch 2.11; torch {planned['torch']} writes other code on a GPU too")
     same = [name for name in PROGRAMS if all(compare(name, planned["plans"][name], plans.real(name)).values())]
     # Registers and shared memory included, although Triton differs too.
     assert {"geglu", "geglu_train", "dynamic", "graph_break", "sdpa", "two_chains", "user_kernel"} <= set(same)
@@ -131,6 +133,8 @@ LATER = ("conv_norm_train", "depthwise", "encoder_layer", "flex", "grouped_queri
 def test_programs_that_were_recorded_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "REAL", plans.REAL.parent / "more")
     result = make(sys.executable, list(LATER))
+    if not result["torch"].startswith(("2.11", "2.12", "2.13")):
+        pytest.skip(f"the H200's plans are of torch 2.11; torch {result['torch']} writes other code on a GPU too")
     equal = {name: compare(name, result["plans"][name], plans.real(name)) for name in LATER}
     assert [name for name in LATER if not equal[name]["grouping"]] == []
     assert [name for name in LATER if equal[name]["sources"]] == ["encoder_layer", "flex", "grouped_queries"]

@@ -235,6 +235,7 @@ def _in_the_copy(request: dict[str, Any], exchange: _Exchange, call: Any) -> Non
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.environ[INSIDE] = "1"
+        warnings.simplefilter("ignore")  # a caller that makes errors of warnings does not ask that of a new Triton
         from fxscope._torch.target import child_main
 
         child_main.serve(request, call)

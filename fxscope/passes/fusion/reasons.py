@@ -1,7 +1,7 @@
 """Inductor's words for "no", in the user's terms, with the documented switch that would change the answer.
 
 Each `Switch` names an attribute of `torch._inductor.config`; a test asserts that the installed torch has them all.
-Reasons: torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, codegen/simd.py of 2.11 to 2.14.
+Reasons: torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, codegen/simd.py of 2.11 to 2.15.
 """
 
 from __future__ import annotations
@@ -118,7 +118,12 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     (r"node1 must go before node2", "the one needs the other's result, so they cannot run in this order", None, None),
     (r"fusion for buffer explicit disabled", "fusion of this buffer is switched off by torch itself", None, None),
     (r"grouped node must not be fused", "the node belongs to a group that must stay as it is", None, None),
-    (r"node1 is nop|node2 is extern or nop", "one of them launches nothing or calls a kernel as it is", None, None),
+    (
+        r"node1 is (?:extern or )?nop|node2 is extern or nop",
+        "one of them launches nothing or calls a kernel as it is",
+        None,
+        None,
+    ),
     (
         r"node1 is extern but not a triton kernel",
         "the producer is an extern kernel, opaque to the scheduler",
@@ -133,12 +138,45 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     ),
     (
         r"epilogue reads from buffers other than the mutated output|node1 and node2 uses different buf layouts|"
-        r"node1 is extern but node2",
+        r"node1 is extern but node2|epilogue is not a unary read of the output buffer|"
+        r"epilogue's read and write indices differ",
         "a user-written Triton kernel only takes a pointwise epilogue that reads nothing but its output",
         None,
         None,
     ),
+    (
+        r"strict (?:reduction|sum) ordering",
+        "a reduction whose order of additions is prescribed (numerics) stays in a kernel of its own",
+        "numerics='default' allows it",
+        None,
+    ),
+    (
+        r"incompatible reduction contracts",
+        "the backend cannot keep what each of the two reductions prescribes in one kernel",
+        None,
+        None,
+    ),
+    (
+        r"a consumer depends on another producer sub-node",
+        "the parts of a foreach kernel run in parallel, and one needs another's result",
+        None,
+        None,
+    ),
+    (
+        r"(?:nested reduction append|sub-parent epilogue) planning failed|invalid sub-parent epilogue fusion|"
+        r"nested reduction append producer placement mismatch|consumer is not wholly in the sub-parent epilogue|"
+        r"staged fusion dependency proof failed|staged reduction plan would be lost",
+        "no plan puts the reduction and what follows it into the stages of one kernel",
+        None,
+        None,
+    ),
     (r"prologue fusion turned off", "prologue fusion is switched off", "set prologue_fusion", "prologue_fusion"),
+    (
+        r"prologue fusion only supported for TritonTemplates",
+        "only a Triton template takes a prologue, and the consumer's template is none",
+        None,
+        None,
+    ),
     (
         r"prologue fusion only supported for pointwise nodes",
         "a template takes only pointwise work as its prologue",
@@ -262,6 +300,8 @@ def no_shared_data(cause: str | None, limits: dict[str, Any]) -> Reason:
 
 def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
     """Say the limit's value, and drop a hint to set what is set already."""
+    if limits and reason.config is not None and reason.config not in limits:
+        return Reason(reason.text)  # the torch that was recorded has no such switch, or its value was not recorded
     value = limits.get(reason.config or "")
     if reason.config is None or value is None:
         return reason
