@@ -18,6 +18,8 @@ import msgspec
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Recording, plain
 
+MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what is beyond both is a bomb
+
 
 def load(path: str | Path) -> Recording:
     """Read a recording that `write_recording` or `to_json` made.
@@ -32,10 +34,27 @@ def load(path: str | Path) -> Recording:
         raise FxscopeError(f"cannot read {path}: {error.strerror}. Make a recording with `fxscope run`.") from None
     if data[:2] == b"\x1f\x8b":
         try:
-            data = gzip.decompress(data)
+            data = _unpacked(data, path)
         except (OSError, EOFError, zlib.error):
             raise FxscopeError(f"{path} is a damaged or truncated gzip file. Record it again.") from None
     return loads(data, where=str(path))
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    """Unpack a gzip file of any number of streams, up to a size that no recording has."""
+    limit = max(MAX_BYTES, MAX_RATIO * len(data))
+    parts: list[bytes] = []
+    size = 0
+    while data:
+        unpacker = zlib.decompressobj(31)
+        parts.append(unpacker.decompress(data, limit - size + 1))
+        size += len(parts[-1])
+        if size > limit:
+            raise FxscopeError(f"{path} unpacks to more than {limit >> 20} MiB: it is no recording.")
+        if not unpacker.eof:
+            raise EOFError
+        data = unpacker.unused_data.lstrip(b"\0")
+    return b"".join(parts)
 
 
 def loads(data: bytes | str, *, where: str = "the text") -> Recording:

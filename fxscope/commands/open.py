@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
+import time
 import urllib.parse
 import webbrowser
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,13 +80,19 @@ def serve(name: str, data: bytes, *, browser: bool, timeout_s: float) -> int:
     class Handler(BaseHTTPRequestHandler):
         """Answers one path."""
 
+        timeout = 10  # of one client that says nothing
+
         def do_GET(self) -> None:
+            if self.headers.get("Host") != f"{ADDRESS[0]}:{ADDRESS[1]}":
+                self.send_error(421)  # a page that had its own name resolve to this machine
+                return
             if self.path != where:
                 self.send_error(404)
                 return
             self.answer(200)
-            self.wfile.write(data)
-            fetched.set()
+            with contextlib.suppress(OSError):  # a client that goes away was not served
+                self.wfile.write(data)
+                fetched.set()
 
         def do_OPTIONS(self) -> None:
             self.answer(204)
@@ -100,8 +108,14 @@ def serve(name: str, data: bytes, *, browser: bool, timeout_s: float) -> int:
         def log_message(self, format: str, *arguments: object) -> None:
             """Say nothing: the terminal is the user's."""
 
+    class Server(ThreadingHTTPServer):
+        """Answers each client in a thread of its own: a slow one holds up nobody."""
+
+        daemon_threads = True
+        block_on_close = False
+
     try:
-        server = HTTPServer(ADDRESS, Handler)
+        server = Server(ADDRESS, Handler)
     except OSError as error:
         raise FxscopeError(
             f"cannot listen on {ADDRESS[0]}:{ADDRESS[1]} ({error.strerror}): another trace is being served there. "
@@ -112,10 +126,9 @@ def serve(name: str, data: bytes, *, browser: bool, timeout_s: float) -> int:
         server.timeout = 0.5
         if not browser or not webbrowser.open(url):
             print(url, flush=True)
-        waited = 0.0
-        while not fetched.is_set() and waited < timeout_s:
+        end = time.monotonic() + timeout_s
+        while not fetched.is_set() and time.monotonic() < end:
             server.handle_request()
-            waited += 0.0 if fetched.is_set() else server.timeout
     if not fetched.is_set():
         raise FxscopeError(f"nobody fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
     return 0
