@@ -17,6 +17,7 @@ import gzip
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -223,7 +224,7 @@ def scale(arguments: argparse.Namespace) -> None:
         size = sum(path.stat().st_size for path in (folder / "job").iterdir())
         sample = digest(folder / "job" / "rank0.json.gz")
         print(f"{arguments.ranks} ranks, {sample.coverage.num_events:,} events each, {size / 1e9:.2f} GB of .json.gz")
-        for count in (arguments.ranks // 4, arguments.ranks // 2, arguments.ranks):
+        for count in arguments.parts or (arguments.ranks // 4, arguments.ranks // 2, arguments.ranks):
             part = folder / f"job{count}"
             part.mkdir()
             for rank in range(count):
@@ -243,7 +244,9 @@ def scale(arguments: argparse.Namespace) -> None:
                 str(out),
             ]
             begin = time.perf_counter()
-            process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, cwd=ROOT, stderr=sys.stderr if arguments.progress else subprocess.DEVNULL
+            )
             peak = watched(process)
             wall = time.perf_counter() - begin
             fleet = json.loads(out.read_text())
@@ -263,16 +266,18 @@ def watched(process: Any) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     while process.poll() is None:
         total = 0
-        for status in Path("/proc").glob("[0-9]*/status"):
-            try:
-                text = status.read_text()
-            except OSError:
-                continue
-            fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-            if int(fields["Pid"]) == process.pid or int(fields["PPid"]) == process.pid:
-                total += int(fields.get("VmRSS", "0 kB").split()[0])
+        try:
+            children: list[str] = []
+            # A worker is started by a thread: it is that thread's child.
+            for task in Path(f"/proc/{process.pid}/task").iterdir():
+                children += (task / "children").read_text().split()
+            for pid in {str(process.pid), *children}:
+                found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+                total += int(found[1]) if found else 0
+        except OSError:  # it ended meanwhile
+            continue
         peak = max(peak, total / 1024)
-        time.sleep(0.1)
+        time.sleep(0.5)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     process.cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return peak
@@ -315,8 +320,10 @@ def main() -> None:
     verb.set_defaults(run=one_digest)
     verb = verbs.add_parser("scale")
     verb.add_argument("--ranks", type=int, default=1000)
+    verb.add_argument("--parts", type=int, nargs="*", help="how many of them to examine (a quarter, half, all)")
     verb.add_argument("--steps", type=int, default=86, help="of each trace; 86 give some 100,000 events")
     verb.add_argument("--folder", help="where the generated traces go for the time")
+    verb.add_argument("--progress", action="store_true", help="show how far each is")
     verb.set_defaults(run=scale)
     arguments = parser.parse_args()
     arguments.run(arguments)

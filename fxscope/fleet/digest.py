@@ -57,7 +57,7 @@ COMPILED_CALL = "## Call CompiledFxGraph "
 STEP = re.compile(r"#(\d+)")
 RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 HOST_IN_NAME = re.compile(r"^(?P<host>.+)_\d+\.\d+\.pt\.trace\.json")
-MAX_PLAN_LAUNCHES = 20_000  # whose arguments are read: whole steps, two at least
+MAX_PLAN_LAUNCHES = 4_000  # whose arguments are read: whole steps, two at least
 MAX_PLAN_OPS = 400
 MAX_NODES = 400
 EDGE_NS = 1_000
@@ -112,9 +112,11 @@ def is_input(name: str, extra: re.Pattern[str] | None = None) -> bool:
 
 
 class _Window(NamedTuple):
-    """A step: its number, its times on the host, and on the device."""
+    """A step: its number, its times on the host, and on the device. Steps without communication count to the next with some."""
 
     number: int
+    first: int  # indices of the host steps that it is made of
+    last: int
     host: tuple[int, int]
     device: tuple[int, int]
     whole: bool
@@ -154,28 +156,35 @@ class _Reading:
         boundaries: list[int | None] = []
         steps = self.launch_step[self.comm]
         before = self.comm[steps < 0]
-        for index in range(len(self.hosts)):
-            mine = self.comm[steps == index]
+        for mine in self._by_step(self.comm):
             boundaries.append(int(self.end[mine].max()) if len(mine) else None)
+        launched = self._by_step(self.device)
         found: list[_Window] = []
         # Communication of a step that was not recorded may still end in the trace; it ends at the same moment everywhere too.
         early = before[self.start[before] < self.hosts[0][1]] if self.hosts else before
         last = int(self.end[early].max()) if len(early) and boundaries and boundaries[0] is not None else None
-        first_is_edge = True
+        first_is_edge, since = True, 0
         for index, (number, host) in enumerate(zip(self.numbers, self.hosts, strict=True)):
-            work = self.device[self.launch_step[self.device] == index]
-            boundary = boundaries[index]
+            work, boundary = launched[index], boundaries[index]
             if boundary is None:
                 if any(item is not None for item in boundaries) or not len(work):
                     continue  # a step without communication belongs to the next that has some
-                begin = int(max(host[0], min(self.start[work].min(), host[0])))
-                found.append(_Window(number, host, (begin, int(max(self.end[work].max(), host[1]))), False))
+                device = (host[0], int(max(self.end[work].max(), host[1])))
+                found.append(_Window(number, index, index, host, device, False))
                 continue
+            host = (self.hosts[since][0], host[1])
             begin = last if last is not None else min(host[0], int(self.start[work].min()))
             if boundary > begin:
-                found.append(_Window(number, host, (begin, boundary), not first_is_edge))
-            last, first_is_edge = boundary, False
+                found.append(_Window(number, since, index, host, (begin, boundary), not first_is_edge))
+            last, first_is_edge, since = boundary, False, index + 1
         return found
+
+    def _by_step(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Return device rows by the index of the step that launched them; those of no step are left out."""
+        steps = self.launch_step[rows]
+        order = np.argsort(steps, kind="stable")
+        cuts = np.searchsorted(steps[order], np.arange(len(self.hosts) + 1))
+        return [rows[order[a:b]] for a, b in itertools.pairwise(cuts.tolist())]
 
     def rank_steps(self, windows: list[_Window]) -> list[RankStep]:
         """Return what each step consists of."""
@@ -191,6 +200,12 @@ class _Reading:
         blocked = intervals.union(self.start[blocked_rows], self.end[blocked_rows])
         inputs = self._annotations(lambda name: is_input(name, self.extra), launches_nothing=True)
         waits = self._annotations(lambda name: bool(CPU_COLLECTIVE.search(name)))
+        host_free = intervals.union(
+            np.concatenate((blocked[0], inputs[0], waits[0])), np.concatenate((blocked[1], inputs[1], waits[1]))
+        )
+        launched = self._by_step(self.work)
+        starts = np.sort(self.start[allocations])
+        allocations = allocations[np.argsort(self.start[allocations], kind="stable")]
         found: list[RankStep] = []
         for window in windows:
             a, b = window.device
@@ -199,11 +214,7 @@ class _Reading:
             idle_waiting = intervals.overlap(idle, waits)
             compute, busy = _covered(work, a, b), _covered(every, a, b)
             host_a, host_b = window.host
-            host_free = intervals.union(
-                np.concatenate((blocked[0], inputs[0], waits[0])), np.concatenate((blocked[1], inputs[1], waits[1]))
-            )
-            index = self.numbers.index(window.number)
-            mine = allocations[(self.start[allocations] >= host_a) & (self.start[allocations] < host_b)]
+            mine = allocations[slice(*np.searchsorted(starts, (host_a, host_b)).tolist())]
             found.append(
                 RankStep(
                     number=window.number,
@@ -218,7 +229,7 @@ class _Reading:
                     idle_waiting_us=idle_waiting / 1e3,
                     host_work_us=(host_b - host_a - _covered(host_free, host_a, host_b)) / 1e3,
                     input_us=_covered(inputs, host_a, host_b) / 1e3,
-                    num_launches=int((self.launch_step[self.work] == index).sum()),
+                    num_launches=sum(len(launched[index]) for index in range(window.first, window.last + 1)),
                     num_allocations=len(mine),
                     allocation_us=float(trace.duration_ns[mine].sum()) / 1e3,
                 )
@@ -310,12 +321,13 @@ class _Reading:
     def plan(self, windows: list[_Window]) -> Plan:
         """Return which kernels a step launches, from as many compared steps as are cheap to read, at least two."""
         chosen = [window for window in windows if window.whole] or windows  # those that ranks are compared in
-        steps = [self.numbers.index(window.number) for window in chosen] or list(range(len(self.numbers)))
+        steps = [window.last for window in chosen] or list(range(len(self.numbers)))
         rows_of: dict[int, NDArray[np.int64]] = {}
         total = 0
         # From the last: the first step after a start may still compile, tune or allocate.
+        launched = self._by_step(self.work)
         for index in reversed(steps):
-            mine = self.work[self.launch_step[self.work] == index]
+            mine = launched[index]
             if len(rows_of) >= 2 and total + len(mine) > MAX_PLAN_LAUNCHES:
                 break
             rows_of[index] = mine
