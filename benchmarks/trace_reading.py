@@ -1,11 +1,10 @@
-"""How fast and how small a trace is read, beside HolisticTraceAnalysis on the same file in one run.
+"""What a user types about a trace, beside two peers asked the same: top ops and kernels, busy, idle and communication.
 
-    python benchmarks/trace_reading.py TRACE… [--peer PYTHON] [--runs 3] [--json FILE]
+    python benchmarks/trace_reading.py TRACE… [--traceinsight PYTHON] [--tracelens PYTHON] [--runs 3] [--json FILE]
 
-PYTHON is an interpreter that has `HolisticTraceAnalysis` and pandas 2 (`pip install "pandas<3" HolisticTraceAnalysis`);
-without it only fxscope is measured. Each measurement is a process of its own: CPU seconds (user and system, of all its
-threads) and peak memory as the kernel accounts them, less what the imports alone cost. fxscope's figure includes
-nesting, launch ↔ kernel ↔ op links and steps; HTA's is `load_traces` (its call graph would come on top).
+`--traceinsight` is an interpreter with `traceinsight` (HolisticTraceAnalysis's name today), `--tracelens` one with AMD's
+TraceLens. Each measurement is a whole process, imports and all, as a user pays for it: CPU seconds (user and system, of
+all its threads) and peak memory as the kernel accounts them. A trace has one step of `ProfilerStep#N` or more.
 """
 
 from __future__ import annotations
@@ -19,16 +18,28 @@ import sys
 import tempfile
 from pathlib import Path
 
-OURS = "from fxscope import trace\nimport sys\nif len(sys.argv) > 1: print(len(trace.read(sys.argv[1])))"
-# HTA reads a folder with one trace of each rank.
-PEER = """
-import sys, logging, os
+FXSCOPE = [sys.executable, "-m", "fxscope"]
+OURS = {
+    "fxscope trace --tables --top 10": [*FXSCOPE, "trace", "{}", "--tables", "--top", "10"],
+    "fxscope trace --step 0": [*FXSCOPE, "trace", "{}", "--step", "0"],
+    "fxscope trace": [*FXSCOPE, "trace", "{}"],
+}
+TRACEINSIGHT = """
+import logging, os, sys
 logging.disable(logging.CRITICAL)
-from hta.common.trace import Trace
-if len(sys.argv) > 1:
-    t = Trace(trace_dir=os.path.dirname(sys.argv[1]), trace_files={0: sys.argv[1]})
-    t.parse_traces(use_multiprocessing=False)
-    print(len(t.get_trace(0)))
+from hta.trace_analysis import TraceAnalysis
+path = sys.argv[1]
+analysis = TraceAnalysis(trace_files={0: path}, trace_dir=os.path.dirname(path))
+print(analysis.get_temporal_breakdown(visualize=False))
+print(analysis.get_gpu_kernel_breakdown(visualize=False, num_kernels=10))
+print(analysis.get_comm_comp_overlap(visualize=False))
+"""
+TRACELENS = """
+import sys
+from TraceLens import TreePerfAnalyzer
+analyzer = TreePerfAnalyzer.from_file(sys.argv[1])
+print(analyzer.get_df_gpu_timeline())
+print(analyzer.get_df_kernel_launchers_summary(analyzer.get_df_kernel_launchers()).head(10))
 """
 
 
@@ -36,44 +47,44 @@ def main() -> None:
     """Measure each trace and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("traces", nargs="+", type=Path)
-    parser.add_argument("--peer", help="a Python that has HolisticTraceAnalysis")
+    parser.add_argument("--traceinsight", metavar="PYTHON")
+    parser.add_argument("--tracelens", metavar="PYTHON")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    setups = {
-        "fxscope": (sys.executable, OURS, {}),
-        "fxscope, no native scanner": (sys.executable, OURS, {"FXSCOPE_NO_NATIVE": "1"}),
-    }
-    if arguments.peer:
-        setups["HTA"] = (arguments.peer, PEER, {})
-    empty = {name: measure(*setup, None, arguments.runs) for name, setup in setups.items()}
+    commands = dict(OURS)
+    if arguments.traceinsight:
+        commands["traceinsight"] = [arguments.traceinsight, "-c", TRACEINSIGHT, "{}"]
+    if arguments.tracelens:
+        commands["TraceLens"] = [arguments.tracelens, "-c", TRACELENS, "{}"]
     report = []
     for trace in arguments.traces:
-        lines = {name: measure(*setup, trace, 1 if name == "HTA" else arguments.runs) for name, setup in setups.items()}
-        for name, line in lines.items():
-            line["cpu_s"] = max(0.0, line["cpu_s"] - empty[name]["cpu_s"])
-        report.append({"trace": trace.name, "megabytes": trace.stat().st_size / 1e6, "setups": lines})
-        print_lines(trace, lines)
+        print(f"{trace.name} ({trace.stat().st_size / 1e6:.0f} MB)", flush=True)
+        lines: dict[str, dict[str, float]] = {}
+        for name, command in commands.items():
+            lines[name] = measure(command, trace, arguments.runs if name in OURS else 1)
+            print_line(name, lines)
+        report.append({"trace": trace.name, "megabytes": trace.stat().st_size / 1e6, "commands": lines})
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
-def measure(python: str, code: str, environment: dict[str, str], trace: Path | None, runs: int) -> dict[str, float]:
+def measure(command: list[str], trace: Path, runs: int) -> dict[str, float]:
     """Return the median CPU seconds and peak megabytes of a process, over some runs."""
     results = []
     for _ in range(runs):
-        with tempfile.TemporaryDirectory() as folder:
-            command = [python, "-c", code]
-            if trace is not None:
-                copy = Path(folder) / trace.name
-                copy.symlink_to(trace.resolve())
-                command.append(str(copy))
+        # A folder of its own: peers write their indices beside the trace, and read them the second time
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as errors:
+            copy = Path(folder) / trace.name
+            copy.symlink_to(trace.resolve())
             process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **environment}
+                [str(copy) if part == "{}" else part for part in command], stdout=subprocess.DEVNULL, stderr=errors
             )
             _, status, usage = os.wait4(process.pid, 0)
             if status:
-                sys.exit(f"{' '.join(command[:1])} failed on {trace}: exit status {os.waitstatus_to_exitcode(status)}")
+                errors.seek(0)
+                tail = errors.read().decode(errors="replace")[-2000:]
+                sys.exit(f"{command[:3]} failed on {trace}: exit status {os.waitstatus_to_exitcode(status)}\n{tail}")
             results.append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000))
     return {
         "cpu_s": statistics.median(cpu for cpu, _ in results),
@@ -81,16 +92,11 @@ def measure(python: str, code: str, environment: dict[str, str], trace: Path | N
     }
 
 
-def print_lines(trace: Path, lines: dict[str, dict[str, float]]) -> None:
-    """Print one trace's lines; the ratio is to fxscope."""
-    print(f"{trace.name} ({trace.stat().st_size / 1e6:.0f} MB)")
-    ours = lines["fxscope"]
-    for name, line in lines.items():
-        ratio = f"{line['cpu_s'] / ours['cpu_s']:6.1f} × the CPU, {line['peak_mb'] / ours['peak_mb']:5.1f} × the memory"
-        print(
-            f"  {name:28} {line['cpu_s']:8.2f} s CPU  {line['peak_mb']:8.0f} MB   {'' if name == 'fxscope' else ratio}",
-            flush=True,
-        )
+def print_line(name: str, lines: dict[str, dict[str, float]]) -> None:
+    """Print one command's line; the ratio is to the tables, which answer the same question as the peers."""
+    line, tables = lines[name], next(iter(lines.values()))
+    ratio = f"{line['cpu_s'] / tables['cpu_s']:6.1f} × the CPU, {line['peak_mb'] / tables['peak_mb']:5.1f} × the memory"
+    print(f"  {name:34} {line['cpu_s']:8.2f} s CPU  {line['peak_mb']:8.0f} MB   {ratio}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,35 @@
-"""Recordings on disk: `.fxscope` is gzipped JSON, `.json` the same in plain text. Nothing is overwritten unasked."""
+"""Recordings on disk: `.fxscope` is gzipped JSON, `.json` the same in plain text. Nothing is overwritten unasked.
+
+A `.fxscope` file of many ops and launches is a zip archive: `recording.json` without them, and a column for each of their
+fields, as numbers or as positions in a table of values (`docs/decisions/0010-columns-on-disk.md`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import time
 import weakref
+import zipfile
 import zlib
+from array import array
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
+from fxscope.columns import Chosen, Column, Items, Numbers, column
 from fxscope.errors import FxscopeError, RenderError
-from fxscope.model import SCHEMA, Recording, plain
+from fxscope.model import SCHEMA, Launch, Op, Recording, plain, replace
+
+MANY = 20_000  # ops and launches from which on a file is columns
+_LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
 MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what is beyond both is a bomb
 
@@ -32,6 +45,8 @@ def load(path: str | Path) -> Recording:
         data = path.read_bytes()
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror}. Make a recording with `fxscope run`.") from None
+    if data[:4] == b"PK\x03\x04":
+        return _from_columns(data, str(path))
     if data[:2] == b"\x1f\x8b":
         try:
             data = _unpacked(data, path)
@@ -82,7 +97,95 @@ class _Head(msgspec.Struct):
 
 def encode(recording: Recording) -> bytes:
     """Return the `.fxscope` form. The same recording always gives the same bytes."""
+    if len(recording.ops) + len(recording.launches) >= MANY:
+        return _to_columns(recording)
     return gzip.compress(msgspec.json.encode(recording, enc_hook=plain), compresslevel=6, mtime=0)
+
+
+def _to_columns(recording: Recording) -> bytes:
+    """Return the recording as an archive of columns."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+
+        def add(name: str, data: bytes) -> None:
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)  # always of the same date
+
+        add("recording.json", msgspec.json.encode(replace(recording, ops=(), launches=())))
+        for name, (type_, items) in {"ops": (Op, recording.ops), "launches": (Launch, recording.launches)}.items():
+            kinds: dict[str, str] = {}
+            for field in msgspec.structs.fields(type_):
+                values = column(items, field.name)
+                if {*map(type, values)} <= {int, type(None)} and all(
+                    -_LIMIT < v < _LIMIT for v in values if v is not None
+                ):
+                    kinds[field.name] = "numbers"
+                    add(f"{name}/{field.name}", array("q", [-_LIMIT if v is None else v for v in values]).tobytes())
+                    continue
+                table: dict[Any, int] = {}
+                codes = array("i", [table.setdefault(_hashable(value), len(table)) for value in values])
+                kinds[field.name] = "table"
+                add(f"{name}/{field.name}", codes.tobytes())
+                add(f"{name}/{field.name}.json", b"[%s]" % b",".join(map(_encoded, table)))
+            add(f"{name}.json", msgspec.json.encode({"count": len(items), "columns": kinds, "order": sys.byteorder}))
+    return out.getvalue()
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return _Text(msgspec.json.encode(value))
+    return value
+
+
+class _Text(bytes):
+    """A value that cannot be a key, as its JSON."""
+
+
+def _encoded(value: Any) -> bytes:
+    return bytes(value) if isinstance(value, _Text) else msgspec.json.encode(value)
+
+
+def _from_columns(data: bytes, where: str) -> Recording:
+    import numpy as np
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            limit = max(MAX_BYTES, MAX_RATIO * len(data))
+            if sum(item.file_size for item in archive.infolist()) > limit:
+                raise FxscopeError(f"{where} unpacks to more than {limit >> 20} MiB: it is no recording.")
+            recording = loads(archive.read("recording.json"), where=where)
+            found: dict[str, Items[Any]] = {}
+            for name, type_ in {"ops": Op, "launches": Launch}.items():
+                about = msgspec.json.decode(archive.read(f"{name}.json"), type=_About)
+                types = {field.name: field.type for field in msgspec.structs.fields(type_)}
+                columns: dict[str, Column] = {}
+                for field, kind in about.columns.items():
+                    if field not in types:
+                        continue  # of a later fxscope
+                    text = archive.read(f"{name}/{field}")
+                    numbers = np.frombuffer(
+                        text, np.dtype("i8" if kind == "numbers" else "i4").newbyteorder(about.order[0])
+                    )
+                    if len(numbers) != about.count:
+                        raise ValueError(field)
+                    if kind == "numbers":
+                        columns[field] = Numbers(numbers, none=-_LIMIT)
+                    else:
+                        table = msgspec.json.decode(archive.read(f"{name}/{field}.json"), type=list[types[field]])
+                        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(table):
+                            raise ValueError(field)
+                        columns[field] = Chosen(numbers, table)
+                found[name] = Items(type_, about.count, columns)
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, msgspec.DecodeError) as error:
+        raise FxscopeError(f"{where} is a damaged recording ({error}). Record it again.") from None
+    return replace(recording, **found)
+
+
+class _About(msgspec.Struct):
+    count: int
+    columns: dict[str, Literal["numbers", "table"]]
+    order: Literal["little", "big"]
 
 
 def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:

@@ -42,7 +42,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
         ("fxscope.errors", "fxscope.index", "fxscope.render"),
     ),  # index: `to_networkx`; render: `show` and `save`; inside the methods
     "fxscope.columns": ({"msgspec"}, ("fxscope.model",)),
-    "fxscope.store": ({"msgspec"}, ("fxscope.model", "fxscope.errors")),
+    "fxscope.store": ({"msgspec", "numpy"}, ("fxscope.model", "fxscope.columns", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.dtypes": (set(), ()),
     "fxscope.index": ({"networkx"}, ("fxscope.model", "fxscope.columns")),

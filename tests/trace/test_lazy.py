@@ -1,0 +1,76 @@
+"""Ops and launches that are columns inside behave as the tuples they stand for, in memory and on disk."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from fxscope import load, read_trace, store
+from fxscope.columns import Items, by_id, column, picked, with_columns
+from fxscope.errors import FxscopeError
+from fxscope.model import Launch, Recording
+
+H200 = Path(__file__).parent.parent / "data" / "h200"
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return read_trace(H200 / "mlp_eager_stack" / "trace.json.gz")
+
+
+@pytest.mark.parametrize("part", ["ops", "launches"])
+def test_they_look_like_tuples(recording: Recording, part: str) -> None:
+    items = getattr(recording, part)
+    plain = tuple(items)
+    assert isinstance(items, Items) and isinstance(plain, tuple)
+    assert items == plain and plain == items and items != plain[1:]
+    assert part == "launches" or hash(items) == hash(plain)  # what a launch has decoded is a dict
+    assert len(items) == len(plain) and items[3] == plain[3] and items[-1] == plain[-1]
+    assert items[2:9:3] == plain[2:9:3] and items[5:2] == () and items[::-1] == plain[::-1]
+    assert items + items == plain + plain and plain[0] in items
+    with pytest.raises(IndexError):
+        items[len(plain)]
+    assert pickle.loads(pickle.dumps(items)) == plain and copy.deepcopy(items) == plain
+    for field in plain[0].__struct_fields__:
+        assert column(items, field) == column(plain, field) == [getattr(item, field) for item in plain]
+    assert picked(items, [4, 1]) == picked(plain, [4, 1]) == [plain[4], plain[1]]
+    assert by_id(items)[plain[7].id] == by_id(plain)[plain[7].id] and -5 not in by_id(items)
+    steps = list(range(len(plain)))
+    assert with_columns(items, step=steps) == with_columns(plain, step=steps)
+    assert column(with_columns(items, step=steps), "step") == steps and column(items, "step") != steps
+
+
+def test_a_field_without_a_column_has_its_default() -> None:
+    items = Items(Launch, 2, {})
+    assert items.column("nodes") == [(), ()] and items.column("call") == [None, None]
+
+
+@pytest.mark.parametrize("name", ["mlp_compiled", "mlp_eager_stack", "mlp_train_eager"])
+def test_a_large_recording_is_stored_as_columns(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = read_trace(H200 / name / "trace.json.gz")
+    monkeypatch.setattr(store, "MANY", 10)
+    path = tmp_path / "x.fxscope"
+    path.write_bytes(store.encode(recording))
+    assert zipfile.is_zipfile(path)
+    found = load(path)
+    assert isinstance(found.ops, Items) and found == store.loads(recording.to_json())
+    assert store.encode(found) == path.read_bytes() == store.encode(store.loads(recording.to_json()))
+
+
+def test_a_damaged_archive_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "MANY", 10)
+    data = store.encode(read_trace(H200 / "mlp_eager" / "trace.json.gz"))
+    path = tmp_path / "x.fxscope"
+    for place in range(0, len(data), len(data) // 150):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+        try:
+            tuple(load(path).ops)
+        except FxscopeError as error:
+            assert "\n" not in str(error)
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(FxscopeError, match="damaged"):
+        load(path)
