@@ -68,9 +68,35 @@ METRICS = (
 )
 
 
+def times(value: float) -> str:
+    """Format a ratio."""
+    return f"{value:.2f}×"
+
+
+def speed_up(sweep: Sweep) -> tuple[Metric, ...]:
+    """Return the panel that says it all, where eager was measured beside others: its mean time over each sample's."""
+    for title, field in (("wall", "wall_us"), ("device", "device_us")):
+        read = several(field)
+        eager = {
+            point.vary.get(sweep.vary): fmean(read(point))
+            for point in sweep.points
+            if point.setup == "eager" and read(point)
+        }
+
+        def ratios(
+            point: SweepPoint, read: Callable[[SweepPoint], Sequence[float]] = read, eager: dict[Any, float] = eager
+        ) -> Sequence[float]:
+            base = eager.get(point.vary.get(sweep.vary))
+            return () if base is None else [base / sample for sample in read(point) if sample]
+
+        if eager and any(ratios(point) for point in sweep.points if point.setup != "eager"):
+            return (Metric(f"speed-up over eager ({title} time)", ratios, times, False),)
+    return ()
+
+
 def svg(sweep: Sweep) -> str:
     """Return the chart. Raises RenderError where nothing was measured."""
-    panels = [metric for metric in METRICS if any(metric.samples(point) for point in sweep.points)]
+    panels = [metric for metric in (*speed_up(sweep), *METRICS) if any(metric.samples(point) for point in sweep.points)]
     if not panels:
         raise RenderError("the sweep holds no measurement to draw.")
     values = ordered(sweep)

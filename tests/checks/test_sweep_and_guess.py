@@ -72,8 +72,9 @@ def test_the_measured_sweep_has_its_crossover() -> None:
 def test_the_chart_has_a_line_per_setup_and_a_panel_per_metric() -> None:
     root = ElementTree.fromstring(chart.svg(made({"eager": [10, 20, 40], "<b>&": [5, 10, 20]})))
     tag = "{http://www.w3.org/2000/svg}"
-    assert len(root.findall(f"{tag}polyline")) == 4  # two setups in two panels
+    assert len(root.findall(f"{tag}polyline")) == 6  # two setups in three panels
     texts = [element.text for element in root.iter(f"{tag}text")]
+    assert "speed-up over eager (wall time)" in texts and "2.00×" in texts  # half the time of eager at each point
     assert "wall time per call" in texts and "kernels per call" in texts and "<b>&" in texts
     for line in root.findall(f"{tag}polyline"):
         for pair in line.get("points", "").split():

@@ -12,6 +12,7 @@ function dotSource(graph, shown, attributes) {
       .join(', ');
   const lines = ['digraph g {', `graph [${list(attributes.graph)}, pad=0.1, fontname=Courier, fontsize=12]`];
   for (const [from, more] of attributes.large) if (shown.boxes.size > from) lines.push(`graph [${list(more)}]`);
+  if (graph.stage === 'kernel_calls') lines.push('graph [ranksep=0.55]'); // room for the prices on the edges
   lines.push('node [shape=box, fixedsize=true, label=""]', 'edge [arrowhead=none]');
   const inside = new Map();
   const children = new Map();
