@@ -34,3 +34,16 @@ class PassError(FxscopeError):
 
 class RenderError(FxscopeError):
     """A picture, a page or a file could not be made."""
+
+
+# What reading a file that is not what it seems to be may raise, deep in a reader that takes its form for granted.
+FOREIGN = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    SyntaxError,
+    RecursionError,
+)

@@ -7,7 +7,7 @@ A finding is printed with its seed and ends the run with exit code 1; the same s
 valid     documents that `json.loads` takes: the native scanner, msgspec and json give the same rows, and no problem
 damaged   real traces with one or a few bytes changed: both readers agree, and no event is lost but the damaged ones
 scanner   the native scanner alone; tools/sanitize.sh does it with a build that has sanitizers
-files     logs, graphs, schedules, debug folders, recordings and expectations: one line (FxscopeError) or a result
+files     compile logs, and the graphs, schedules and code of debug folders: one line (FxscopeError) or a result
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import gzip
 import importlib.util
 import json
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -34,7 +35,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
 sys.path.insert(0, str(ROOT))
 
+from fxscope.errors import FxscopeError  # noqa: E402
 from fxscope.readers import trace  # noqa: E402
+from fxscope.readers.compile_log import read_debug_dir, read_log  # noqa: E402
 from fxscope.readers.trace import reader, table  # noqa: E402
 
 Row = tuple[int, str, str, int, int, int, int]
@@ -382,6 +385,30 @@ def mutate(text: bytes, chance: random.Random, times: int) -> bytes:
     return text
 
 
+# ---- what a compile leaves ------------------------------------------------------------------------------------
+
+
+def compile_files(seed: int, folder: Path) -> None:
+    """Damage one file of a debug folder, or a log: a recording, or one line."""
+    chance = random.Random(seed)
+    real = DATA / "h200" / "plans" / chance.choice(("softmax", "linear", "geglu")) / "real"
+    if chance.random() < 0.3:
+        log = folder / "torch_trace.log"
+        log.write_bytes(
+            mutate(gzip.decompress((real / "torch_trace.log.gz").read_bytes()), chance, chance.randrange(1, 200))
+        )
+        with contextlib.suppress(FxscopeError):
+            read_log(log)
+        return
+    copy = folder / "inductor"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(real / "inductor", copy)
+    hit = chance.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
+    hit.write_bytes(mutate(hit.read_bytes(), chance, chance.randrange(1, 30)))
+    with contextlib.suppress(FxscopeError):
+        read_debug_dir(copy)
+
+
 # ---- the native scanner alone -----------------------------------------------------------------------------------
 
 
@@ -463,6 +490,8 @@ def one(what: str, folder: Path, seed: int) -> Callable[[int], int | None]:
             raise SystemExit("the native scanner is not built here")
         pieces = scanner_pieces(seed)
         return lambda at: scanner(at, pieces)
+    if what == "files":
+        return lambda at: compile_files(at, folder)
     raise SystemExit(f"no fuzzer {what}")
 
 

@@ -6,6 +6,7 @@ A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follo
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import re
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fxscope.errors import TraceError
+from fxscope.errors import FOREIGN, TraceError
 from fxscope.model import (
     Compile,
     Direction,
@@ -31,7 +32,7 @@ from fxscope.model import (
 from fxscope.readers import graph_text, output_code, schedule_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_BYTES = 4 << 30
 
@@ -65,6 +66,22 @@ class Collected:
 # ---------------------------------------------------------------------- TORCH_TRACE
 
 
+def _refused(read: Callable[[str | Path], Recording]) -> Callable[[str | Path], Recording]:
+    """Let what is no artefact of a compile, or a damaged one, end in one line."""
+
+    @functools.wraps(read)
+    def reader(path: str | Path) -> Recording:
+        try:
+            return read(path)
+        except FOREIGN as error:
+            raise TraceError(
+                f"{path} is damaged, or not what this torch's Inductor writes ({type(error).__name__}: {error}). Make it again."
+            ) from error
+
+    return reader
+
+
+@_refused
 def read_log(path: str | Path) -> Recording:
     """Read a TORCH_TRACE log (.log, .log.gz) or a folder of them.
 
@@ -290,6 +307,7 @@ def _graph(
 # ---------------------------------------------------------------------- debug folders
 
 
+@_refused
 def read_debug_dir(path: str | Path) -> Recording:
     """Read a TORCH_COMPILE_DEBUG folder: one graph's, or any folder above several.
 

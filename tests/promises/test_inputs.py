@@ -15,6 +15,7 @@ from fxscope import store
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
 from fxscope.readers import trace
+from tools import fuzz
 
 
 def test_a_recording_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,3 +57,8 @@ def test_open_answers_its_own_address_alone_and_a_silent_client_holds_up_nobody(
             assert client.getresponse().status == status
         serving.join(timeout=30)
         assert not serving.is_alive()
+
+
+def test_damaged_files_of_a_compile_are_one_line_or_a_recording(tmp_path: Path) -> None:
+    for seed in range(40):
+        fuzz.compile_files(seed, tmp_path)

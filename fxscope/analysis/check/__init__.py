@@ -9,7 +9,7 @@ from fxscope.analysis import select
 from fxscope.analysis.check import counts, fusion, kernels, times
 from fxscope.analysis.check.context import Answer, Context
 from fxscope.analysis.findings import Outcome, Report
-from fxscope.errors import PassError
+from fxscope.errors import FOREIGN, PassError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,6 +83,8 @@ def parse(text: str, where: str) -> dict[str, Any]:
         import tomli as tomllib
     try:
         return tomllib.loads(text)
+    except RecursionError:
+        raise PassError(f"{where} is not valid TOML: it is nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
         raise PassError(f"{where} is not valid TOML: {error}.") from None
 
@@ -146,6 +148,10 @@ def check(
                     verdict = KINDS[kind](context, value)
                 except PassError as error:
                     raise PassError(f"{where}: expectation {number}{claim_of(item)}, {kind}: {error}") from None
+                except FOREIGN as error:
+                    raise PassError(
+                        f"{where}: expectation {number}{claim_of(item)}, {kind}: {value!r:.80} is no value for it ({error})."
+                    ) from error
                 subject = name if kind not in ACROSS or "in" in item else "all"
                 outcomes.append(
                     Outcome(
