@@ -47,11 +47,12 @@ _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention
 
 # Functions that take many instructions an element, and how many such each op evaluates.
 _TRANSCENDENTALS = dict.fromkeys(
-    """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc erfinv gelu sigmoid silu
-    mish softplus elu selu celu pow logit lgamma digamma softmax _softmax _log_softmax log_softmax logsumexp gelu_backward
+    """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh sigmoid silu
+    mish softplus elu selu celu pow logit lgamma digamma softmax _softmax _log_softmax log_softmax logsumexp
     silu_backward sigmoid_backward tanh_backward prepare_softmax_online""".split(),
     1,
 )
+_ERFS = frozenset("erf erfc erfinv gelu gelu_backward".split())
 # Passes over the reduced dimension. The yaml does not say which ops reduce.
 _REDUCTIONS = (
     dict.fromkeys(
@@ -92,9 +93,7 @@ _MORE_COMPOSITES = frozenset(
     new_full multi_head_attention_forward interpolate""".split()
 )
 # Not elementwise, or not in every overload, but the result has the shape of the largest operand all the same.
-_MORE_KEEP_SHAPE = frozenset(
-    "_softmax _log_softmax cumsum where masked_fill hardswish gelu_backward threshold_backward".split()
-)
+_MORE_KEEP_SHAPE = frozenset("_softmax _log_softmax cumsum where masked_fill hardswish threshold_backward".split())
 # An extern kernel of Inductor's → the other ops as which it shows in a trace.
 _SHOWN_AS = {
     "bias_addmm": ("addmm",),
@@ -171,6 +170,11 @@ def is_attention(text: str) -> bool:
 def transcendentals(text: str) -> int:
     """Return how many exp, erf, tanh, … the op evaluates for each element."""
     return _TRANSCENDENTALS.get(out_of_place(text), 0)
+
+
+def erfs(text: str) -> int:
+    """Return how many error functions the op evaluates for each element; gelu counts as its exact form."""
+    return int(out_of_place(text) in _ERFS)
 
 
 def reductions(text: str) -> int:

@@ -30,6 +30,7 @@ NAMES = (
     "dram_bytes_per_s",
     "capacity_bytes",
     "transcendental_ps",
+    "erf_ps",
     "reduction_ps",
 )
 
@@ -59,6 +60,7 @@ def work(point: dict[str, Any]) -> timing.Work:
         num_bytes=point["fused_tensors"] * point["tensor_bytes"],
         elements=point["tensor_bytes"] / 2,
         transcendentals=point["transcendentals"],
+        erfs=point["erfs"],
         reductions=point["reductions"],
     )
 
@@ -73,8 +75,8 @@ def fit(gpu: gpus.Gpu, points: list[dict[str, Any]], battery: dict[str, Any]) ->
     target = np.array([measured(point, "compiled") for point in points])
     bandwidth, cache = gpu.bandwidth(), float(gpu.limit("L2_cache_size"))
     assert bandwidth is not None
-    low = np.array([0.5, 0.5, 0.8 * bandwidth.value, 0.5 * bandwidth.value, 0.3 * cache, 0.1, 0.1])
-    high = np.array([2.5, 3.0, 4 * bandwidth.value, 1.1 * bandwidth.value, 1.5 * cache, 4.0, 4.0])
+    low = np.array([0.5, 0.5, 0.8 * bandwidth.value, 0.5 * bandwidth.value, 0.3 * cache, 0.02, 0.1, 0.02])
+    high = np.array([2.5, 3.0, 4 * bandwidth.value, 1.1 * bandwidth.value, 1.5 * cache, 4.0, 4.0, 4.0])
 
     def made(values: np.ndarray[Any, Any]) -> gpus.Gpu:
         found = timing.Times(

@@ -28,7 +28,8 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     l2_bytes_per_s: float
     dram_bytes_per_s: float
     capacity_bytes: float  # traffic from which on the cache no longer helps
-    transcendental_ps: float  # picoseconds an element, for each exp, erf, tanh, log …
+    transcendental_ps: float  # picoseconds an element, for each exp, tanh, sigmoid, log …: one hardware instruction
+    erf_ps: float  # … for each erf, as exact gelu takes it: a polynomial
     reduction_ps: float  # picoseconds an element, for each reduction
     fastest_l2_bytes_per_s: float  # no measured saving was faster than this
     fastest_dram_bytes_per_s: float  # no measured kernel was, with traffic far beyond the cache
@@ -43,6 +44,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     num_bytes: float
     elements: float = 0
     transcendentals: int = 0
+    erfs: int = 0
     reductions: int = 0
 
 
@@ -52,9 +54,10 @@ def time_us(gpu: Gpu, work: Work) -> float | None:
     if times is None:
         return None
     memory = work.num_bytes * _seconds_per_byte(times, work.num_bytes, times.l2_bytes_per_s) * 1e6
-    arithmetic = (
-        work.elements * (work.transcendentals * times.transcendental_ps + work.reductions * times.reduction_ps) * 1e-6
+    per_element = (
+        work.transcendentals * times.transcendental_ps + work.erfs * times.erf_ps + work.reductions * times.reduction_ps
     )
+    arithmetic = work.elements * per_element * 1e-6
     floor = times.reduction_floor_us if work.reductions else times.pointwise_floor_us
     return floor + (memory**SHARPNESS + arithmetic**SHARPNESS) ** (1 / SHARPNESS)
 

@@ -26,6 +26,7 @@ class Side(NamedTuple):
     num_bytes: int
     elements: int
     transcendentals: int
+    erfs: int
     reductions: int
     measured_us: float | None
     library: bool
@@ -35,6 +36,7 @@ class Side(NamedTuple):
             num_bytes=self.num_bytes,
             elements=self.elements,
             transcendentals=self.transcendentals,
+            erfs=self.erfs,
             reductions=self.reductions,
         )
 
@@ -90,6 +92,7 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
             num_bytes=num_bytes,
             elements=max(a.elements, b.elements),
             transcendentals=a.transcendentals + b.transcendentals,
+            erfs=a.erfs + b.erfs,
             reductions=a.reductions + b.reductions,
         )
         fused = timing.time_us(gpu, together) or 0.0
@@ -115,6 +118,7 @@ def side_of(
             num_bytes=(call.bytes_read or 0) + (call.bytes_written or 0),
             elements=max((largest(node.outputs) for node in every), default=0),
             transcendentals=sum(op_names.transcendentals(node.target) for node in every),
+            erfs=sum(op_names.erfs(node.target) for node in every),
             reductions=max(
                 sum(op_names.reductions(node.target) for node in every), int("reduction" in (call.type or ""))
             ),
@@ -130,6 +134,7 @@ def side_of(
         num_bytes=sum((node.bytes_read or 0) + (node.bytes_written or 0) for node in nodes),
         elements=max(largest(node.outputs) for node in nodes),
         transcendentals=sum(op_names.transcendentals(node.target) for node in nodes),
+        erfs=sum(op_names.erfs(node.target) for node in nodes),
         reductions=sum(op_names.reductions(node.target) for node in nodes),
         measured_us=None if None in times else sum(time or 0.0 for time in times),
         library=any(is_library(node.target) for node in nodes),
