@@ -83,7 +83,7 @@ def unsupported():
 
 
 def sleeps():
-    time.sleep(60)
+    time.sleep(600)
     return small()
 
 

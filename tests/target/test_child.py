@@ -138,8 +138,8 @@ def test_what_cannot_be_planned_is_one_line(factory: str, options: dict, words: 
 def test_factory_that_raises_or_takes_too_long() -> None:
     with pytest.raises(CaptureError, match="raises raised ValueError: no weights here"):
         plan("raises")
-    with pytest.raises(CaptureError, match="no plan for NVIDIA H200 after 5 s while building the model"):
-        plan("sleeps", timeout_s=5)
+    with pytest.raises(CaptureError, match="no plan for NVIDIA H200 after 40 s while building the model"):
+        plan("sleeps", timeout_s=40)  # importing torch takes a loaded machine half a minute
 
 
 @pytest.mark.parametrize(
