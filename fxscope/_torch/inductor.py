@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 import threading
 import time
@@ -517,12 +518,25 @@ def _graph_order(graph: Graph) -> tuple[Any, ...]:
     return (number, _STAGES.index(graph.stage) if graph.stage in _STAGES else -1, direction, graph.id)
 
 
+AROUND = 5  # lines kept before and after each that an op stems from
+
+
 def _user_files(graphs: Iterable[Graph]) -> Iterable[SourceText]:
-    """Yield the user's files that nodes point into, as they were when the program ran."""
+    """Yield the user's files that nodes point into, as they were when the program ran: the lines that ops stem from.
+
+    A few lines around each are kept; the others are empty, so that line numbers hold. A program's keys and the rest of
+    its text are nobody's business who reads a report. FXSCOPE_WHOLE_SOURCES=1 keeps everything.
+    """
     import linecache
 
-    files = {node.source.file for graph in graphs for node in graph.nodes if node.source and node.source.file}
-    for file in sorted(files):
+    wanted: dict[str, set[int]] = {}
+    for source in (node.source for graph in graphs for node in graph.nodes):
+        if source is not None and source.file:
+            line = source.line or 0
+            wanted.setdefault(source.file, set()).update(range(line - AROUND, line + AROUND + 1))
+    whole = bool(os.environ.get("FXSCOPE_WHOLE_SOURCES"))
+    for file in sorted(wanted):
         lines = linecache.getlines(file) if live.is_user_file(file) else []
         if lines:
-            yield SourceText(id=file, kind="user", file=file, text="".join(lines))
+            kept = (line if whole or number in wanted[file] else "\n" for number, line in enumerate(lines, start=1))
+            yield SourceText(id=file, kind="user", file=file, text="".join(kept))

@@ -181,3 +181,12 @@ def test_a_child_of_a_plain_profiled_run_can_end(tmp_path: Path) -> None:
     code = "import os, sys, torch, fxscope\nfxscope.record(torch.sin, torch.ones(2))\npid = os.fork()\n"
     done = run(f"{code}if pid == 0: sys.exit(5)\nprint(os.waitpid(pid, 0)[1] >> 8)\n", tmp_path)
     assert done.stdout == "5\n"
+
+
+def test_a_recording_holds_the_lines_that_ops_stem_from_and_not_the_rest(tmp_path: Path) -> None:
+    code = "KEY = 'secret'\n" + "\n" * 20
+    code += "import torch\n@torch.compile(backend='inductor')\ndef f(x):\n    return x.sin() + 1\nf(torch.ones(4))\n"
+    assert run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope").returncode == 0
+    texts = [source.text for source in store.load(tmp_path / "out.fxscope").sources if source.kind == "user"]
+    assert len(texts) == 1 and "secret" not in texts[0]
+    assert texts[0].splitlines()[24] == "    return x.sin() + 1"
