@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope.analysis import kernel_lines
 from fxscope.index import index_of
 from fxscope.render import labels
+from fxscope.render.decisions import whole
 from fxscope.text import shorten
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
             source = nodes[name].source
             if place is not None and source is not None:
                 places.setdefault(place, (source.code or "").strip())
-    lines += [shorten(f"   {place}  {code}", width) for place, code in places.items()]
+    lines += [line for place, code in places.items() for line in whole(f"{place}  {code}", width, "   ")]
     return lines
 
 

@@ -83,8 +83,20 @@ def places(recording: Recording, decision: Decision, width: int) -> list[str]:
         head = handle or ", ".join(names[:3]) or "?"
         lines.append("  in " + shorten(head, width - 5))
         if source:
-            lines.append("     " + shorten(source, width - 5))
+            lines.append("\n".join(whole(source, width, "     ")))
     return list(dict.fromkeys(lines))
+
+
+def whole(text: str, width: int, indent: str) -> list[str]:
+    """Return a line of source in full, on as many lines as it needs."""
+    return textwrap.wrap(
+        text,
+        width=max(width, 40),
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_long_words=True,
+        break_on_hyphens=False,
+    )
 
 
 def user_line(nodes: list[Node]) -> str | None:

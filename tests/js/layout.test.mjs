@@ -6,8 +6,10 @@ import vm from 'node:vm';
 import zlib from 'node:zlib';
 
 const ASSETS = new URL('../../fxscope/render/page/assets/', import.meta.url);
-const NAMES = 'visible openingState closedAtFirst dotSource readLayout column push at index known';
-const sources = ['data.js', 'fold.js', 'layout.js'].map((name) => readFileSync(new URL(name, ASSETS), 'utf8'));
+const NAMES = 'sumsOf visible openingState closedAtFirst dotSource readLayout column push at index known';
+const sources = ['data.js', 'fold.js', 'layout.js', 'timeline.js'].map((name) =>
+  readFileSync(new URL(name, ASSETS), 'utf8'),
+);
 const known = 'const known = (value) => value !== null && value !== undefined;';
 const page = new Function(`${known}${sources.join('\n')}\nreturn {${NAMES.split(' ').join(', ')}};`)();
 const PLACING = { graph: { rankdir: 'TB', nodesep: '0.22', ranksep: '0.36' }, large: [[400, { splines: 'polyline' }]] };
@@ -119,4 +121,11 @@ test('without the engine boxes stand in program order, frames around theirs', ()
     const [x, y] = placed.boxes.get(box.id);
     assert.ok(x0 <= x - box.w / 2 && x + box.w / 2 <= x1 && y0 <= y - box.h / 2 && y + box.h / 2 <= y1);
   }
+});
+
+test('a range of the timeline sums what is inside it, overlaps once', () => {
+  const launches = { start: [0, 50, 60, 200], duration: [40, 30, 40, 10], bytes: [1, 2, 4, null] };
+  const sums = page.sumsOf(launches, [0, 1, 2, 3], 20, 150);
+  assert.deepEqual(sums, { span: 130, busy: 20 + 50, count: 3, time: 20 + 30 + 40, bytes: 7, unknown: 0 });
+  assert.equal(page.sumsOf(launches, [0, 1, 2, 3], 150, 300).unknown, 1);
 });

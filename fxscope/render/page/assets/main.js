@@ -391,6 +391,7 @@ function help() {
     ['v  m  u', 'views, modules, unfused pairs'],
     ['l', 'graph as a list'],
     ['a d w s', 'timeline: left, right, in, out'],
+    ['Shift + drag', 'timeline: sums of a range'],
     ['x', 'the view alone, and back'],
     ['c', 'copy a link to what is chosen'],
     ['Back', 'what was seen before'],

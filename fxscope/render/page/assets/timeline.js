@@ -62,7 +62,8 @@ class Timeline {
       steps.map((s) => el('option', { value: s }, names.get(s) || `step ${s}`)),
     );
     this.pick.hidden = steps.length < 2;
-    this.note.textContent = r.left_out ? `Shown: ${r.left_out}` : '';
+    this.leftOut = r.left_out ? `Shown: ${r.left_out}` : '';
+    this.note.textContent = this.leftOut;
     this.cache = new Map();
     if (steps.length) this.openStep(steps[0]);
     else {
@@ -72,6 +73,7 @@ class Timeline {
   }
   openStep(step, keep = false) {
     this.step = step;
+    this.range = null;
     this.pick.value = String(step);
     if (!this.cache.has(step)) this.cache.set(step, this.build(step));
     Object.assign(this, this.cache.get(step));
@@ -275,6 +277,13 @@ class Timeline {
       lane.rows.forEach((row, k) => this.drawRow(context, row, lane.y + k * this.rowHeight, width, c, links));
     }
     if (this.flows.checked) this.drawFlows(context, width, c, links);
+    if (this.range) {
+      const [x0, x1] = this.range.map((t) => this.X(t));
+      context.globalAlpha = 0.16;
+      context.fillStyle = c.text;
+      context.fillRect(x0, 0, x1 - x0, this.height + height);
+      context.globalAlpha = 1;
+    }
     context.restore();
   }
   scale(context, width, height, c) {
@@ -431,13 +440,15 @@ class Timeline {
     let down = null;
     canvas.addEventListener('pointerdown', (event) => {
       down = { x: event.offsetX, y: event.offsetY, from: this.from, scroll: this.scroll, moved: false };
+      down.range = event.shiftKey ? this.T(event.offsetX) : null;
       canvas.setPointerCapture(event.pointerId);
       this.tip.hidden = true;
     });
     canvas.addEventListener('pointermove', (event) => {
       if (down) {
         if (Math.hypot(event.offsetX - down.x, event.offsetY - down.y) > 4) down.moved = true;
-        if (down.moved) {
+        if (down.moved && down.range !== null) this.select(down.range, this.T(event.offsetX));
+        else if (down.moved) {
           this.from = down.from - (event.offsetX - down.x) / this.perNs;
           this.scroll = down.scroll - (event.offsetY - down.y);
           this.paint();
@@ -450,7 +461,10 @@ class Timeline {
       if (down && !down.moved) {
         const hit = this.hit(event.offsetX, event.offsetY);
         if (hit) choose(hit.type, hit.key, { from: 'timeline' });
-        else choose(null, null, { from: 'timeline' });
+        else {
+          this.select(null);
+          choose(null, null, { from: 'timeline' });
+        }
       }
       down = null;
     });
@@ -469,6 +483,14 @@ class Timeline {
       },
       { passive: false },
     );
+  }
+  /** Mark a range of time and say what ran in it; events that reach out of it count with the part inside. */
+  select(from, to = from) {
+    this.range = from === null ? null : [Math.min(from, to), Math.max(from, to)];
+    this.note.textContent = this.range
+      ? rangeWords(sumsOf(this.recording.launches, this.list, ...this.range))
+      : this.leftOut;
+    this.paint();
   }
   hover(event) {
     const hit = this.hit(event.offsetX, event.offsetY),
@@ -584,6 +606,30 @@ class Timeline {
       draw: (context) => this.scene(context, width, this.height, 0),
     };
   }
+}
+/** What the device did between two times: span, busy (overlaps counted once), launches, their time, known bytes. */
+function sumsOf(launches, list, from, to) {
+  const out = { span: to - from, busy: 0, count: 0, time: 0, bytes: 0, unknown: 0 };
+  let end = from;
+  for (const i of list) {
+    const a = Math.max(from, launches.start[i]);
+    const b = Math.min(to, launches.start[i] + launches.duration[i]);
+    if (b <= a) continue;
+    out.count += 1;
+    out.time += b - a;
+    out.busy += Math.max(0, b - Math.max(a, end));
+    end = Math.max(end, b);
+    const bytes = at(launches, 'bytes', i);
+    if (known(bytes)) out.bytes += bytes;
+    else out.unknown += 1;
+  }
+  return out;
+}
+function rangeWords(sums) {
+  const idle = `${microseconds((sums.span - sums.busy) / 1e3)} idle`;
+  const bytes = sums.count && !sums.unknown ? `, ${words(sums.bytes, 'bytes')}` : '';
+  const time = `${plural(sums.count, 'launch')} of ${microseconds(sums.time / 1e3)}`;
+  return `${microseconds(sums.span / 1e3)}: device ${microseconds(sums.busy / 1e3)} busy, ${idle}; ${time}${bytes}`;
 }
 function lowerBound(sorted, value) {
   let low = 0,
