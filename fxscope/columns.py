@@ -139,9 +139,19 @@ class Items(Sequence[T], Generic[T]):
         """Return the field's value of every item."""
         if field in self._columns:
             return self._columns[field].take(slice(0, self._length))
+        return [self._default(field)] * self._length
+
+    def extend(self, fields: dict[str, list[Any]], which: slice) -> None:
+        """Add the values of some items to lists of fields."""
+        for field, values in fields.items():
+            if field in self._columns:
+                values += self._columns[field].take(which)
+            else:
+                values += [self._default(field)] * (which.stop - which.start)
+
+    def _default(self, field: str) -> Any:
         known = next(item for item in msgspec.structs.fields(self._type) if item.name == field)
-        default = known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
-        return [default] * self._length
+        return known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
 
     def replaced(self, columns: dict[str, Column]) -> Items[T]:
         """Return the same items with some fields from other columns."""
@@ -151,6 +161,16 @@ class Items(Sequence[T], Generic[T]):
 def column(items: Sequence[Any], field: str) -> list[Any]:
     """Return a field of every item, `Items` or tuple."""
     return items.column(field) if isinstance(items, Items) else [getattr(item, field) for item in items]
+
+
+def columns_of(items: Sequence[Any], fields: Sequence[str]) -> dict[str, list[Any]]:
+    """Return several fields of every item; of `Items` a block at a time, so that what they share is worked out once."""
+    if not isinstance(items, Items):
+        return {field: column(items, field) for field in fields}
+    found: dict[str, list[Any]] = {field: [] for field in fields}
+    for start in range(0, len(items), BLOCK):
+        items.extend(found, slice(start, min(start + BLOCK, len(items))))
+    return found
 
 
 def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:

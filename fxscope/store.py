@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fxscope.columns import Chosen, Column, Items, Numbers, column
+from fxscope.columns import Chosen, Column, Items, Numbers, columns_of
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Launch, Op, Recording, plain, replace
 
@@ -113,19 +113,18 @@ def _to_columns(recording: Recording) -> bytes:
         add("recording.json", msgspec.json.encode(replace(recording, ops=(), launches=())))
         for name, (type_, items) in {"ops": (Op, recording.ops), "launches": (Launch, recording.launches)}.items():
             kinds: dict[str, str] = {}
-            for field in msgspec.structs.fields(type_):
-                values = column(items, field.name)
+            for field, values in columns_of(items, [field.name for field in msgspec.structs.fields(type_)]).items():
                 if {*map(type, values)} <= {int, type(None)} and all(
                     -_LIMIT < v < _LIMIT for v in values if v is not None
                 ):
-                    kinds[field.name] = "numbers"
-                    add(f"{name}/{field.name}", array("q", [-_LIMIT if v is None else v for v in values]).tobytes())
+                    kinds[field] = "numbers"
+                    add(f"{name}/{field}", array("q", [-_LIMIT if v is None else v for v in values]).tobytes())
                     continue
                 table: dict[Any, int] = {}
                 codes = array("i", [table.setdefault(_hashable(value), len(table)) for value in values])
-                kinds[field.name] = "table"
-                add(f"{name}/{field.name}", codes.tobytes())
-                add(f"{name}/{field.name}.json", b"[%s]" % b",".join(map(_encoded, table)))
+                kinds[field] = "table"
+                add(f"{name}/{field}", codes.tobytes())
+                add(f"{name}/{field}.json", b"[%s]" % b",".join(map(_encoded, table)))
             add(f"{name}.json", msgspec.json.encode({"count": len(items), "columns": kinds, "order": sys.byteorder}))
     return out.getvalue()
 
