@@ -68,7 +68,21 @@ def document() -> str:
     return "\n".join(parts)
 
 
+def fleet_schemas() -> dict[Path, str]:
+    """Return the JSON Schemas of a rank's digest and of a job, by where they are kept."""
+    from fxscope.fleet.model import DIGEST_SCHEMA, FLEET_SCHEMA, Digest, Fleet
+
+    found: dict[Path, str] = {}
+    for name, title, kind in (("digest", DIGEST_SCHEMA, Digest), ("fleet", FLEET_SCHEMA, Fleet)):
+        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+        body = {**head, **msgspec.json.schema(kind)}
+        found[PATH.with_name(f"{name}.schema.json")] = json.dumps(body, indent=1, sort_keys=True) + "\n"
+    return found
+
+
 if __name__ == "__main__":
     PATH.write_text(schema())
+    for path, text in fleet_schemas().items():
+        path.write_text(text)
     DOCUMENT.write_text(document())
     print(f"wrote {PATH.name} and {DOCUMENT.name}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import shutil
 import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
 import msgspec
 import pytest
 
@@ -43,6 +46,22 @@ def test_json_has_the_documented_form(capsys: pytest.CaptureFixture[str]) -> Non
     costs = [item["cost_us"] or 0 for item in found["findings"]]
     assert costs == sorted(costs, reverse=True)
     assert msgspec.json.decode(text, type=Fleet).findings[0].ranks == (2,)
+
+
+def test_digests_and_jobs_keep_the_shipped_schemas() -> None:
+    from fxscope.fleet import findings
+
+    spec = importlib.util.spec_from_file_location("make_schema", Path(__file__).parents[2] / "tools" / "make_schema.py")
+    assert spec and spec.loader
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    for path, text in maker.fleet_schemas().items():
+        assert path.read_text() == text, "run tools/make_schema.py"
+    made = run.digests(sources.find([SLOW]))
+    examples = {"digest": made[2], "fleet": findings.examine(made)}
+    for name, example in examples.items():
+        schema = json.loads((resources.files("fxscope") / "data" / f"{name}.schema.json").read_text())
+        jsonschema.validate(json.loads(msgspec.json.encode(example)), schema)
 
 
 def test_files_of_every_kind_and_digests_beside_them_that_are_used_again(
