@@ -25,6 +25,7 @@ PLACING = {"rankdir": "TB", "nodesep": "0.22", "ranksep": "0.36"}
 LARGE = (
     (400, {"nslimit": "1", "nslimit1": "1", "mclimit": "0.5", "splines": "polyline"}),
     (900, {"nslimit": "0.2", "nslimit1": "0.2", "mclimit": "0.1", "splines": "none"}),
+    (1500, {"nslimit": "0.05", "mclimit": "0.05"}),
 )
 MAX_RED_EDGES = 12
 

@@ -1,9 +1,11 @@
 // The user's source and the generated code, with the lines that belong to what is chosen.
 
 const KEYWORDS = new Set(
-  'False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield void const auto int float bool template typename struct namespace static inline'.split(
-    ' ',
-  ),
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for ' +
+    'from global if import in is lambda nonlocal not or pass raise return try while with yield void const ' +
+    'auto int float bool template typename struct namespace static inline'
+  ).split(' '),
 );
 const TOKEN =
   /(#.*$|\/\/.*$)|("""|'''|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|(@[\w.]+)|(\b\d[\w.]*)|([A-Za-z_]\w*)(?=(\s*\()?)/g;

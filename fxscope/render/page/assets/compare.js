@@ -32,7 +32,8 @@ class Compare {
             'p',
             { class: 'muted' },
             PAGE.comparison
-              ? `Kernels of a step, aligned with ${all[0].title} by name, source line, module and op. Bars are to one scale.`
+              ? `Kernels of a step, aligned with ${all[0].title} by name, source line, module and op. ` +
+                  'Bars are to one scale.'
               : 'No alignment was made: each column lists its own kernels in order.',
           ),
         ),
@@ -74,14 +75,11 @@ class Compare {
   }
   verdict(time) {
     if (!time) return el('span', { class: 'muted small' }, 'times not compared');
-    const style = time.verdict === 'faster' ? 'won' : time.verdict === 'slower' ? 'lost' : 'muted';
-    return el(
-      'span',
-      { class: `delta ${style}`, title: time.reason },
-      known(time.ratio)
-        ? `${time.verdict === 'faster' ? '▼' : time.verdict === 'slower' ? '▲' : '≈'} ${time.verdict}${time.verdict === 'faster' || time.verdict === 'slower' ? ` ×${(time.verdict === 'faster' ? 1 / time.ratio : time.ratio).toFixed(2)}` : ''}`
-        : time.verdict,
-    );
+    const [style, glyph] = { faster: ['won', '▼'], slower: ['lost', '▲'] }[time.verdict] || ['muted', '≈'];
+    const by = time.verdict === 'faster' ? 1 / time.ratio : time.ratio;
+    const factor = style === 'muted' ? '' : ` ×${by.toFixed(2)}`;
+    const text = known(time.ratio) ? `${glyph} ${time.verdict}${factor}` : time.verdict;
+    return el('span', { class: `delta ${style}`, title: time.reason }, text);
   }
   /** Device time of each recording's step, one bar each, to one scale. */
   bars() {
@@ -260,7 +258,7 @@ class Compare {
           'button',
           {
             type: 'button',
-            class: `use kind-${this.style(use, k)}${use.category === 'gpu_memset' || use.category === 'gpu_memcpy' ? ' slim' : ''}`,
+            class: `use kind-${this.style(use, k)}${/^gpu_mem(set|cpy)$/.test(use.category) ? ' slim' : ''}`,
             title: use.kernel,
             onclick: () => {
               if (use.call >= 0) choose('call', use.call, { recording: k });

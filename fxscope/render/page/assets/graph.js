@@ -13,7 +13,8 @@ class GraphView {
       role: 'application',
       'aria-describedby': 'graph-help',
       'aria-label':
-        'Graph. Arrow keys go along the data, Enter opens or closes a frame, plus and minus zoom. The list beside it has the same content.',
+        'Graph. Arrow keys go along the data, Enter opens or closes a frame, plus and minus zoom. ' +
+        'The list beside it has the same content.',
     });
     this.stages = el('div', { class: 'segmented', role: 'tablist', 'aria-label': 'Stage' });
     this.graphPick = el('select', {

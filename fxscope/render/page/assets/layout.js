@@ -4,7 +4,7 @@ const MAX_BOXES = 3500; // beyond it the engine runs out of stack
 const MONO_WIDTH = 7.2; // of one character of Courier at 12 points, by which a frame's title gets its room
 const INCH = 72;
 
-/** DOT of what is shown: `n<id>` is a node, `m<id>` a closed group, `cluster_<id>` an open one. Only numbers reach it. */
+/** DOT of what is shown: `n<id>` is a node, `m<id>` a closed group, `cluster_<id>` an open one; only numbers. */
 function dotSource(graph, shown, attributes) {
   const list = (values) =>
     Object.entries(values)

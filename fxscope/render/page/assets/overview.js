@@ -152,7 +152,8 @@ class Overview {
         el(
           'p',
           { class: 'muted small foot' },
-          `Recorded by fxscope${e.fxscope ? ` ${e.fxscope}` : ''}. This page shows the recording and computes nothing; `,
+          `Recorded by fxscope ${e.fxscope || ''}. `,
+          'This page shows the recording and computes nothing; ',
           `what was not matched is left blank. Passes: ${(o.history || []).join(', ') || 'none'}.`,
         ),
       ),

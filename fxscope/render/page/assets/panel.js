@@ -155,7 +155,7 @@ class Panel {
                 'node',
                 [g, i],
                 graph.nodes.name[i],
-                `kind-${graph.nodes.kind[i]}${chosen.type === 'node' && chosen.key[0] === g && chosen.key[1] === i ? ' here' : ''}`,
+                `kind-${graph.nodes.kind[i]}${isHere(g, i) ? ' here' : ''}`,
               ),
             ),
           ],
@@ -511,7 +511,8 @@ class Panel {
       el(
         'p',
         { class: 'muted' },
-        'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, with how each link is known.',
+        'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, ' +
+          'with how each link is known.',
       ),
       missed.length ? el('section', {}, el('h3', {}, 'Most expensive pairs kept apart'), missedList(missed)) : null,
       el(
@@ -527,6 +528,7 @@ class Panel {
     ];
   }
 }
+const isHere = (g, i) => chosen.type === 'node' && chosen.key[0] === g && chosen.key[1] === i;
 function weakest(list) {
   let worst = null;
   for (const item of list)

@@ -85,13 +85,16 @@ class Table {
   row(position) {
     const i = this.order[position],
       { columns, values, refs } = this.table;
+    const marked = Boolean(refs[i] && this.isChosen(refs[i]));
     return el(
       'div',
       {
-        class: `tr${refs[i] && this.isChosen(refs[i]) ? ' marked' : ''}${position === this.cursor ? ' cursor' : ''}${refs[i] ? ' link' : ''}`,
+        class: ['tr', marked && 'marked', position === this.cursor && 'cursor', refs[i] && 'link']
+          .filter(Boolean)
+          .join(' '),
         role: 'row',
         'aria-rowindex': position + 2,
-        'aria-selected': String(Boolean(refs[i] && this.isChosen(refs[i]))),
+        'aria-selected': String(marked),
         onclick: () => {
           this.cursor = position;
           this.pick(i);

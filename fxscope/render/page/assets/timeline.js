@@ -10,7 +10,8 @@ class Timeline {
       tabindex: 0,
       role: 'application',
       'aria-label':
-        'Timeline. Left and right arrows go from launch to launch, plus and minus zoom, zero shows the whole step. The kernel table has the same numbers.',
+        'Timeline. Left and right arrows go from launch to launch, plus and minus zoom, zero shows the whole step. ' +
+        'The kernel table has the same numbers.',
     });
     this.pick = el('select', { 'aria-label': 'Step', onchange: () => this.openStep(Number(this.pick.value)) });
     this.flows = el('input', { type: 'checkbox', checked: true, onchange: () => this.paint() });
