@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
     "fxscope.gpus": ({"msgspec"}, ("fxscope.errors", "fxscope.gpus")),
-    "fxscope.readers": ({"numpy", "msgspec", "isal"}, READERS),
+    "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"msgspec", "numpy", "tomli"}, ANALYSIS),
     "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "pyarrow", "ray"}, FLEET),

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `trace`."""
-    parser.add_argument("trace", help="a Kineto trace, .json or .json.gz, as profiler.export_chrome_trace writes it")
+    parser.add_argument(
+        "trace", help="a Kineto trace, .json, .json.gz or .json.zst, as profiler.export_chrome_trace writes it"
+    )
     parser.add_argument("--debug-dir", metavar="FOLDER", help="the compile's folder, from TORCH_COMPILE_DEBUG=1")
     parser.add_argument(
         "--compile-log", metavar="LOG", help="the compile's log or folder of logs, from TORCH_TRACE=FOLDER"

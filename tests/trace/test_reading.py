@@ -229,3 +229,25 @@ def test_open_serves_one_file_once_to_perfetto_alone(tmp_path: Path) -> None:
             assert answer.headers["Access-Control-Allow-Origin"] == "https://ui.perfetto.dev"
             assert answer.read() == path.read_bytes()
         assert process.wait(timeout=10) == 0
+
+
+def test_a_zstandard_trace_is_read_like_any_other(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    path = H200 / "mlp_eager" / "trace.json.gz"
+    text, compressor = gzip.decompress(path.read_bytes()), zstandard.ZstdCompressor()
+    packed = b"".join(compressor.compress(text[at : at + 4096]) for at in range(0, len(text), 4096))  # many frames
+    copy = tmp_path / "t.json.zst"
+    copy.write_bytes(packed)
+    same(trace.read(copy), trace.read(path))
+    copy.write_bytes(packed[: len(packed) // 2])
+    half = trace.read(copy)
+    assert 0 < len(half) < len(trace.read(path)) and half.problems
+
+
+def test_without_a_library_a_zstandard_trace_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "t.json.zst"
+    copy.write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 100)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression", None)
+    with pytest.raises(TraceError, match=r"packed with Zstandard.*pip install zstandard"):
+        trace.read(copy)

@@ -590,7 +590,7 @@ class Reader:
         data = file.read(size)
         if isinstance(file, Unpacked) and file.damage and not self._gzip_damaged:
             self._gzip_damaged = True
-            self._damage(f"the gzip stream {file.damage}; what came before was read")
+            self._damage(f"the {file.kind} stream {file.damage}; what came before was read")
         self._read += len(data)
         limit = self.max_bytes or MAX_BYTES
         if limit == MAX_BYTES and isinstance(file, Unpacked):
@@ -643,6 +643,8 @@ def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
 class Unpacked:
     """A gzip file read forwards; a truncated or damaged one gives all that can be unpacked, and says so in `damage`."""
 
+    kind = "gzip"
+
     def __init__(self, path: Path) -> None:
         self.damage: str | None = None
         self._file = path.open("rb")
@@ -686,6 +688,55 @@ class Unpacked:
             pass
 
 
+class UnpackedZstandard(Unpacked):
+    """The same for a Zstandard file."""
+
+    kind = "Zstandard"
+
+    def __init__(self, path: Path) -> None:
+        self.damage: str | None = None
+        self._file = path.open("rb")
+        self._position = 0
+        try:
+            self._stream = _zstandard(self._file)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, fewer only at the end."""
+        parts: list[bytes] = []
+        missing = size
+        while missing > 0 and self.damage is None:
+            try:
+                data = self._stream.read(missing)
+            except Exception as error:  # EOFError, or the library's own
+                self.damage = f"is damaged ({error})"
+                break
+            if not data:
+                break
+            parts.append(data)
+            missing -= len(data)
+        result = b"".join(parts)
+        self._position += len(result)
+        return result
+
+
+def _zstandard(file: IO[bytes]) -> Any:
+    try:
+        from compression import zstd  # pyright: ignore - Python 3.14
+    except ImportError:
+        try:
+            import zstandard  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            raise TraceError(
+                f"{file.name} is packed with Zstandard, which Python {sys.version_info[0]}.{sys.version_info[1]} cannot "
+                "unpack by itself: pip install zstandard, or unpack it with `zstd -d`."
+            ) from None
+        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    return zstd.ZstdFile(file)
+
+
 def _zlib() -> Any:
     try:
         from isal import isal_zlib  # pyright: ignore[reportMissingImports]
@@ -695,11 +746,13 @@ def _zlib() -> Any:
 
 
 def open_trace(path: Path) -> IO[bytes] | Unpacked:
-    """Open a trace for reading bytes, unpacked where it is gzipped. Raises TraceError where it cannot be read."""
+    """Open a trace for reading bytes, unpacked where it is packed. Raises TraceError where it cannot be read."""
     try:
         with path.open("rb") as file:
-            magic = file.read(2)
-        return Unpacked(path) if magic == b"\x1f\x8b" else path.open("rb")
+            magic = file.read(4)
+        if magic == b"\x28\xb5\x2f\xfd":
+            return UnpackedZstandard(path)
+        return Unpacked(path) if magic[:2] == b"\x1f\x8b" else path.open("rb")
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}.") from None
 
