@@ -1,6 +1,7 @@
 // What is seen of a graph: which boxes, open frames and edges are left when groups are closed and views are hidden.
 
 const MAX_OPEN = 150; // boxes up to which a graph opens unfolded
+const MIN_FOLDED = 8; // below it one more level opens, if it fits unfolded
 const MAX_FOLDED = 70; // boxes that a folded graph opens with, at most
 
 /** Boxes, open frames and edges of a graph in a state ({modules, views, closed}). */
@@ -104,12 +105,15 @@ function openingState(graph) {
     depths.push(counts ? depths[parent] + 1 : 0);
   }
   let best = null;
+  let shown = 0;
   for (let depth = 0; depth <= Math.max(...depths); depth += 1) {
     const closed = new Set(all.closed); // a kernel opens into its ops on a click; a module shows what it holds
     depths.forEach((d, g) => (d >= depth || groups.kind[g] === 'call') && closed.add(g));
     const state = { modules, views: false, closed };
-    if (best && visible(graph, state).boxes.size > MAX_FOLDED) break;
+    const boxes = visible(graph, state).boxes.size;
+    if (best && boxes > (shown < MIN_FOLDED ? MAX_OPEN : MAX_FOLDED)) break; // a few boxes say nothing yet
     best = state;
+    shown = boxes;
   }
   return best;
 }
