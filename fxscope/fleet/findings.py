@@ -9,7 +9,7 @@ more of one of these than its peers, beyond what these differ by among themselve
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from fxscope.model import Problem
 from fxscope.text import listed, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
 SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what that is
 FLOOR = 0.05  # of a step: less is not worth a name
 FLOOR_OF_TWO = 0.10  # with one or two peers the spread is hardly known
+LARGE_GROUP = 32
 CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more than this, so others wait for it
 DRIFT_STEPS = 6  # fewer show no trend
 MAX_LISTED = 8
@@ -51,6 +52,7 @@ class _Table(NamedTuple):
     host_work: NDArray[np.float64]
     launches: NDArray[np.float64]
     allocation: NDArray[np.float64]
+    known: dict[object, object]  # medians and spreads of groups of peers: the same for every rank that has these peers
 
 
 class _Excess(NamedTuple):
@@ -172,7 +174,9 @@ def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
             Problem(where="fleet", message="the ranks were profiled in different steps: none can be compared")
         )
     columns: dict[str, NDArray[np.float64]] = {
-        name: np.full((len(ranks), len(steps)), np.nan) for name in _Table._fields if name not in ("ranks", "steps")
+        name: np.full((len(ranks), len(steps)), np.nan)
+        for name in _Table._fields
+        if name not in ("ranks", "steps", "known")
     }
     place = {number: i for i, number in enumerate(steps)}
     for i, item in enumerate(by_rank.values()):
@@ -189,7 +193,7 @@ def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
             columns["host_work"][i, j] = step.host_work_us
             columns["launches"][i, j] = step.num_launches
             columns["allocation"][i, j] = step.allocation_us
-    return _Table(ranks=ranks, steps=steps, **columns)
+    return _Table(ranks=ranks, steps=steps, known={}, **columns)
 
 
 def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArray[np.intp]]:
@@ -198,7 +202,13 @@ def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArr
     members: dict[int | None, list[int]] = {}
     for row, rank in enumerate(ranks):
         members.setdefault(role.get(rank), []).append(row)
-    return {rank: np.array([i for i in members[role.get(rank)] if i != row], np.intp) for row, rank in enumerate(ranks)}
+    shared = {key: np.array(rows, np.intp) for key, rows in members.items()}
+    found: dict[int, NDArray[np.intp]] = {}
+    for row, rank in enumerate(ranks):
+        group = shared[role.get(rank)]
+        # In a large group one rank moves no median: the group serves for all of them.
+        found[rank] = group if len(group) > LARGE_GROUP else group[group != row]
+    return found
 
 
 # ---------------------------------------------------------------------- numbers
@@ -232,20 +242,46 @@ def _deviation(values: NDArray[np.float64]) -> float:
     return float(1.4826 * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
-def _excess(values: NDArray[np.float64], row: int, peers: NDArray[np.intp], step_us: float) -> _Excess:
-    """Return what a rank has over the median of its peers, and what these differ by among themselves.
+def _once(table: _Table, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
+    """Return what a group of peers has in common, worked out once: a job of a thousand ranks has one such group."""
+    if key not in table.known:
+        table.known[key] = make()
+    return table.known[key]
+
+
+def _middle(table: _Table, name: str, others: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the peers' median of each step."""
+    return _once(table, ("middle", name, id(others)), lambda: _columns_median(getattr(table, name)[others]))
+
+
+def _overall(table: _Table, name: str, others: NDArray[np.intp]) -> float | None:
+    """Return the peers' median over ranks and steps."""
+    return _once(table, ("overall", name, id(others)), lambda: _median(getattr(table, name)[others]))
+
+
+def _spread(table: _Table, name: str, others: NDArray[np.intp]) -> tuple[float, int]:
+    """Return (what peers differ by among themselves, of how many samples).
 
     The spread is taken over the peers and steps, each against its step's median, and once more against each peer's own
     median: with one peer only the latter says anything.
     """
-    others = values[peers]
-    middle = _columns_median(others)
-    across, along = others - middle, others - _rows_median(others)
-    spread = max(_deviation(across.ravel()), _deviation(along.ravel()))
-    samples = int((~np.isnan(others)).sum())
+
+    def make() -> tuple[float, int]:
+        values = getattr(table, name)[others]
+        across, along = values - _columns_median(values), values - _rows_median(values)
+        return max(_deviation(across.ravel()), _deviation(along.ravel())), int((~np.isnan(values)).sum())
+
+    return _once(table, ("spread", name, id(others)), make)
+
+
+def _excess(table: _Table, name: str, row: int, peers: NDArray[np.intp], step_us: float) -> _Excess:
+    """Return what a rank has over the median of its peers, and what these differ by among themselves."""
+    spread, samples = _spread(table, name, peers)
     sigmas = SIGMAS * (1 + 4 / max(1, samples))
     floor = (FLOOR if len(peers) >= 3 else FLOOR_OF_TWO) * step_us
-    return _Excess(_typical(values[row] - middle), spread, max(sigmas * spread, floor))
+    return _Excess(
+        _typical(getattr(table, name)[row] - _middle(table, name, peers)), spread, max(sigmas * spread, floor)
+    )
 
 
 def _rows_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -294,10 +330,10 @@ def _judge(
     groups: Sequence[PlanGroup],
 ) -> _Late | None:
     """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
-    device = _excess(table.compute, row, others, step_us)
-    loading = _excess(table.idle_input, row, others, step_us)
-    host = _excess(table.host_work, row, others, step_us)
-    memory = _excess(table.allocation, row, others, step_us)
+    device = _excess(table, "compute", row, others, step_us)
+    loading = _excess(table, "idle_input", row, others, step_us)
+    host = _excess(table, "host_work", row, others, step_us)
+    memory = _excess(table, "allocation", row, others, step_us)
     # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
     host_us = min(host.typical, _typical(table.idle_host[row]))
     outside = {
@@ -350,8 +386,8 @@ def _parts(
     if planned is None and device_us:
         slower_us = device_us
     if planned and host_us:
-        more = _typical(table.launches[row] - _columns_median(table.launches[others]))
-        each = (_median(table.host_work[others]) or 0.0) / max(1.0, _median(table.launches[others]) or 1.0)
+        more = _typical(table.launches[row] - _middle(table, "launches", others))
+        each = (_overall(table, "host_work", others) or 0.0) / max(1.0, _overall(table, "launches", others) or 1.0)
         share = min(host_us, max(0.0, more) * each)
         planned_us, host_us = planned_us + share, host_us - share
     if memory_us > host_us / 2 > 0:
@@ -404,7 +440,7 @@ def _sentences(
             found.append(
                 f"{words} {microseconds(mine)} a step, peers {microseconds(theirs)} (spread ±{microseconds(excess.spread)})"
             )
-    waited = _median(table.exposed[others])
+    waited = _overall(table, "exposed", others)
     mine = _median(table.exposed[row])
     if waited is not None and mine is not None and waited > mine:
         found.append(
@@ -526,7 +562,7 @@ _GROWING: dict[str, Cause] = {"idle while the host loads data": "input", "host w
 
 def _grows_by(words: str, table: _Table, row: int, others: NDArray[np.intp]) -> Cause:
     """Return the cause of what grows; growing device work is more launches or slower ones."""
-    more = table.launches[row] - _columns_median(table.launches[others])
+    more = table.launches[row] - _middle(table, "launches", others)
     return _GROWING.get(words) or ("device_work" if more[-1] > more[0] else "slower_kernels")
 
 
@@ -640,9 +676,9 @@ def _lines(
 def _excesses(table: _Table, row: int, others: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
     """Return what a rank has over the median of its peers, step by step: work of the device, of data loading, of the host."""
     found = {
-        "device work": table.compute[row] - _columns_median(table.compute[others]),
-        "idle while the host loads data": table.idle_input[row] - _columns_median(table.idle_input[others]),
-        "host work": table.host_work[row] - _columns_median(table.host_work[others]),
+        "device work": table.compute[row] - _middle(table, "compute", others),
+        "idle while the host loads data": table.idle_input[row] - _middle(table, "idle_input", others),
+        "host work": table.host_work[row] - _middle(table, "host_work", others),
     }
     # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
     found["host work"] = np.minimum(found["host work"], table.idle_host[row])
@@ -664,10 +700,11 @@ def _bound(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.floa
     long as it did, and at least what a peer itself needs. Where the rank itself waits for another, what it would cost by itself
     is only known to be what it needs over its peers: device and host work side by side, so the larger of both.
     """
-    behind = table.own[row] - _columns_median(table.own[others])
-    need = np.maximum(_columns_median(table.host_work[others]), _columns_median(table.compute[others]))
+    behind = table.own[row] - _middle(table, "own", others)
+    need = np.maximum(_middle(table, "host_work", others), _middle(table, "compute", others))
     exposed = _median(table.exposed[row]) or 0.0
-    least = min((value for other in others if (value := _median(table.exposed[other])) is not None), default=exposed)
+    medians = _once(table, ("exposed", id(others)), lambda: _rows_median(table.exposed[others]))
+    least = exposed if np.isnan(medians).all() else float(np.nanmin(medians))
     if exposed - least > CRITICAL * max(0.0, _typical(behind)):
         mine = np.maximum(table.host_work[row] + table.idle_input[row], table.compute[row])
         return np.maximum(0, np.minimum(behind, mine - need))
