@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,18 +23,20 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope import store
-from fxscope._torch import probe, profiler, running
+from fxscope._torch import probe, profiler, running, step_plan
 from fxscope._torch.environment import environment
 from fxscope._torch.inductor import Facts, InductorCapture
-from fxscope._torch.op_recorder import OpRecorder
+from fxscope._torch.op_recorder import MAX_OPS, OpRecorder
+from fxscope._torch.steps import StepWatch, soon
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
-from fxscope.model import Memory, Problem, Recording, replace
+from fxscope.model import Memory, Problem, Recording, Unobserved, replace
 from fxscope.readers import eager_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
+ENOUGH_OPS = 5_000  # a program with steps is observed this far, where no number of steps was asked for
 _current: list[str] = []
 
 
@@ -248,9 +251,19 @@ class Recorder:
     """
 
     def __init__(
-        self, *, title: str | None = None, bypass_caches: bool = True, observe_ops: bool = True, warn: bool = True
+        self,
+        *,
+        title: str | None = None,
+        bypass_caches: bool = True,
+        observe_ops: bool = True,
+        warn: bool = True,
+        steps: int | None = None,
+        warmup: int | None = None,
+        skip_start: bool = False,
+        max_ops: int = MAX_OPS,
     ) -> None:
         self.recording: Recording | None = None
+        self._steps, self._warmup, self._skip_start, self._max_ops = steps, warmup, skip_start, max_ops
         self._title = title or "recording"
         self._bypass_caches = bypass_caches
         self._observe_ops = observe_ops
@@ -269,10 +282,13 @@ class Recorder:
             self._capture = InductorCapture(bypass_caches=self._bypass_caches)
             self._capture.__enter__()
             self._open.append(self._capture)
-            self._mode = running.Observer(OpRecorder()) if self._observe_ops else None
+            self._mode = running.Observer(OpRecorder(max_ops=self._max_ops)) if self._observe_ops else None
+            self._watch = StepWatch(enough=self._enough, is_enough=self._is_enough)
             self._session = profiler.Session(on_yield=self._mode.stop if self._mode is not None else None)
             self._session.start()
+            self._session.hooks.guard("optimizer steps", self._watch.start, self._session.hooks)
             if self._mode is not None:
+                self._mode.recorder.on_full = self._full
                 self._mode.start()
         except Exception as failure:
             self._fail(failure, quiet=False)
@@ -281,6 +297,31 @@ class Recorder:
             self._close()
             raise
         return self
+
+    def _is_enough(self, num_steps: int) -> bool:
+        """Return whether enough was observed: the steps that are wanted; by default also a good number of ops."""
+        wanted = (1 if self._warmup is None else self._warmup) + (self._steps or step_plan.DEFAULT_STEPS)
+        ops = len(self._mode.recorder.ops) if self._mode is not None else ENOUGH_OPS
+        return num_steps >= wanted and (self._steps is not None or ops >= ENOUGH_OPS)
+
+    def _enough(self) -> None:
+        """End the observation, in the middle of the program: from here on it runs as it would without."""
+        if self._mode is not None:
+            self._mode.stop()
+        self._session.pause()
+        self._watch.end_observation()
+
+    def _full(self) -> None:
+        """The bound of ops was reached, inside an op: end when it has returned."""
+        mode = self._mode
+        assert mode is not None
+        mode.recorder.mute()
+        if not soon(self._enough_at_the_bound, mode.is_on_here):
+            self._session.pause()
+            self._watch.end_observation()
+
+    def _enough_at_the_bound(self) -> None:
+        self._session.hooks.guard("the end of the observation", self._enough)
 
     def _close(self) -> None:
         while self._open:
@@ -324,6 +365,8 @@ class Recorder:
         problems = [*self._session.hooks.problems] if self._session is not None else []
         seen = self._mode.recorder.ops if self._mode is not None else []
         recording = self._of_traces(traces, seen)
+        times = self._watch.durations.summary(self._watch.num_observed)
+        recording = replace(recording, step_times=times, unobserved=(*recording.unobserved, *self._unobserved()))
         if self._mode is not None:
             problems += self._mode.recorder.problems
         recording = replace(
@@ -338,10 +381,26 @@ class Recorder:
             raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {why}")
         return _finish(recording)
 
+    def _unobserved(self) -> list[Unobserved]:
+        """Return what ran after the observation ended."""
+        watch, found = self._watch, []
+        if watch.ended_at is not None:
+            after = (time.perf_counter_ns() - watch.ended_at) / 1e3
+            count = watch.durations.count
+            detail = f"{after / 1e6:.3g} s after the observed part"
+            if count:
+                detail += f" ({count:,} steps, timed)"
+            found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
+        return found
+
     def _of_traces(self, traces: Sequence[tuple[Path, bool]], seen: Sequence[Any]) -> Recording:
         """Return what the first trace that holds events says, and the eager graph with it."""
         for path, theirs in traces:
-            observed = None if theirs else profiler.strip_observation(path)
+            observed = None
+            if not theirs:
+                observed = profiler.strip_observation(
+                    path, warmup=self._warmup, keep=self._steps or step_plan.DEFAULT_STEPS, skip_start=self._skip_start
+                )
             damage = () if observed is None else observed.problems
             try:
                 recording = _read(path)
@@ -351,11 +410,15 @@ class Recorder:
                 graph = eager_graph.adopted_graph(recording.ops, seen)
                 ties = eager_graph.tie(recording.ops, graph)
             else:
-                graph, ties = eager_graph.program_graph(recording.ops, seen, observed.seen, observed.unseen)
+                graph, ties = eager_graph.program_graph(
+                    recording.ops, seen, observed.seen, observed.unseen, observed.names
+                )
             # A session that ended before it was active, or as it became so, has at most an annotation.
             if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
                 continue
             recording = replace(recording, problems=(*recording.problems, *damage))
+            if observed is not None:
+                recording = replace(recording, unobserved=unobserved_steps(observed))
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()
 
@@ -376,6 +439,30 @@ class Recorder:
 
         wrapper.recording = None  # type: ignore[attr-defined]
         return wrapper
+
+
+def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ...]:
+    """Return what of the observed part is not among the kept steps, and what was seen in part only."""
+    found: list[Unobserved] = []
+    plan = observed.steps
+    if plan.start_up is not None:
+        duration = plan.start_up.end - plan.start_up.start
+        detail = f"start-up ({plural(observed.num_ops[0], 'op')}, {duration / 1e6:.3g} s)"
+        found.append(Unobserved(what="start-up", count=observed.num_ops[0], duration_us=duration, detail=detail))
+    if plan.others:
+        duration = sum(span.end - span.start for span in plan.others)
+        count = len(plan.others)
+        detail = f"{plural(count, 'observed step')} like others or for warm-up"
+        found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
+    if observed.threads:
+        detail = f"tensors of the ops in {plural(observed.threads, 'other thread')}"
+        found.append(Unobserved(what="threads", count=observed.threads, detail=detail))
+    return tuple(found)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return "1 op", "2 ops"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def on_trace_ready(

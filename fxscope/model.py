@@ -589,6 +589,30 @@ class Coverage(Item, frozen=True, kw_only=True):
     unattributed: int
 
 
+class Unobserved(Item, frozen=True, kw_only=True):
+    """Something that the program did and that is not, or not wholly, in the recording."""
+
+    what: str  # "start-up", "steps", "children", "threads", …
+    count: int | None = None  # of ops, steps, processes: `detail` says of what
+    duration_us: float | None = None
+    detail: str  # in words, such as "2 child processes"
+
+
+class StepTimes(Item, frozen=True, kw_only=True):
+    """Wall time of the steps that ran after the observed ones, from end to end of `optimizer.step`.
+
+    Quantiles are read from buckets 1 % wide.
+    """
+
+    count: int
+    total_us: float
+    median_us: float
+    p5_us: float
+    p95_us: float
+    max_us: float
+    slowest: tuple[tuple[int, float], ...]  # (number of the step in the program, from 0; µs), slowest first
+
+
 class Assumption(Item, frozen=True, kw_only=True):
     """Something taken as given because it could not be observed."""
 
@@ -639,6 +663,8 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     memory: Memory | None = None
     base_time_ns: int | None = None
     coverage: Coverage | None = None
+    unobserved: tuple[Unobserved, ...] = ()
+    step_times: StepTimes | None = None
     assumptions: tuple[Assumption, ...] = ()
     problems: tuple[Problem, ...] = ()
     history: tuple[str, ...] = ()  # passes that ran

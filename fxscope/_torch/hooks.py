@@ -165,6 +165,11 @@ class Hooks:
         self._undo.append((label, lambda: context.__exit__(None, None, None)))
         return value
 
+    def at_end(self, label: str, undo: Callable[[], object]) -> None:
+        """Have something undone when the hooks come off."""
+        _active.append(label)
+        self._undo.append((label, lambda: (undo(), None)[1]))
+
     def close(self) -> None:
         """Take everything off again, in reverse order; one that fails does not keep the others on."""
         while self._undo:

@@ -25,10 +25,11 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from fxscope._torch import nodes as live
+from fxscope._torch.steps import CALL_BEGINS, mark
 from fxscope.model import Item, Problem, Source, TensorMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_OPS = 20_000
 STEPPED_ASIDE = "fxscope: stepped aside"  # the event in a trace around what ran without the mode
@@ -86,6 +87,8 @@ class OpRecorder(TorchDispatchMode):
         self._writers: dict[int, int] = {}
         self._sources: dict[int, Source] = {}  # of forward ops, by sequence number
         self._next_storage = 0
+        self._outer: dict[int, int] = {}  # modules that no module called, numbered, by id
+        self.on_full: Callable[[], object] | None = None  # called once, inside an op, at the bound
         self._failed: dict[str, dict[str, int]] = {}  # what went wrong → in which ops, how often
         self.asides: dict[str, int] = {}  # higher-order ops, and how often each ran unobserved
         self._lock = threading.RLock()  # a signal handler may come while it is held
@@ -105,6 +108,7 @@ class OpRecorder(TorchDispatchMode):
         if any(kind.__torch_dispatch__ is not _NO_DISPATCH for kind in types):
             return self._subclass(func, types, args, kwargs)
         if len(self.ops) >= self._max_ops:
+            self._full()
             return func(*args, **kwargs)
         before = source = None
         try:
@@ -119,6 +123,14 @@ class OpRecorder(TorchDispatchMode):
             except Exception as error:
                 self._problem(func, error)
         return result
+
+    def _full(self) -> None:
+        tell, self.on_full = self.on_full, None
+        if tell is not None:
+            try:
+                tell()
+            except Exception as error:
+                self._problem("the end of the observation", error)
 
     def mute(self) -> None:
         """Let every further op pass through unrecorded."""
@@ -264,6 +276,7 @@ class OpRecorder(TorchDispatchMode):
         """Return the user's innermost line and the innermost module whose `forward` is running."""
         frame: Any = sys._getframe(1)
         user: Any = None
+        outermost: Any = None
         modules: list[Any] = []
         while frame is not None:
             code = frame.f_code
@@ -271,9 +284,14 @@ class OpRecorder(TorchDispatchMode):
                 user = (code, frame.f_lineno)
             if code is _CALL_MODULE:  # never a frame of the user's: reading its locals would keep tensors alive
                 modules.append(frame.f_locals["self"])
+                outermost = frame
             frame = frame.f_back
         if user is None and not modules:
             return None
+        if outermost is not None and outermost.f_trace_lines and sys.gettrace() is None:
+            # A flag for tracers, which there are none of, tells this call from the next: no reference to it is kept.
+            outermost.f_trace_lines = False
+            mark(f"{CALL_BEGINS} {self._outer.setdefault(id(modules[-1]), len(self._outer))}")
         path = self._module_path(modules)
         kind = type(modules[0]).__name__ if modules else None
         if user is None:

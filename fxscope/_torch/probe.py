@@ -19,7 +19,7 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from fxscope._torch import inductor, profiler, running
+from fxscope._torch import inductor, profiler, running, steps
 from fxscope._torch.environment import triton_version
 from fxscope._torch.hooks import exists, has_switch
 from fxscope.model import Problem
@@ -41,6 +41,7 @@ HOOKS: dict[str, str] = {
     profiler.PREPARE: "stepping aside for the program's own profiler session",
     profiler.FINISH: "adopting the program's own profiler session",
     profiler.EXPORT: "adopting the program's own trace",
+    steps.OPTIMIZER_HOOK: "recognising the steps of a training script",
     running.DYNAMIC_STATE: "dynamic shapes independent of earlier compiles",
     "torch.utils._python_dispatch:TorchDispatchMode.ignore_compile_internals": "eager ops of programs that compile",
     "torch._C:_dispatch_dump_table": "the dispatcher's tables",

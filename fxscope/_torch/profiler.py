@@ -25,6 +25,8 @@ import torch
 
 from fxscope._torch.hooks import Hooks
 from fxscope._torch.op_recorder import STEPPED_ASIDE
+from fxscope._torch.step_plan import StepPlan, plan
+from fxscope._torch.steps import CALL_BEGINS, STEP_ENDS
 from fxscope.readers.trace.reader import mend
 from fxscope.store import OwnFolder
 
@@ -170,7 +172,7 @@ class Session:
 
         The last one of the user's comes first; our own, of the time before the first of theirs, comes last.
         """
-        self._stop_own()
+        self.pause()
         if self._open > 0:
             self.hooks.problem(
                 "profiler",
@@ -190,6 +192,11 @@ class Session:
             )
         return [(copy, True) for copy in reversed(copies)] + ([(self._stopped, False)] if self._stopped else [])
 
+    def abandon(self) -> None:
+        """In a forked child: leave the session and its folder to the parent."""
+        self._own = None
+        self._folder._finalizer.detach()
+
     def cleanup(self) -> None:
         """Remove the traces."""
         self._folder.cleanup()
@@ -202,7 +209,8 @@ class Session:
         finally:
             self._ours = False
 
-    def _stop_own(self) -> None:
+    def pause(self) -> None:
+        """End our own session, if it is on; its trace is kept for `stop`."""
         profile, self._own = self._own, None
         if profile is None:
             return
@@ -224,7 +232,7 @@ class Session:
         if self._ours:
             return
         self._open += 1
-        self._stop_own()
+        self.pause()
         if self._on_yield is not None:
             self._on_yield()
 
@@ -289,13 +297,19 @@ class ObservedThreads:
     """External ids in a trace: of the ops that went through the mode, in order; of those that ran without it."""
 
     seen: list[int]
+    names: list[str]  # of the ops in `seen`
     unseen: set[int]  # in other threads, and inside what the mode stepped aside for
     threads: int = 0  # that ran ops without the mode
     problems: list[Problem] = dataclasses.field(default_factory=list)  # of the file
+    steps: StepPlan = dataclasses.field(default_factory=StepPlan)
+    num_ops: tuple[int, int] = (0, 0)  # outermost ops before the first step, and in all
 
 
-def strip_observation(path: Path) -> ObservedThreads:
-    """Take fxscope's own dispatch mode, and the compiler's inner work, out of a trace file.
+def strip_observation(path: Path, **options: Any) -> ObservedThreads:
+    """Take fxscope's own dispatch mode, and the compiler's inner work, out of a trace file; with options, write steps.
+
+    The steps of the program that are to be kept (`step_plan.plan`, which the options are for) become events as the
+    profiler's own `ProfilerStep#N` are.
 
     An op that went through the mode appears as `X ⊃ PythonDispatchMode ⊃ X`: the outer X has the sequence number, the
     inner one the real duration. The inner X stays, with the outer's arguments added. What ran inside one of Dynamo's
@@ -316,9 +330,33 @@ def strip_observation(path: Path) -> ObservedThreads:
     found = _Stripped({event["tid"] for event in spans if event["name"].endswith(COMPILING)})
     for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
         found.add(event)
+    observed = found.observed()
+    if options and spans:
+        found.ops.sort()
+        ends = max(event["ts"] + event["dur"] for event in spans)
+        begins = min(event["ts"] for event in spans)
+        steps = plan(
+            found.ops, begins=begins, ends=ends, calls=sorted(found.calls), step_ends=sorted(found.step_ends), **options
+        )
+        observed.steps = steps
+        before = sum(start < steps.start_up.end for start, _ in found.ops) if steps.start_up else 0
+        observed.num_ops = (before, len(found.ops))
+        events.extend(
+            {
+                "ph": "X",
+                "cat": "user_annotation",
+                "name": f"ProfilerStep#{span.number}",
+                "pid": found.process,
+                "tid": found.thread,
+                "ts": span.start,
+                "dur": span.end - span.start,
+                "args": {},
+            }
+            for span in steps.kept
+        )
     trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
     path.write_bytes(msgspec.json.encode(trace))
-    return dataclasses.replace(found.observed(), problems=problems)
+    return dataclasses.replace(observed, problems=problems)
 
 
 class _Stripped:
@@ -328,7 +366,13 @@ class _Stripped:
         """Take the threads in which Dynamo compiles: elsewhere, a name like those of its phases is the user's."""
         self._compiling_threads = compiling
         self.drop: set[int] = set()
+        self.ops: list[tuple[float, str]] = []  # outermost ones: start and name
+        self.calls: list[tuple[float, str]] = []
+        self.step_ends: list[float] = []
+        self.process: Any = None
+        self.thread: Any = None
         self._seen: list[int] = []
+        self._names: list[str] = []
         self._stacks: dict[Any, list[Any]] = {}
         self._parents: dict[int, Any] = {}
         self._markers: dict[int, int] = {}  # marker event → position in `_seen`
@@ -340,7 +384,9 @@ class _Stripped:
 
     def observed(self) -> ObservedThreads:
         others = [ids for thread, ids in self._plain.items() if thread not in self._observed_threads]
-        return ObservedThreads(seen=self._seen, unseen=self._unseen.union(*others), threads=len(others))
+        return ObservedThreads(
+            seen=self._seen, names=self._names, unseen=self._unseen.union(*others), threads=len(others)
+        )
 
     def add(self, event: dict[str, Any]) -> None:
         stack = self._stacks.setdefault(event["tid"], [])
@@ -351,6 +397,17 @@ class _Stripped:
         stack.append(event)
         if not self._compiles(event, parent):
             self._sort(event, parent)
+            if event["cat"] == "cpu_op" and (parent is None or parent["cat"] != "cpu_op"):
+                self.ops.append((event["ts"], event["name"]))
+                if self.process is None:
+                    self.process, self.thread = event["pid"], event["tid"]
+
+    def _outermost(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Return the op that an event is in, inside no other op."""
+        parent = self._parents.get(id(event))
+        while parent is not None and parent["cat"] == "cpu_op":
+            event, parent = parent, self._parents.get(id(parent))
+        return event
 
     def _compiles(self, event: dict[str, Any], parent: Any) -> bool:
         inside = parent is not None and id(parent) in self._compiling
@@ -364,7 +421,14 @@ class _Stripped:
 
     def _sort(self, event: dict[str, Any], parent: Any) -> None:
         external_id = event.get("args", {}).get("External id", -1)
-        if event["name"].startswith(STEPPED_ASIDE):
+        if event["name"] == STEP_ENDS:
+            self.step_ends.append(event["ts"])
+            self.drop.add(id(event))
+        elif event["name"].startswith(CALL_BEGINS):
+            self.process, self.thread = event["pid"], event["tid"]
+            self.calls.append((self._outermost(event)["ts"], event["name"]))
+            self.drop.add(id(event))
+        elif event["name"].startswith(STEPPED_ASIDE):
             self._aside.add(id(event))
             self.drop.add(id(event))
         elif parent is not None and id(parent) in self._aside:
@@ -374,6 +438,7 @@ class _Stripped:
             self._markers[id(event)] = len(self._seen)
             self._observed_threads.add(event["tid"])
             self._seen.append(-1)
+            self._names.append("")
             self.drop.add(id(event))
         elif parent is not None and id(parent) in self._markers and self._seen[self._markers[id(parent)]] == -1:
             self._pair(event, parent)
@@ -391,6 +456,7 @@ class _Stripped:
             if outer is not None:
                 self.drop.add(id(event))
                 event = outer
+        self._names[self._markers[id(marker)]] = event["name"]
         self._seen[self._markers[id(marker)]] = event["args"].get("External id", -1)
 
 

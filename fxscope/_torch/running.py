@@ -295,6 +295,10 @@ class Observer:
         self.recorder.__enter__()
         self._on = True
 
+    def is_on_here(self) -> bool:
+        """Return whether the mode is in this thread's stack now: it is not while it, or a mode below, has an op."""
+        return any(mode is self.recorder for mode in _get_current_dispatch_mode_stack())
+
     def stop(self) -> None:
         """End, from under modes of the program's as well; in another thread, whose modes are its own, only go quiet."""
         self.recorder.mute()

@@ -40,10 +40,12 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
     return _graph_and_nodes(ops, seen, seen_ids)[0]
 
 
-def _graph_and_nodes(ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> tuple[Graph, dict[int, str]]:
+def _graph_and_nodes(
+    ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], seen_names: Sequence[str] = ()
+) -> tuple[Graph, dict[int, str]]:
     """Return the graph, and which node each op (by id) is."""
     tree = op_tree(ops)
-    facts = _paired(tree, seen, seen_ids)
+    facts = _paired(tree, seen, seen_ids, seen_names)
     names = _Names()
     inputs: dict[Any, Node] = {}
     node_of: dict[int, str] = {}  # op id → node
@@ -83,28 +85,34 @@ def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names[position] for position in positions))
 
 
-def _paired(tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int]) -> dict[int, Any]:
+def _paired(
+    tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], seen_names: Sequence[str] = ()
+) -> dict[int, Any]:
     """Return external id → what was seen of it.
 
     Both are in order. A few ops that the dispatcher shows leave no event in the trace (a `detach` inside attention), so
-    an op takes the next fact of its name and its shapes.
+    an op takes the next fact of its name and its shapes. Of ops that are not in the tree, in steps that are not kept,
+    the names are known.
     """
     by_id = {op.external_id: op for op in tree if op.external_id is not None}
     facts: dict[int, Any] = {}
     position = 0
-    for external_id in seen_ids:
+    for order, external_id in enumerate(seen_ids):
         op = by_id.get(external_id)
+        name = op.name if op is not None else seen_names[order] if order < len(seen_names) else None
         end = min(len(seen), position + _MAX_SKIPPED)
-        found = next((index for index in range(position, end) if _is_seen(op, seen[index])), None)
+        found = next((index for index in range(position, end) if _is_seen(op, name, seen[index])), None)
         if found is not None:
             facts[external_id] = seen[found]
             position = found + 1
     return facts
 
 
-def _is_seen(op: Op | None, fact: Any) -> bool:
-    if op is None or op.name != fact.name:
+def _is_seen(op: Op | None, name: str | None, fact: Any) -> bool:
+    if name != fact.name:
         return False
+    if op is None:
+        return True
     shapes: list[Any] = [shape for shape in op.shapes or () if isinstance(shape, (list, tuple)) and shape]
     first: tuple[Any, ...] | None = tuple(shapes[0]) if shapes else None
     if first is None or not fact.inputs or not all(isinstance(size, int) for size in first):
@@ -113,13 +121,18 @@ def _is_seen(op: Op | None, fact: Any) -> bool:
 
 
 def program_graph(
-    ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], unseen_ids: Iterable[int] = ()
+    ops: Sequence[Op],
+    seen: Sequence[Any],
+    seen_ids: Sequence[int],
+    unseen_ids: Iterable[int] = (),
+    seen_names: Sequence[str] = (),
 ) -> tuple[Graph, tuple[Op, ...]]:
     """Return the graph of a whole program's eager ops, and the ops tied to its nodes.
 
     In it are the ops that the dispatcher saw, what calls them and what they call, and those that are known to have run
     out of its sight (in other threads). What Inductor's code runs is left out, it has graphs of its own; and what the
-    compiler runs while it compiles.
+    compiler runs while it compiles. Steps of the same ops are one stretch of the graph; each other kind of step is
+    another.
     """
     tree = op_tree(ops)
     by_id = {op.id: op for op in tree}
@@ -138,7 +151,16 @@ def program_graph(
         while parent is not None and parent not in keep:
             keep.add(parent)
             parent = by_id[parent].parent
-    graph, nodes = _graph_and_nodes([op for op in tree if op.id in keep], seen, seen_ids)
+    steps: dict[int, list[Op]] = {}
+    for op in tree:
+        if op.id in keep:
+            steps.setdefault(op.step, []).append(op)
+    kinds: dict[tuple[str, ...], list[Op]] = {}
+    same = [(kinds.setdefault(tuple(op.name for op in step), step), step) for step in steps.values()]
+    shown = [op for step in kinds.values() for op in step]
+    graph, nodes = _graph_and_nodes(shown, seen, seen_ids, seen_names)
+    for first, step in same:
+        nodes |= {op.id: nodes[twin.id] for op, twin in zip(step, first, strict=True)}
     return graph, tuple(replace(op, graph=graph.id, node=nodes[op.id]) if op.id in nodes else op for op in ops)
 
 

@@ -99,7 +99,13 @@ def price(decision: Decision) -> str:
 
 
 def coverage_line(recording: Recording) -> str:
-    """Return the one line that says how much of what ran was attributed."""
+    """Return the one line that says how much of what ran was attributed, and what was not observed."""
+    missing = "; ".join(item.detail for item in recording.unobserved)
+    return attributed(recording) + (f"; not in the steps: {missing}" if missing else "")
+
+
+def attributed(recording: Recording) -> str:
+    """Return how much of the device events was attributed."""
     coverage = recording.coverage
     if coverage is None:
         return "no device events: nothing was run, only planned" if recording.environment.target else "no device events"

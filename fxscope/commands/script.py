@@ -1,0 +1,325 @@
+"""The part of `fxscope run` that runs a script or a module as Python would, and keeps what was seen however it ends."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fxscope.commands.common import add_output_options, check_outputs, emit
+from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from types import CodeType, TracebackType
+
+_OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
+_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")
+_WAY_TO_A_MODE = ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py")
+_WAY_FROM_A_MODE = "/torch/_ops.py"
+_FXSCOPE = str(Path(__file__).parents[1])
+
+
+class Program(NamedTuple):
+    """What Python would start."""
+
+    label: str
+    given: str  # `sys.argv[0]`
+    file: str
+    code: CodeType
+    source: str
+    search: str  # what Python puts in front of `sys.path`
+    spec: Any = None  # of a module that is started with -m
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program and write or show its recording; return the program's own exit code."""
+    program = _module(arguments.program) if arguments.module else _script(arguments.program)
+    own, options = split(list(arguments.arguments), program.source)
+    parser = argparse.ArgumentParser(prog="fxscope run SCRIPT.py")
+    add_output_options(parser)
+    given = list(arguments.output or ())
+    arguments.output = None
+    parser.parse_args(options, namespace=arguments)
+    arguments.output = [*given, *(arguments.output or ())] or None
+    check_outputs(arguments)
+    for flag in _FOR_FACTORIES:
+        if getattr(arguments, flag):
+            raise CaptureError(
+                f"--{flag} is for factories: {program.label} is a script and runs as it is. "
+                f"Put its own arguments after its name, or give FILE.py:FACTORY."
+            )
+    return _Run(arguments, program, own).run()
+
+
+def _script(name: str) -> Program:
+    path = Path(name)
+    if not path.is_file():
+        hint = " To record a factory write FILE.py:FACTORY." if path.suffix != ".py" else ""
+        raise CaptureError(f"there is no script {name}.{hint}")
+    file = str(path.absolute())
+    try:
+        source = path.read_text(encoding="utf-8")
+        code = compile(source, file, "exec")
+    except SyntaxError as error:
+        raise CaptureError(f"{path} is not Python: {error.msg} (line {error.lineno}).") from None
+    except (UnicodeDecodeError, ValueError, OSError) as error:
+        raise CaptureError(f"{path} cannot be read as Python: {error}.") from None
+    return Program(path.name, name, file, code, source, str(path.resolve().parent))
+
+
+def _module(name: str) -> Program:
+    from importlib.util import find_spec
+
+    here = str(Path.cwd())
+    sys.path.insert(0, here)  # the packages around it are imported to find it
+    try:
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = find_spec(f"{name}.__main__")
+        code: Any = spec.loader.get_code(spec.name) if spec is not None and spec.loader is not None else None  # type: ignore[attr-defined]
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
+        raise CaptureError(f"-m {name}: {type(error).__name__}: {error}.") from None
+    finally:
+        sys.path.remove(here)
+    if spec is None or code is None:
+        raise CaptureError(f"-m {name}: there is no such module here, or it has no code that can be run.")
+    source = Path(spec.origin).read_text(encoding="utf-8") if spec.origin and spec.origin.endswith(".py") else ""
+    return Program(name, spec.origin or name, spec.origin or name, code, source, here, spec)
+
+
+def split(words: list[str], source: str) -> tuple[list[str], list[str]]:
+    """Return (the script's arguments, fxscope's output options that come after them)."""
+    if words[:1] == ["--"]:
+        return words[1:], []
+    end = len(words)
+    while end > 0:
+        flag, equals, _ = words[end - 1].partition("=")
+        if flag in _OUTPUT_FLAGS and (bool(equals) == bool(_OUTPUT_FLAGS[flag]) or not _OUTPUT_FLAGS[flag]):
+            start = end - 1
+        elif end > 1 and _OUTPUT_FLAGS.get(words[end - 2]) == 1:
+            start, flag = end - 2, words[end - 2]
+        else:
+            break
+        if re.search(rf"['\"]{re.escape(flag)}['\"]", source):
+            break  # the script has an option of that name
+        end = start
+    return words[:end], words[end:]
+
+
+class _Run:
+    """One run: it ends once, by itself, by an exception, by `sys.exit` or by a signal, and each way it is recorded."""
+
+    def __init__(self, arguments: argparse.Namespace, program: Program, own: Sequence[str]) -> None:
+        from fxscope.capture import Recorder
+
+        self.arguments, self.program, self.own = arguments, program, own
+        self.recorder = Recorder(
+            title=arguments.title or program.label, bypass_caches=not arguments.keep_caches, warn=False, skip_start=True
+        )
+        self.around = contextlib.ExitStack()  # what is in place while the program runs
+        self.how = "ended"
+        self.process = os.getpid()  # a forked child that comes to the end of the program goes on to Python's own end
+
+    def run(self) -> int:
+        with self.around:
+            self.around.enter_context(stdout_for_the_result(self.arguments))
+            namespace = self.around.enter_context(_as_main(self.program, self.own))
+            say = self.around.enter_context(progress())
+            say(f"running {self.program.label}")
+            self.recorder.__enter__()
+            try:
+                with _on_termination(self._terminated):
+                    status = self._status_of(namespace)
+                    _wait_for_threads()
+            finally:
+                self.recorder.__exit__(None, None, None)
+        return self._written(status) if os.getpid() == self.process else status
+
+    def _status_of(self, namespace: dict[str, Any]) -> int:
+        """Run the program; return what Python would exit with, having said on stderr what Python would say."""
+        try:
+            exec(self.program.code, namespace)
+        except SystemExit as error:
+            if error.code is None or isinstance(error.code, int):
+                status = error.code or 0
+            else:
+                print(error.code, file=sys.stderr)
+                status = 1
+            self.how = f"ended with exit code {status}"
+            return status & 0xFF
+        except KeyboardInterrupt as error:
+            _report(error)
+            self.how = "was interrupted"
+            return 128 + signal.SIGINT
+        except BaseException as error:
+            _report(error)
+            self.how = f"raised {type(error).__name__}"
+            return 1
+        return 0
+
+    def _terminated(self) -> None:
+        """End on SIGTERM: what Python would not do at all, it does not do here (no `finally`, no `atexit`)."""
+        self.how = "was terminated"
+        self.recorder.__exit__(None, None, None)
+        self.around.close()
+        self._written(128 + signal.SIGTERM)
+
+    def _written(self, status: int) -> int:
+        recording = self.recorder.recording
+        if recording is None or self.recorder.failure is not None:
+            error = self.recorder.failure or NothingCapturedError("nothing was captured")
+            if not isinstance(error, FxscopeError):
+                from fxscope.factories import described
+
+                error = CaptureError(
+                    f"{self.program.label} ran, but {described(error)} kept fxscope from recording it."
+                )
+            if status == 0:
+                raise error
+            print(f"fxscope run: {self.program.label} {self.how}; nothing was recorded: {error}", file=sys.stderr)
+            return status
+        if status:
+            print(f"fxscope run: {self.program.label} {self.how}; what ran until then is recorded", file=sys.stderr)
+        try:
+            emit(recording, self.arguments, keep=True)
+        except FxscopeError as error:
+            if status == 0:
+                raise
+            print(f"fxscope run: {error}", file=sys.stderr)
+        return status
+
+
+@contextlib.contextmanager
+def _on_termination(finish: Callable[[], None]) -> Generator[None]:
+    """On SIGTERM finish and then die of it, where the program has no handler of its own for it."""
+    mine = os.getpid()
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def terminated(number: int, _: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        try:
+            if os.getpid() == mine:  # a forked child has the handler as well
+                finish()
+                sys.stdout.flush()
+        finally:
+            os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is terminated:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _wait_for_threads() -> None:
+    """Wait for the threads that Python would wait for before it exits: what they do belongs to the program."""
+    for thread in threading.enumerate():
+        if not thread.daemon and thread not in (threading.main_thread(), threading.current_thread()):
+            thread.join()
+
+
+@contextlib.contextmanager
+def _as_main(program: Program, own: Sequence[str]) -> Generator[dict[str, Any]]:
+    """Make everything look as if Python had been started with the program."""
+    import types
+
+    module = types.ModuleType("__main__")
+    module.__file__ = program.file
+    module.__dict__.update(__builtins__=__builtins__, __annotations__={}, __cached__=None)
+    if program.spec is not None:
+        module.__spec__, module.__loader__ = program.spec, program.spec.loader
+        module.__package__ = program.spec.parent
+    argv, search, main = sys.argv, list(sys.path), sys.modules.get("__main__")
+    sys.argv = [program.given, *own]
+    sys.path[0:0] = [program.search]
+    sys.modules["__main__"] = module
+    try:
+        yield module.__dict__
+    finally:
+        sys.argv, sys.path[:] = argv, search
+        if main is not None:
+            sys.modules["__main__"] = main
+
+
+def _report(error: BaseException) -> None:
+    """Say of an exception what Python would: through the program's own `excepthook`, without frames of fxscope."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        link.__traceback__ = _without_ours(link.__traceback__)
+        link = link.__cause__ or link.__context__
+    hook = sys.excepthook
+    if hook is sys.__excepthook__:
+        traceback.print_exception(type(error), error, error.__traceback__)
+    else:
+        hook(type(error), error, error.__traceback__)
+
+
+def _without_ours(frames: TracebackType | None) -> TracebackType | None:
+    """Take the frames of fxscope out of a traceback, and those of torch through which its observer is called and calls."""
+    kept: list[TracebackType] = []
+    below_ours = False
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        ours = file.startswith(_FXSCOPE)
+        if ours:
+            while kept and kept[-1].tb_frame.f_code.co_filename.endswith(_WAY_TO_A_MODE):
+                kept.pop()
+        below_ours = ours or (below_ours and file.endswith(_WAY_FROM_A_MODE))
+        if not below_ours:
+            kept.append(frames)
+        frames = frames.tb_next
+    for frame, following in zip(kept, [*kept[1:], None], strict=True):
+        frame.tb_next = following
+    return kept[0] if kept else None
+
+
+@contextlib.contextmanager
+def stdout_for_the_result(arguments: argparse.Namespace) -> Generator[None]:
+    """Where the result goes to stdout in a format for machines, send what the program prints to stderr."""
+    if arguments.output or not arguments.format or arguments.format == "terminal":
+        yield
+        return
+    sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+    except OSError:  # no real stdout
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+        return
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+@contextlib.contextmanager
+def progress() -> Generator[Callable[[str], None]]:
+    """Yield a function that says on stderr what is being done, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+
+    def say(text: str) -> None:
+        print(f"\r\x1b[2K{text} …", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield say
+    finally:
+        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)

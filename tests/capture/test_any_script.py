@@ -1,0 +1,109 @@
+"""Scripts under `fxscope run` do what they do under Python: streams, exit code and files, and what ran is recorded."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxscope import load
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = dict(
+    re.findall(
+        r"^# --- (\w+)\n(.*?)(?=^# --- |\Z)", (Path(__file__).with_name("any_scripts.txt")).read_text(), re.S | re.M
+    )
+)
+HEAD = SCRIPTS.pop("head").strip() + "\n"
+EXTRA = {"argparse": ["--format", "x", "-o", "y", "--json", "--steps", "4"]}
+MODULE = {
+    "mine/__init__.py": "",
+    "mine/tool.py": HEAD + "print(__name__, __package__, sys.argv[1:])\ntorch.ones(3).sin()\n",
+}
+
+
+def started(folder: Path, words: list[str]) -> tuple[int, str, str]:
+    environment = {**os.environ, "KINETO_LOG_LEVEL": "6", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env=environment,
+        input="typed\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def alike(text: str) -> str:
+    """Leave out addresses, and what torch says of processes by number."""
+    return re.sub(r"0x[0-9a-f]+|\[rank\d\].*|process \d+", "…", text)
+
+
+def said(error: str) -> str:
+    """Return stderr without the lines that are fxscope's own."""
+    return "".join(line for line in error.splitlines(keepends=True) if not line.startswith(("fxscope run: ", "wrote ")))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "recorded.fxscope")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def both(tmp_path: Path, files: dict[str, str], words: list[str], extra: list[str]):
+    sides = []
+    for how in ("plain", "observed"):
+        folder = tmp_path / how / "same"  # both print the same paths, but for this part
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        before = ["-m", "fxscope", "run", "-o", "recorded.fxscope"] if how == "observed" else []
+        status, out, error = started(folder, [*before, *words, *extra])
+        sides.append((status, alike(out.replace(how, "")), alike(said(error).replace(how, "")), contents(folder)))
+    recorded = tmp_path / "observed" / "same" / "recorded.fxscope"
+    return (*sides, load(recorded) if recorded.exists() else None)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_does_the_same_when_it_is_observed(tmp_path, name) -> None:
+    script = HEAD + SCRIPTS[name]
+    plain, observed, recording = both(tmp_path, {"script.py": script}, ["script.py"], EXTRA.get(name, []))
+    expected = 128 - plain[0] if plain[0] < 0 else plain[0]
+    assert observed[0] in (plain[0], expected), observed[2]
+    for index, what in ((1, "stdout"), (2, "stderr"), (3, "files")):
+        assert observed[index] == plain[index], what
+    targets = {node.target for graph in recording.graphs for node in graph.nodes}
+    assert any("linear" in target or "sin" in target for target in targets), targets
+    assert not any("cos" in target for target in targets)
+
+
+def test_a_module_is_run_as_python_would(tmp_path) -> None:
+    plain, observed, recording = both(tmp_path, MODULE, ["-m", "mine.tool", "--lr", "3"], [])
+    assert observed == plain and "mine ['--lr', '3']" in plain[1]
+    assert recording.title == "mine.tool"
+
+
+def test_ctrl_c_in_the_middle_keeps_what_was_seen(tmp_path) -> None:
+    (tmp_path / "script.py").write_text(
+        HEAD + "torch.ones(3).sin()\nprint('ready', flush=True)\nwhile True:\n    pass\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fxscope", "run", "-o", "out.fxscope", "script.py"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode in (130, -signal.SIGINT) and "KeyboardInterrupt" in error and "fxscope/" not in error
+    assert "aten::sin" in {node.target for node in load(tmp_path / "out.fxscope").graph("eager").nodes}
