@@ -7,6 +7,7 @@ fields, as numbers or as positions in a table of values (`docs/decisions/0010-co
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -187,6 +188,13 @@ class _About(msgspec.Struct):
     order: Literal["little", "big"]
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+
+
 def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
     """Write a file whole or not at all: one that is killed in the middle leaves nothing.
 
@@ -208,7 +216,7 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
         if mode is not None and not force:
             raise FileExistsError
         target = path.resolve()
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(target.parent)
         _place(target, data, mode)
     except FileExistsError:
         raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.") from None

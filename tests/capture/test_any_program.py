@@ -51,6 +51,9 @@ def test_a_program_does_the_same_when_it_is_observed(results, name) -> None:
     plain, observed = results["plain"][name], results["observed"].get(name)
     assert observed is not None, f"the process died in or before it: {results['crash']['stderr']['text']}"
     for what in SAME:
-        assert observed[what] == plain[what], what
+        found = observed[what]
+        if what == "warnings" and name in NOTHING_LEFT:  # the one thing that fxscope says: that nothing was recorded
+            found = [line for line in found if not line.startswith("fxscope could not record")]
+        assert found == plain[what], what
     if name not in NOTHING_LEFT:
         assert observed.get("nodes"), observed.get("left")

@@ -9,6 +9,7 @@ import pytest
 
 from fxscope.model import Graph, KernelCall, Node, Recording, TensorMeta
 from fxscope.passes.fusion import fusion
+from fxscope.passes.schedules import schedules
 from fxscope.readers import schedule_text
 
 DATA = Path(__file__).parent.parent / "data" / "fusion"
@@ -67,7 +68,7 @@ def test_decisions_from_files_know_what_files_know():
             ("extern_kernels.mm", "extern_kernels.mm", "triton_poi_fused__unsafe_view_gelu_mul_0", "extern_kernels.mm")
         )
     )
-    result = fusion(Recording(calls=calls, schedules=(found,)))
+    result = fusion(schedules(Recording(calls=calls, schedules=(found,))))
     pointwise = result.calls[2]
     assert (pointwise.bytes_read, pointwise.bytes_written) == (2 * 50331648, 50331648)
     by_pair = {(item.a_call, item.b_call): item for item in result.decisions if item.a_call != item.b_call}
@@ -90,7 +91,7 @@ def test_without_a_log_the_verdict_is_null_and_says_why():
         KernelCall(id=str(number), graph="g", handle=name, kernel=name, type="triton_reduction")
         for number, name in enumerate(("triton_a", "triton_b", "triton_c"))
     )
-    result = fusion(Recording(calls=calls, schedules=(found,)))
+    result = fusion(schedules(Recording(calls=calls, schedules=(found,))))
     pair = next(item for item in result.decisions if {item.a_call, item.b_call} == {"1", "2"})
     assert pair.verdict is None
     assert "TORCH_LOGS=fusion" in pair.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -155,7 +156,7 @@ def test_every_output_that_can_be_written_is_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.md", "d.json", "nowhere", "recording.fxscope"]
     *_, first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("fxscope view: a.svg was not written: `dot` is not on PATH: install Graphviz")
-    assert second.startswith("nowhere/c.txt was not written: cannot write nowhere/c.txt: ")
+    assert re.match(r"nowhere/c\.txt was not written: cannot write .*nowhere/c\.txt: Not a directory", second)
 
 
 @pytest.mark.parametrize("options", [["-o", "picture.svg"], ["--format", "svg"]])
@@ -168,7 +169,7 @@ def test_what_was_recorded_is_not_lost_with_its_picture(
     Path("factory.py").write_text("import torch\ndef made():\n    return torch.nn.Linear(2, 2), (torch.ones(1, 2),)\n")
     assert cli.main(["run", "factory.py:made", "--steps", "1", *options]) == 2
     (path,) = Path().glob("*.fxscope")
-    assert f"The recording itself is in {path}" in capsys.readouterr().err
+    assert re.search(rf"The recording itself is in \S*{path.name}", capsys.readouterr().err)
     assert [graph.stage for graph in store.load(path).graphs] == ["eager"]
 
 
