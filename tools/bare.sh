@@ -60,7 +60,7 @@ mkdir "$place/home" "$place/tmp" "$place/layers"
 for settings in "${XDG_CONFIG_HOME:-$HOME/.config}/pip/pip.conf" "$HOME/.pip/pip.conf"; do
   if [ -z "${PIP_CONFIG_FILE:-}" ] && [ -f "$settings" ]; then export PIP_CONFIG_FILE=$settings; fi
 done
-unset CC CXX CPP CUDA_HOME PYTHONPATH PYTHONHOME VIRTUAL_ENV XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME
+unset CI CC CXX CPP CUDA_HOME PYTHONPATH PYTHONHOME VIRTUAL_ENV XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME
 unset TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR HF_HOME PLAYWRIGHT_BROWSERS_PATH
 export HOME=$place/home TMPDIR=$place/tmp
 
