@@ -10,9 +10,11 @@ import contextlib
 import errno
 import gzip
 import io
+import lzma
 import os
 import shutil
 import stat
+import struct
 import sys
 import tempfile
 import time
@@ -146,6 +148,10 @@ def _encoded(value: Any) -> bytes:
     return bytes(value) if isinstance(value, _Text) else msgspec.json.encode(value)
 
 
+# What zipfile raises at a flipped byte: its own error; a version or method it has not; a member marked as encrypted.
+_DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OverflowError, struct.error, lzma.LZMAError, OSError)
+
+
 def _from_columns(data: bytes, where: str) -> Recording:
     import numpy as np
 
@@ -177,7 +183,7 @@ def _from_columns(data: bytes, where: str) -> Recording:
                             raise ValueError(field)
                         columns[field] = Chosen(numbers, table)
                 found[name] = Items(type_, about.count, columns)
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, msgspec.DecodeError) as error:
+    except (*_DAMAGED, zlib.error, KeyError, ValueError, EOFError, msgspec.DecodeError) as error:
         raise FxscopeError(f"{where} is a damaged recording ({error}). Record it again.") from None
     return replace(recording, **found)
 
