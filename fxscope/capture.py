@@ -308,7 +308,8 @@ class Recorder:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
         if self._mode is not None:
             self._mode.stop()
-        self._session.pause()
+        if self._session is not None:
+            self._session.pause()
         self._watch.end_observation()
 
     def _full(self) -> None:
@@ -317,11 +318,13 @@ class Recorder:
         assert mode is not None
         mode.recorder.mute()
         if not soon(self._enough_at_the_bound, mode.is_on_here):
-            self._session.pause()
+            if self._session is not None:
+                self._session.pause()
             self._watch.end_observation()
 
     def _enough_at_the_bound(self) -> None:
-        self._session.hooks.guard("the end of the observation", self._enough)
+        if self._session is not None:
+            self._session.hooks.guard("the end of the observation", self._enough)
 
     def _close(self) -> None:
         while self._open:

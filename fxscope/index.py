@@ -31,7 +31,7 @@ def index_of(recording: Recording) -> Index:
 
 def kept(recording: Recording, key: Hashable, build: Callable[[Recording], T]) -> T:
     """Return what `build` makes of the recording, made once and dropped with it; it is no part of the recording's value."""
-    store: dict[Any, Any] = recording.__dict__
+    store: dict[Any, Any] = vars(recording)
     if key not in store:
         store[key] = build(recording)
     return store[key]
@@ -168,22 +168,22 @@ def _grouped(items: Any, keys: Callable[[Any], list[Any]]) -> dict[Any, list[Any
     return dict(found)
 
 
-def graph_to_networkx(graph: Graph) -> DiGraph:
+def graph_to_networkx(graph: Graph) -> DiGraph[str]:
     """Return the data flow of a graph; see `Graph.to_networkx`."""
     from networkx import DiGraph
 
-    result: DiGraph = DiGraph(id=graph.id, stage=graph.stage)
+    result: DiGraph[str] = DiGraph(id=graph.id, stage=graph.stage)
     for node in graph.nodes:
         result.add_node(node.name, item=node, kind=node.kind, nature=node.nature, target=node.target)
     result.add_edges_from((name, node.name) for node in graph.nodes for name in node.inputs if name in result)
     return result
 
 
-def to_networkx(recording: Recording) -> MultiDiGraph:
+def to_networkx(recording: Recording) -> MultiDiGraph[tuple[str, str]]:
     """Return everything that is linked with everything; see `Recording.to_networkx`."""
     from networkx import MultiDiGraph
 
-    result: MultiDiGraph = MultiDiGraph(title=recording.title)
+    result: MultiDiGraph[tuple[str, str]] = MultiDiGraph(title=recording.title)
     for graph in recording.graphs:
         for node in graph.nodes:
             result.add_node((graph.id, node.name), item=node)

@@ -208,7 +208,7 @@ class Graph(Item, frozen=True, kw_only=True):
     text: str | None = None  # the graph as torch printed it, where kept
     cache_key: str | None = None  # post-grad: names its runs in a trace, `## Call CompiledFxGraph <key> ##`
 
-    def to_networkx(self) -> DiGraph:
+    def to_networkx(self) -> DiGraph[str]:
         """Return the graph's data flow as a `networkx.DiGraph`, an edge from each input to its user.
 
         Its nodes are the names; each has the attributes `item` (the `Node`), `kind`, `nature` and `target`.
@@ -682,7 +682,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
 
     # Those below are conveniences for people; they look upwards in the layering, so they import when called.
 
-    def to_networkx(self) -> MultiDiGraph:
+    def to_networkx(self) -> MultiDiGraph[tuple[str, str]]:
         """Return all levels and their links as one `networkx.MultiDiGraph`.
 
         Nodes are (graph id, node name), ("calls", call id) and ("launches", launch id as text), each with its `item`.

@@ -46,7 +46,7 @@ LINEARS = frozenset("linear _linear_pointwise linear_pointwise _mkl_linear mkl_l
 _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
 
 # Functions that take many instructions an element, and how many such each op evaluates.
-_TRANSCENDENTALS = dict.fromkeys(
+_TRANSCENDENTALS: dict[str, int] = dict.fromkeys(
     """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh sigmoid silu
     mish softplus elu selu celu pow logit lgamma digamma softmax _softmax _log_softmax log_softmax logsumexp
     silu_backward sigmoid_backward tanh_backward prepare_softmax_online""".split(),
@@ -54,7 +54,7 @@ _TRANSCENDENTALS = dict.fromkeys(
 )
 _ERFS = frozenset("erf erfc erfinv gelu gelu_backward".split())
 # Passes over the reduced dimension. The yaml does not say which ops reduce.
-_REDUCTIONS = (
+_REDUCTIONS: dict[str, int] = (
     dict.fromkeys(
         """sum mean amax amin max min prod any all argmax argmin norm linalg_vector_norm cumsum nansum logsumexp
     _log_softmax_backward_data _softmax_backward_data sum_to_size rms_norm _fused_rms_norm""".split(),

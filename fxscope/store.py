@@ -170,9 +170,8 @@ def _from_columns(data: bytes, where: str) -> Recording:
                     if field not in types:
                         continue  # of a later fxscope
                     text = archive.read(f"{name}/{field}")
-                    numbers = np.frombuffer(
-                        text, np.dtype("i8" if kind == "numbers" else "i4").newbyteorder(about.order[0])
-                    )
+                    number = np.dtype("i8" if kind == "numbers" else "i4")
+                    numbers = np.frombuffer(text, number.newbyteorder("<" if about.order == "little" else ">"))
                     if len(numbers) != about.count:
                         raise ValueError(field)
                     if kind == "numbers":

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import torch
+from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from fxscope._torch import dispatch_table
@@ -196,7 +197,7 @@ def run(name: str, arguments: list[Any]) -> Called:
             op(*arguments)
         if on_cuda:
             torch.cuda.synchronize()
-    events = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CPU]
+    events = [event for event in profiler.events() or () if event.device_type == DeviceType.CPU]
     mark = next((event for event in events if event.name == _MARK), None)
     roots = [_called(event) for event in (mark.cpu_children if mark is not None else []) if "::" in event.name]
     if len(roots) == 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import gzip
+import importlib
 import inspect
 import json
 import re
@@ -325,7 +326,7 @@ def _tables() -> tuple[Any, Any, Any]:
     import torch._inductor.lowering as lowering
 
     with contextlib.suppress(ImportError):  # the templates of mm, bmm and conv register themselves when imported
-        import torch._inductor.kernel  # noqa: F401
+        importlib.import_module("torch._inductor.kernel")
     return decomposition.decompositions, lowering.lowerings, getattr(lowering, "fallbacks", set())
 
 

@@ -1,9 +1,6 @@
 """What is installed and what this machine has, for a recording's `environment` and for `fxscope env`."""
 
 # torch types few of the private objects that pass through here.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
-# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

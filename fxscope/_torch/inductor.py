@@ -18,9 +18,6 @@ Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15 where
 """
 
 # torch types few of the private objects that pass through here.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
-# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

@@ -10,9 +10,6 @@ mode, and is counted; an op of a tensor subclass is the subclass's, and the ops 
 """
 
 # torch types few of the private objects that pass through here.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
-# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

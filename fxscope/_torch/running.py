@@ -1,9 +1,6 @@
 """Calling the user's model several times without leaving a trace: what to run, how to compile it, what to put back."""
 
 # torch types few of the private objects that pass through here.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeArgument=false
-# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

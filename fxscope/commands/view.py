@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
 
@@ -59,5 +59,5 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
     from fxscope.analysis import compare
 
     comparison = [compare.compare(recordings[0], other) for other in recordings[1:]]
-    options = {"others": tuple(recordings[1:]), "comparison": tuple(comparison)}
+    options: dict[str, Any] = {"others": tuple(recordings[1:]), "comparison": tuple(comparison)}
     common.emit(recordings[0], arguments, **options)

@@ -214,12 +214,12 @@ def path(recording: Recording, a: Place, b: Place) -> list[str]:
     """Return the calls on the shortest way of neighbours between two calls, both left out."""
     from networkx import Graph, NetworkXNoPath, NodeNotFound, shortest_path
 
-    neighbours: Graph = Graph(
+    neighbours: Graph[str] = Graph(
         (item.a_call, item.b_call)
         for item in recording.decisions
         if item.a_call and item.b_call and item.a_call != item.b_call and item.other_graph is None
     )
     try:
-        return shortest_path(neighbours, a.call, b.call)[1:-1]
+        return [name for name in shortest_path(neighbours, a.call, b.call)[1:-1] if name]
     except (NetworkXNoPath, NodeNotFound):
         return []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def library() -> Any:
     """Return pyarrow. Raises FxscopeError where it is not installed."""
     try:
-        import pyarrow
+        import pyarrow  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise FxscopeError("Arrow tables need pyarrow: pip install 'fxscope[fleet]'.") from None
     return pyarrow
@@ -80,7 +80,7 @@ def digests_of(found: Any, where: str) -> list[Digest]:
 def parquet(digests: Sequence[Digest]) -> bytes:
     """Return digests as a Parquet file."""
     library()
-    from pyarrow import parquet as files
+    from pyarrow import parquet as files  # pyright: ignore[reportMissingImports]
 
     buffer = io.BytesIO()
     files.write_table(table(digests), buffer, compression="zstd")
@@ -90,7 +90,7 @@ def parquet(digests: Sequence[Digest]) -> bytes:
 def read(path: Path) -> list[Digest]:
     """Read the digests of a Parquet file. Raises FxscopeError."""
     pa = library()
-    from pyarrow import parquet as files
+    from pyarrow import parquet as files  # pyright: ignore[reportMissingImports]
 
     try:
         found = files.read_table(path)

@@ -18,7 +18,7 @@ from fxscope.errors import FxscopeError
 from fxscope.fleet import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
     from fxscope.fleet.model import Digest
@@ -32,7 +32,7 @@ IN_FLIGHT = 4  # tasks submitted for each CPU: enough that none idles, few enoug
 def library() -> Any:
     """Return ray. Raises FxscopeError where it is not installed."""
     try:
-        import ray
+        import ray  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise FxscopeError("--on ray needs Ray: pip install 'fxscope[fleet]'.") from None
     return ray
@@ -75,7 +75,7 @@ def digests(
 
 
 @contextlib.contextmanager
-def _connected(ray: Any, address: str | None) -> Iterator[None]:
+def _connected(ray: Any, address: str | None) -> Generator[None]:
     """Connect, and disconnect what was connected here."""
     if ray.is_initialized():
         yield

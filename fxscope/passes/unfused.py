@@ -147,5 +147,6 @@ def is_library(target: str) -> bool:
 
 
 def largest(outputs: Iterable[TensorMeta]) -> int:
-    sizes = [prod(output.shape) for output in outputs if all(isinstance(size, int) for size in output.shape or ())]
+    shapes = (output.shape for output in outputs)
+    sizes = [prod(map(int, shape)) for shape in shapes if all(isinstance(size, int) for size in shape or ())]
     return max(sizes, default=0)

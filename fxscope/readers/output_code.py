@@ -7,6 +7,7 @@ handles (`[Provenance debug handles] name:n`) are comments that torch writes at 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -447,8 +448,7 @@ def _renamed(access: BufferAccess, name: str) -> BufferAccess:
 
 
 def _with_write(call: Call, access: BufferAccess) -> Call:
-    values = {name: getattr(call, name) for name in call.__dataclass_fields__}
-    return Call(**{**values, "writes": (*call.writes, access)})
+    return dataclasses.replace(call, writes=(*call.writes, access))
 
 
 def _partitions(tree: ast.Module) -> list[str]:

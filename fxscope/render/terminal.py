@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -48,7 +48,7 @@ def render(recording: Recording, *, width: int = 80, color: bool = False, stage:
 def show(recording: Recording) -> None:
     """Print to stdout; colour only on a terminal and where `NO_COLOR` is not set (rich's rule)."""
     stream = LegibleStream(sys.stdout)
-    console = Console(file=stream, highlight=False)
+    console = Console(file=cast("IO[str]", stream), highlight=False)
     width = console.width if console.is_terminal else 80
     if console.is_terminal and not console.no_color:
         console.print(view(recording, width=width))

@@ -101,9 +101,14 @@ def test_ctrl_c_in_the_middle_keeps_what_was_seen(tmp_path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # What a shell starts in the background ignores ctrl-C, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=120)
+    try:
+        _, error = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode in (130, -signal.SIGINT) and "KeyboardInterrupt" in error and "fxscope/" not in error
     assert "aten::sin" in {node.target for node in load(tmp_path / "out.fxscope").graph("eager").nodes}

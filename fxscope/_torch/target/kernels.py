@@ -5,9 +5,6 @@ of Triton's wheel (`ptxas -v` where that is missing), for every configuration th
 """
 
 # torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
 

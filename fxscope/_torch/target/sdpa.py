@@ -6,9 +6,6 @@ versions the other machine has is not known here, so each choice is noted as an 
 """
 
 # torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -152,12 +149,6 @@ def _added_mask(query: Any, mask: Any, lowest: float) -> Any:
     forbidden = torch.scalar_tensor(lowest, dtype=query.dtype, device=query.device)
     allowed = torch.scalar_tensor(0.0, dtype=query.dtype, device=query.device)
     return torch.where(mask, allowed, forbidden)
-
-
-def _mask(query: Any, key: Any, mask: Any) -> Any:
-    """The memory-efficient kernel's mask is expanded to every head; the others' is not."""
-    mask = _added_mask(query, mask, float("-inf"))
-    return None if mask is None else mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
 
 
 def _needs_logsumexp(*tensors: Any) -> bool:

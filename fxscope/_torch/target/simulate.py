@@ -15,9 +15,6 @@ Works with a CPU build of torch, and with a CUDA build on a machine without a dr
 """
 
 # torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
 

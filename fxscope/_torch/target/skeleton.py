@@ -1,9 +1,6 @@
 """A model for another process: its classes and structure, and of each tensor only shape, stride and dtype."""
 
 # torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
 

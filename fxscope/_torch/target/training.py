@@ -9,9 +9,6 @@ Experimental: an op that dispatches by device before Inductor sees it (autocast,
 """
 
 # torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
 

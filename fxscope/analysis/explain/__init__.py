@@ -17,7 +17,7 @@ from fxscope.op_names import expected_nature
 from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fxscope.model import Launch, Op, Recording
 
@@ -221,7 +221,7 @@ def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any
     return sentences
 
 
-def _parents(op: Op, by_id: dict[int, Op]) -> list[int]:
+def _parents(op: Op, by_id: Mapping[int, Op]) -> list[int]:
     found: list[int] = []
     while op.parent is not None and op.parent in by_id:
         op = by_id[op.parent]

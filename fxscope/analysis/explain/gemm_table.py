@@ -14,7 +14,7 @@ from fxscope.passes import flops as flop_counts
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.gpus import Gpu
     from fxscope.model import Graph, Launch, Node, Op, Recording
@@ -74,7 +74,7 @@ def _executions(recording: Recording) -> list[list[Launch]]:
 def _row(
     runs: list[list[Launch]],
     recording: Recording,
-    ops: dict[int, Op],
+    ops: Mapping[int, Op],
     nodes: dict[tuple[str, str], tuple[Node, Graph]],
     gpu: Gpu | None,
 ) -> GemmRow:

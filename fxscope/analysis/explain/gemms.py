@@ -16,7 +16,7 @@ from fxscope.op_names import GEMMS, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fxscope.analysis.story import GemmRow
     from fxscope.model import Launch, Op, Recording
@@ -84,7 +84,7 @@ def _proof(group: Sequence[Launch]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _bias(group: list[Launch], ops: dict[int, Op]) -> Sentence | None:
+def _bias(group: list[Launch], ops: Mapping[int, Op]) -> Sentence | None:
     """Where the bias went: into the epilogue that the kernel's name states, or a kernel of its own, or neither is said."""
     main = main_kernel(group)
     if main is None:
@@ -116,7 +116,7 @@ def _adds(launch: Launch) -> bool:
     return decoded.get("role") == "elementwise" and "add" in (decoded.get("ops") or ())
 
 
-def _transpose(group: list[Launch], ops: dict[int, Op], recording: Recording) -> Sentence | None:
+def _transpose(group: list[Launch], ops: Mapping[int, Op], recording: Recording) -> Sentence | None:
     """Whether the weight was copied to transpose it: strides of the op's operand against the layout in the kernel's name."""
     main = main_kernel(group)
     if main is None or role(main) == "convolution" or role(main) == "attention":
@@ -157,7 +157,7 @@ def _transpose(group: list[Launch], ops: dict[int, Op], recording: Recording) ->
 
 
 def _operand(
-    main: Launch, ops: dict[int, Op], recording: Recording
+    main: Launch, ops: Mapping[int, Op], recording: Recording
 ) -> tuple[list[int], list[int], tuple[str, ...]] | None:
     """Shape and strides of a product's second matrix, from the op, else from the graph."""
     op = ops.get(main.op_id) if main.op_id is not None else None
@@ -190,7 +190,7 @@ def _operand(
     return None
 
 
-def _copies(recording: Recording, ops: dict[int, Op]) -> list[Sentence]:
+def _copies(recording: Recording, ops: Mapping[int, Op]) -> list[Sentence]:
     """Copies that really moved memory: an op that was meant to be a view, a cast, a transfer."""
     if not recording.launches:
         return []

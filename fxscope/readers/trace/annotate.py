@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -32,15 +32,15 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
             raise TraceError(
                 f"{path} is damaged ({error}): only a whole trace can be annotated. Export it again."
             ) from None
-    events = trace.get("traceEvents") if isinstance(trace, dict) else None
+    events: Any = trace.get("traceEvents") if isinstance(trace, dict) else None
     if not isinstance(events, list):
         raise TraceError(f"{path} has no traceEvents: it is not a profiler trace.")
     known = {(launch.name, launch.start_ns, launch.correlation): launch for launch in recording.launches}
     facts = _Facts(recording)
-    for event in events:
+    for event in cast("list[Any]", events):
         if not isinstance(event, dict) or event.get("ph") != "X":
             continue
-        arguments = event.get("args") if isinstance(event.get("args"), dict) else {}
+        arguments: dict[str, Any] = event.get("args") if isinstance(event.get("args"), dict) else {}
         correlation = identifier(arguments.get("correlation"))
         key = (event.get("name"), nanoseconds(event.get("ts")), correlation if correlation >= 0 else None)
         if key in known:

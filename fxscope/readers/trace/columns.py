@@ -131,7 +131,7 @@ def read(
         external_id=rows[:, t.EXTERNAL].copy(),
         args=table.args,
         args_at=rows[:, t.ARGS_AT].copy(),
-        args_length=rows[:, t.ARGS_LENGTH].astype(np.int32),
+        args_length=rows[:, t.ARGS_LENGTH].astype(np.int64),
         known_args=table.known_args,
         parent=np.full(len(rows), -1, np.int32),
         launcher=np.full(len(rows), -1, np.int32),

@@ -22,7 +22,7 @@ from fxscope.model import Problem
 from fxscope.text import num_bytes
 
 try:
-    from fxscope.readers.trace import _scan as native
+    from fxscope.readers.trace import _scan as native  # pyright: ignore[reportAttributeAccessIssue]
 except ImportError:  # built where there is a compiler; the same columns come without it, slower
     native = None
 if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 2:  # another version was built once

@@ -251,8 +251,8 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
             start_ns=int(end[before]),
             duration_ns=int(start[after] - end[before]),
             step=int(kept.launch_step[before]),
-            before=trace.name_of(kept.launch_rows[before]),
-            after=trace.name_of(kept.launch_rows[after]),
+            before=trace.name_of(int(kept.launch_rows[before])),
+            after=trace.name_of(int(kept.launch_rows[after])),
         )
         for before, after in pairs.tolist()
     )
