@@ -11,6 +11,7 @@ OUT ?= demo-output
 # Each worker imports torch: more of them than this cost memory and save no time. TESTS='tests/fusion -k cost' runs some.
 WORKERS ?= auto
 TESTS ?=
+NPM := npm --silent --prefix tests/js
 
 .PHONY: setup demo test check lint clean
 
@@ -34,6 +35,9 @@ lint: $(TEST_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	@if command -v npm >/dev/null; then $(NPM) install --no-audit --no-fund --no-package-lock && $(NPM) run lint && $(NPM) test; \
+	else echo "no npm: the page's scripts are not checked"; fi
 
 check: lint test
 

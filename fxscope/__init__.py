@@ -25,7 +25,7 @@ _HOME = {
     "RenderError": "fxscope.errors",
 }
 
-__all__ = [*sorted(_HOME), "__version__"]
+__all__ = [*sorted(_HOME), "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
     from fxscope.capture import Recorder as Recorder

@@ -201,5 +201,5 @@ def to_networkx(recording: Recording) -> MultiDiGraph[tuple[str, str]]:
             result.add_edge(("calls", launch.call), key, relation="launched", evidence=launch.evidence.call)
             continue
         for name in launch.nodes:
-            result.add_edge((launch.graph, name), key, relation="launched", evidence=launch.evidence.nodes)
+            result.add_edge((launch.graph or "", name), key, relation="launched", evidence=launch.evidence.nodes)
     return result

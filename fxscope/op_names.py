@@ -54,19 +54,19 @@ _TRANSCENDENTALS: dict[str, int] = dict.fromkeys(
 )
 _ERFS = frozenset("erf erfc erfinv gelu gelu_backward".split())
 # Passes over the reduced dimension. The yaml does not say which ops reduce.
-_REDUCTIONS: dict[str, int] = (
-    dict.fromkeys(
+_REDUCTIONS: dict[str, int] = {
+    **dict.fromkeys(
         """sum mean amax amin max min prod any all argmax argmin norm linalg_vector_norm cumsum nansum logsumexp
     _log_softmax_backward_data _softmax_backward_data sum_to_size rms_norm _fused_rms_norm""".split(),
         1,
-    )
-    | dict.fromkeys("""softmax _softmax log_softmax _log_softmax prepare_softmax_online""".split(), 2)
-    | dict.fromkeys(
+    ),
+    **dict.fromkeys("""softmax _softmax log_softmax _log_softmax prepare_softmax_online""".split(), 2),
+    **dict.fromkeys(
         """var_mean var std native_layer_norm layer_norm native_group_norm group_norm native_layer_norm_backward
     native_batch_norm batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional""".split(),
         1,
-    )
-)
+    ),
+}
 
 # Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
 _MORE_VIEWS = frozenset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fxscope.analysis import select
 from fxscope.commands import common
@@ -220,6 +220,6 @@ def path(recording: Recording, a: Place, b: Place) -> list[str]:
         if item.a_call and item.b_call and item.a_call != item.b_call and item.other_graph is None
     )
     try:
-        return [name for name in shortest_path(neighbours, a.call, b.call)[1:-1] if name]
+        return cast("list[str]", shortest_path(neighbours, a.call, b.call))[1:-1]
     except (NetworkXNoPath, NodeNotFound):
         return []

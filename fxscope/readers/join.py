@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import column, picked
 from fxscope.errors import TraceError
@@ -141,7 +141,8 @@ def arguments_of(op: Op) -> str:
     """Return "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
     parts: list[str] = []
     strides, dtypes, values = op.strides or (), op.dtypes or (), op.concrete_inputs or ()
-    for position, shape in enumerate(op.shapes or ()):
+    shapes: tuple[Any, ...] = op.shapes or ()
+    for position, shape in enumerate(shapes):
         dtype = dtypes[position] if position < len(dtypes) else ""
         value = values[position] if position < len(values) else ""
         if isinstance(shape, tuple) and (shape or dtype not in ("", "Scalar", "ScalarList")) and not value:

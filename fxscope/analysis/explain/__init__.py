@@ -19,7 +19,7 @@ from fxscope.text import counted, kernel_name, listed, microseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fxscope.model import Launch, Op, Recording
+    from fxscope.model import Evidence, Launch, Op, Recording
 
 
 def explain(recording: Recording, *, against: Recording | None = None) -> Story:
@@ -81,7 +81,7 @@ def overview(recording: Recording) -> list[Sentence]:
             topic="overview",
             text=text,
             evidence=(f"step:{step}", *_ids(launches)),
-            weakest=weakest(*(launch.evidence.op for launch in launches)),
+            weakest=_weakest(launches),
             values={"ops": len(ops), "launching_ops": len(reaching), "kernels": kernels, "launches": len(launches)},
         )
     ]
@@ -157,7 +157,7 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
         topic="dispatch",
         text=text,
         evidence=(*(f"op:{item.id}" for item in everything), *_ids(ran)),
-        weakest=weakest(*(launch.evidence.op for launch in ran)) if ran else None,
+        weakest=_weakest(ran),
         values={"ops": len(everything), "reaching": len(reaching), "launches": len(ran)},
     )
 
@@ -219,6 +219,11 @@ def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any
             )
         )
     return sentences
+
+
+def _weakest(launches: Iterable[Launch]) -> Evidence | None:
+    links: list[Evidence | None] = [launch.evidence.op for launch in launches]
+    return weakest(*links)
 
 
 def _parents(op: Op, by_id: Mapping[int, Op]) -> list[int]:

@@ -40,9 +40,11 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
     for event in cast("list[Any]", events):
         if not isinstance(event, dict) or event.get("ph") != "X":
             continue
-        arguments: dict[str, Any] = event.get("args") if isinstance(event.get("args"), dict) else {}
+        arguments: Any = event.get("args")
+        if not isinstance(arguments, dict):
+            arguments = {}
         correlation = identifier(arguments.get("correlation"))
-        key = (event.get("name"), nanoseconds(event.get("ts")), correlation if correlation >= 0 else None)
+        key: Any = (event.get("name"), nanoseconds(event.get("ts")), correlation if correlation >= 0 else None)
         if key in known:
             event["args"] = {**arguments, **facts.of(known[key])}
     return gzip.compress(msgspec.json.encode(trace), compresslevel=6, mtime=0)

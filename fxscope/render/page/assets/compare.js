@@ -67,7 +67,7 @@ class Compare {
         el(
           'div',
           { class: 'cards' },
-          (PAGE.comparison || []).flatMap((c, k) => [this.ops(c, k), this.decisions(c, k)]),
+          (PAGE.comparison || []).flatMap((c, k) => [this.ops(c), this.decisions(c, k)]),
           this.notes(),
         ),
       ),
@@ -300,7 +300,7 @@ class Compare {
       ),
     );
   }
-  ops(c, k) {
+  ops(c) {
     const rows = [...c.gone.map((x) => ['−', ...x]), ...c.added.map((x) => ['+', ...x])];
     if (!rows.length) return null;
     return el(

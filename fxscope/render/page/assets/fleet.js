@@ -50,7 +50,7 @@ byId('plans').append(
 );
 
 // ------------------------------------------------------------------ ranks × steps
-let order = PAGE.ranks.map((_, i) => i);
+const order = PAGE.ranks.map((_, i) => i);
 let chosen = null;
 const LEFT = 56,
   TOP = 18;
@@ -68,7 +68,8 @@ function geometry() {
 function mixed(share) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
-  return `color-mix(in srgb, ${colour('--cost')} ${Math.round(100 * share)}%, color-mix(in srgb, ${colour('--muted')} 10%, ${colour('--paper')}))`;
+  const calm = `color-mix(in srgb, ${colour('--muted')} 10%, ${colour('--paper')})`;
+  return `color-mix(in srgb, ${colour('--cost')} ${Math.round(100 * share)}%, ${calm})`;
 }
 function draw() {
   const canvas = byId('heat'),
@@ -88,7 +89,12 @@ function draw() {
   order.forEach((index, row) => {
     PAGE.ranks[index].lateness.forEach((value, column) => {
       context.fillStyle = value === null ? 'transparent' : shades[Math.round(20 * Math.min(1, value / PAGE.scale))];
-      context.fillRect(LEFT + column * width, TOP + row * height, width - (width > 6 ? 1 : 0), height - (height > 6 ? 1 : 0));
+      context.fillRect(
+        LEFT + column * width,
+        TOP + row * height,
+        width - (width > 6 ? 1 : 0),
+        height - (height > 6 ? 1 : 0),
+      );
     });
     if (PAGE.ranks[index].rank === chosen) {
       context.strokeStyle = style.getPropertyValue('--text').trim();
@@ -118,12 +124,9 @@ function at(event) {
 }
 byId('heat').addEventListener('mousemove', (event) => {
   const hit = at(event);
-  byId('tip').textContent = !hit
-    ? ''
-    : `rank ${hit.line.rank}` +
-      (hit.column >= 0
-        ? `, step ${PAGE.steps[hit.column]}: ${hit.line.lateness[hit.column] === null ? 'not known' : `${us(hit.line.lateness[hit.column])} late by its own work`}`
-        : '');
+  const late = (value) => (value === null ? 'not known' : `${us(value)} late by its own work`);
+  const step = hit && hit.column >= 0 ? `, step ${PAGE.steps[hit.column]}: ${late(hit.line.lateness[hit.column])}` : '';
+  byId('tip').textContent = hit ? `rank ${hit.line.rank}${step}` : '';
 });
 byId('heat').addEventListener('click', (event) => {
   const hit = at(event);
@@ -148,14 +151,21 @@ function table() {
   const cell = (line, key) =>
     make(
       'td',
-      { class: key === 'late' ? 'bar over' : 'bar', style: `--share:${Math.min(100, (100 * (line[key] || 0)) / PAGE.step)}%` },
+      {
+        class: key === 'late' ? 'bar over' : 'bar',
+        style: `--share:${Math.min(100, (100 * (line[key] || 0)) / PAGE.step)}%`,
+      },
       us(line[key]),
     );
   const head = make(
     'tr',
     {},
     ...COLUMNS.map(([name]) =>
-      make('th', { scope: 'col' }, name ? make('button', { 'aria-label': `sort by ${name}`, onclick: () => sortBy(name) }, name) : ''),
+      make(
+        'th',
+        { scope: 'col' },
+        name ? make('button', { 'aria-label': `sort by ${name}`, onclick: () => sortBy(name) }, name) : '',
+      ),
     ),
   );
   const rows = order.slice(0, shown).map((index) => {
@@ -187,11 +197,13 @@ function sortBy(name) {
   sorted = name;
   const compare = (a, b) => (typeof a === 'string' ? a.localeCompare(b) : (a ?? -1) - (b ?? -1));
   order.sort((a, b) => up * compare(value(PAGE.ranks[a]), value(PAGE.ranks[b])) || a - b);
-  for (const button of document.querySelectorAll('[data-sort]')) button.setAttribute('aria-pressed', String(button.dataset.sort === sorted));
+  for (const button of document.querySelectorAll('[data-sort]'))
+    button.setAttribute('aria-pressed', String(button.dataset.sort === sorted));
   draw();
   table();
 }
-for (const button of document.querySelectorAll('[data-sort]')) button.addEventListener('click', () => sortBy(button.dataset.sort));
+for (const button of document.querySelectorAll('[data-sort]'))
+  button.addEventListener('click', () => sortBy(button.dataset.sort));
 
 // ------------------------------------------------------------------ one rank
 function choose(rank) {
@@ -228,7 +240,13 @@ function choose(rank) {
       ),
     ),
     make('h2', {}, 'Its most expensive kernels, a step'),
-    make('ul', {}, ...line.kernels.map(([name, count, time]) => make('li', {}, make('span', { class: 'mono' }, name), ` ×${count}, ${us(time)}`))),
+    make(
+      'ul',
+      {},
+      ...line.kernels.map(([name, count, time]) =>
+        make('li', {}, make('span', { class: 'mono' }, name), ` ×${count}, ${us(time)}`),
+      ),
+    ),
   );
   byId('rank').scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   history.replaceState(null, '', `#rank-${rank}`);

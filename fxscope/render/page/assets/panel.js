@@ -34,7 +34,7 @@ class Panel {
       el(
         'div',
         { class: 'panel-head' },
-        el('span', { class: 'kind-word' }, this.typeWord(r)),
+        el('span', { class: 'kind-word' }, this.typeWord()),
         el('span', { class: 'spring' }),
         el(
           'button',
@@ -67,7 +67,7 @@ class Panel {
     clear(this.host, head, this.badge(r), this.chain(r, links), this.facts(r), this.decisions(r, [...links.decisions]));
     this.host.scrollTop = 0;
   }
-  typeWord(r) {
+  typeWord() {
     return (
       {
         node: 'Node',

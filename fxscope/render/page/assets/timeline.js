@@ -91,7 +91,6 @@ class Timeline {
       runtimes = new Map(),
       streams = new Map();
     const depths = new Int16Array(ops.n).fill(-1);
-    const parentIsSame = (p, i) => p >= 0 && at(ops, 'thread', p) === at(ops, 'thread', i);
     let t0 = Infinity,
       t1 = -Infinity;
     const see = (start, end) => {
