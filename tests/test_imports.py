@@ -18,6 +18,7 @@ FLOOR = (
     "fxscope.errors",
     "fxscope.columns",
     "fxscope.store",
+    "fxscope.children",
     "fxscope.kernel_names",
     "fxscope.op_names",
     "fxscope.dtypes",
@@ -37,6 +38,8 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope": (set(), ALL),
     "fxscope.__main__": (set(), ("fxscope.cli",)),
     "fxscope.errors": (set(), ()),
+    "fxscope.children": (set(), ("fxscope._begin",)),
+    "fxscope._begin": (set(), ()),
     "fxscope.model": (
         {"msgspec"},
         ("fxscope.errors", "fxscope.index", "fxscope.render"),

@@ -20,6 +20,8 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope import children
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
@@ -189,9 +191,7 @@ def compiler(program: str | None) -> Check:
     for header, packages in (("vector", "c++"), ("Python.h", "headers"), ("omp.h", "c++")):
         command = [program, "-fopenmp", "-fsyntax-only", "-x", "c++", f"-I{include}", "-"]
         try:
-            done = subprocess.run(
-                command, input=f"#include <{header}>\n", capture_output=True, text=True, timeout=60, check=False
-            )
+            done = children.run(command, input=f"#include <{header}>\n".encode(), timeout=60)
         except (OSError, subprocess.TimeoutExpired) as error:
             return Check(name, False, f"{program}: {one_line(error)}", purpose, install("c++"))
         if done.returncode:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fxscope import store
+from fxscope import children, store
 from fxscope.errors import FxscopeError
 from fxscope.fleet import digest as digesting
 from fxscope.fleet import sources
@@ -198,13 +198,8 @@ class _Worker:
 
     def __init__(self, settings: Settings) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        here = str(Path(__file__).resolve().parents[2])
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "fxscope.fleet.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
+        self._process = children.start(
+            "fxscope.fleet.worker", environment=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._send(msgspec.json.encode(settings))
 

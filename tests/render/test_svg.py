@@ -117,7 +117,7 @@ def test_an_engine_that_is_killed_costs_a_picture(embedded: None) -> None:
             time.sleep(0.05)
         for engine in engines():
             os.kill(engine, signal.SIGKILL)
-        with pytest.raises(RenderError, match=r"died while it laid out this graph \(SIGKILL\)\. Write \.dot or \.html"):
+        with pytest.raises(RenderError, match=r"died \(SIGKILL\) while it laid out this graph\. Write \.dot or \.html"):
             picture.result()
     assert "a" in shown(svg.layout("digraph { a -> b }"))  # and the next graph gets an engine of its own
 
@@ -140,7 +140,7 @@ def test_a_dot_that_crashes_costs_a_picture(name: str, tmp_path: Path, monkeypat
     program.write_text(f"#!/bin/sh\nkill -{name.removeprefix('SIG')} $$\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with pytest.raises(RenderError, match=rf"`dot` died while it laid out this graph \({name}\)"):
+    with pytest.raises(RenderError, match=rf"`dot` died \({name}\) while it laid out this graph"):
         svg.render(recordings.compiled())
 
 

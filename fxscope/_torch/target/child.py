@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fxscope import gpus
+from fxscope import children, gpus
 from fxscope.errors import CaptureError
 from fxscope.model import Recording, replace
 
@@ -164,7 +164,6 @@ class _Exchange:
 
 def _spawn(request: dict[str, Any], timeout_s: float, progress: Callable[[str], None] | None) -> Recording:
     """Run a fresh Python for the request."""
-    package = str(Path(__file__).resolve().parents[2])
     with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
         exchange = _Exchange(folder)
         with _pipe(exchange, progress) as (write_end, close):
@@ -173,19 +172,12 @@ def _spawn(request: dict[str, Any], timeout_s: float, progress: Callable[[str], 
                 exchange.request.write_text(json.dumps(request))
             except (TypeError, ValueError) as error:
                 raise CaptureError(f"the compile options cannot be sent to another process: {error}.") from None
-            environment = {
-                **os.environ,
-                INSIDE: "1",
-                "CUDA_VISIBLE_DEVICES": "",
-                "KINETO_LOG_LEVEL": "6",
-                "PYTHONWARNINGS": "ignore",
-                "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])),
-            }
-            command = [sys.executable, "-m", "fxscope._torch.target.child_main", str(exchange.request)]
+            environment = {INSIDE: "1", "CUDA_VISIBLE_DEVICES": "", "KINETO_LOG_LEVEL": "6", "PYTHONWARNINGS": "ignore"}
             with exchange.log.open("wb") as log:
-                process = subprocess.Popen(
-                    command,
-                    env=environment,
+                process = children.start(
+                    "fxscope._torch.target.child_main",
+                    str(exchange.request),
+                    environment=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -219,16 +211,18 @@ def _fork(
             sys.stderr.flush()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python 3.12 warns of threads; the copy only traces and compiles
+                here = os.getpid()
                 pid = os.fork()
             if pid == 0:
-                _in_the_copy(request, exchange, call)
+                _in_the_copy(request, exchange, call, here)
             close()
             code = _wait(pid, timeout_s)
         return _answer(exchange, code, request["target"], timeout_s)
 
 
-def _in_the_copy(request: dict[str, Any], exchange: _Exchange, call: Any) -> None:
+def _in_the_copy(request: dict[str, Any], exchange: _Exchange, call: Any, parent: int) -> None:
     try:
+        children.begin_copy(parent)
         os.setsid()
         faulthandler.disable()  # the caller's would write a crash's traceback to the caller's stderr
         log = os.open(exchange.log, os.O_WRONLY | os.O_CREAT)
@@ -248,7 +242,10 @@ def _wait(pid: int, timeout_s: float) -> int | None:
     end = time.monotonic() + timeout_s
     try:
         while time.monotonic() < end:
-            done, status = os.waitpid(pid, os.WNOHANG)
+            try:
+                done, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:  # SIGCHLD is ignored, or somebody else collects every child
+                return 0
             if done:
                 return os.waitstatus_to_exitcode(status)
             time.sleep(0.02)
@@ -314,7 +311,7 @@ def _answer(exchange: _Exchange, code: int | None, target: str, timeout_s: float
     except (OSError, ValueError):
         said = exchange.log.read_text(errors="replace").strip().splitlines()
         last = f" Its last words: {said[-1][:300]}" if said else ""
-        died = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        died = children.died(code)
         raise CaptureError(f"no plan for {name}: the process that makes it {died}{doing}{at_op}.{last}") from None
     if "not_importable" in answer:
         from fxscope._torch.target.skeleton import NotImportableError

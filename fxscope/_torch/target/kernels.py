@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from fxscope import children
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fxscope._torch.target.simulate import Plan
 
+TIMEOUT_S = 600  # of one tool, for one kernel
 _USAGE = re.compile(r"REG:(\d+)\s+STACK:(\d+)\s+SHARED:(\d+)\s+LOCAL:(\d+)")
 _VERBOSE = re.compile(r"Used (\d+) registers")
 _STACK = re.compile(r"(\d+) bytes stack frame")
@@ -213,5 +216,8 @@ def _tool_output(name: str, *arguments: str) -> str | None:
     path = tool(name)
     if path is None:
         return None
-    done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr
+    try:
+        done = children.run([path, *arguments], timeout=TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return (done.stdout + done.stderr).decode(errors="replace")

