@@ -224,7 +224,7 @@ def split_joined(text: str) -> list[str]:
     ops: list[str] = []
     index = 0
     while index < len(words):
-        for end in range(len(words), index, -1):
+        for end in range(min(len(words), index + _most_words()), index, -1):
             name = "_".join(words[index:end])
             if (name in table() and not name.endswith("_")) or (end == index + 1 and name):
                 ops.append(name)
@@ -233,6 +233,11 @@ def split_joined(text: str) -> list[str]:
         else:
             index += 1
     return ops
+
+
+@lru_cache(maxsize=1)
+def _most_words() -> int:
+    return max(name.count("_") for name in table()) + 1
 
 
 def op_of(node: Node) -> str:

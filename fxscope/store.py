@@ -23,18 +23,43 @@ import zipfile
 import zlib
 from array import array
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from fxscope.columns import Chosen, Column, Items, Numbers, columns_of
+from fxscope.columns import Chosen, Column, Items, Numbers, column, columns_of
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Launch, Op, Recording, plain, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
+MOST_BYTES = 16 << 30  # of a recording, packed or not
 MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what is beyond both is a bomb
+
+
+def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recording") -> bytes:
+    """Return the bytes of a file, unpacked where it is gzip.
+
+    Raises:
+        FxscopeError: it has, or unpacks to, more than `limit` bytes (a packed one: than `MAX_RATIO` times its size); it
+            is damaged.
+        OSError: it cannot be read.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise FxscopeError(f"{path} has more than {limit >> 20} MiB: it is not {what}.")
+    if data[:2] == b"\x1f\x8b":
+        try:
+            return _unpacked(data, path, limit, what)
+        except (EOFError, zlib.error):
+            raise FxscopeError(f"{path} is a damaged or truncated gzip file. Make or copy it again.") from None
+    return data
 
 
 def load(path: str | Path) -> Recording:
@@ -45,22 +70,41 @@ def load(path: str | Path) -> Recording:
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = contents(path, limit=MOST_BYTES)
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror}. Make a recording with `fxscope run`.") from None
     if data[:4] == b"PK\x03\x04":
-        return _from_columns(data, str(path))
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = _unpacked(data, path)
-        except (OSError, EOFError, zlib.error):
-            raise FxscopeError(f"{path} is a damaged or truncated gzip file. Record it again.") from None
-    return loads(data, where=str(path))
+        return _whole(_from_columns(data, str(path)), str(path))
+    return _whole(loads(data, where=str(path)), str(path))
 
 
-def _unpacked(data: bytes, path: Path) -> bytes:
-    """Unpack a gzip file of any number of streams, up to a size that no recording has."""
-    limit = max(MAX_BYTES, MAX_RATIO * len(data))
+def _whole(recording: Recording, where: str) -> Recording:
+    """Return the recording. Raises FxscopeError where an op or a node is inside itself: what walks up would never end."""
+    trees: list[tuple[Sequence[Any], Sequence[Any]]] = [(column(recording.ops, "id"), column(recording.ops, "parent"))]
+    for graph in recording.graphs:
+        trees.append(([node.name for node in graph.nodes], [node.parent for node in graph.nodes]))
+    for ids, parents in trees:
+        above: dict[Any, Any] = {}
+        for item, parent in zip(ids, parents, strict=True):
+            if (parent is not None and parent not in above) or item in above:
+                break
+            above[item] = parent
+        else:
+            continue  # parents first, as every recording is written
+        above = dict(zip(ids, parents, strict=True))
+        walk: dict[Any, int] = {}
+        for number, item in enumerate(above):
+            while item is not None and item not in walk:
+                walk[item] = number
+                item = above.get(item)
+            if item is not None and walk[item] == number:
+                raise FxscopeError(f"{where} is not a valid recording: {item!r} is inside itself.")
+    return recording
+
+
+def _unpacked(data: bytes, path: Path, limit: int, what: str) -> bytes:
+    """Unpack a gzip file of any number of streams, up to a size that nothing of its kind has."""
+    limit = min(limit, max(MAX_BYTES, MAX_RATIO * len(data)))
     parts: list[bytes] = []
     size = 0
     while data:
@@ -68,7 +112,7 @@ def _unpacked(data: bytes, path: Path) -> bytes:
         parts.append(unpacker.decompress(data, limit - size + 1))
         size += len(parts[-1])
         if size > limit:
-            raise FxscopeError(f"{path} unpacks to more than {limit >> 20} MiB: it is no recording.")
+            raise FxscopeError(f"{path} unpacks to more than {limit >> 20} MiB: it is not {what}.")
         if not unpacker.eof:
             raise EOFError
         data = unpacker.unused_data.lstrip(b"\0")

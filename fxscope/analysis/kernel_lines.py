@@ -108,6 +108,9 @@ TRANSPARENT = frozenset(
 )
 
 
+MOST_CHARACTERS = 1000  # of a line; longer ones are no expressions of Inductor's, and cost time by their cube
+
+
 class Expression(NamedTuple):
     """What one line computes."""
 
@@ -128,6 +131,7 @@ def tie(
         nodes: of the call's graph.
         also_stored: nodes that the kernel keeps in memory for itself (origin nodes of its scheduler nodes).
     """
+    lines = [line if len(line) <= MOST_CHARACTERS else "" for line in lines]
     program = read(lines)
     stored = stored_nodes(call, nodes)
     inner = [name for name in also_stored if name not in stored]

@@ -108,9 +108,10 @@ def learn(arguments: argparse.Namespace) -> int:
 def read_text(name: str) -> str:
     """Read a text file. Raises FxscopeError."""
     from fxscope.errors import FxscopeError
+    from fxscope.store import contents
 
     try:
-        return Path(name).read_text(encoding="utf-8")
+        return contents(name, limit=16 << 20, what="a file of expectations").decode()
     except OSError as error:
         raise FxscopeError(f"cannot read {name}: {error.strerror}.") from None
     except UnicodeDecodeError:

@@ -53,10 +53,11 @@ def with_memory(recording: Recording, path: Path) -> Recording:
     import json
 
     from fxscope.model import Memory, replace
+    from fxscope.store import contents
 
     try:
-        peak = json.loads(path.read_text(encoding="utf-8")).get("peak_mem")
-    except (OSError, ValueError, AttributeError):
+        peak = json.loads(contents(path, limit=1 << 20, what="a meta.json")).get("peak_mem")
+    except (OSError, ValueError, AttributeError, RecursionError, FxscopeError):
         return recording
     if recording.memory is not None or not isinstance(peak, int):
         return recording
@@ -110,9 +111,10 @@ def read_sweep(path: Path) -> Sweep:
     import msgspec
 
     from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
+    from fxscope.store import contents
 
     try:
-        sweep = msgspec.json.decode(path.read_bytes(), type=Sweep)
+        sweep = msgspec.json.decode(contents(path, what="a sweep"), type=Sweep)
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror}.") from None
     except msgspec.DecodeError as error:

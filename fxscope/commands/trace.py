@@ -11,7 +11,7 @@ from fxscope.commands import common, trace_tables
 from fxscope.model import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def show_tables(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def wanted_steps(arguments: argparse.Namespace) -> list[int] | None:
+def wanted_steps(arguments: argparse.Namespace) -> Sequence[int] | None:
     """Return the chosen step indices, `None` for all."""
     if arguments.step is not None:
         return [arguments.step]
@@ -86,17 +86,17 @@ def wanted_steps(arguments: argparse.Namespace) -> list[int] | None:
 
 def step_number(text: str) -> int:
     """Parse N ≥ 0."""
-    if not text.isdigit():
+    if not text.isdigit() or len(text) > 20:
         raise argparse.ArgumentTypeError(f"{text!r} is no step: steps count from 0")
     return int(text)
 
 
-def step_range(text: str) -> list[int]:
+def step_range(text: str) -> range:
     """Parse "2:5" as steps 2, 3 and 4."""
     first, colon, last = text.partition(":")
-    if not colon or not first.isdigit() or not last.isdigit() or int(first) >= int(last):
+    if not colon or not first.isdigit() or not last.isdigit() or len(text) > 40 or int(first) >= int(last):
         raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write A:B with A < B, such as 2:5")
-    return list(range(int(first), int(last)))
+    return range(int(first), int(last))
 
 
 def size(text: str) -> int:

@@ -117,8 +117,8 @@ def hold(source: Source, data: bytes, folder: Path | None, settings: Settings) -
 def read(path: Path) -> Digest:
     """Read one digest. Raises FxscopeError."""
     try:
-        return decode(sources.unpack(path.read_bytes()), str(path))
-    except (OSError, EOFError) as error:
+        return decode(store.contents(path, what="a digest"), str(path))
+    except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error}.") from None
 
 

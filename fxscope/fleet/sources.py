@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 import zlib
@@ -208,8 +207,3 @@ def fetch(source: Source, folder: Path) -> Path:
 def _said(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__).rstrip(".")
-
-
-def unpack(data: bytes) -> bytes:
-    """Return bytes, unzipped where they are gzipped."""
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data

@@ -30,11 +30,14 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import graph_text, output_code, schedule_text
+from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO
+from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MAX_BYTES = 4 << 30
+MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
+MAX_LINE = 64 << 20
 
 
 @dataclass(kw_only=True)
@@ -56,23 +59,34 @@ class Collected:
     """Everything of one log or folder, before it becomes a recording."""
 
     where: str
+    limit: int  # of bytes, unpacked
+    size: int = 0  # read so far
     graphs: list[Graph] = field(default_factory=list)
     found: list[InductorGraph] = field(default_factory=list)
     compiles: dict[str, Compile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
 
+    def count(self, size: int, path: Path) -> None:
+        """Count bytes that were read. Raises TraceError beyond the limit."""
+        self.size += size
+        if self.size > self.limit:
+            raise TraceError(
+                f"{path} and what was read before it have more than {num_bytes(self.limit)} unpacked. "
+                "Raise --max-size if you trust it."
+            )
+
 
 # ---------------------------------------------------------------------- TORCH_TRACE
 
 
-def _refused(read: Callable[[str | Path], Recording]) -> Callable[[str | Path], Recording]:
+def _refused(read: Callable[..., Recording]) -> Callable[..., Recording]:
     """Let what is no artefact of a compile, or a damaged one, end in one line."""
 
     @functools.wraps(read)
-    def reader(path: str | Path) -> Recording:
+    def reader(path: str | Path, *, max_bytes: int | None = None) -> Recording:
         try:
-            return read(path)
+            return read(path, max_bytes=max_bytes)
         except FOREIGN as error:
             raise TraceError(
                 f"{path} is damaged, or not what this torch's Inductor writes ({type(error).__name__}: {error}). Make it again."
@@ -82,17 +96,17 @@ def _refused(read: Callable[[str | Path], Recording]) -> Callable[[str | Path], 
 
 
 @_refused
-def read_log(path: str | Path) -> Recording:
-    """Read a TORCH_TRACE log (.log, .log.gz) or a folder of them.
+def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
+    """Read a TORCH_TRACE log (.log, .log.gz) or a folder of them, of 4 GiB unpacked at most or of `max_bytes`.
 
     Raises:
-        TraceError: there is none, or it is no such log.
+        TraceError: there is none, it is no such log, or it is larger.
     """
     path = Path(path)
     files = sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz"))) if path.is_dir() else [path]
     if not files:
         raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
-    collected = Collected(where=path.name)
+    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES)
     for file in files:
         _read_log_file(file, collected)
     if not collected.found and not collected.graphs:
@@ -100,12 +114,12 @@ def read_log(path: str | Path) -> Recording:
     return _recording(collected)
 
 
-def _entries(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield (entry, payload)."""
     entry: dict[str, Any] | None = None
     payload: list[str] = []
     decoder = json.JSONDecoder()
-    for line in _lines(path):
+    for line in _lines(path, collected):
         if line.startswith("\t"):
             payload.append(line[1:])
             continue
@@ -122,17 +136,20 @@ def _entries(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
         yield entry, "".join(payload)
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _lines(path: Path, collected: Collected) -> Iterator[str]:
     try:
         with path.open("rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
-        size = 0
-        with (gzip.open if compressed else open)(path, "rt", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                size += len(line)
-                if size > MAX_BYTES:
-                    raise TraceError(f"{path} unpacks to more than {MAX_BYTES >> 30} GiB.")
-                yield line
+        if compressed:  # unpacked within the same bound as a packed trace
+            collected.limit = min(
+                collected.limit, collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
+            )
+        with gzip.open(path) if compressed else path.open("rb") as file:
+            while line := file.readline(MAX_LINE):
+                collected.count(len(line), path)
+                if len(line) == MAX_LINE:
+                    raise TraceError(f"{path} has a line of more than {num_bytes(MAX_LINE)}: it is no TORCH_TRACE log.")
+                yield line.decode("utf-8", errors="replace")
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise TraceError(f"{path} is a damaged or truncated gzip file. Copy it again.") from None
     except OSError as error:
@@ -144,7 +161,7 @@ def _read_log_file(path: Path, collected: Collected) -> None:
     current: dict[tuple[str, str], InductorGraph] = {}
     attempts: dict[str, int] = {}
     direction: dict[str, Direction] = {}
-    for entry, payload in _entries(path):
+    for entry, payload in _entries(path, collected):
         if "str" in entry and isinstance(entry["str"], list) and len(entry["str"]) == 2:
             strings[entry["str"][1]] = entry["str"][0]
             continue
@@ -308,11 +325,11 @@ def _graph(
 
 
 @_refused
-def read_debug_dir(path: str | Path) -> Recording:
-    """Read a TORCH_COMPILE_DEBUG folder: one graph's, or any folder above several.
+def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recording:
+    """Read a TORCH_COMPILE_DEBUG folder: one graph's, or any folder above several; 4 GiB at most or `max_bytes`.
 
     Raises:
-        TraceError: there is no such folder, or no graph in it.
+        TraceError: there is no such folder, no graph in it, or more than that.
     """
     path = Path(path)
     if not path.is_dir():
@@ -322,35 +339,38 @@ def read_debug_dir(path: str | Path) -> Recording:
     folders = sorted({file.parent for file in path.rglob("output_code.py")}, key=_folder_order)
     if not folders:
         raise TraceError(f"{path} holds no output_code.py: it is no debug folder of TORCH_COMPILE_DEBUG=1.")
-    collected = Collected(where=path.name)
+    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES)
     logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
-    sections = schedule_text.log_sections(_text(logs[0])) if logs else []
+    sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []
     for position, folder in enumerate(folders):
-        code = _text(folder / "output_code.py")
+        code = _text(folder / "output_code.py", collected)
         direction = _direction_of_code(code) or _direction_of_folder(folder.name)
         mapping = folder / "inductor_provenance_tracking_node_mappings.json"
         found = InductorGraph(
             compile_id=_folder_compile_id(folders, folder),
             direction=direction,
             code=code,
-            post_grad=_text(folder / "fx_graph_transformed.py") or None,
-            mappings=_json(_text(mapping)) if mapping.is_file() else {},
-            ir=_text(folder / "ir_post_fusion.txt") or None,
+            post_grad=_text(folder / "fx_graph_transformed.py", collected) or None,
+            mappings=_json(_text(mapping, collected)) if mapping.is_file() else {},
+            ir=_text(folder / "ir_post_fusion.txt", collected) or None,
             fusion_log=sections[position] if len(sections) == len(folders) else None,
         )
         collected.found.append(found)
-        before = _text(folder / "fx_graph_readable.py")
+        before = _text(folder / "fx_graph_readable.py", collected)
         if before:
             stage = "backward" if direction == "backward" else "forward"
             _graph(collected, f"{found.compile_id}:{direction}", stage, found.compile_id, direction, before)
     return _recording(collected)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, collected: Collected) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with path.open("rb") as file:
+            data = file.read(collected.limit - collected.size + 1)
     except OSError:
         return ""
+    collected.count(len(data), path)
+    return data.decode("utf-8", errors="replace").replace("\r\n", "\n")
 
 
 def _folder_order(folder: Path) -> tuple[Any, ...]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PLACE = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>[^,]+)(?:, code: (?P<code>.*))?$")
-_ASSIGN = re.compile(r'^\s+(?P<name>\w+)(?P<annotation>: "[^"]*")?\s*=\s*(?P<value>.+?);?\s*(?:(?:\w+ = )+None\s*)?$')
+_ASSIGN = re.compile(r'^\s+(?P<name>\w+)(?P<annotation>: "[^"]*")?\s*=\s*(?P<value>\S.*)$')
+_FREED = re.compile(r"\s*(?:\w+ = )+None")  # behind a call: what is not used any more
 _DECLARED = re.compile(r'^\s+(?P<name>\w+): "(?P<annotation>[^"]*)",?\s*(?:#.*)?$')
 _ARGUMENT = re.compile(r'(?P<name>\w+): "(?P<annotation>[^"]*)"')
 _TENSOR = re.compile(r"^(?P<dtype>\w+)\[(?P<shape>[^\]]*)\](?:\[(?P<stride>[^\]]*)\])?(?P<device>[a-z]+(?::\d+)?)?$")
@@ -68,13 +69,21 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
         assign = _ASSIGN.match(line)
         if not assign or "fx_pytree" in line:
             continue
-        name, value = assign["name"], assign["value"].split(";  ")[0].rstrip(";")
+        name, value = assign["name"], _value(assign["value"])
         if re.fullmatch(r"\w+", value) and value in nodes and nodes[value].op == "placeholder":
             # Dynamo renames each input once: l_x_ = L_x_
             alias[name] = value
             continue
         nodes[name] = _node(name, value, (assign["annotation"] or "")[3:-1], nodes, alias, source)
     return tuple(nodes.values()), outputs
+
+
+def _value(text: str) -> str:
+    """Return an assigned expression without what is freed after it."""
+    before, semicolon, after = text.rstrip().rpartition(";")
+    if semicolon and (not after or _FREED.fullmatch(after)):
+        text = before
+    return text.split(";  ")[0].rstrip().rstrip(";")
 
 
 def _logical_lines(text: str) -> Iterator[str]:

@@ -36,7 +36,7 @@ def read_trace(
         compile_log: a log, or the folder of logs, of `TORCH_TRACE`.
         steps: indices of the active steps to keep, counted from 0; all of them by default.
         strict: raise on damage instead of recovering around it.
-        max_bytes: largest size of the trace after unpacking.
+        max_bytes: largest size of the trace, and of each of the others, after unpacking.
         progress: called with the number of bytes read so far.
 
     Raises:
@@ -45,7 +45,7 @@ def read_trace(
     from fxscope import passes
 
     recording = trace.recording(path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress)
-    for artefact in artefacts(debug_dir, compile_log):
+    for artefact in artefacts(debug_dir, compile_log, max_bytes):
         recording = merged(recording, artefact)
     recording = with_eager_graph(recording)
     recording = passes.run(recording)
@@ -53,13 +53,13 @@ def read_trace(
     return recording
 
 
-def artefacts(debug_dir: str | Path | None, log: str | Path | None) -> list[Recording]:
+def artefacts(debug_dir: str | Path | None, log: str | Path | None, max_bytes: int | None = None) -> list[Recording]:
     """Return the recordings of the compile's files; the log first, since it knows Dynamo's ids."""
     found: list[Recording] = []
     if log is not None:
-        found.append(compile_files.read_log(log))
+        found.append(compile_files.read_log(log, max_bytes=max_bytes))
     if debug_dir is not None:
-        found.append(compile_files.read_debug_dir(debug_dir))
+        found.append(compile_files.read_debug_dir(debug_dir, max_bytes=max_bytes))
     return found
 
 

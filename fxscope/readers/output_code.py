@@ -61,9 +61,9 @@ class OutputCode:
     aot_id: str | None
 
 
-_HANDLE = re.compile(r"#\s*\[Provenance debug handles\]\s*(.+?)\s*$")
+_HANDLE = re.compile(r"#\s*\[Provenance debug handles\]\s*(\S.*)$")
 _SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](?:,\s*Original ATen:\s*\[(.*?)\])?")
-_FRAGMENT = re.compile(r"#\s+%(\w+)\s*(?::[^=]*|)=?\s*.*?call_function\[")
+_FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 _AOT_ID = re.compile(r"^# AOT ID: \['?([^'\]]+)'?\]", re.MULTILINE)
 # What a wrapper calls that launches nothing of the graph.
 _NO_KERNEL = re.compile(
@@ -202,6 +202,16 @@ def _cpp_arguments(call: ast.Call) -> tuple[str, ...]:
             else f"scalar{position}"
         )
     return tuple(names)
+
+
+def _between(text: str) -> bool:
+    """Return whether a line may stand between a call and the comment about it: `s_numel_0 = …`, `with …`, a stream."""
+    found = re.match(r"(\w+) = (get_raw_stream)?", text)
+    if found is None:
+        return text.startswith("with ")
+    name = found[1]
+    stream = found[2] is not None and name.startswith(("stream", "raw_stream"))
+    return stream or "_" in name[1 : max(1, name.rfind("numel"))]
 
 
 def _origins(lines: list[str], lineno: int) -> tuple[str, ...]:
@@ -382,7 +392,7 @@ class _Walk:
                     handle = found[1].split(",")[0].strip()
                 elif not nodes and (found := _SOURCE_NODES.match(text)):
                     nodes, original = _words(found[1]), _words(found[2] or "")
-            elif not re.match(r"(raw_)?stream\w* = get_raw_stream|\w+_\w*numel\w* = |with ", text):
+            elif not _between(text):
                 break
         return handle, nodes, original
 

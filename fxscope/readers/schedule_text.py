@@ -22,16 +22,20 @@ LAYOUT = re.compile(
     r"^\s*(\w+?)(?:\.layout|_layout) = \w+\('([^']+)', torch\.(\w+), "
     r"size=\[(.*?)\], stride=\[(.*?)\](?:, offset=\S+)?\)"
 )
-MEMORY = re.compile(r"MemoryDep\('(\w+)', (.*?), \{(.*?)\}(?:, \w+)?\)")
+MEMORY = re.compile(r"MemoryDep\('(\w+)', ([^{}\n]*), \{([^{}\n]*)\}(?:, \w+)?\)")
 STAR = re.compile(r"StarDep\(name='(\w+)'")
 WEAK = re.compile(r"WeakDep\(name='(\w+)'")
-MUTATION = re.compile(r"^\s*(\w+)\.mutations = \['(\w+)'\]", re.M)
+MUTATION = re.compile(r"^[ \t]*(\w+)\.mutations = \['(\w+)'\]", re.M)
+USERS = re.compile(r"^[ \t]*(\w+)\.users = \[((?:(?!^[ \t]*\w+\.users = \[)[\s\S])*?)\]$", re.M)
 SECTION = re.compile(r"^===== attempting fusion \(1/\d+\)", re.M)
 CANNOT = re.compile(r"cannot fuse (\w+) with (\w+): (.*)$")
 FUSING = re.compile(r"fusing (\w+) with (\w+)\s*$")
 ORIGINS = re.compile(
     r"SchedulerNode\(name=\\?'(\w+)\\?'\), (\w+)\(\[(?:(?!SchedulerNode\().)*?origins=OrderedSet\(\[(.*?)\]\)"
 )
+
+
+MOST_JOINED = 500  # members of a group whose joins are spelt out where no log tells them: there are as many as pairs
 
 
 class Block(NamedTuple):
@@ -79,8 +83,12 @@ def schedule(
         node_of(block, positions[block.group], layouts, origins.get(block.name, ()), kinds.get(block.name), order)
         for block in blocks
     )
-    outputs = {name for block in blocks for name, users in users_of(block).items() if "OUTPUT" in users}
-    groups = tuple(group_of(position, nodes, blocks) for position in positions.values())
+    inside: dict[int, list[SchedulerNode]] = {}
+    for node in nodes:
+        inside.setdefault(node.group, []).append(node)
+    users = {block.name: users_of(block) for block in blocks}
+    groups = tuple(group_of(inside[position], users) for position in positions.values())
+    outputs = {name for used in users.values() for name, by in used.items() if "OUTPUT" in by}
     kernels = tuple(
         (node.kernel or "", members)
         for members, node in ((group.members, nodes[index]) for group, index in first_nodes(groups, nodes))
@@ -181,22 +189,29 @@ def node_of(
         *dependencies(text, f"{block.name}.unmet_dependencies"),
     ]
     writes = dependencies(text, f"{block.name}.writes")
-    iteration = re.search(rf"^{block.name}\.sizes = (.*)$", text, re.M)
-    iterations = numel(iteration[1]) if iteration else None
-    kernel = re.search(rf"^{block.name}\.node\.(?:python_kernel_name|kernel) = (\S+)", text, re.M)
+    iteration = said(block, ("sizes",))
+    iterations = numel(iteration) if iteration is not None else None
+    kernel = ((said(block, ("node.python_kernel_name", "node.kernel")) or "").split() or [None])[0]
     device = next((layouts[name].device for name, _, _ in writes if name in layouts), None)
     known = sorted((name for name in origins if name in order or not order), key=lambda name: order.get(name, 0))
     return SchedulerNode(
         name=block.name,
-        type=type_of(block, iteration[1] if iteration else None, computes),
-        kernel=kernel[1] if kernel and kernel[1] != "None" else None,
+        type=type_of(block, iteration, computes),
+        kernel=kernel if kernel != "None" else None,
         group=group,
         origins=tuple(known),
         reads=accesses(reads, layouts, iterations),
         writes=accesses(writes, layouts, iterations),
-        ranges=iteration[1] if iteration else None,
+        ranges=iteration,
         device=device,
     )
+
+
+def said(block: Block, keys: Sequence[str]) -> str | None:
+    """Return what stands behind `op0.KEY = ` in the first line with one of the keys."""
+    starts = tuple(f"{block.name}.{key} = " for key in keys)
+    line = next((line for line in block.lines if line.startswith(starts)), None)
+    return line.partition(" = ")[2] if line is not None else None
 
 
 def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
@@ -280,7 +295,7 @@ def users_of(block: Block) -> dict[str, set[str]]:
     """Return buffer → names of the scheduler nodes that use it, `OUTPUT` where the graph returns it."""
     text = "\n".join(block.lines)
     found: dict[str, set[str]] = {}
-    for match in re.finditer(r"^\s*(\w+)\.users = \[(.*?)\]$", text, re.M | re.S):
+    for match in USERS.finditer(text):
         names: set[str] = set()
         for user in re.findall(r"NodeUser\(node=(.*?), can_inplace", match[2], re.S):
             names |= set(re.findall(r"op\d+", user)) or ({"OUTPUT"} if "OUTPUT" in user else set())
@@ -288,17 +303,10 @@ def users_of(block: Block) -> dict[str, set[str]]:
     return found
 
 
-def group_of(position: int, nodes: Sequence[SchedulerNode], blocks: Sequence[Block]) -> ScheduledGroup:
+def group_of(inside: Sequence[SchedulerNode], users: Mapping[str, Mapping[str, set[str]]]) -> ScheduledGroup:
     """Return the traffic of one group: a buffer that only its members use is never stored."""
-    inside = [node for node in nodes if node.group == position]
     names = {node.name for node in inside}
-    internal = {
-        buffer
-        for block in blocks
-        if block.name in names
-        for buffer, users in users_of(block).items()
-        if users and users <= names
-    }
+    internal = {buffer for name in names for buffer, used_by in users[name].items() if used_by and used_by <= names}
     kinds = {node.type for node in inside}
     one_of = ("template", "reduction", "scan", "sort")
     return ScheduledGroup(
@@ -357,6 +365,7 @@ def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
     return [
         FusionAttempt(a=tuple(names[:end]), b=(names[end],), fused=True, how=how(names[:end], names[end:][:1], nodes))
         for names in groups.values()
+        if len(names) <= MOST_JOINED
         for end in range(1, len(names))
     ]
 

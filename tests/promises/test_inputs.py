@@ -5,16 +5,21 @@ from __future__ import annotations
 import gzip
 import http.client
 import socket
+import subprocess
+import sys
 import threading
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from fxscope import store
+from fxscope import kernel_names, store
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
-from fxscope.readers import trace
+from fxscope.model import Op, replace
+from fxscope.readers import eager_graph, graph_text, schedule_text, trace
+from tests.render import recordings
 from tools import fuzz
 
 
@@ -36,6 +41,93 @@ def test_brackets_without_end_are_refused(head: str, text: str, tmp_path: Path) 
     path.write_text(head + text)
     with pytest.raises(TraceError):
         trace.recording(path)
+
+
+def bombs(folder: Path) -> dict[str, Path]:
+    """Return files of one megabyte that would take 640 MiB, and one that would take twenty."""
+    made = {}
+    for suffix, head in {"json.gz": b'{"traceEvents":[', "log.gz": b"V0101 {}\n", "fxscope": b"{"}.items():
+        made[suffix] = folder / f"bomb.{suffix}"
+        with gzip.open(made[suffix], "wb", compresslevel=1) as file:
+            file.write(head)
+            for _ in range(640):
+                file.write(b" " * (1 << 20))
+    made["zip"] = folder / "zip.fxscope"
+    with zipfile.ZipFile(made["zip"], "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("recording.json", b" " * (640 << 20))
+    made["sparse"] = folder / "sparse.fxscope"
+    with made["sparse"].open("wb") as file:
+        file.truncate(20 << 30)
+    made["digest"] = folder / "rank0.digest.json.gz"
+    made["digest"].write_bytes(made["fxscope"].read_bytes())
+    return made
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
+    made = bombs(tmp_path)
+    (tmp_path / "debug" / "model__0_inference_0.0").mkdir(parents=True)
+    (tmp_path / "debug" / "model__0_inference_0.0" / "output_code.py").write_bytes(b"#" * (40 << 20))
+    (tmp_path / "expect.toml").write_bytes(b"#" * (40 << 20))
+    trace = str(fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz")
+    whole = str(store.write(tmp_path / "whole.fxscope", store.encode(recordings.compiled())))
+    commands = [
+        ["trace", str(made["json.gz"])],
+        ["trace", trace, "--compile-log", str(made["log.gz"])],
+        ["trace", trace, "--debug-dir", str(tmp_path / "debug"), "--max-size", "30M"],
+        ["trace", trace, "--steps", "0:999999999"],
+        ["view", str(made["fxscope"])],
+        ["view", str(made["zip"])],
+        ["view", str(made["sparse"])],
+        ["open", str(made["json.gz"]), "--annotated", "-o", str(tmp_path / "out.json.gz")],
+        ["check", whole, str(tmp_path / "expect.toml")],
+        ["fleet", "--from", str(tmp_path)],
+    ]
+    code = (
+        "import sys, resource\n"
+        "from fxscope import cli\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))\n"
+        "sys.exit(cli.main(sys.argv[1:]))\n"
+    )
+    for command in commands:
+        done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False)
+        said = done.stderr.strip().splitlines()
+        assert done.returncode == 2 and len(said) <= 3 and "Traceback" not in done.stderr, (
+            command,
+            done.stderr[-2000:],
+        )
+
+
+def test_an_op_inside_itself_is_refused(tmp_path: Path) -> None:
+    made = recordings.eager()
+    node = made.graphs[0].nodes[-1]
+    nodes = (*made.graphs[0].nodes[:-1], replace(node, parent=node.name))
+    looped = replace(made, graphs=(replace(made.graphs[0], nodes=nodes),))
+    first, second = (
+        Op(id=i, name="a", category="cpu_op", step=0, start_ns=0, duration_ns=1, parent=3 - i) for i in (1, 2)
+    )
+    for recording in (looped, replace(made, ops=(first, second))):
+        path = store.write(tmp_path / "loop.fxscope", store.encode(recording), force=True)
+        with pytest.raises(FxscopeError, match="is inside itself"):
+            store.load(path)
+    assert store.load(store.write(tmp_path / "whole.fxscope", store.encode(made))) == made
+
+
+def test_names_made_to_be_slow_are_read(tmp_path: Path) -> None:
+    """Each of these took from ten seconds to hours."""
+    for unit in ("a_", "_", "_a1x1", " ", "<a", "_bias", "operator<"):
+        for head in ("triton_poi_fused_", "cutlass_80_tensorop_f16_s16816gemm_", "volta_s", "void at::native::"):
+            assert kernel_names.decode(head + unit * (4096 // len(unit)) + "!")
+    ir = "op0: SchedulerNode(ComputedBuffer)\nop0.writes = [MemoryDep('buf0', c0, {c0: 10})]\n"
+    for text in (
+        "\n" * 100_000,
+        "buf0.users = [\n" * 5000,
+        "op0.unmet_dependencies = [" + "MemoryDep('b', c, {c: 1}" * 5000,
+    ):
+        assert schedule_text.schedule(ir + text, graph_id="g")
+    assert graph_text.parse("    a = f(" + " " * 20_000 + "b = " * 5000)[0]
+    names = eager_graph._Names()
+    assert len({names.new(f"a_{i}") for i in range(30_000)} | {names.new("a") for _ in range(30_000)}) == 60_000
 
 
 def test_open_answers_its_own_address_alone_and_a_silent_client_holds_up_nobody(

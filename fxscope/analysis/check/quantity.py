@@ -70,6 +70,8 @@ def parse(value: object) -> Quantity:
         return Quantity(f"{low:g} to {high:g}", low, high)
     if isinstance(value, str):
         text = value.strip()
+        if len(text) > 200:
+            raise PassError(f"{text[:40]!r}… is not a number: it has {len(text):,} characters.")
         if found := _RANGE.fullmatch(text):
             unit = unit_of(found["unit"], text)
             low_unit = unit_of(found["low_unit"], text) if found["low_unit"] else unit

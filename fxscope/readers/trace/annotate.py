@@ -13,6 +13,7 @@ from fxscope.index import index_of
 from fxscope.readers.trace import reader
 from fxscope.readers.trace.reader import open_trace
 from fxscope.readers.trace.table import identifier, nanoseconds
+from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from fxscope.model import Launch, Recording
@@ -27,7 +28,13 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
     path = Path(path)
     with open_trace(path) as file:
         try:
-            trace = msgspec.json.decode(file.read(reader.MAX_BYTES))
+            limit = reader.MAX_BYTES
+            if isinstance(file, reader.Unpacked):
+                limit = max(reader.MAX_PACKED_BYTES, reader.MAX_RATIO * path.stat().st_size)
+            data = file.read(limit + 1)
+            if len(data) > limit:
+                raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is no trace.")
+            trace = msgspec.json.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, OSError, EOFError) as error:
             raise TraceError(
                 f"{path} is damaged ({error}): only a whole trace can be annotated. Export it again."

@@ -136,11 +136,12 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
         found = [Step(index=0, name="whole trace", start_ns=start, duration_ns=end - start)]
     if steps is None:
         return tuple(found)
-    wanted = sorted(set(steps))
-    missing = [step for step in wanted if not 0 <= step < len(found)]
-    if missing:
-        raise TraceError(f"{trace.path} has no step {missing[0]}: its active steps are 0 to {len(found) - 1}.")
-    return tuple(found[step] for step in wanted)
+    wanted: set[int] = set()
+    for step in steps:  # which may be a range of any length
+        if not 0 <= step < len(found):
+            raise TraceError(f"{trace.path} has no step {step}: its active steps are 0 to {len(found) - 1}.")
+        wanted.add(step)
+    return tuple(found[step] for step in sorted(wanted))
 
 
 def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
