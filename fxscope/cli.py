@@ -85,6 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RecursionError:
         print(f"fxscope {arguments.verb}: the input is nested too deeply to be read.", file=sys.stderr)
         return 2
+    except MemoryError:
+        print(f"fxscope {arguments.verb}: the input needs more memory than there is.", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         # The reader (`| head`) went away: that is its right. Python would complain once more at exit without this.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -50,10 +50,14 @@ def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recordi
         OSError: it cannot be read.
     """
     path = Path(path)
+    data = bytearray()
     with path.open("rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise FxscopeError(f"{path} has more than {limit >> 20} MiB: it is not {what}.")
+        # A read of `limit` bytes would allocate them first.
+        while os.fstat(file.fileno()).st_size <= limit >= len(data) and (part := file.read(64 << 20)):
+            data += part
+        if os.fstat(file.fileno()).st_size > limit or len(data) > limit:
+            raise FxscopeError(f"{path} has more than {limit >> 20} MiB: it is not {what}.")
+    data = bytes(data)
     if data[:2] == b"\x1f\x8b":
         try:
             return _unpacked(data, path, limit, what)

@@ -365,11 +365,10 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
 
 def _text(path: Path, collected: Collected) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(collected.limit - collected.size + 1)
+        collected.count(path.stat().st_size, path)
+        data = path.read_bytes()
     except OSError:
         return ""
-    collected.count(len(data), path)
     return data.decode("utf-8", errors="replace").replace("\r\n", "\n")
 
 

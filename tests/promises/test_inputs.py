@@ -44,17 +44,17 @@ def test_brackets_without_end_are_refused(head: str, text: str, tmp_path: Path) 
 
 
 def bombs(folder: Path) -> dict[str, Path]:
-    """Return files of one megabyte that would take 640 MiB, and one that would take twenty."""
+    """Return files of one megabyte that would take fifty, and one that would take twenty."""
     made = {}
     for suffix, head in {"json.gz": b'{"traceEvents":[', "log.gz": b"V0101 {}\n", "fxscope": b"{"}.items():
         made[suffix] = folder / f"bomb.{suffix}"
         with gzip.open(made[suffix], "wb", compresslevel=1) as file:
             file.write(head)
-            for _ in range(640):
+            for _ in range(48):
                 file.write(b" " * (1 << 20))
     made["zip"] = folder / "zip.fxscope"
     with zipfile.ZipFile(made["zip"], "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("recording.json", b" " * (640 << 20))
+        archive.writestr("recording.json", b" " * (48 << 20))
     made["sparse"] = folder / "sparse.fxscope"
     with made["sparse"].open("wb") as file:
         file.truncate(20 << 30)
@@ -85,7 +85,10 @@ def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
     ]
     code = (
         "import sys, resource\n"
-        "from fxscope import cli\n"
+        "from fxscope import cli, store\n"
+        "from fxscope.readers import compile_log\n"
+        "from fxscope.readers.trace import reader\n"
+        "store.MAX_BYTES = reader.MAX_PACKED_BYTES = compile_log.MAX_PACKED_BYTES = 20 << 20\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))\n"
         "sys.exit(cli.main(sys.argv[1:]))\n"
     )

@@ -28,10 +28,8 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
     path = Path(path)
     with open_trace(path) as file:
         try:
-            limit = reader.MAX_BYTES
-            if isinstance(file, reader.Unpacked):
-                limit = max(reader.MAX_PACKED_BYTES, reader.MAX_RATIO * path.stat().st_size)
-            data = file.read(limit + 1)
+            limit = max(reader.MAX_PACKED_BYTES, reader.MAX_RATIO * path.stat().st_size)
+            data = file.read(limit + 1) if isinstance(file, reader.Unpacked) else file.read()
             if len(data) > limit:
                 raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is no trace.")
             trace = msgspec.json.decode(data)
