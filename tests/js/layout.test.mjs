@@ -6,12 +6,11 @@ import vm from 'node:vm';
 import zlib from 'node:zlib';
 
 const ASSETS = new URL('../../fxscope/render/page/assets/', import.meta.url);
-const NAMES = 'sumsOf visible openingState closedAtFirst dotSource readLayout column push at index known';
-const sources = ['data.js', 'fold.js', 'layout.js', 'timeline.js'].map((name) =>
+const NAMES = 'sumsOf changesBetween changesWords visible openingState closedAtFirst dotSource readLayout column push at index known';
+const sources = ['text.js', 'data.js', 'fold.js', 'layout.js', 'changes.js', 'timeline.js'].map((name) =>
   readFileSync(new URL(name, ASSETS), 'utf8'),
 );
-const known = 'const known = (value) => value !== null && value !== undefined;';
-const page = new Function(`${known}${sources.join('\n')}\nreturn {${NAMES.split(' ').join(', ')}};`)();
+const page = new Function(`${sources.join('\n')}\nreturn {${NAMES.split(' ').join(', ')}};`)();
 const PLACING = { graph: { rankdir: 'TB', nodesep: '0.22', ranksep: '0.36' }, large: [[400, { splines: 'polyline' }]] };
 
 async function engine() {
@@ -128,4 +127,25 @@ test('a range of the timeline sums what is inside it, overlaps once', () => {
   const sums = page.sumsOf(launches, [0, 1, 2, 3], 20, 150);
   assert.deepEqual(sums, { span: 130, busy: 20 + 50, count: 3, time: 20 + 30 + 40, bytes: 7, unknown: 0 });
   assert.equal(page.sumsOf(launches, [0, 1, 2, 3], 150, 300).unknown, 1);
+});
+
+test('what changed between two stages follows the recorded links, and says where there is none', () => {
+  const nodes = (target, op = target.map(() => 'call_function')) => ({ n: target.length, target, op });
+  const before = nodes(['x', 'relu', 'gelu', 'dropout', 'mm'], ['placeholder', ...Array(4).fill('call_function')]);
+  const after = nodes(['relu', 'mul', 'tanh', 'mm', 'copy']);
+  const links = { n: 5, a: [0, 0, 0, 0, 0], an: [1, 2, 2, 4, 0], b: [1, 1, 1, 1, 2], bn: [0, 1, 2, 3, 0] };
+  links.relation = Array(5).fill('lowered_to');
+  links.evidence = ['name', 'from_node', 'from_node', 'name', 'name'];
+  const rows = page.changesBetween({ graphs: [{ nodes: before }, { nodes: after }], links }, 0, 1);
+  assert.deepEqual(
+    rows.map(({ change, from, to }) => [change, from, to]),
+    [
+      ['rewritten', [2], [1, 2]],
+      ['added', [], [4]],
+      ['gone', [3], []],
+      ['kept', [1], [0]],
+      ['kept', [4], [3]],
+    ],
+  );
+  assert.equal(page.changesWords(rows), '1 rewritten, 1 added, 1 gone, 2 kept');
 });

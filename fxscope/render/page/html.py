@@ -25,6 +25,7 @@ SCRIPTS = (
     "fold.js",
     "layout.js",
     "selection.js",
+    "changes.js",
     "graph.js",
     "minimap.js",
     "timeline.js",

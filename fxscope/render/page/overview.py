@@ -10,6 +10,7 @@ import msgspec
 
 from fxscope.analysis import traced_regions
 from fxscope.index import index_of
+from fxscope.op_names import op_name
 from fxscope.passes import bound
 from fxscope.render import labels
 from fxscope.render.findings import VERBS, change_words, match_line
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.findings import Comparison, KernelUse
-    from fxscope.model import KernelCall, Recording
+    from fxscope.model import Compile, KernelCall, Recording, Source
 
 
 def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
@@ -46,6 +47,7 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
                 "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
                 "compiles": [compile_words(c) for c in recording.compiles],
+                "breaks": graph_breaks(recording),
                 "history": recording.history,
                 "changes": [[c.subject, change_words(c)] for c in against.totals] if against else [],
                 "gaps": gaps(recording),
@@ -252,6 +254,50 @@ def compile_words(item: Any) -> dict[str, Any]:
         "cudagraphs": item.cudagraphs,
         "config": {key: str(value) for key, value in item.config.items()},
     }
+
+
+def graph_breaks(recording: Recording) -> list[dict[str, Any]]:
+    """Return where a graph ended early: place, reason, hints, and what was compiled before and after."""
+    out: list[dict[str, Any]] = []
+    for item in recording.compiles:
+        if not item.break_reason:
+            continue
+        where = item.break_source
+        head, *more = [line.strip() for line in item.break_reason.splitlines() if line.strip()] or ["no reason recorded"]
+        goes_on = resumed(recording, where) if where else None
+        out.append(
+            {
+                "place": [where.file, where.line] if where and where.file else None,
+                "code": where.code if where else None,
+                "reason": head,
+                "hints": [line.removeprefix("Hint: ") for line in more if line.startswith("Hint: ")],
+                "before": side_of(recording, item.compile_id),
+                "after": side_of(recording, goes_on.compile_id) if goes_on else None,
+            }
+        )
+    return out
+
+
+def resumed(recording: Recording, where: Source) -> Compile | None:
+    """Return the compile of the function that goes on at a line: Dynamo puts the line into the function's name."""
+    for item in recording.compiles:
+        source = item.source
+        name = (source.function or "") if source and source.file == where.file else ""
+        if name.startswith("torch_dynamo_resume_in_") and name.endswith(f"_at_{where.line}"):
+            return item
+    return None
+
+
+def side_of(recording: Recording, compile_id: str) -> dict[str, Any]:
+    """Return what one compile holds: its ops in order, its kernel calls and the graph to show."""
+    graphs = [(i, g) for i, g in enumerate(recording.graphs) if g.compile_id == compile_id and g.direction != "backward"]
+    by_stage = {graph.stage: (i, graph) for i, graph in reversed(graphs)}
+    stages = ("pre_grad", "joint", "forward", "post_grad")
+    position, graph = next((by_stage[stage] for stage in stages if stage in by_stage), (-1, None))
+    ops = [op_name(n.target) for n in graph.nodes if n.op not in ("placeholder", "get_attr", "output")] if graph else []
+    ids = {graph.id for _, graph in graphs}
+    calls = sum(call.graph in ids for call in recording.calls)
+    return {"id": compile_id, "graph": position, "ops": ops, "calls": calls}
 
 
 def gaps(recording: Recording) -> list[list[Any]]:

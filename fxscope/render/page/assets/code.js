@@ -160,11 +160,7 @@ class CodePane {
     else choose('code', [this.at, number], { from: 'code' });
   }
   follow(from) {
-    if (!this.all) return;
-    if (this.opened !== chosen.recording) {
-      this.opened = chosen.recording;
-      this.openRecording();
-    }
+    if (this.opened !== chosen.recording) return;
     const { links } = chosen;
     if (links) {
       if (this.kind === 'source' && links.lines.size) {
@@ -197,6 +193,7 @@ class CodePane {
     else this.later = i;
   }
   shown() {
+    if (this.opened !== chosen.recording) return;
     if (known(this.later)) {
       this.list.reveal(this.later);
       this.later = null;

@@ -1,6 +1,6 @@
 // The payload, decoded once, and the look-ups between its items.
 
-const decode = async () => JSON.parse(await inflate($('recording')));
+const decode = () => inflate($('recording')).json();
 
 /** Read a column's value, null where the column was left out. */
 const at = (columns, name, i) => {

@@ -4,8 +4,10 @@ const MOVE_MS = 260;
 const stillQuery = window.matchMedia('(prefers-reduced-motion: reduce)');
 
 class GraphView {
-  constructor(host) {
+  /** A view with its toolbar in `host`; or, beside that one, the other direction of the graph that it shows. */
+  constructor(host, main = null) {
     this.host = host;
+    this.main = main;
     this.states = new Map(); // per recording and graph: what is folded, where the view is
     this.canvas = el('canvas', {
       class: 'graph-canvas',
@@ -32,9 +34,21 @@ class GraphView {
     this.size = el('span', { class: 'muted count' });
     this.listButton = el(
       'button',
-      { type: 'button', class: 'plain', 'aria-pressed': 'false', onclick: () => this.showList(!this.listing) },
+      { type: 'button', class: 'plain', 'aria-pressed': 'false', onclick: () => this.showAs('list') },
       'List',
     );
+    this.changesButton = el(
+      'button',
+      {
+        type: 'button',
+        class: 'plain',
+        title: 'What changed since an earlier stage (d)',
+        'aria-pressed': 'false',
+        onclick: () => this.showAs('changes'),
+      },
+      'Changes',
+    );
+    this.since = el('select', { 'aria-label': 'Changes since', hidden: true, onchange: () => this.fillList() });
     this.bar = el(
       'div',
       { class: 'toolbar', role: 'toolbar', 'aria-label': 'Graph' },
@@ -43,30 +57,41 @@ class GraphView {
       check('views', 'Views', 'Show ops that launch nothing (v)'),
       check('modules', 'Modules', 'Frame ops by nn.Module (m)'),
       check('costs', 'Unfused', 'Mark costly pairs that were not fused (u)'),
-      button('⊟', 'Fold everything', () => this.foldAll(true)),
-      button('⊞', 'Unfold everything', () => this.foldAll(false)),
+      check('pair', 'Both directions', 'Forward and backward beside each other (b)'),
+      button('⊟', 'Fold everything', () => this.both((view) => view.foldAll(true))),
+      button('⊞', 'Unfold everything', () => this.both((view) => view.foldAll(false))),
       el('span', { class: 'spring' }),
-      button('−', 'Zoom out (-)', () => this.zoom(1 / 1.3)),
-      button('+', 'Zoom in (+)', () => this.zoom(1.3)),
-      button('⤢', 'Show all (f)', () => this.fitAll()),
+      button('−', 'Zoom out (-)', () => this.both((view) => view.zoom(1 / 1.3))),
+      button('+', 'Zoom in (+)', () => this.both((view) => view.zoom(1.3))),
+      button('⤢', 'Show all (f)', () => this.both((view) => view.fitAll())),
+      this.since,
+      this.changesButton,
       this.listButton,
     );
     this.listHost = el('div', { class: 'graph-list', hidden: true });
-    this.stage = el('div', { class: 'graph-stage' }, this.canvas);
+    this.label = el('b', { class: 'graph-label', hidden: true });
+    this.stage = el('div', { class: 'graph-stage' }, this.canvas, this.label);
+    this.busy = main ? this.stage : host;
     this.tip = el('div', { class: 'tip', hidden: true });
-    host.append(
-      this.bar,
-      el('div', { class: 'legend-bar' }, this.legend, el('span', { class: 'spring' }), this.size),
-      this.stage,
-      this.listHost,
-      el('p', { id: 'graph-help', class: 'offscreen' }, 'Press question mark for all keys.'),
-    );
+    this.paired = innerWidth >= 1200;
+    if (main) main.stagesHost.append(this.stage);
+    else {
+      this.stagesHost = el('div', { class: 'graph-stages' }, this.stage);
+      host.append(
+        this.bar,
+        el('div', { class: 'legend-bar' }, this.legend, el('span', { class: 'spring' }), this.size),
+        this.stagesHost,
+        this.listHost,
+        el('p', { id: 'graph-help', class: 'offscreen' }, 'Press question mark for all keys.'),
+      );
+    }
     document.body.append(this.tip);
     this.paint = painter(() => this.draw());
     this.minimap = new Minimap(this);
     this.stage.append(this.minimap.canvas);
-    this.engine = new LayoutEngine();
+    this.engine = main ? new LayoutEngine() : PAGE.engine;
     this.costs = true;
+    this.as = null; // "list" or "changes" instead of the picture
     this.pointer();
     this.canvas.addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => {
@@ -136,12 +161,13 @@ class GraphView {
       this.states.set(id, { ...openingState(this.graph), placed: false, x: 0, y: 0, scale: 1 });
     }
     this.state = this.states.get(id);
+    if (!this.main) this.pairUp();
     for (const tab of this.stages.children)
       tab.setAttribute('aria-selected', String(tab.dataset.stage === this.graph.stage));
     const same = r.graphs.map((graph, i) => [graph, i]).filter(([graph]) => graph.stage === this.graph.stage);
     clear(
       this.graphPick,
-      same.map(([graph, i]) => el('option', { value: i, selected: i === g }, graph.id)),
+      same.map(([graph, i]) => el('option', { value: i, selected: i === g }, this.nameOf(graph, same))),
     );
     this.graphPick.value = String(g);
     this.graphPick.hidden = same.length < 2;
@@ -152,7 +178,14 @@ class GraphView {
       if (jump && chosen.links?.nodes.has(g)) this.revealChosen();
       else if (!this.state.placed) this.readable();
     });
-    if (this.listing) this.fillList();
+    const earlier = earlierGraphs(r, g, Object.keys(PAGE.stages));
+    this.changesButton.hidden = !earlier.length;
+    clear(
+      this.since,
+      earlier.map((a) => el('option', { value: a }, `since ${PAGE.stages[r.graphs[a].stage]}`)),
+    );
+    if (this.as === 'changes' && !earlier.length) this.showAs(null);
+    else if (this.listing) this.fillList();
   }
 
   /** Show what an address says: a graph, its folds, where the view was. */
@@ -167,8 +200,45 @@ class GraphView {
     this.open(g, Boolean(focus && focus[0] === g && !state.moved));
   }
 
+  /** "backward", "1/0" or both: what tells a graph from the others of its stage. */
+  nameOf(graph, same) {
+    const name = (g) => [g.direction, g.compile].filter(Boolean).join(' · ');
+    const own = name(graph);
+    return own && same.filter(([other]) => name(other) === own).length === 1 ? own : graph.id;
+  }
+  /** Show the other direction of this graph beside it, where there is one and that is wanted. */
+  pairUp() {
+    const { graph } = this;
+    const other = { forward: 'backward', backward: 'forward' }[graph.direction];
+    const stage = graph.stage === graph.direction ? other : graph.stage;
+    const found = other
+      ? this.recording.graphs.findIndex(
+          (g) => g.direction === other && g.stage === stage && g.compile === graph.compile,
+        )
+      : -1;
+    this.pairBox.parentElement.hidden = found < 0;
+    this.pairBox.checked = this.paired;
+    const yes = found >= 0 && this.paired;
+    if (yes) {
+      this.second ||= new GraphView(this.host, this);
+      this.second.opened = this.opened;
+      this.second.open(found);
+    }
+    if (this.second) this.second.stage.hidden = !yes;
+    this.pair = yes ? this.second : null;
+    for (const view of [this, this.second].filter(Boolean)) {
+      view.label.hidden = !yes;
+      view.label.textContent = view.graph.direction;
+      view.stage.style.order = view.graph.direction === 'backward' ? 1 : 0;
+    }
+  }
+  both(action) {
+    action(this);
+    if (this.pair) action(this.pair);
+  }
+
   drawLegend() {
-    const kinds = new Set(this.graph.nodes.kind || []);
+    const kinds = new Set([...(this.graph.nodes.kind || []), ...(this.pair?.graph.nodes.kind || [])]);
     clear(
       this.legend,
       Object.entries(PAGE.theme.kinds)
@@ -205,7 +275,7 @@ class GraphView {
     if (!placed) {
       this.waitingFor = graph;
       this.thens = thens; // what an overtaken wish wanted to do is done with the newer one
-      this.host.setAttribute('aria-busy', 'true');
+      this.busy.setAttribute('aria-busy', 'true');
       const timer = setTimeout(() => this.say(`laying out ${plural(shown.boxes.size, 'box')} …`), 250);
       placed = await this.engine.place(graph, shown, PAGE.theme.layout);
       clearTimeout(timer);
@@ -214,7 +284,7 @@ class GraphView {
       if (graph.placed.size > 24) graph.placed.delete(graph.placed.keys().next().value);
     } else this.engine.forget();
     this.waitingFor = null;
-    this.host.removeAttribute('aria-busy');
+    this.busy.removeAttribute('aria-busy');
     this.put(shown, placed);
     for (const action of thens) action();
     this.paint();
@@ -243,10 +313,16 @@ class GraphView {
     this.frameById = new Map(this.frames.map((frame) => [frame.id, frame]));
     this.edges = placed.edges.map(([from, to, points]) => ({ from, to, points, ...boundsOf(points), red: null }));
     this.markRed();
-    const boxes = this.items.length < graph.nodes.n ? `, ${plural(this.items.length, 'box')}` : '';
-    this.say(`${plural(graph.nodes.n, 'node')}${boxes}${placed.why ? ` · ${placed.why}` : ''}`);
+    this.across = placed.w + (this.extra.length ? 250 : 0); // with the prices beside the boxes
+    this.count();
     this.minimap.stale = true;
     this.move = before && this.items.length <= 1500 && !stillQuery.matches ? this.moves(before) : null;
+  }
+  count() {
+    if (this.as === 'changes' || !this.items || this.of !== this.graph) return;
+    const { n } = this.graph.nodes;
+    const boxes = this.items.length < n ? `, ${plural(this.items.length, 'box')}` : '';
+    this.say(`${plural(n, 'node')}${boxes}${this.placed.why ? ` · ${this.placed.why}` : ''}`);
   }
   say(text) {
     this.size.textContent = text;
@@ -345,10 +421,10 @@ class GraphView {
     const width = this.canvas.clientWidth,
       height = this.canvas.clientHeight;
     if (!width || !this.placed || this.of !== this.graph) return;
-    const whole = Math.min((width - 48) / this.placed.w, (height - 72) / this.placed.h);
+    const whole = Math.min((width - 48) / this.across, (height - 72) / this.placed.h);
     const s = this.state;
     s.scale = Math.max(Math.min(1.25, whole), 0.92);
-    const across = this.placed.w * s.scale;
+    const across = this.across * s.scale;
     const top = this.items.length
       ? this.items.reduce((best, item) => (item.y < best.y ? item : best), this.items[0])
       : null;
@@ -365,8 +441,8 @@ class GraphView {
       width = this.canvas.clientWidth,
       height = this.canvas.clientHeight;
     if (!s || !this.placed) return;
-    s.scale = Math.min(1.5, (width - 40) / this.placed.w, (height - 40) / this.placed.h);
-    s.x = (width - this.placed.w * s.scale) / 2;
+    s.scale = Math.min(1.5, (width - 40) / this.across, (height - 40) / this.placed.h);
+    s.x = (width - this.across * s.scale) / 2;
     s.y = (height - this.placed.h * s.scale) / 2;
     this.paint();
   }
@@ -394,6 +470,14 @@ class GraphView {
   }
   toggle(name) {
     if (!this.graph) return;
+    if (name === 'pair') {
+      this.paired = !this.paired;
+      this.pairUp();
+      this.drawLegend();
+      this.state.placed = false;
+      return;
+    }
+    this.pair?.toggle(name);
     if (name === 'costs') {
       this.costs = !this.costs;
       this.costsBox.checked = this.costs;
@@ -475,16 +559,15 @@ class GraphView {
     return changed;
   }
   follow(from) {
-    if (!this.graph) return;
+    if (!this.graph || this.opened !== chosen.recording) return;
     if (chosen.links && from !== 'graph') {
       const { links } = chosen;
-      if (chosen.recording !== this.openedRecording) {
-        this.openedRecording = chosen.recording;
-        this.openRecording();
-      }
       const wanted = links.focus ? links.focus[0] : chosen.type === 'group' ? chosen.key[0] : null;
-      if (wanted !== null && wanted !== this.g) this.open(wanted);
-      else if (!links.nodes.has(this.g) && links.nodes.size)
+      const shown = [this.g, this.pair?.g];
+      if (this.main) {
+        // the view beside it decides which graphs are shown
+      } else if (wanted !== null && !shown.includes(wanted)) this.open(wanted);
+      else if (wanted === null && !shown.some((g) => links.nodes.has(g)) && links.nodes.size)
         this.open(
           [...links.nodes.keys()].sort((a, b) => (b === this.recording.default) - (a === this.recording.default))[0],
         );
@@ -552,7 +635,7 @@ class GraphView {
     const { context, width, height } = fit(this.canvas);
     context.fillStyle = colours().paper;
     context.clearRect(0, 0, width, height);
-    if (!this.graph || !this.placed || this.of !== this.graph) return;
+    if (!this.graph || !this.placed || this.of !== this.graph || this.opened !== chosen.recording) return;
     if (this.dragging && this.items.length > 800 && this.state.scale < 0.3) this.shift(context, width, height);
     else {
       this.snapshot = null;
@@ -790,6 +873,8 @@ class GraphView {
       context.textAlign = 'left';
       context.textBaseline = 'middle';
       const w = context.measureText(words_).width + 12;
+      const covers = (other) => Math.abs(other.y + 9 - y) < 19 && x + 6 < other.x + other.w && other.x < x + 6 + w;
+      for (let tries = 0; tries < 6 && this.labels.some(covers); tries += 1) y += 20;
       const on_ = chosen.links && chosen.type === 'decision' && chosen.key === pair;
       rounded(context, x + 6, y - 9, w, 18, 9);
       context.fillStyle = on_ ? c.cost : c.paper;
@@ -1065,6 +1150,7 @@ class GraphView {
       v: () => this.toggle('views'),
       m: () => this.toggle('modules'),
       u: () => this.toggle('costs'),
+      b: () => this.pairBox.parentElement.hidden || this.toggle('pair'),
       n: () => to(focus === null ? 0 : focus + 1),
       p: () => to(focus === null ? 0 : focus - 1),
       Enter: () => {
@@ -1084,23 +1170,42 @@ class GraphView {
     }
   }
 
-  /** The same graph as a list: for screen readers, and for reading in order. */
-  showList(yes) {
-    this.listing = yes;
-    this.listButton.setAttribute('aria-pressed', String(yes));
-    this.stage.hidden = yes;
-    this.listHost.hidden = !yes;
-    if (yes) this.fillList();
+  get listing() {
+    return Boolean(this.as);
+  }
+  /** Show "list" (the same graph in rows, for screen readers and for reading in order) or "changes"; again: the graph. */
+  showAs(what) {
+    this.as = this.as === what || (what === 'changes' && this.changesButton.hidden) ? null : what;
+    this.listButton.setAttribute('aria-pressed', String(this.as === 'list'));
+    this.changesButton.setAttribute('aria-pressed', String(this.as === 'changes'));
+    this.since.hidden = this.as !== 'changes';
+    this.stagesHost.hidden = this.listing;
+    this.listHost.hidden = !this.listing;
+    if (this.listing) this.fillList();
     else {
+      this.count();
       this.paint();
     }
+    writeHash();
   }
   fillList() {
+    clear(this.listHost);
+    let table = null;
+    if (this.as === 'changes') {
+      const a = Number(this.since.value);
+      const rows = changesBetween(this.recording, a, this.g);
+      table = changesTable(this.recording, a, this.g, rows);
+      this.say(`${table.title}: ${changesWords(rows)}`);
+    } else table = this.nodesTable();
+    this.list = new Table(this.listHost, table);
+    this.markList();
+  }
+  nodesTable() {
     const { graph } = this,
       n = graph.nodes,
       r = this.recording;
     const rows = [...graph.inputs.keys()];
-    const list = {
+    return {
       key: 'nodes',
       title: `Nodes of ${graph.id}`,
       columns: [
@@ -1134,24 +1239,58 @@ class GraphView {
       ],
       refs: rows.map((i) => ['node', [this.g, i]]),
     };
-    clear(this.listHost);
-    this.list = new Table(this.listHost, list);
-    this.markList();
   }
   markList() {
     this.list?.follow();
   }
 
+  /** The whole graph to keep or print: with title, where it ran and legend, nothing cut. */
   picture() {
     const pad = 24,
-      { w, h } = this.placed;
+      head = 96,
+      e = this.recording.environment,
+      versions = [e.device, e.torch && `torch ${e.torch}`, e.triton && `triton ${e.triton}`].filter(Boolean),
+      stage = [PAGE.stages[this.graph.stage], this.graph.direction, this.graph.compile].filter(Boolean).join(' · '),
+      red = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)) ? 250 : 0,
+      kinds = new Set(this.graph.nodes.kind || []),
+      legend = Object.entries(PAGE.theme.kinds).filter(([kind]) => kinds.has(kind)),
+      title_ = this.recording.title;
+    const least = Math.max(title_.length * 11, versions.join(' · ').length * 7 + 200, (legend.length + 1) * 104);
+    const width = Math.max(this.placed.w + red, least) + 2 * pad;
     return {
-      width: w + 2 * pad,
-      height: h + 2 * pad,
-      name: `${this.recording.title}-${this.graph.id}`,
+      width,
+      height: this.placed.h + head + 2 * pad,
+      name: `${title_}-${this.graph.id}`,
       draw: (context) => {
+        const c = colours();
+        context.textAlign = 'left';
+        context.textBaseline = 'alphabetic';
+        context.fillStyle = c.text;
+        context.font = sans(18, 700);
+        context.fillText(title_, pad, pad + 16);
+        context.fillStyle = c.muted;
+        context.font = sans(12);
+        context.fillText(`${stage} · ${versions.join(' · ')}`, pad, pad + 38);
+        let x = pad;
+        for (const [kind, look] of legend) {
+          const [fill, stroke] = kindColours(kind);
+          rounded(context, x, pad + 50, 16, 14, 3);
+          context.fillStyle = fill;
+          context.fill();
+          context.strokeStyle = stroke;
+          context.lineWidth = 1.1;
+          context.stroke();
+          context.fillStyle = c.text;
+          context.fillText(look.label, x + 22, pad + 61);
+          x += 42 + look.label.length * 7;
+        }
+        if (red) {
+          context.fillStyle = c.cost;
+          context.fillRect(x, pad + 56, 16, 3);
+          context.fillText('not fused', x + 22, pad + 61);
+        }
         context.save();
-        context.translate(pad, pad);
+        context.translate(pad + Math.max(0, (width - 2 * pad - red - this.placed.w) / 2), head);
         this.scene(context, { x0: -1e9, y0: -1e9, x1: 1e9, y1: 1e9, scale: 1, still: true });
         context.restore();
       },

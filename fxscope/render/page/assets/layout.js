@@ -139,10 +139,11 @@ function column(graph, shown) {
 }
 
 /** Unpack base64 of deflated text. */
-async function inflate(element) {
-  const packed = Uint8Array.from(atob(element.textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
-  return new Response(stream).text();
+function inflate(element) {
+  const raw = atob(element.textContent);
+  const packed = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i += 1) packed[i] = raw.charCodeAt(i);
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate')));
 }
 
 const WORKER = `
@@ -155,6 +156,8 @@ onmessage = async ({ data }) => {
   }
 };`;
 
+let ENGINE_URL = null; // of the worker's program, unpacked once for all engines
+
 /** Lays out one graph at a time; a newer wish ends the older one. */
 class LayoutEngine {
   /** Resolve to a layout; null where a newer wish came first. `why` says why it is a column instead. */
@@ -166,13 +169,8 @@ class LayoutEngine {
     if (this.worker && this.busy) this.stop();
     try {
       this.busy = true;
-      if (!this.url) {
-        const code = await inflate($('graphviz'));
-        this.url = URL.createObjectURL(new Blob([code, WORKER], { type: 'text/javascript' }));
-      }
+      const worker = await this.start();
       if (turn !== this.turn) return null;
-      this.worker ||= new Worker(this.url);
-      const worker = this.worker;
       const text = await new Promise((resolve, reject) => {
         worker.onmessage = ({ data }) => (data.error ? reject(new Error(data.error)) : resolve(data.answer));
         worker.onerror = (event) => reject(new Error(event.message || 'the worker could not start'));
@@ -186,6 +184,15 @@ class LayoutEngine {
       this.stop();
       return instead(`in program order: the layout engine failed (${error.message})`);
     }
+  }
+  /** Start the worker; it compiles the engine while the page does something else. */
+  async start() {
+    ENGINE_URL ||= inflate($('graphviz'))
+      .blob()
+      .then((code) => URL.createObjectURL(new Blob([code, WORKER], { type: 'text/javascript' })));
+    const url = await ENGINE_URL;
+    this.worker ||= new Worker(url);
+    return this.worker;
   }
   /** A wish under way is not wanted any more. */
   forget() {

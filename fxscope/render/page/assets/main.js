@@ -9,11 +9,32 @@ const VIEWS = [
   ['compare', 'Compare'],
 ];
 const parts = {};
+// The panes of each view. A pane opens the recording when it is first seen: a first page need not wait for a graph.
+const PANES = {
+  overview: [],
+  graph: ['graph', 'source', 'code', 'timeline'],
+  timeline: ['timeline'],
+  code: ['source', 'code'],
+  tables: ['tables'],
+  compare: [],
+};
+
+/** Let the panes of a view show the recording that is looked at, and what is chosen in it. */
+function prepare(view) {
+  for (const name of PANES[view]) {
+    const part = parts[name];
+    if (part.opened === chosen.recording) continue;
+    part.opened = chosen.recording;
+    part.openRecording();
+    part.follow('opened');
+  }
+}
 
 function show(view, { keepHash = false } = {}) {
   if (!parts.tabs[view] || parts.tabs[view].hidden) view = 'overview';
   PAGE.view = view;
   $('app').dataset.view = view;
+  prepare(view);
   for (const [name, tab] of Object.entries(parts.tabs)) {
     tab.setAttribute('aria-selected', String(name === view));
     tab.tabIndex = name === view ? 0 : -1;
@@ -32,11 +53,7 @@ function show(view, { keepHash = false } = {}) {
 function openRecording(position) {
   chosen.recording = position;
   chosen.type = chosen.key = chosen.links = null;
-  for (const part of ['graph', 'timeline', 'source', 'code', 'tables']) {
-    parts[part].opened = position;
-    parts[part].openedRecording = position;
-    parts[part].openRecording();
-  }
+  for (const part of Object.values(PANES).flat()) parts[part].opened = null;
   const r = current();
   Object.assign($('app').dataset, {
     code: String(r.codes.length > 0 || r.files.length > 0),
@@ -46,6 +63,7 @@ function openRecording(position) {
   parts.overview.openRecording();
   parts.panel.show();
   if (parts.pick) parts.pick.value = String(position);
+  if (PAGE.view) prepare(PAGE.view);
 }
 
 function build() {
@@ -197,6 +215,7 @@ function build() {
     el('div', { id: 'say', role: 'status' }),
     el('div', { id: 'announce', class: 'offscreen', 'aria-live': 'polite' }),
   );
+  on('chosen', () => prepare(PAGE.view || 'overview'));
   parts.overview = new Overview($('view-overview'));
   parts.panel = new Panel($('panel'));
   parts.graph = new GraphView($('view-graph'));
@@ -388,9 +407,10 @@ function help() {
     ['Shift + arrows', 'move the picture'],
     ['Enter', 'open or close a frame'],
     ['+  −  0  f', 'larger, smaller, readable, all'],
-    ['v  m  u', 'views, modules, unfused pairs'],
-    ['l', 'graph as a list'],
-    ['a d w s', 'timeline: left, right, in, out'],
+    ['v  m  u  b', 'views, modules, unfused pairs, both directions'],
+    ['l  d', 'graph as a list; what changed since an earlier stage'],
+    ['a d w s', 'timeline: left, right, in, out, as in Perfetto'],
+    [', .  f  m', 'timeline: launch before, after; zoom to what is chosen; its sums'],
     ['Shift + drag', 'timeline: sums of a range'],
     ['x', 'the view alone, and back'],
     ['c', 'copy a link to what is chosen'],
@@ -423,9 +443,10 @@ function keys(event) {
   else if (event.key === '?') help();
   else if (event.key === 'c' && chosen.type) copy(location.href, 'Link');
   else if (event.key === 'x') maximise();
+  else if (event.key === 'd' && PAGE.view === 'graph') parts.graph.showAs('changes');
   else if (event.key === 'l') {
     show('graph');
-    parts.graph.showList(!parts.graph.listing);
+    parts.graph.showAs('list');
   } else if (/^[1-6]$/.test(event.key) && names[event.key - 1]) show(names[event.key - 1]);
   else if (!event.defaultPrevented && !ownKeys(event)) {
     if (PAGE.view === 'graph' && !parts.graph.listing) parts.graph.key(event);
@@ -501,14 +522,73 @@ function openFromHash() {
   choose(given.type, given.key, { recording: given.recording, keepHash: true, from: 'link' });
   const asOpened = given.view === 'graph' && !given.type && given.graph < 0;
   if (asOpened) given.graph = current().opening;
-  if (given.graph >= 0 || given.fold || given.at.length === 3) parts.graph.restore(given);
+  if (given.graph >= 0 || given.fold || given.at.length === 3) {
+    prepare('graph');
+    parts.graph.restore(given);
+  }
+  if (PAGE.view === 'graph' && parts.graph.graph && (given.as || null) !== parts.graph.as) parts.graph.showAs(given.as);
   if (!given.type && given.asked) say('The link names something that is not in this recording');
+}
+
+const SHEET = [1047, 712]; // px of A4 across within margins of 10 mm
+let leavePaper = null;
+
+/** Lay the views out for printing: each on one page, the pictures whole and light. */
+function toPaper() {
+  if (leavePaper) return;
+  const app = $('app'),
+    r = current(),
+    { graph, timeline } = parts,
+    places = [graph, graph.pair].filter((view) => view?.state).map((view) => [view, { ...view.state }]),
+    time = { from: timeline.from, perNs: timeline.perNs, scroll: timeline.scroll };
+  forPaper = true;
+  app.dataset.paper = 'yes';
+  for (const [name, label] of VIEWS) {
+    prepare(name);
+    const has = { graph: graph.placed, timeline: !timeline.empty, code: r.codes.length, tables: r.tables.length };
+    const section = $(`view-${name}`);
+    section.dataset.title = `${label} · ${r.title}`;
+    section.dataset.print = String(Boolean(name in has ? has[name] : !parts.tabs[name].hidden));
+  }
+  for (const sheet of document.querySelectorAll('.region > .page'))
+    for (const zoom of [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.42]) {
+      Object.assign(sheet.style, { zoom, width: `${SHEET[0] / zoom}px` });
+      if (sheet.getBoundingClientRect().height <= SHEET[1] - 6) break;
+    }
+  for (const [view] of places) {
+    view.fitAll();
+    view.draw();
+  }
+  if (timeline.tracks.length) {
+    timeline.fitAll();
+    timeline.draw();
+  }
+  parts.code.shown();
+  parts.tables.table?.list.refresh();
+  leavePaper = () => {
+    forPaper = false;
+    delete app.dataset.paper;
+    for (const sheet of document.querySelectorAll('.region > .page'))
+      Object.assign(sheet.style, { zoom: '', width: '' });
+    for (const [view, state] of places) Object.assign(view.state, state);
+    Object.assign(timeline, time);
+    for (const view of [graph, graph.pair, timeline]) view?.paint();
+  };
+}
+function fromPaper() {
+  leavePaper?.();
+  leavePaper = null;
 }
 
 async function start() {
   const theme = memory.get('theme');
   if (theme === 'dark' || theme === 'light') document.documentElement.dataset.theme = theme;
+  const given = new URLSearchParams(location.hash.slice(1));
+  const engine = new LayoutEngine();
+  const soon = ['view', 'node', 'call', 'group', 'graph'].some((key) => given.has(key)) ? engine.start() : null;
+  soon?.catch(() => {}); // it says so itself where a graph is to be laid out
   PAGE = await decode();
+  PAGE.engine = engine;
   PAGE.all = PAGE.recordings.map((data, i) => new Recording(data, i));
   build();
   openRecording(0);
@@ -523,17 +603,11 @@ async function start() {
     for (const menu of document.querySelectorAll('details.menu[open]'))
       if (!menu.contains(event.target)) menu.open = false;
   });
-  window.addEventListener('beforeprint', () => {
-    forPaper = true;
-    parts.graph.draw();
-    parts.timeline.draw();
-  });
-  window.addEventListener('afterprint', () => {
-    forPaper = false;
-    parts.graph.paint();
-    parts.timeline.paint();
-  });
+  window.addEventListener('beforeprint', toPaper);
+  window.addEventListener('afterprint', fromPaper);
   document.documentElement.dataset.ready = 'yes';
+  const idle = window.requestIdleCallback || ((action) => setTimeout(action, 300));
+  idle(() => prepare('graph'), { timeout: 3000 }); // what is clicked next is there already
 }
 start().catch((error) => {
   $('app').replaceChildren(

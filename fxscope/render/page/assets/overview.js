@@ -139,6 +139,7 @@ class Overview {
         el('div', { class: 'first' }, el('div', {}, this.modules(o), this.kernels(o)), this.next(r, o)),
         this.strip(r, o),
         this.story(o),
+        this.breaks(r, o),
         el(
           'div',
           { class: 'cards' },
@@ -242,7 +243,7 @@ class Overview {
               class: 'line-link small',
               onclick: () => {
                 parts.tables.key = 'decisions';
-                parts.tables.openRecording();
+                parts.tables.opened = null;
                 show('tables');
               },
             },
@@ -402,6 +403,53 @@ class Overview {
       ),
     );
   }
+  /** Where a graph ended early, why, and what was compiled on each side. */
+  breaks(r, o) {
+    if (!o.breaks.length) return null;
+    const side = (word, item) => {
+      if (!item) return el('p', {}, el('b', {}, word), ' which graph goes on there is not known');
+      const ops = item.ops.length > 8 ? [...item.ops.slice(0, 4), '…', ...item.ops.slice(-3)] : item.ops;
+      const holds = `${ops.join(' · ') || 'no op'}${item.calls ? ` (${plural(item.calls, 'kernel call')})` : ''}`;
+      const open = () => {
+        show('graph');
+        parts.graph.choose(item.graph);
+      };
+      const name = `graph ${item.id}`;
+      return el(
+        'p',
+        {},
+        el('b', {}, word),
+        ' ',
+        item.graph >= 0 ? el('button', { type: 'button', class: 'line-link', onclick: open }, name) : name,
+        ': ',
+        el('code', {}, holds),
+      );
+    };
+    const entry = (item) => {
+      const [file, line] = item.place || [];
+      const where = file ? `${file.split('/').pop()}:${line}` : 'place not recorded';
+      const open = () => {
+        choose('line', `${file}:${line}`);
+        show('code');
+      };
+      return el(
+        'li',
+        {},
+        file ? el('button', { type: 'button', class: 'pair mono', onclick: open }, where) : el('b', {}, where),
+        item.code ? [' ', el('code', {}, highlight(item.code))] : null,
+        el('p', {}, item.reason),
+        side('Before:', item.before),
+        side('After:', item.after),
+        item.hints.slice(0, 2).map((hint) => el('p', { class: 'hint' }, `Try: ${hint}`)),
+      );
+    };
+    return el(
+      'section',
+      { class: 'breaks' },
+      el('h2', {}, `${capital(plural(o.breaks.length, 'graph break'))}: each ends a graph, nothing is fused across it`),
+      el('ol', { class: 'missed' }, o.breaks.map(entry)),
+    );
+  }
   compiles(o) {
     if (!o.compiles.length) return null;
     const facts = (c) => [
@@ -439,7 +487,6 @@ class Overview {
               ' ',
               facts(c).filter(Boolean).join(' · '),
               c.recompile ? el('p', { class: 'warn' }, `Recompiled: ${c.recompile}`) : null,
-              c.break ? el('p', { class: 'warn' }, `Graph break${c.where ? ` at ${c.where}` : ''}: ${c.break}`) : null,
               c.guards.length ? guards(c) : null,
             ),
           ),

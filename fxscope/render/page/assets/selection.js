@@ -243,6 +243,7 @@ function graphAddress(out) {
     ...open.map((id) => `+${id}`),
   ];
   if (folds.length && folds.length <= 200) out.set('fold', folds.join('.'));
+  if (parts.graph.as) out.set('as', parts.graph.as);
   if (state.moved) out.set('at', [state.x, state.y, state.scale * 1000].map(Math.round).join('.'));
 }
 /** Apply what `graphAddress` wrote. */
@@ -360,6 +361,7 @@ function readHash() {
     graph: r.graphs.findIndex((graph) => graph.id === given.get('graph')),
     fold: given.get('fold'),
     at: (given.get('at') || '').split('.').map(Number),
-    asked: [...given.keys()].some((k) => !['view', 'recording', 'graph', 'fold', 'at'].includes(k)),
+    as: given.get('as'),
+    asked: [...given.keys()].some((k) => !['view', 'recording', 'graph', 'fold', 'at', 'as'].includes(k)),
   };
 }

@@ -210,13 +210,12 @@ class Tables {
     this.tabs = el('div', { class: 'segmented', role: 'tablist', 'aria-label': 'Table' });
     this.host = el('div', { class: 'table-host', role: 'tabpanel' });
     host.append(el('div', { class: 'toolbar tabs-only' }, this.tabs), this.host);
-    on('chosen', () => {
-      if (this.opened !== chosen.recording) this.openRecording();
-      this.table?.follow();
-    });
+    on('chosen', () => this.follow());
+  }
+  follow() {
+    if (this.opened === chosen.recording) this.table?.follow();
   }
   openRecording() {
-    this.opened = chosen.recording;
     const { tables } = current();
     clear(
       this.tabs,

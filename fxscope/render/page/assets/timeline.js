@@ -1,7 +1,10 @@
-// One step on a time axis: CPU ops above, the calls that launch below them, then what the device ran on each stream.
+// Steps on one time axis, one or two: CPU ops above, the calls that launch below them, then what ran on each stream.
+// Times are ns from the begin of their own step, so that two steps, or two recordings, begin at the same place.
 
 const RULER = 26,
-  LANE_GAP = 10;
+  LANE_GAP = 10,
+  HEAD = 20, // above each of two steps
+  LOW = 260; // px below which only one step is drawn
 
 class Timeline {
   constructor(host) {
@@ -14,6 +17,8 @@ class Timeline {
         'The kernel table has the same numbers.',
     });
     this.pick = el('select', { 'aria-label': 'Step', onchange: () => this.openStep(Number(this.pick.value)) });
+    this.below = el('select', { 'aria-label': 'Second step, below', onchange: () => this.openBelow(this.below.value) });
+    this.sums = el('div', { class: 'sums', role: 'status', hidden: true });
     this.flows = el('input', { type: 'checkbox', checked: true, onchange: () => this.paint() });
     const button = (label, name, action) =>
       el('button', { type: 'button', class: 'icon', title: name, 'aria-label': name, onclick: action }, label);
@@ -23,6 +28,7 @@ class Timeline {
         'div',
         { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline' },
         this.pick,
+        this.below,
         el('label', { class: 'check' }, this.flows, 'Flows'),
         this.note,
         el('span', { class: 'spring' }),
@@ -31,12 +37,15 @@ class Timeline {
         button('⇥', 'Zoom to what the device ran', () => this.fitDevice()),
         button('⤢', 'Whole step', () => this.fitAll()),
       ),
+      this.sums,
       this.canvas,
     );
     this.tip = el('div', { class: 'tip', hidden: true });
     document.body.append(this.tip);
     this.paint = painter(() => this.draw());
     this.scroll = 0;
+    this.tracks = []; // one step, or two; the active one is of the recording that is looked at
+    this.cache = new Map();
     new ResizeObserver(() => {
       if (this.canvas.clientWidth && this.wanted) this.wanted();
       this.paint();
@@ -54,39 +63,83 @@ class Timeline {
   }
 
   openRecording() {
-    const r = this.recording,
-      seen = new Set([...(r.launches.step || []), ...(r.ops.step || [])]);
-    const steps = [...seen].sort((a, b) => a - b);
-    const names = new Map(r.steps.map(([i, name]) => [i, name]));
+    const r = this.recording;
+    this.note.textContent = r.left_out ? `Shown: ${r.left_out}` : '';
+    const drawn = this.tracks.find((track) => track.r === r);
+    if (drawn) this.active = drawn;
+    else {
+      const [first] = stepsOf(r);
+      this.tracks = first ? [this.track(r, first[0])] : [];
+      this.active = this.tracks[0];
+      const other = PAGE.all[r.position ? 0 : 1];
+      const second = other && stepsOf(other)[0];
+      if (first && second) this.tracks.push(this.track(other, second[0]));
+    }
+    this.relist();
+    this.range = null;
+    if (this.tracks.length) this.fitAll();
+    else this.paint();
+  }
+  /** Fill the two lists of steps. */
+  relist() {
+    const r = this.recording;
+    const own = stepsOf(r);
     clear(
       this.pick,
-      steps.map((s) => el('option', { value: s }, names.get(s) || `step ${s}`)),
+      own.map(([step, name]) => el('option', { value: step }, name)),
     );
-    this.pick.hidden = steps.length < 2;
-    this.leftOut = r.left_out ? `Shown: ${r.left_out}` : '';
-    this.note.textContent = this.leftOut;
-    this.cache = new Map();
-    if (steps.length) this.openStep(steps[0]);
-    else {
-      this.lanes = [];
-      this.paint();
-    }
+    this.pick.hidden = own.length < 2;
+    if (this.active) this.pick.value = String(this.active.step);
+    const many = PAGE.all.length > 1;
+    const all = PAGE.all.flatMap((other) => stepsOf(other).map(([step, name]) => [other, step, name]));
+    clear(
+      this.below,
+      el('option', { value: '' }, 'one step alone'),
+      all
+        .filter(([other, step]) => !(this.active && other === r && step === this.active.step))
+        .map(([other, step, name]) =>
+          el('option', { value: `${other.position}:${step}` }, many ? `with ${other.title}: ${name}` : `with ${name}`),
+        ),
+    );
+    this.below.hidden = all.length < 2;
+    const second = this.tracks.find((track) => track !== this.active);
+    this.below.value = second ? `${second.r.position}:${second.step}` : '';
+  }
+  track(r, step) {
+    const key = `${r.position}:${step}`;
+    if (!this.cache.has(key)) this.cache.set(key, this.build(r, step));
+    return this.cache.get(key);
   }
   openStep(step, keep = false) {
-    this.step = step;
+    const track = this.track(this.recording, step);
+    this.tracks = [...new Set(this.tracks.map((other) => (other === this.active ? track : other)))];
+    this.active = track;
     this.range = null;
-    this.pick.value = String(step);
-    if (!this.cache.has(step)) this.cache.set(step, this.build(step));
-    Object.assign(this, this.cache.get(step));
-    this.stack(this.canvas.clientHeight);
+    this.relist();
     if (!keep) this.fitAll();
     this.paint();
   }
+  /** Draw a second step below, at the same scale; none for "". */
+  openBelow(value) {
+    const [position, step] = value.split(':').map(Number);
+    this.tracks = value ? [this.active, this.track(PAGE.all[position], step)] : [this.active];
+    this.range = null;
+    this.fitAll();
+  }
+  /** The steps that are drawn: where there is little room, the active one alone. */
+  get shown() {
+    return this.canvas.clientHeight < LOW && this.active ? [this.active] : this.tracks;
+  }
+  get lanes() {
+    return this.shown.flatMap((track) => track.lanes);
+  }
+  get t1() {
+    return Math.max(1, ...this.shown.map((track) => track.length));
+  }
 
   /** Sort events into rows, each in order of time and without overlap. */
-  build(step) {
-    const r = this.recording,
-      { ops, launches } = r;
+  build(r, step) {
+    const { ops, launches } = r;
     const threads = new Map(),
       runtimes = new Map(),
       streams = new Map();
@@ -130,7 +183,7 @@ class Timeline {
       t1 = 1;
     }
     const lanes = [];
-    const opRow = (items) => this.row('op', items, ops);
+    const opRow = (items) => this.row('op', items, ops, t0);
     for (const [thread, rows] of threads) {
       lanes.push({ label: threads.size > 1 ? `CPU thread ${thread}` : 'CPU', rows: rows.slice(0, 14).map(opRow) });
       if (runtimes.has(thread)) {
@@ -154,42 +207,53 @@ class Timeline {
       }
       lanes.push({
         label: cpuOnly ? 'kernels on the CPU' : `GPU ${device} · stream ${stream}`,
-        rows: rows.map((ids) => this.row('launch', ids, launches)),
+        rows: rows.map((ids) => this.row('launch', ids, launches, t0)),
         device: true,
       });
     }
     const place = new Map(); // event → its lane and row
     for (const lane of lanes)
       lane.rows.forEach((row, k) => row.items.forEach((i) => place.set(`${row.type}${i}`, [lane, k])));
-    return { lanes, t0, t1, list, rows: place, starts: Float64Array.from(list, (i) => launches.start[i]) };
+    const [, name] = stepsOf(r).find(([s]) => s === step);
+    const track = { r, step, t0, length: t1 - t0, lanes, list, rows: place };
+    track.title = PAGE.all.length > 1 ? `${r.title} · ${name}` : name;
+    track.starts = Float64Array.from(list, (i) => launches.start[i] - t0);
+    for (const lane of lanes) lane.track = track;
+    return track;
   }
   /** Rows as tall as there is room for. */
   stack(room) {
-    const count = this.lanes.reduce((sum, lane) => sum + lane.rows.length, 0),
-      loose = this.lanes.filter((lane) => !lane.tight).length;
+    const { lanes, shown } = this,
+      count = lanes.reduce((sum, lane) => sum + lane.rows.length, 0),
+      loose = lanes.filter((lane) => !lane.tight).length,
+      heads = shown.length > 1 ? shown.length * HEAD : 0;
     this.rowHeight = Math.max(
       20,
-      Math.min(30, Math.floor((room - RULER - 30 - loose * (LANE_GAP + 12)) / Math.max(1, count))),
+      Math.min(30, Math.floor((room - RULER - 30 - heads - loose * (LANE_GAP + 12)) / Math.max(1, count))),
     );
     let y = RULER;
-    for (const lane of this.lanes) {
-      if (!lane.tight) y += LANE_GAP + 12;
-      else y += 3;
-      lane.y = y;
-      y += lane.rows.length * this.rowHeight;
+    for (const track of shown) {
+      track.y = y;
+      if (heads) y += HEAD;
+      for (const lane of track.lanes) {
+        if (!lane.tight) y += LANE_GAP + 12;
+        else y += 3;
+        lane.y = y;
+        y += lane.rows.length * this.rowHeight;
+      }
     }
     this.height = y + 16;
   }
-  place(event) {
-    const found = this.rows.get(event);
+  place(track, event) {
+    const found = track.rows.get(event);
     return found ? found[0].y + found[1] * this.rowHeight : undefined;
   }
-  row(type, items, table) {
+  row(type, items, table, t0) {
     const start = new Float64Array(items.length),
       end = new Float64Array(items.length);
     items.forEach((i, k) => {
-      start[k] = table.start[i];
-      end[k] = table.start[i] + table.duration[i];
+      start[k] = table.start[i] - t0;
+      end[k] = start[k] + table.duration[i];
     });
     return { type, items, start, end };
   }
@@ -221,21 +285,44 @@ class Timeline {
     this.paint();
   }
   fitAll() {
-    const pad = (this.t1 - this.t0) * 0.01;
-    this.scroll = this.canvas.clientHeight < 260 ? 1e9 : 0;
-    this.window(this.t0 - pad, this.t1 + pad);
+    const pad = this.t1 * 0.01;
+    this.scroll = this.canvas.clientHeight < LOW ? 1e9 : 0;
+    this.window(-pad, this.t1 + pad);
   }
   fitDevice() {
-    if (!this.list.length) return;
-    const { launches } = this.recording,
-      a = launches.start[this.list[0]],
-      b = Math.max(...this.list.slice(-50).map((i) => launches.start[i] + launches.duration[i])),
+    const some = this.shown.filter((track) => track.list.length);
+    if (!some.length) return;
+    const ends = ({ list, r, t0 }) => list.slice(-50).map((i) => r.launches.start[i] + r.launches.duration[i] - t0);
+    const a = Math.min(...some.map((track) => track.starts[0])),
+      b = Math.max(...some.flatMap(ends)),
       pad = (b - a) * 0.03 + 1;
     this.window(a - pad, b + pad);
   }
-  zoom(by, x = this.canvas.clientWidth / 2) {
+  /** Look at what is chosen. */
+  fitChosen() {
+    const found = this.extent();
+    if (found) this.window(found[0] - (found[1] - found[0]) * 2, found[1] + (found[1] - found[0]) * 2);
+  }
+  /** From when to when the chosen launches ran in the active step, or the chosen CPU events. */
+  extent() {
+    const { links } = chosen,
+      track = this.active;
+    if (!links || !track) return null;
+    for (const [set, table] of [
+      [links.launches, track.r.launches],
+      [links.ops, track.r.ops],
+    ]) {
+      const all = [...set].filter((i) => at(table, 'step', i) === track.step);
+      if (!all.length) continue;
+      const from = all.reduce((least, i) => Math.min(least, table.start[i]), Infinity);
+      const to = all.reduce((most, i) => Math.max(most, table.start[i] + table.duration[i]), -Infinity);
+      return [from - track.t0, to - track.t0];
+    }
+    return null;
+  }
+  zoom(by, x = this.pointerAt ?? this.canvas.clientWidth / 2) {
     const t = this.T(x),
-      least = this.span / ((this.t1 - this.t0) * 1.5 + 1);
+      least = this.span / (this.t1 * 1.5 + 1);
     this.perNs = Math.max(least, Math.min(4, this.perNs * by));
     this.from = t - (x - this.left) / this.perNs;
     this.paint();
@@ -244,7 +331,7 @@ class Timeline {
   draw() {
     const { context, width, height } = fit(this.canvas);
     context.clearRect(0, 0, width, height);
-    if (!this.lanes) return;
+    if (this.opened !== chosen.recording) return;
     if (!this.lanes.length) {
       context.font = sans(13);
       context.fillStyle = colours().muted;
@@ -258,25 +345,36 @@ class Timeline {
   }
   scene(context, width, height, scroll) {
     const c = colours(),
-      r = this.recording;
-    const links = chosen.links && chosen.recording === r.position ? chosen.links : null;
+      { shown } = this;
     this.scale(context, width, height, c);
     context.save();
     context.beginPath();
     context.rect(0, RULER, width, height - RULER);
     context.clip();
     context.translate(0, -scroll);
-    for (const lane of this.lanes) {
-      if (!lane.tight) {
-        context.font = sans(11, 600);
-        context.fillStyle = c.muted;
-        context.textAlign = 'left';
-        context.textBaseline = 'middle';
-        context.fillText(lane.label, this.left, lane.y - 8);
+    for (const track of shown) {
+      const links = chosen.links && chosen.recording === track.r.position ? chosen.links : null;
+      context.textAlign = 'left';
+      context.textBaseline = 'middle';
+      if (shown.length > 1) {
+        context.fillStyle = mix(c.paper, c.muted, 0.1);
+        context.fillRect(0, track.y + 2, width, HEAD - 2);
+        context.font = sans(12, 600);
+        context.fillStyle = c.text;
+        context.fillText(`${track.title} · ${microseconds(track.length / 1e3)}`, this.left, track.y + 12);
       }
-      lane.rows.forEach((row, k) => this.drawRow(context, row, lane.y + k * this.rowHeight, width, c, links));
+      for (const lane of track.lanes) {
+        if (!lane.tight) {
+          context.font = sans(11, 600);
+          context.fillStyle = c.muted;
+          context.textAlign = 'left';
+          context.textBaseline = 'middle';
+          context.fillText(lane.label, this.left, lane.y - 8);
+        }
+        lane.rows.forEach((row, k) => this.drawRow(context, row, lane.y + k * this.rowHeight, width, c, links, track.r));
+      }
+      if (this.flows.checked) this.drawFlows(context, width, c, links, track);
     }
-    if (this.flows.checked) this.drawFlows(context, width, c, links);
     if (this.range) {
       const [x0, x1] = this.range.map((t) => this.X(t));
       context.globalAlpha = 0.16;
@@ -292,8 +390,8 @@ class Timeline {
     context.font = sans(11);
     context.textBaseline = 'middle';
     context.textAlign = 'left';
-    for (let t = Math.ceil((this.from - this.t0) / step) * step; t < this.T(width) - this.t0; t += step) {
-      const x = this.X(t + this.t0);
+    for (let t = Math.ceil(this.from / step) * step; t < this.T(width); t += step) {
+      const x = this.X(t);
       context.fillStyle = mix(c.paper, c.muted, 0.16);
       context.fillRect(x, 18, 1, height);
       context.fillStyle = c.muted;
@@ -308,8 +406,7 @@ class Timeline {
       );
     }
   }
-  look(type, i, c) {
-    const r = this.recording;
+  look(type, i, c, r) {
     if (type === 'launch') {
       const category = r.names[r.launches.category[i]],
         call = index(r.launches, 'call', i);
@@ -326,14 +423,13 @@ class Timeline {
     if (category === 'runtime') return kindColours('host');
     return [mix(c.paper, c.muted, 0.08), mix(c.paper, c.muted, 0.4)];
   }
-  drawRow(context, row, y, width, c, links) {
+  drawRow(context, row, y, width, c, links, r) {
     const from = this.T(0),
       to = this.T(width),
       { start, end, items } = row;
     let k = lowerBound(end, from);
     const chosenSet = links ? (row.type === 'launch' ? links.launches : links.ops) : null;
-    const r = this.recording,
-      h = this.rowHeight - 3,
+    const h = this.rowHeight - 3,
       marks = [];
     context.textAlign = 'left';
     context.textBaseline = 'middle';
@@ -350,7 +446,7 @@ class Timeline {
         continue;
       }
       edge = Math.max(edge, x1);
-      const [fill, stroke] = this.look(row.type, i, c);
+      const [fill, stroke] = this.look(row.type, i, c, r);
       if (w < 3) {
         context.fillStyle = row.type === 'launch' ? stroke : mix(fill, stroke, 0.5);
         context.fillRect(x0, y, w, h);
@@ -384,32 +480,32 @@ class Timeline {
       context.stroke();
     }
   }
-  drawFlows(context, width, c, links) {
-    const r = this.recording,
-      { launches } = r,
+  drawFlows(context, width, c, links, track) {
+    const { launches } = track.r,
+      { t0 } = track,
       from = this.T(-width),
       to = this.T(2 * width);
     if (!launches.launched) return;
     // Of a hundred thousand launches only those near the view are looked at.
-    const low = lowerBound(this.starts, from),
-      high = lowerBound(this.starts, to);
-    const visible_ = (i) => known(launches.launched[i]) && at(launches, 'step', i) === this.step;
-    const some = high - low <= 150 ? this.list.slice(low, high).filter(visible_) : [];
+    const low = lowerBound(track.starts, from),
+      high = lowerBound(track.starts, to);
+    const visible_ = (i) => known(launches.launched[i]) && at(launches, 'step', i) === track.step;
+    const some = high - low <= 150 ? track.list.slice(low, high).filter(visible_) : [];
     const picked = links
       ? [...links.launches]
           .slice(0, 5000)
-          .filter((i) => visible_(i) && launches.start[i] > from && launches.launched[i] < to)
+          .filter((i) => visible_(i) && launches.start[i] - t0 > from && launches.launched[i] - t0 < to)
       : [];
-    const cpu = this.lanes.filter((lane) => !lane.device);
-    const bottom = cpu.length ? cpu.at(-1).y + cpu.at(-1).rows.length * this.rowHeight - 3 : RULER;
+    const cpu = track.lanes.filter((lane) => !lane.device);
+    const bottom = cpu.length ? cpu.at(-1).y + cpu.at(-1).rows.length * this.rowHeight - 3 : track.y;
     const line = (list, colour, w) => {
       context.strokeStyle = colour;
       context.lineWidth = w;
       context.beginPath();
       for (const i of list.slice(0, 400)) {
-        const x0 = this.X(launches.launched[i]),
-          x1 = this.X(launches.start[i]),
-          y1 = this.place(`launch${i}`);
+        const x0 = this.X(launches.launched[i] - t0),
+          x1 = this.X(launches.start[i] - t0),
+          y1 = this.place(track, `launch${i}`);
         if ((x0 < 0 && x1 < 0) || (x0 > width && x1 > width)) continue;
         const mid = (bottom + y1) / 2;
         context.moveTo(x0, bottom);
@@ -422,7 +518,6 @@ class Timeline {
   }
 
   hit(px, py) {
-    if (!this.lanes) return null;
     const y = py + this.scroll,
       t = this.T(px),
       slack = 2 / this.perNs;
@@ -431,7 +526,7 @@ class Timeline {
       if (k < 0 || k >= lane.rows.length || py < RULER) continue;
       const row = lane.rows[k];
       for (let j = lowerBound(row.end, t - slack); j < row.items.length && row.start[j] <= t + slack; j += 1)
-        return { type: row.type, key: row.items[j] };
+        return { type: row.type, key: row.items[j], track: lane.track };
     }
     return null;
   }
@@ -445,6 +540,7 @@ class Timeline {
       this.tip.hidden = true;
     });
     canvas.addEventListener('pointermove', (event) => {
+      this.pointerAt = event.offsetX; // keys zoom there
       if (down) {
         if (Math.hypot(event.offsetX - down.x, event.offsetY - down.y) > 4) down.moved = true;
         if (down.moved && down.range !== null) this.select(down.range, this.T(event.offsetX));
@@ -460,7 +556,11 @@ class Timeline {
     canvas.addEventListener('pointerup', (event) => {
       if (down && !down.moved) {
         const hit = this.hit(event.offsetX, event.offsetY);
-        if (hit) choose(hit.type, hit.key, { from: 'timeline' });
+        if (hit) {
+          this.active = hit.track;
+          choose(hit.type, hit.key, { recording: hit.track.r.position, from: 'timeline' });
+          this.relist();
+        }
         else {
           this.select(null);
           choose(null, null, { from: 'timeline' });
@@ -469,13 +569,14 @@ class Timeline {
       down = null;
     });
     canvas.addEventListener('pointerleave', () => {
+      this.pointerAt = null;
       this.tip.hidden = true;
     });
     canvas.addEventListener(
       'wheel',
       (event) => {
         event.preventDefault();
-        if (!this.lanes) return;
+        if (!this.tracks.length) return;
         if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
           this.from += (event.deltaX || event.deltaY) / this.perNs;
           this.paint();
@@ -487,14 +588,18 @@ class Timeline {
   /** Mark a range of time and say what ran in it; events that reach out of it count with the part inside. */
   select(from, to = from) {
     this.range = from === null ? null : [Math.min(from, to), Math.max(from, to)];
-    this.note.textContent = this.range
-      ? rangeWords(sumsOf(this.recording.launches, this.list, ...this.range))
-      : this.leftOut;
+    const { shown } = this;
+    const line = ({ r, list, t0, title: name }) => {
+      const said = rangeWords(sumsOf(r.launches, list, this.range[0] + t0, this.range[1] + t0));
+      return el('p', {}, shown.length > 1 ? el('b', {}, `${name}: `) : null, said);
+    };
+    clear(this.sums, this.range ? shown.map(line) : []);
+    this.sums.hidden = !this.range;
     this.paint();
   }
   hover(event) {
     const hit = this.hit(event.offsetX, event.offsetY),
-      r = this.recording;
+      r = hit?.track.r;
     this.canvas.style.cursor = hit ? 'pointer' : 'grab';
     if (!hit) {
       this.tip.hidden = true;
@@ -506,7 +611,7 @@ class Timeline {
     const lines = [
       hit.type === 'launch' ? [r.launchWords(i), 'strong'] : null,
       [name, hit.type === 'launch' ? 'code' : 'strong'],
-      [`${microseconds(table.duration[i] / 1e3)} · starts at ${microseconds((table.start[i] - this.t0) / 1e3)}`],
+      [`${microseconds(table.duration[i] / 1e3)} · starts at ${microseconds((table.start[i] - hit.track.t0) / 1e3)}`],
     ];
     if (hit.type === 'launch') {
       const op = r.name(index(r.launches, 'opname', i)),
@@ -530,15 +635,18 @@ class Timeline {
     this.tip.style.top = `${Math.min(event.clientY + 16, innerHeight - this.tip.offsetHeight - 8)}px`;
   }
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.lanes?.length) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.active?.lanes.length) return;
     const move = (by) => {
-      const here = chosen.type === 'launch' ? this.list.indexOf(chosen.key) : -1;
-      const next = this.list[Math.max(0, Math.min(this.list.length - 1, here + by))];
+      const { list } = this.active;
+      const here = chosen.type === 'launch' ? list.indexOf(chosen.key) : -1;
+      const next = list[Math.max(0, Math.min(list.length - 1, here + by))];
       if (known(next)) choose('launch', next, { from: 'keys' });
     };
     const actions = {
       ArrowRight: () => move(1),
       ArrowLeft: () => move(-1),
+      '.': () => move(1),
+      ',': () => move(-1),
       ArrowUp: () => {
         this.scroll -= 40;
         this.paint();
@@ -561,6 +669,11 @@ class Timeline {
       },
       w: () => this.zoom(1.5),
       s: () => this.zoom(1 / 1.5),
+      f: () => this.fitChosen(),
+      m: () => {
+        const found = this.extent();
+        if (found) this.select(...found);
+      },
     };
     if (actions[event.key]) {
       event.preventDefault();
@@ -568,29 +681,23 @@ class Timeline {
     }
   }
   follow(from) {
-    if (!this.cache) return;
-    if (this.opened !== chosen.recording) {
-      this.opened = chosen.recording;
-      this.openRecording();
-    }
+    if (this.opened !== chosen.recording) return;
     const { links } = chosen,
       r = this.recording;
-    if (links && from !== 'timeline') {
-      const first = [...links.launches].find((i) => at(r.launches, 'step', i) === this.step) ?? [...links.launches][0];
-      const op = [...links.ops].find((i) => at(r.ops, 'step', i) === this.step) ?? [...links.ops][0];
+    if (links && from !== 'timeline' && this.active) {
+      const near = (set, table) => [...set].find((i) => at(table, 'step', i) === this.active.step) ?? [...set][0];
+      const first = near(links.launches, r.launches);
       const table = known(first) ? r.launches : r.ops,
-        i = first ?? op;
+        i = first ?? near(links.ops, r.ops);
       if (known(i)) {
-        if (at(table, 'step', i) !== this.step) this.openStep(at(table, 'step', i), true);
-        const all = known(first) ? [...links.launches].filter((x) => at(r.launches, 'step', x) === this.step) : [i];
-        const a = Math.min(...all.map((x) => table.start[x])),
-          b = Math.max(...all.map((x) => table.start[x] + table.duration[x]));
+        if (at(table, 'step', i) !== this.active.step) this.openStep(at(table, 'step', i), true);
+        const [a, b] = this.extent();
         const width = this.canvas.clientWidth;
         if (width && (this.X(a) < 0 || this.X(b) > width || (b - a) * this.perNs < 3)) {
-          const half = Math.max((b - a) * 3, Math.min((this.t1 - this.t0) / 2, width / this.perNs / 2));
+          const half = Math.max((b - a) * 3, Math.min(this.t1 / 2, width / this.perNs / 2));
           this.window((a + b) / 2 - half, (a + b) / 2 + half);
         }
-        const y = this.place(`${known(first) ? 'launch' : 'op'}${i}`);
+        const y = this.place(this.active, `${known(first) ? 'launch' : 'op'}${i}`);
         if (known(y) && (y - this.scroll < RULER || y - this.scroll > this.canvas.clientHeight - this.rowHeight))
           this.scroll = Math.max(0, y - this.canvas.clientHeight / 2);
       }
@@ -606,6 +713,15 @@ class Timeline {
       draw: (context) => this.scene(context, width, this.height, 0),
     };
   }
+}
+/** The steps in which something happened: [number, name]. */
+function stepsOf(r) {
+  if (!r.stepList) {
+    const names = new Map(r.steps.map(([i, name]) => [i, name]));
+    const seen = [...new Set([...(r.launches.step || []), ...(r.ops.step || [])])].sort((a, b) => a - b);
+    r.stepList = seen.map((step) => [step, names.get(step) || `step ${step}`]);
+  }
+  return r.stepList;
 }
 /** What the device did between two times: span, busy (overlaps counted once), launches, their time, known bytes. */
 function sumsOf(launches, list, from, to) {
