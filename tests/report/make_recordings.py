@@ -5,6 +5,7 @@ from __future__ import annotations
 from fxscope.model import (
     Assumption,
     CodeLines,
+    Compile,
     Coverage,
     Decision,
     Environment,
@@ -12,6 +13,7 @@ from fxscope.model import (
     KernelCall,
     Launch,
     LaunchEvidence,
+    Link,
     Node,
     Op,
     Problem,
@@ -241,3 +243,51 @@ def hostile() -> Recording:
         assumptions=(Assumption(subject=evil[0], assumed=evil[1], because=evil[2]),),
         problems=(Problem(where=evil[0], message=evil[1], remedy=evil[4]),),
     )
+
+
+def training() -> Recording:
+    """Return a compiled training step with two graph breaks: a forward and a backward graph, then two more compiles."""
+
+    def node(name: str, target: str, inputs: tuple[str, ...] = (), op: str = "call_function") -> Node:
+        return Node(name=name, op=op, target=target, inputs=inputs, outputs=(tensor(),), kind="kernel", nature="kernel")
+
+    def graph(id: str, stage: str, direction: str | None, *nodes: Node) -> Graph:
+        return Graph(id=id, stage=stage, compile_id=id.split(":")[0], direction=direction, nodes=nodes)
+
+    x, w = node("x", "x", op="placeholder"), node("w", "w", op="placeholder")
+    forward = (x, w, node("mm", "aten.mm.default", ("x", "w")), node("relu", "aten.relu.default", ("mm",)))
+    backward = (
+        node("tangents_1", "tangents_1", op="placeholder"),
+        node("le", "aten.le.Scalar", ("tangents_1",)),
+        node("mm_1", "aten.mm.default", ("le",)),
+    )
+    pre = (
+        x,
+        w,
+        node("linear", "torch.nn.functional.linear", ("x", "w")),
+        node("relu", "aten.relu.default", ("linear",)),
+    )
+    graphs = (
+        graph("0/0:pre_grad", "pre_grad", None, *pre, node("unused", "torch.zeros")),
+        graph("0/0:forward:post_grad", "post_grad", "forward", *forward),
+        graph("0/0:backward:post_grad", "post_grad", "backward", *backward),
+        graph("1/0:pre_grad", "pre_grad", None, x, node("mul", "operator.mul", ("x",))),
+    )
+    links = tuple(
+        Link(from_=("0/0:pre_grad", a), to=("0/0:forward:post_grad", b), relation="lowered_to", evidence="from_node")
+        for a, b in (("linear", "mm"), ("relu", "relu"))
+    )
+
+    def compiled(id: str, line: int, name: str, at: int | None, why: str | None) -> Compile:
+        return Compile(
+            compile_id=id,
+            source=Source(file="train.py", line=line, function=name),
+            break_reason=why,
+            break_source=Source(file="train.py", line=at, code="print(loss.item())") if at else None,
+        )
+
+    compiles = (
+        compiled("0/0", 10, "step", 14, "Unsupported Tensor.item() call\n  Hint: keep the loss a tensor\n"),
+        compiled("1/0", 14, "torch_dynamo_resume_in_step_at_14", 20, "Call to `torch._dynamo.graph_break()`"),
+    )
+    return Recording(title="training", graphs=graphs, links=links, compiles=compiles)

@@ -84,6 +84,7 @@ def pages(folder):
         "large": html.render(MAKE.large()),
         "long": html.render(MAKE.long_timeline()),
         "hostile": html.render(MAKE.hostile()),
+        "training": html.render(MAKE.training()),
         "empty": html.render(store.loads('{"schema": "fxscope/1"}')),
     }
     for name, text in made.items():
@@ -621,3 +622,98 @@ def test_a_stage_can_be_asked_for(browser, folder):
     assert page.page.get_attribute("#app", "data-view") == "graph"
     assert page.page.get_attribute("[data-stage=pre_grad]", "aria-selected") == "true"
     page.close()
+
+
+def test_what_changed_between_two_stages(open_page):
+    page = open_page("training", "#view=graph")
+    page.page.click("[data-stage=post_grad]")
+    if "0/0:forward" not in page.hash():
+        page.page.select_option("#view-graph select[aria-label='Graph of this stage']", label="forward · 0/0")
+    page.page.keyboard.press("d")
+    assert page.text("#view-graph .count") == "Pre-grad → Post-grad: 1 rewritten, 1 gone, 1 kept"
+    rows = [row.split("\n") for row in page.page.locator(".graph-list .lines-rows .tr").all_inner_texts()]
+    assert rows[0][:5] == ["rewritten", "linear", "torch.nn.functional.linear", "mm", "mm.default"]
+    assert rows[1][:2] == ["gone", "unused"] and rows[1][-1] == "no link leads on from it"
+    page.page.locator(".graph-list .tr", has_text="rewritten").click()
+    assert page.text(".panel-title") == "mm" and "as=changes" in page.hash()
+    page.page.keyboard.press("d")
+    assert page.page.locator(".graph-canvas").first.is_visible()
+
+
+def test_forward_and_backward_stand_beside_each_other(open_page):
+    page = open_page("training", "#view=graph")
+    page.page.click("[data-stage=post_grad]")
+    boxes = [canvas.bounding_box() for canvas in page.page.locator(".graph-canvas").all()]
+    labels = page.page.locator(".graph-label").all_inner_texts()
+    assert len(boxes) == 2 and sorted(labels) == ["backward", "forward"]
+    left = min(range(2), key=lambda k: boxes[k]["x"])
+    assert labels[left] == "forward" and boxes[left]["width"] > 300
+    page.page.evaluate("location.hash = '#node=0/0:backward:post_grad/mm_1&view=graph'")
+    page.wait(".panel-title", "mm_1")
+    assert page.page.locator(".graph-canvas").count() == 2
+    page.page.keyboard.press("b")
+    assert [canvas.is_visible() for canvas in page.page.locator(".graph-canvas").all()].count(True) == 1
+
+
+def test_graph_breaks_say_where_why_and_what_is_on_each_side(open_page):
+    page = open_page("training")
+    items = page.page.locator(".breaks li").all_inner_texts()
+    assert len(items) == 2
+    assert "train.py:14" in items[0] and "Unsupported Tensor.item() call" in items[0]
+    assert "Before: graph 0/0: linear · relu · zeros" in items[0] and "After: graph 1/0: mul" in items[0]
+    assert "Try: keep the loss a tensor" in items[0]
+    assert "which graph goes on there is not known" in items[1]
+    page.page.locator(".breaks li").first.get_by_role("button", name="graph 1/0").click()
+    assert page.page.get_attribute("#app", "data-view") == "graph" and page.laid_out() == "2 nodes"
+
+
+def test_two_recordings_stand_below_each_other_at_one_scale_and_a_range_sums_both(open_page):
+    page = open_page("three", "#view=timeline")
+    assert page.page.input_value("select[aria-label='Second step, below']").startswith("1:")
+    box = page.page.locator(".timeline-canvas").bounding_box()
+    page.page.keyboard.down("Shift")
+    page.page.mouse.move(box["x"] + 8, box["y"] + box["height"] - 20)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 20)
+    page.page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 20)
+    page.page.mouse.up()
+    page.page.keyboard.up("Shift")
+    sums = page.page.locator(".sums p").all_inner_texts()
+    assert len(sums) == 2 and all("idle" in line for line in sums)
+    spans = [re.search(r": ([\d.]+ \S+): device", line)[1] for line in sums]
+    assert spans[0] == spans[1]  # one scale
+    assert "7 launches" in sums[0] and "6 launches" in sums[1]
+    page.page.select_option("select[aria-label='Second step, below']", "")
+    page.page.keyboard.press("ArrowRight")
+    assert "launch=" in page.hash()
+    page.page.keyboard.press("m")  # the sums of what is chosen
+    assert "1 launch of" in page.text(".sums") and page.page.locator(".sums p").count() == 1
+
+
+def test_layers_of_one_structure_are_one_box(open_page, browser, folder):
+    groups = payload.page([MAKE.large(600, layers=12)], None)["recordings"][0]["graphs"][0]["groups"]
+    assert groups["title"][groups["kind"].index("repeat")] == "0 … 11 × 12"
+
+
+def test_printed_each_view_is_one_page(open_page, folder):
+    page = open_page("three", color_scheme="dark")
+    page.page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
+    page.page.wait_for_timeout(500)
+    data = page.page.pdf(prefer_css_page_size=True, print_background=True)
+    views = page.page.locator("[data-print=true]").count()
+    assert views >= 5 and len(re.findall(rb"/Type\s*/Page\b", data)) == views
+    assert page.page.get_attribute("#app", "data-paper") is None
+
+
+def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
+    page = open_page("geglu", "#view=graph")
+    page.laid_out()
+    page.page.click(".menu summary")
+    with page.page.expect_download() as waiting:
+        page.page.click("#save-svg")
+    picture = Path(waiting.value.path()).read_text()
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture)[1])
+    for words in ("mlp_compiled", "NVIDIA H200", "torch 2.11", "fused", "not fused"):
+        assert words in picture, words
+    ends = [float(x) + len(text) * 6 for x, text in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', picture)]
+    assert max(ends) <= width  # nothing cut

@@ -263,14 +263,14 @@ def graph_breaks(recording: Recording) -> list[dict[str, Any]]:
         if not item.break_reason:
             continue
         where = item.break_source
-        head, *more = [line.strip() for line in item.break_reason.splitlines() if line.strip()] or ["no reason recorded"]
+        said = [line.strip() for line in item.break_reason.splitlines() if line.strip()]
         goes_on = resumed(recording, where) if where else None
         out.append(
             {
                 "place": [where.file, where.line] if where and where.file else None,
                 "code": where.code if where else None,
-                "reason": head,
-                "hints": [line.removeprefix("Hint: ") for line in more if line.startswith("Hint: ")],
+                "reason": said[0] if said else "no reason recorded",
+                "hints": [line.removeprefix("Hint: ") for line in said if line.startswith("Hint: ")],
                 "before": side_of(recording, item.compile_id),
                 "after": side_of(recording, goes_on.compile_id) if goes_on else None,
             }
@@ -290,7 +290,8 @@ def resumed(recording: Recording, where: Source) -> Compile | None:
 
 def side_of(recording: Recording, compile_id: str) -> dict[str, Any]:
     """Return what one compile holds: its ops in order, its kernel calls and the graph to show."""
-    graphs = [(i, g) for i, g in enumerate(recording.graphs) if g.compile_id == compile_id and g.direction != "backward"]
+    own = [(i, graph) for i, graph in enumerate(recording.graphs) if graph.compile_id == compile_id]
+    graphs = [(i, graph) for i, graph in own if graph.direction != "backward"]
     by_stage = {graph.stage: (i, graph) for i, graph in reversed(graphs)}
     stages = ("pre_grad", "joint", "forward", "post_grad")
     position, graph = next((by_stage[stage] for stage in stages if stage in by_stage), (-1, None))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
@@ -31,7 +31,10 @@ _INDEX = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
 
 
 class Group(NamedTuple):
-    """A frame of the picture. `kind` is "module", "call", "written" (one op of the user's code, decomposed) or "op".
+    """A frame of the picture.
+
+    `kind` is "module", "repeat" (numbered modules of one structure), "call", "written" (one op of the user's code,
+    decomposed) or "op".
 
     `ref` is the call's index or the op's node. `note` is the second line of an open frame: a kernel's name.
     """
@@ -156,8 +159,19 @@ class GroupBuilder:
         for position, call in enumerate(self.call_of):
             if call >= 0:
                 members.setdefault(call, []).append(position)
-        for path in sorted({p[:n] for p in paths for n in range(1, len(p) + 1)}):
+        modules = sorted({p[:n] for p in paths for n in range(1, len(p) + 1)})
+        repeats = repeated(modules, self.types)
+        of_repeat: dict[tuple[tuple[str, ...], ...], int] = {}
+        for path in modules:
             parent = self.of_module.get(path[:-1], -1)
+            if path in repeats:
+                alike = repeats[path]
+                if alike not in of_repeat:
+                    of_repeat[alike] = len(self.groups)
+                    title = f"{alike[0][-1]} … {alike[-1][-1]} × {len(alike)}"
+                    kind = self.types.get(path) or ""
+                    self.groups.append(Group(parent, "repeat", title, kind, "", -1, None, ".".join((*path[:-1], "*"))))
+                parent = of_repeat[alike]
             self.of_module[path] = len(self.groups)
             self.groups.append(
                 Group(parent, "module", path[-1], self.types.get(path) or "", "", -1, None, ".".join(path))
@@ -186,7 +200,32 @@ class GroupBuilder:
                 title = op_name(node.target)
                 meta = microseconds(node.timing.mean_us) if node.timing and works(node) else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
+        for repeat in of_repeat.values():
+            self.take_in(repeat)
         self.sum_modules()
+
+    def take_in(self, repeat: int) -> None:
+        """Move what lies between repeated modules, such as a kernel with ops of two of them, in with them.
+
+        Closed, the group would otherwise be its own input.
+        """
+        parent = self.groups[repeat].parent
+        inside = [repeat in self.chain(home) for home in self.home]
+        after, before = [False] * len(inside), [False] * len(inside)
+        for position, sources in enumerate(self.inputs):
+            after[position] = any(inside[source] or after[source] for source in sources)
+        for position in reversed(range(len(inside))):
+            for source in self.inputs[position]:
+                before[source] = before[source] or inside[position] or before[position]
+        for position, home in enumerate(self.home):
+            if inside[position] or not (after[position] and before[position]):
+                continue
+            if home == parent:
+                self.home[position] = repeat
+                continue
+            outermost = next((group for group in self.chain(home) if self.groups[group].parent == parent), -1)
+            if outermost > repeat and self.groups[outermost].kind != "module":
+                self.groups[outermost] = self.groups[outermost]._replace(parent=repeat)
 
     def written_ops(self, inside: Sequence[int], parent: int, call: KernelCall) -> None:
         """Group the nodes of a call that one op of the user's code was decomposed into."""
@@ -253,12 +292,18 @@ class GroupBuilder:
                     time[group] += 1
                     timed[group] += timing.mean_us
         for position, group in enumerate(self.groups):
-            if group.kind == "module":
+            if group.kind in ("module", "repeat"):
                 parts = [group.sub, counted(ops[position], "op")]
                 parts += [counted(kernels[position], "kernel")] if kernels[position] else []
                 # Only the sum over all is a sum; a part of it would read as the whole.
                 whole = time[position] and time[position] == kernels[position]
                 meta = microseconds(timed[position]) if whole else ""
+                members = [
+                    i for i, inner in enumerate(self.groups) if inner.parent == position and inner.kind == "module"
+                ]
+                each = [timed[i] for i in members if time[i]]
+                if whole and group.kind == "repeat" and len(each) > 1:
+                    meta += f", {microseconds(min(each))} to {microseconds(max(each))} each"
                 self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
 
     def chain(self, group: int) -> list[int]:
@@ -268,6 +313,32 @@ class GroupBuilder:
             found.append(group)
             group = self.groups[group].parent
         return found
+
+
+def repeated(
+    modules: Sequence[tuple[str, ...]], types: Mapping[tuple[str, ...], str]
+) -> dict[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return, for each numbered module with at least two siblings of its structure, the paths of all of them.
+
+    A structure is a module's class and, by name, those of the modules in it.
+    """
+    children: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for path in modules:
+        children.setdefault(path[:-1], []).append(path)
+
+    def structure(path: tuple[str, ...]) -> tuple[Any, ...]:
+        return types.get(path), tuple((inner[-1], structure(inner)) for inner in children.get(path, ()))
+
+    out: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {}
+    for siblings in children.values():
+        alike: dict[tuple[Any, ...], list[tuple[str, ...]]] = {}
+        for path in siblings:
+            if path[-1].isdigit():
+                alike.setdefault(structure(path), []).append(path)
+        for found in alike.values():
+            if len(found) > 2:
+                out |= dict.fromkeys(found, tuple(sorted(found, key=lambda path: int(path[-1]))))
+    return out
 
 
 def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str, Node]) -> Group:

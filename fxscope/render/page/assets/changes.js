@@ -59,7 +59,8 @@ function changesTable(r, a, b, rows) {
   const [before, after] = [r.graphs[a], r.graphs[b]];
   const some = (list) => (list.length > 4 ? [...list.slice(0, 3), `… ${list.length - 3} more`] : list).join(', ');
   const names = (graph, list) => some(list.map((i) => graph.nodes.name[i])) || null;
-  const ops = (graph, list) => some([...new Set(list.map((i) => graph.nodes.target[i].replace(/^aten\./, '')))]) || null;
+  const ops = (graph, list) =>
+    some([...new Set(list.map((i) => graph.nodes.target[i].replace(/^aten\./, '')))]) || null;
   const place = (row) => {
     const [graph, i] = row.from.length ? [before, row.from[0]] : [after, row.to[0]];
     const found = r.place(index(graph.nodes, 'place', i));
@@ -91,7 +92,10 @@ function changesTable(r, a, b, rows) {
 }
 /** "12 kept, 3 rewritten …" */
 function changesWords(rows) {
-  const counts = Object.keys(CHANGE_WORDS).map((change) => [change, rows.filter((row) => row.change === change).length]);
+  const counts = Object.keys(CHANGE_WORDS).map((change) => [
+    change,
+    rows.filter((row) => row.change === change).length,
+  ]);
   return counts
     .filter(([, count]) => count)
     .map(([change, count]) => `${words(count, 'int')} ${CHANGE_WORDS[change]}`)

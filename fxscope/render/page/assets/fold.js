@@ -4,12 +4,15 @@ const MAX_OPEN = 150; // boxes up to which a graph opens unfolded
 const MIN_FOLDED = 8; // below it one more level opens, if it fits unfolded
 const MAX_FOLDED = 70; // boxes that a folded graph opens with, at most
 
+/** Whether a group is an nn.Module, or numbered ones of one structure. */
+const isModule = (kind) => kind === 'module' || kind === 'repeat';
+
 /** Boxes, open frames and edges of a graph in a state ({modules, views, closed}). */
 function visible(graph, state) {
   const groups = graph.groups;
   const count = graph.inputs.length;
   const own = ownGroups(graph);
-  const framed = (g) => groups.kind[g] !== 'module' || state.modules;
+  const framed = (g) => !isModule(groups.kind[g]) || state.modules;
   const shownAs = new Array(count).fill(null);
   const inner = new Array(count).fill(-1);
   for (let i = 0; i < count; i += 1) {
@@ -101,7 +104,7 @@ function openingState(graph) {
   const depths = [];
   for (let g = 0; g < groups.n; g += 1) {
     const parent = index(groups, 'parent', g);
-    const counts = parent >= 0 && (modules || groups.kind[parent] !== 'module');
+    const counts = parent >= 0 && (modules || !isModule(groups.kind[parent]));
     depths.push(counts ? depths[parent] + 1 : 0);
   }
   let best = null;
@@ -115,5 +118,9 @@ function openingState(graph) {
     best = state;
     shown = boxes;
   }
-  return best;
+  // Layers of one structure stay one box, unless nothing else would be seen.
+  const alike = new Set(best.closed);
+  groups.kind.forEach((kind, g) => kind === 'repeat' && alike.add(g));
+  const one = { ...best, closed: alike };
+  return visible(graph, one).boxes.size > 2 ? one : best;
 }

@@ -500,7 +500,7 @@ class GraphView {
     if (shut) this.state.closed.add(group);
     else {
       this.state.closed.delete(group);
-      if (groups.kind[group] === 'module') this.state.modules = true;
+      if (isModule(groups.kind[group])) this.state.modules = true;
     }
     this.keepInPlace(group);
     writeHash();
@@ -550,7 +550,7 @@ class GraphView {
     for (let g = this.graph.home[i]; g >= 0; g = index(this.graph.groups, 'parent', g))
       if (this.state.closed.delete(g)) {
         changed = true;
-        if (this.graph.groups.kind[g] === 'module') this.state.modules = true;
+        if (isModule(this.graph.groups.kind[g])) this.state.modules = true;
       }
     if (this.graph.dim[i] && !this.state.views) {
       this.state.views = true;
@@ -1006,7 +1006,7 @@ class GraphView {
     const { groups } = this.graph;
     if (hit.type === 'node') choose('node', [this.g, hit.key], { from: 'graph' });
     else if (hit.type === 'decision') choose('decision', hit.key, { from: 'graph' });
-    else if (hit.mark || twice || (hit.type === 'closed' && groups.kind[hit.key] === 'module')) {
+    else if (hit.mark || twice || (hit.type === 'closed' && isModule(groups.kind[hit.key]))) {
       this.fold(hit.key);
       if (groups.kind[hit.key] === 'call') choose('call', groups.ref[hit.key], { from: 'graph' });
       else choose('group', [this.g, hit.key], { from: 'graph' });
@@ -1173,7 +1173,7 @@ class GraphView {
   get listing() {
     return Boolean(this.as);
   }
-  /** Show "list" (the same graph in rows, for screen readers and for reading in order) or "changes"; again: the graph. */
+  /** Show "list" (the same graph in rows, to be read in order) or "changes"; the graph again where that is shown. */
   showAs(what) {
     this.as = this.as === what || (what === 'changes' && this.changesButton.hidden) ? null : what;
     this.listButton.setAttribute('aria-pressed', String(this.as === 'list'));

@@ -371,7 +371,9 @@ class Timeline {
           context.textBaseline = 'middle';
           context.fillText(lane.label, this.left, lane.y - 8);
         }
-        lane.rows.forEach((row, k) => this.drawRow(context, row, lane.y + k * this.rowHeight, width, c, links, track.r));
+        lane.rows.forEach((row, k) =>
+          this.drawRow(context, row, lane.y + k * this.rowHeight, width, c, links, track.r),
+        );
       }
       if (this.flows.checked) this.drawFlows(context, width, c, links, track);
     }
@@ -560,8 +562,7 @@ class Timeline {
           this.active = hit.track;
           choose(hit.type, hit.key, { recording: hit.track.r.position, from: 'timeline' });
           this.relist();
-        }
-        else {
+        } else {
           this.select(null);
           choose(null, null, { from: 'timeline' });
         }
