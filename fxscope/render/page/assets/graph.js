@@ -49,24 +49,25 @@ class GraphView {
       'Changes',
     );
     this.since = el('select', { 'aria-label': 'Changes since', hidden: true, onchange: () => this.fillList() });
+    const checks = [
+      check('views', 'Views', 'Show ops that launch nothing (v)'),
+      check('modules', 'Modules', 'Frame ops by nn.Module (m)'),
+      check('costs', 'Unfused', 'Mark costly pairs that were not fused (u)'),
+      check('pair', 'Both directions', 'Forward and backward beside each other (b)'),
+    ];
     this.bar = el(
       'div',
       { class: 'toolbar', role: 'toolbar', 'aria-label': 'Graph' },
       this.stages,
       this.graphPick,
-      check('views', 'Views', 'Show ops that launch nothing (v)'),
-      check('modules', 'Modules', 'Frame ops by nn.Module (m)'),
-      check('costs', 'Unfused', 'Mark costly pairs that were not fused (u)'),
-      check('pair', 'Both directions', 'Forward and backward beside each other (b)'),
+      el('span', { class: 'spring' }),
+      this.changesButton,
+      this.listButton,
       button('⊟', 'Fold everything', () => this.both((view) => view.foldAll(true))),
       button('⊞', 'Unfold everything', () => this.both((view) => view.foldAll(false))),
-      el('span', { class: 'spring' }),
       button('−', 'Zoom out (-)', () => this.both((view) => view.zoom(1 / 1.3))),
       button('+', 'Zoom in (+)', () => this.both((view) => view.zoom(1.3))),
       button('⤢', 'Show all (f)', () => this.both((view) => view.fitAll())),
-      this.since,
-      this.changesButton,
-      this.listButton,
     );
     this.listHost = el('div', { class: 'graph-list', hidden: true });
     this.label = el('b', { class: 'graph-label', hidden: true });
@@ -79,7 +80,7 @@ class GraphView {
       this.stagesHost = el('div', { class: 'graph-stages' }, this.stage);
       host.append(
         this.bar,
-        el('div', { class: 'legend-bar' }, this.legend, el('span', { class: 'spring' }), this.size),
+        el('div', { class: 'legend-bar' }, this.legend, checks, el('span', { class: 'spring' }), this.since, this.size),
         this.stagesHost,
         this.listHost,
         el('p', { id: 'graph-help', class: 'offscreen' }, 'Press question mark for all keys.'),
