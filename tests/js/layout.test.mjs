@@ -7,7 +7,8 @@ import zlib from 'node:zlib';
 
 const ASSETS = new URL('../../fxscope/render/page/assets/', import.meta.url);
 const NAMES =
-  'sumsOf changesBetween changesWords visible openingState closedAtFirst dotSource readLayout column push at index known';
+  'sumsOf changesBetween changesWords visible openingState closedAtFirst ' +
+  'dotSource readLayout column push at index known';
 const sources = ['text.js', 'data.js', 'fold.js', 'layout.js', 'changes.js', 'timeline.js'].map((name) =>
   readFileSync(new URL(name, ASSETS), 'utf8'),
 );

@@ -713,7 +713,7 @@ def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
         page.page.click("#save-svg")
     picture = Path(waiting.value.path()).read_text()
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture)[1])
-    for words in ("mlp_compiled", "NVIDIA H200", "torch 2.11", "fused", "not fused"):
+    for words in ("mlp_compiled", "Kernel calls · inference · 0/0 · NVIDIA H200", "fused", "not fused"):
         assert words in picture, words
     ends = [float(x) + len(text) * 6 for x, text in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', picture)]
     assert max(ends) <= width  # nothing cut

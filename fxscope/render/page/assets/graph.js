@@ -1271,7 +1271,7 @@ class GraphView {
         context.fillText(title_, pad, pad + 16);
         context.fillStyle = c.muted;
         context.font = sans(12);
-        context.fillText(`${stage} · ${versions.join(' · ')}`, pad, pad + 38);
+        context.fillText([stage, ...versions].join(' · '), pad, pad + 38);
         let x = pad;
         for (const [kind, look] of legend) {
           const [fill, stroke] = kindColours(kind);

@@ -312,7 +312,8 @@ class Timeline {
       [links.launches, track.r.launches],
       [links.ops, track.r.ops],
     ]) {
-      const all = [...set].filter((i) => at(table, 'step', i) === track.step);
+      const own = chosen.type === (table === track.r.launches ? 'launch' : 'op') ? [chosen.key] : [...set];
+      const all = own.filter((i) => at(table, 'step', i) === track.step);
       if (!all.length) continue;
       const from = all.reduce((least, i) => Math.min(least, table.start[i]), Infinity);
       const to = all.reduce((most, i) => Math.max(most, table.start[i] + table.duration[i]), -Infinity);
