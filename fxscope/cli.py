@@ -79,6 +79,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         with legible_streams():
             print(f"fxscope {arguments.verb}: {error}", file=sys.stderr)
         return error.exit_code
+    except ImportError as error:
+        if not torch_failed(error):
+            raise
+        print(
+            f"fxscope {arguments.verb}: this needs torch, which cannot be imported here ({type(error).__name__}: {error})."
+            " `fxscope doctor` says how to install it; recordings can be read and shown without it.",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print(f"fxscope {arguments.verb}: interrupted; nothing was written", file=sys.stderr)
         return 130
@@ -92,6 +101,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (`| head`) went away: that is its right. Python would complain once more at exit without this.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def torch_failed(error: ImportError) -> bool:
+    """Return whether it was torch that could not be imported: it is not here, or fails inside."""
+    from traceback import walk_tb
+
+    modules = [error.name or "", *(str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))]
+    return any(name.partition(".")[0] == "torch" for name in modules)
 
 
 if __name__ == "__main__":

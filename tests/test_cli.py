@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from fxscope import cli, store
 from tests.render import recordings
+
+ROOT = Path(__file__).parent.parent
 
 
 def fxscope(*arguments: str | Path, **options) -> subprocess.CompletedProcess[str]:
@@ -96,3 +99,25 @@ def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     command = f"{sys.executable} -m fxscope view {saved} --format json | head -c 10"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout == '{\n "schema'[:10] and "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["demo -o pictures", "run script.py", "dispatch add", "env --dump-gpu gpu.json"])
+@pytest.mark.parametrize(
+    "broken", ["raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')", "import _torch_c"]
+)
+def test_without_a_torch_that_can_be_imported_there_is_one_line(verb: str, broken: str, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text(broken + "\n")
+    (tmp_path / "script.py").write_text("print('ran')\n")
+    done = fxscope(*verb.split(), cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    assert done.returncode == 2, done.stderr
+    assert "this needs torch, which cannot be imported here" in done.stderr and "fxscope doctor" in done.stderr
+    assert done.stderr.count("\n") == 1 and done.stdout == ""
+    assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {"torch.py", "script.py"}  # nothing written
+
+
+def test_another_import_that_fails_keeps_its_traceback(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "rich.py").write_text("import nothing_of_this_name\n")
+    done = fxscope("view", saved, cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    assert done.returncode == 1 and done.stderr.endswith(
+        "ModuleNotFoundError: No module named 'nothing_of_this_name'\n"
+    )

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from fxscope import __version__
+from fxscope._torch import probe
 from fxscope.commands import doctor
 
 
@@ -59,6 +61,22 @@ def test_caches_that_cannot_be_written(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()  # looking makes nothing
 
 
+def test_a_user_without_a_name_has_a_cache_or_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container with a uid of its own some torches cannot name their cache, and fail to compile."""
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME", "TORCHINDUCTOR_CACHE_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
+    (_, folder, variable), _ = probe.cache_folders()
+    check = doctor.cache("Inductor cache", folder, variable)
+    if folder is None:
+        assert check.ok is False and check.remedy == "export TORCHINDUCTOR_CACHE_DIR=$(mktemp -d)"
+    else:
+        assert check.ok and str(2**31 - 7) in folder.name
+    assert doctor.cache("Inductor cache", None, "X").ok is False
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/elsewhere")
+    assert probe.cache_folders()[0][1] == Path("/elsewhere")
+
+
 @pytest.mark.parametrize(
     ("script", "said"), [("exit 1", "finds no vector"), ("grep -q Python.h && exit 1; exit 0", "finds no Python.h")]
 )
@@ -68,6 +86,50 @@ def test_a_compiler_without_headers(script: str, said: str, tmp_path: Path) -> N
     program.chmod(0o755)
     check = doctor.compiler(str(program))
     assert check.ok is False and said in check.found
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="OpenMP is not looked at on macOS")
+def test_what_mends_a_header_is_the_package_that_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, script in (("apt-get", "exit 0"), ("clang++", "! grep -q omp.h"), ("g++", "! grep -q Python.h")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    check = doctor.compiler(str(tmp_path / "clang++"))
+    assert "finds no omp.h" in check.found and (check.remedy or "").endswith("libomp-dev")
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    remedy = doctor.compiler(str(tmp_path / "g++")).remedy or ""
+    assert remedy.endswith(f"python3.{sys.version_info.minor}-dev")
+    monkeypatch.setattr(sys, "base_prefix", "/opt/python")  # no package brings the header of this one
+    assert doctor.compiler(str(tmp_path / "g++")).remedy is None
+
+
+def test_the_verdict_is_about_the_main_job() -> None:
+    fine = doctor.Check("torch", True, "2.13", "recording", required=True)
+    browser = doctor.Check("browser", False, "none", "pages")
+    compiler = doctor.Check(doctor.COMPILER, False, "none", "torch.compile")
+    assert doctor.verdict([fine, browser]) == "Programs can be recorded here."
+    assert doctor.verdict([fine, browser, compiler]).endswith("but none that is compiled for the CPU.")
+    assert doctor.verdict([fine._replace(ok=False), compiler]) == "Nothing can be recorded here: torch."
+
+
+def test_the_scanner_is_compiled_again_from_where_it_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a checkout, a folder or an index; a wheel that was given as a file has no source to name."""
+    assert doctor.sources() == f"--editable {shlex.quote(str(Path(doctor.__file__).parents[2]))}"
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "site" / "fxscope" / "commands" / "doctor.py"))
+
+    def noted(text: str | None) -> str | None:
+        site = tmp_path / "site" / "fxscope-9.dist-info"
+        site.mkdir(parents=True, exist_ok=True)
+        (site / "METADATA").write_text("Name: fxscope\nVersion: 9\n")
+        (site / "direct_url.json").unlink(missing_ok=True)
+        if text is not None:
+            (site / "direct_url.json").write_text(text)
+        monkeypatch.syspath_prepend(str(tmp_path / "site"))
+        return doctor.sources()
+
+    assert noted('{"dir_info": {}, "url": "file:///a/my%20sources"}') == "'/a/my sources'"
+    assert noted('{"archive_info": {}, "url": "file:///a/fxscope.whl"}') is None
+    assert noted(None) == f"--no-binary fxscope fxscope=={__version__}"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope._torch import inductor, profiler, running, steps
 from fxscope._torch.environment import triton_version
-from fxscope._torch.hooks import exists, has_switch
+from fxscope._torch.hooks import exists, has_switch, resolve
 from fxscope.model import Problem
 
 if TYPE_CHECKING:
@@ -138,15 +138,29 @@ def cpp_compiler() -> str | None:
         )
 
 
-def cache_folders() -> list[tuple[str, Path, str]]:
-    """Return (name, folder, the variable that moves it) of Inductor's and Triton's caches."""
-    user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
-    inductor_folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or f"{tempfile.gettempdir()}/torchinductor_{user}"
-    triton_folder = os.environ.get("TRITON_CACHE_DIR") or str(Path.home() / ".triton" / "cache")
+def cache_folders() -> list[tuple[str, Path | None, str]]:
+    """Return (name, folder, the variable that moves it) of Inductor's and Triton's caches.
+
+    A folder is None where torch itself cannot name it: some ask for the name of a user who has none (a container's).
+    """
+    inductor_folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or _default_inductor_cache()
+    triton_folder = os.environ.get("TRITON_CACHE_DIR") or f"{os.environ.get('TRITON_HOME') or '~'}/.triton/cache"
     return [
-        ("Inductor cache", Path(inductor_folder), "TORCHINDUCTOR_CACHE_DIR"),
+        ("Inductor cache", Path(inductor_folder) if inductor_folder else None, "TORCHINDUCTOR_CACHE_DIR"),
         ("Triton cache", Path(triton_folder), "TRITON_CACHE_DIR"),
     ]
+
+
+def _default_inductor_cache() -> str | None:
+    """Return what Inductor's own function names."""
+    name = "torch._inductor.runtime.cache_dir_utils:default_cache_dir"
+    try:
+        if exists(name):
+            return str(resolve(name)[2]())
+        user = re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())  # another torch keeps it elsewhere
+    except (KeyError, ModuleNotFoundError, OSError):  # what getpass raises for a user without a name
+        return None
+    return f"{tempfile.gettempdir()}/torchinductor_{user}"
 
 
 def triton_pin() -> tuple[str | None, str | None]:

