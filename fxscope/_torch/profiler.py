@@ -106,12 +106,20 @@ def let_children_end() -> None:
 
 @contextlib.contextmanager
 def quiet() -> Generator[None]:
-    """Keep the profiler's remarks about its own schedule off the user's screen."""
+    """Keep the profiler's remarks about its own schedule off the user's screen.
+
+    torch makes some of them once a process: what was kept back here is still to be said of the program's own sessions.
+    """
     import warnings
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*[Pp]rofiler.*")
-        yield
+    said: set[str] = getattr(torch.profiler.profiler, "_WARNINGS_SHOWN", set())
+    before = set(said)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*[Pp]rofiler.*")
+            yield
+    finally:
+        said &= before
 
 
 def every_thread() -> Any:

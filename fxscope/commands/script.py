@@ -224,9 +224,29 @@ def _on_termination(finish: Callable[[], None]) -> Generator[None]:
 
 def _wait_for_threads() -> None:
     """Wait for the threads that Python would wait for before it exits: what they do belongs to the program."""
-    for thread in threading.enumerate():
-        if not thread.daemon and thread not in (threading.main_thread(), threading.current_thread()):
-            thread.join()
+    mine = (threading.main_thread(), threading.current_thread())
+    while busy := [
+        thread for thread in threading.enumerate() if not (thread.daemon or thread in mine or _waits_for_work(thread))
+    ]:
+        busy[0].join(0.02)
+
+
+def _waits_for_work(thread: threading.Thread) -> bool:
+    """Return whether a thread belongs to an executor that was never shut down and has nothing to do.
+
+    Python sends such threads home when it exits, and nothing else ends them. They are left as they are, because
+    executors are used after the program's end as well, by Inductor and by what writes the outputs. So a thread that is
+    still running may give them work that Python would refuse by then.
+    """
+    threads, processes = (sys.modules.get(f"concurrent.futures.{name}") for name in ("thread", "process"))
+    manager = getattr(processes, "_ExecutorManagerThread", None)
+    if manager is not None and isinstance(thread, manager):
+        return not getattr(thread, "pending_work_items", True)
+    queue = getattr(threads, "_threads_queues", {}).get(thread)
+    frame = sys._current_frames().get(thread.ident or 0)  # pyright: ignore[reportPrivateUsage]
+    if queue is None or frame is None or not queue.empty():
+        return False
+    return frame.f_code is getattr(threads, "_worker").__code__ and "work_item" not in frame.f_locals  # noqa: B009
 
 
 @contextlib.contextmanager
