@@ -7,6 +7,7 @@ on both, so that a pass over every event need not make one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 import msgspec
@@ -104,15 +105,19 @@ class Items(Sequence[T], Generic[T]):
         for start in range(0, self._length, BLOCK):
             yield from self._made(slice(start, start + BLOCK))
 
-    def at(self, positions: list[int]) -> list[T]:
-        """Return the items at some positions."""
+    def at(self, positions: list[int], fields: Sequence[str] = ()) -> list[T]:
+        """Return the items at some positions; see `picked`."""
         return [
-            item for start in range(0, len(positions), BLOCK) for item in self._made(positions[start : start + BLOCK])
+            item
+            for start in range(0, len(positions), BLOCK)
+            for item in self._made(positions[start : start + BLOCK], fields)
         ]
 
-    def _made(self, which: slice | list[int]) -> list[T]:
-        names, make = tuple(self._columns), self._type
-        columns = [column.take(which) for column in self._columns.values()]
+    def _made(self, which: slice | list[int], fields: Sequence[str] = ()) -> list[T]:
+        make = self._type
+        wanted = {*fields, *_required(make)} if fields else self._columns.keys()
+        names = [name for name in self._columns if name in wanted]
+        columns = [self._columns[name].take(which) for name in names]
         return [make(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
     def __eq__(self, other: object) -> bool:
@@ -158,6 +163,11 @@ class Items(Sequence[T], Generic[T]):
         return Items(self._type, self._length, self._columns | columns)
 
 
+@cache
+def _required(type_: type[Item]) -> tuple[str, ...]:
+    return tuple(field.name for field in msgspec.structs.fields(type_) if field.required)
+
+
 def column(items: Sequence[Any], field: str) -> list[Any]:
     """Return a field of every item, `Items` or tuple."""
     return items.column(field) if isinstance(items, Items) else [getattr(item, field) for item in items]
@@ -184,9 +194,15 @@ def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:
     )
 
 
-def picked(items: Sequence[T], positions: list[int]) -> list[T]:
-    """Return the items at some positions."""
-    return items.at(positions) if isinstance(items, Items) else [items[position] for position in positions]
+def picked(items: Sequence[T], positions: list[int], fields: Sequence[str] = ()) -> list[T]:
+    """Return the items at some positions.
+
+    Args:
+        items: `Items` or a tuple.
+        positions: counted from 0.
+        fields: what of the items is looked at, all by default; the others may have their defaults.
+    """
+    return items.at(positions, fields) if isinstance(items, Items) else [items[position] for position in positions]
 
 
 def by_id(items: Sequence[Any]) -> Mapping[int, Any]:

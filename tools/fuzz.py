@@ -428,6 +428,9 @@ def scanner(seed: int, pieces: list[bytes]) -> int:
         times = [bytes(chance.randbytes(chance.choice((64, 64, 64, 63)))) for _ in range(3)]
         with contextlib.suppress(ValueError):
             native.nest(order, *times)
+        with contextlib.suppress(ValueError):
+            native.gather(data, order, bytes(reversed(order)))
+            native.gather(data, order, order)
         if status == 1 and not start < end <= len(data):
             raise Finding(f"skip({data!r}, {start}) gives {end}")
         if status == 1:

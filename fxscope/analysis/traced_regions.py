@@ -67,7 +67,7 @@ def _regions(recording: Recording) -> tuple[TracedRegion, ...]:
     first = index_of(recording).first_step
     rows = [position for position, step in enumerate(column(recording.launches, "step")) if step == first]
     groups: dict[tuple[str | None, str | None, bool], dict[str, list[Launch]]] = {}
-    for launch in picked(recording.launches, rows):
+    for launch in picked(recording.launches, rows, ("chain", "op", "op_id")):
         ids = [found["id"] for name in launch.chain if (found := _REGION.match(name))]
         keys = [found["key"] for name in launch.chain if (found := _CALL.match(name))]
         if not ids and not keys:
@@ -80,7 +80,7 @@ def _regions(recording: Recording) -> tuple[TracedRegion, ...]:
         region.setdefault(name, []).append(launch)
     wanted = {launch.op_id for region in groups.values() for runs in region.values() for launch in runs}
     rows = [position for position, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
-    ops = {op.id: op for op in picked(recording.ops, rows)}
+    ops = {op.id: op for op in picked(recording.ops, rows, ("shapes", "strides", "dtypes"))}
     limits = find_limits(recording)
     rate = limits.bytes_per_second if limits else None
     return tuple(

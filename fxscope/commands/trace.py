@@ -37,13 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, join, and show."""
-    from fxscope.readers.join import read_trace
-
     common.check_outputs(arguments)
     trace_tables.check_table_options(arguments)
     only_tables = trace_tables.wanted(arguments) and not arguments.output and arguments.format in (None, "terminal")
     if only_tables and not arguments.debug_dir and not arguments.compile_log:
         return show_tables(arguments)
+    from fxscope.readers.join import read_trace
+
     recording = read_trace(
         arguments.trace,
         debug_dir=arguments.debug_dir,

@@ -56,6 +56,8 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
         bandwidth: the user's own measure of the device's memory bandwidth, in bytes per second.
     """
     limits = find_limits(recording, bandwidth)
+    if limits is not None:
+        limits = limits._replace(launch_us=launch_time(recording))
     graphs = index_of(recording).nodes
     calls = tuple(cost_of_call(call, graphs.get(call.graph), limits, recording) for call in recording.calls)
     costed = tuple(cost_of_graph(graph, limits) if graph.stage == "eager" else graph for graph in recording.graphs)
@@ -74,7 +76,7 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
 
 
 def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits | None:
-    """Return the limits of the recording's device, `None` where nothing is known of them.
+    """Return the limits of the recording's device without its launch time, `None` where nothing is known of them.
 
     The user's own measure is the argument, else `measured_bytes_per_second` of the recorded device properties.
     """
@@ -82,14 +84,13 @@ def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits 
     target = (environment.target or "").lower()
     gpu = gpus.load(target) if target in gpus.names() else gpus.find(environment.device)
     own = bandwidth or (environment.device_properties or {}).get("measured_bytes_per_second")
-    launch_us = launch_time(recording)
     if own:
-        return Limits(gpu, float(own), f"{per_second(float(own))}, the user's own measure", launch_us, own=True)
+        return Limits(gpu, float(own), f"{per_second(float(own))}, the user's own measure", own=True)
     rate = gpu.bandwidth() if gpu is not None else None
     if gpu is None or rate is None:
         return None
     basis = f"{per_second(rate.value)}, {gpu.basis(rate)}"
-    return Limits(gpu, rate.value, basis, launch_us)
+    return Limits(gpu, rate.value, basis)
 
 
 def launch_time(recording: Recording) -> float | None:

@@ -25,6 +25,8 @@ COMPILED_REGIONS = ("Torch-Compiled Region", "## Call CompiledFxGraph", "Compile
 _INDUCTOR_RUNS = "## Call CompiledFxGraph"
 # What Dynamo and the profiler write besides ops.
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
+# What the graph is made of.
+FIELDS = ("parent", "external_id", "sequence_number", "source", "shapes", "strides", "dtypes", "concrete_inputs")
 _MAX_SKIPPED = 64  # ops in a row that were seen and left no event
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 

@@ -47,8 +47,8 @@ def read_trace(
     recording = trace.recording(path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress)
     for artefact in artefacts(debug_dir, compile_log, max_bytes):
         recording = merged(recording, artefact)
-    recording = with_eager_graph(recording)
-    recording = passes.run(recording)
+    with trace.uncollected():
+        recording = passes.run(with_eager_graph(recording))
     check_same_program(recording, debug_dir or compile_log)
     return recording
 
@@ -102,7 +102,7 @@ def with_eager_graph(recording: Recording) -> Recording:
     steps = column(recording.ops, "step")
     sizes = Counter(steps[position] for position in outside)
     step = max(sizes, key=lambda index: (sizes[index], -index))
-    ops = picked(recording.ops, [position for position in outside if steps[position] == step])
+    ops = picked(recording.ops, [position for position in outside if steps[position] == step], eager_graph.FIELDS)
     graph = eager_graph.eager_graph(ops)
     if not any(node.op == "dispatch" for node in graph.nodes):
         return recording

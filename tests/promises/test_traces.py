@@ -9,6 +9,7 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fxscope.errors import TraceError
@@ -67,6 +68,13 @@ def test_the_scanner_checks_its_arguments() -> None:
             reader.native.nest(*columns)
     with pytest.raises(TypeError):
         reader.native.nest("text", eight, eight, eight)
+    spans = np.array([1, 0, 3]), np.array([2, 1, 0])
+    assert reader.native.gather(b"abc", *spans) == b"bca"
+    for start, length in ((4, 0), (3, 1), (-1, 1), (0, -1), (0, 2**63 - 1), (2**63 - 1, 1)):
+        with pytest.raises(ValueError, match="spans of the data"):
+            reader.native.gather(b"abc", np.array([0, start]), np.array([2, length]))
+    with pytest.raises(ValueError, match="spans of the data"):
+        reader.native.gather(b"abc", eight, b"1234567")
 
 
 @pytest.mark.parametrize("native", BOTH)

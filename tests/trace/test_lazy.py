@@ -38,6 +38,10 @@ def test_they_look_like_tuples(recording: Recording, part: str) -> None:
     for field in plain[0].__struct_fields__:
         assert column(items, field) == column(plain, field) == [getattr(item, field) for item in plain]
     assert picked(items, [4, 1]) == picked(plain, [4, 1]) == [plain[4], plain[1]]
+    assert all(
+        same.name == item.name and same.id == item.id
+        for same, item in zip(picked(items, [4, 1], ("step",)), [plain[4], plain[1]], strict=True)
+    )
     assert by_id(items)[plain[7].id] == by_id(plain)[plain[7].id] and -5 not in by_id(items)
     steps = list(range(len(plain)))
     assert with_columns(items, step=steps) == with_columns(plain, step=steps)

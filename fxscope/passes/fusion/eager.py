@@ -140,10 +140,10 @@ def of_trace(recording: Recording) -> list[Decision]:
     """
     first = index_of(recording).first_step
     rows = [position for position, step in enumerate(column(recording.launches, "step")) if step == first]
-    mine = picked(recording.launches, rows)
+    mine = picked(recording.launches, rows, ("op_id", "stream", "chain"))
     wanted = {launch.op_id for launch in mine}
     rows = [position for position, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
-    ops = {op.id: op for op in picked(recording.ops, rows)}
+    ops = {op.id: op for op in picked(recording.ops, rows, ("shapes", "dtypes", "node"))}
     graph = next((graph.id for graph in recording.graphs if graph.stage == "eager"), "eager")
     waiting: dict[tuple[int | None, str | None], list[Waiting]] = {}
     from_outside: set[tuple[int | None, str | None]] = set()

@@ -10,6 +10,7 @@
  *     strings, threads: the distinct spans that rows refer to, as bytes, without quotes, escapes as written
  *   skip(data, start) -> (position, status)          one JSON value; 0: the data ended inside it, 1: it ended at `position`,
  *                                                  2: it is not what this scanner reads
+ *   gather(data, start, length) -> bytes           spans of the data, one after the other; arrays of int64
  *   nest(order, thread, start, end) -> parent      all arrays of int64 as bytes; the result int32
  */
 #define PY_SSIZE_T_CLEAN
@@ -61,6 +62,13 @@ static const char *ws(const char *p, const char *end) {
     return p;
 }
 
+/* Of a word that was loaded from memory: its first byte that is not 0, or one before it. */
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FIRST_BYTE(word) (__builtin_ctzll(word) >> 3)
+#else
+#define FIRST_BYTE(word) 0
+#endif
+
 #define MORE ((const char *)0)
 #define BAD ((const char *)1)
 #define DEEPEST 200
@@ -84,8 +92,9 @@ static const char *utf8(const char *p, const char *end) {
     return p;
 }
 
-/* After the opening quote; returns the closing one. Half a surrogate pair, written as an escape, is Python's business. */
-static const char *string_end(const char *p, const char *end) {
+/* After the opening quote; returns the closing one. Half a surrogate pair, written as an escape, is Python's business,
+ * and so is a key with any escape. */
+static inline const char *text_end(const char *p, const char *end, int is_key) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
     for (;;) {
         while (end - p >= 8) { /* eight at once, while none is a quote, a backslash, a control character or beyond ASCII */
@@ -93,7 +102,8 @@ static const char *string_end(const char *p, const char *end) {
             memcpy(&w, p, 8);
             quote = w ^ (ones * '"');
             slash = w ^ (ones * '\\');
-            if ((w | (w - ones * 0x20) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops) break;
+            w = (w | (w - ones * 0x20) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops;
+            if (w) { p += FIRST_BYTE(w); break; }
             p += 8;
         }
         if (p >= end) return MORE;
@@ -104,6 +114,7 @@ static const char *string_end(const char *p, const char *end) {
             p = utf8(p, end);
             if (p == MORE || p == BAD) return p;
         } else if (c == '\\') {
+            if (is_key) return BAD;
             if (end - p < 2) return MORE;
             if (p[1] == 'u') {
                 if (end - p < 6) return MORE;
@@ -124,11 +135,8 @@ static const char *string_end(const char *p, const char *end) {
     }
 }
 
-/* After the opening quote of a key; one with an escape is Python's business. */
-static const char *key_end(const char *p, const char *end) {
-    const char *q = string_end(p, end);
-    return q != MORE && q != BAD && memchr(p, '\\', q - p) ? BAD : q;
-}
+static const char *string_end(const char *p, const char *end) { return text_end(p, end, 0); }
+static const char *key_end(const char *p, const char *end) { return text_end(p, end, 1); }
 
 static const char *digits(const char *p, const char *end) {
     const char *q = p;
@@ -468,14 +476,33 @@ static PyObject *nest(PyObject *self, PyObject *arguments) {
     return result;
 }
 
+static PyObject *gather(PyObject *self, PyObject *arguments) {
+    Py_buffer data, start, length;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*", &data, &start, &length)) return NULL;
+    const int64_t *s = start.buf, *l = length.buf;
+    int64_t n = start.len / 8, total = 0;
+    int sound = start.len % 8 == 0 && length.len == start.len;
+    for (int64_t i = 0; sound && i < n; i++) {
+        sound = s[i] >= 0 && l[i] >= 0 && s[i] <= data.len && l[i] <= data.len - s[i] && l[i] <= INT64_MAX - total;
+        total += sound ? l[i] : 0;
+    }
+    PyObject *result = sound ? PyBytes_FromStringAndSize(NULL, total) : NULL;
+    if (!sound) PyErr_SetString(PyExc_ValueError, "two arrays of int64 of one length: spans of the data");
+    char *to = result ? PyBytes_AS_STRING(result) : NULL;
+    for (int64_t i = 0; result && i < n; to += l[i++]) memcpy(to, (const char *)data.buf + s[i], l[i]);
+    PyBuffer_Release(&data); PyBuffer_Release(&start); PyBuffer_Release(&length);
+    return result;
+}
+
 static PyMethodDef methods[] = {
     {"scan", scan, METH_VARARGS, "Scan events; see the top of _scan.c."},
     {"skip", skip_value, METH_VARARGS, "Skip one value; see the top of _scan.c."},
+    {"gather", gather, METH_VARARGS, "Join spans; see the top of _scan.c."},
     {"nest", nest, METH_VARARGS, "Nest host events; see the top of _scan.c."},
     {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_scan", NULL, -1, methods};
 PyMODINIT_FUNC PyInit__scan(void) {
     PyObject *made = PyModule_Create(&module);
-    if (made && PyModule_AddIntConstant(made, "VERSION", 2) < 0) Py_CLEAR(made); /* reader.py asks for this one */
+    if (made && PyModule_AddIntConstant(made, "VERSION", 3) < 0) Py_CLEAR(made); /* reader.py asks for this one */
     return made;
 }

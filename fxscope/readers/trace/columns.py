@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from fxscope.readers.trace.reader import Args, Reader, decode_args, open_trace
 from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -112,13 +113,8 @@ def read(
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
     table = Table(keep_args=keep_args)
-    collecting = gc.isenabled()
-    gc.disable()  # millions of short-lived structs, none of them in a cycle
-    try:
+    with uncollected():
         reader.fill(table)
-    finally:
-        if collecting:
-            gc.enable()
     rows = table.columns()
     trace = Trace(
         path=Path(path),
@@ -154,6 +150,18 @@ def read(
     link(trace)
     trace.steps = find_steps(trace)
     return trace
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Hold Python's garbage collector while many items are made, none of them in a cycle: it would look at each, often."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def nest(trace: Trace) -> None:

@@ -25,7 +25,7 @@ try:
     from fxscope.readers.trace import _scan as native  # pyright: ignore[reportAttributeAccessIssue]
 except ImportError:  # built where there is a compiler; the same columns come without it, slower
     native = None
-if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 2:  # another version was built once
+if os.environ.get("FXSCOPE_NO_NATIVE") or getattr(native, "VERSION", None) != 3:  # another version was built once
     native = None
 
 if TYPE_CHECKING:
@@ -467,7 +467,7 @@ class Reader:
             return after, self._decode_stretch(window, table)
         before = window.base + window.at
         position, status, ended, rows, strings, threads = native.scan(window.data, window.at, after)
-        table.add_scanned(rows, strings, threads, window.base, window.data)
+        table.add_scanned(rows, strings, threads, window.base, window.data, native.gather)
         window.at = position
         if not status and len(window.data) - position <= LARGEST_BYTES and window.more():
             return bool(ended), 0

@@ -12,6 +12,8 @@ import numpy as np
 from fxscope.readers.trace.reader import Written, decode_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from fxscope.readers.trace.reader import Args
@@ -39,6 +41,7 @@ CATEGORIES = {
     "Memcpy": MEMCPY,
 }
 KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY)  # the columns have all of the others'
+_HAS_ARGS = np.isin(np.arange(7), KEPT_ARGS)
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
 TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
@@ -55,6 +58,7 @@ class Table:
         self.threads: dict[tuple[Any, Any], int] = {}
         self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned
         self.without_time = 0
+        self._spans: dict[bytes, int] = {}  # names as they are written
         self._parts: list[NDArray[np.int64]] = []
         self._num_rows = 0
 
@@ -63,43 +67,54 @@ class Table:
         return np.concatenate(self._parts) if self._parts else np.empty((0, WIDTH), np.int64)
 
     def add_scanned(
-        self, rows: bytes, strings: list[bytes], threads: list[bytes], base: int, buffer: bytes = b""
+        self,
+        rows: bytes,
+        strings: list[bytes],
+        threads: list[bytes],
+        base: int,
+        buffer: bytes,
+        gather: Callable[[bytes, Any, Any], bytes],
     ) -> None:
-        """Add what the native scanner found in a buffer; `base` is the buffer's place in the unpacked file."""
+        """Add what the native scanner found in a buffer.
+
+        Args:
+            rows: of the scanner, and so `strings` and `threads`.
+            base: the buffer's place in the unpacked file.
+            buffer: what was scanned.
+            gather: the scanner's function that joins spans of it.
+        """
         if not rows:
             return
         table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
-        codes = np.full(len(strings), -1, np.int64)
-        for index in np.unique(table[:, CATEGORY]).tolist():
-            codes[index] = CATEGORIES.get(_string(strings[index]), -1)
+        codes = _looked_up(table[:, CATEGORY], strings, lambda span: CATEGORIES.get(_string(span), -1))
         category = codes[table[:, CATEGORY]]
-        table = table[category >= 0]
-        category = category[category >= 0]
-        names = np.full(len(strings), -1, np.int64)
-        for index in np.unique(table[:, NAME]).tolist():
-            names[index] = self.names.setdefault(_string(strings[index]), len(self.names))
-        places = np.full(len(threads), -1, np.int64)
-        for index in np.unique(table[:, THREAD]).tolist():
-            places[index] = self.threads.setdefault(_thread(threads[index]), len(self.threads))
+        if (category < 0).any():
+            table, category = table[category >= 0], category[category >= 0]
+        names = _looked_up(table[:, NAME], strings, self._name_of)
+        places = _looked_up(table[:, THREAD], threads, self._thread_of)
         part = np.empty((len(table), WIDTH), np.int64)
         part[:, CATEGORY], part[:, NAME], part[:, THREAD] = category, names[table[:, NAME]], places[table[:, THREAD]]
-        part[:, START:EXTERNAL] = table[:, START:EXTERNAL]
-        part[:, EXTERNAL] = table[:, EXTERNAL]
+        part[:, START:ARGS_AT] = table[:, START:ARGS_AT]
         np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
         part[:, ARGS_AT] = np.where(table[:, ARGS_AT] >= 0, table[:, ARGS_AT] + base, -1)
         part[:, ARGS_LENGTH] = table[:, ARGS_LENGTH]
         if self.args is not None:
-            self._keep_args(part, table[:, ARGS_AT], buffer)
+            kept = np.flatnonzero(_HAS_ARGS[part[:, CATEGORY]] & (table[:, ARGS_AT] >= 0))
+            lengths = part[kept, ARGS_LENGTH]
+            part[:, ARGS_AT] = -1
+            part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths
+            self.args += gather(buffer, table[kept, ARGS_AT], lengths)
         self._append(part)
 
-    def _keep_args(self, part: NDArray[np.int64], at: NDArray[np.int64], buffer: bytes) -> None:
-        """Copy the arguments out of the buffer; `ARGS_AT` then says where they are among those that were kept."""
-        kept = np.flatnonzero(np.isin(part[:, CATEGORY], KEPT_ARGS) & (at >= 0))
-        lengths = part[kept, ARGS_LENGTH]
-        part[:, ARGS_AT] = -1
-        part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths  # type: ignore[arg-type]
-        spans = zip(at[kept].tolist(), lengths.tolist(), strict=True)
-        self.args += b"".join([buffer[start : start + length] for start, length in spans])  # type: ignore[operator]
+    def _name_of(self, span: bytes) -> int:
+        """Return a name's index; the same spans come in every buffer."""
+        known = self._spans.get(span)
+        if known is None:
+            known = self._spans[span] = self.names.setdefault(_string(span), len(self.names))
+        return known
+
+    def _thread_of(self, span: bytes) -> int:
+        return self.threads.setdefault(_thread(span), len(self.threads))
 
     def add_events(self, events: list[Any]) -> None:
         """Add decoded events; those of other phases and categories are left out."""
@@ -139,6 +154,16 @@ class Table:
     def _append(self, part: NDArray[np.int64]) -> None:
         self._parts.append(part)
         self._num_rows += len(part)
+
+
+def _looked_up(used: NDArray[np.int64], spans: list[bytes], code_of: Callable[[bytes], int]) -> NDArray[np.int64]:
+    """Return what a function makes of each span that is used, -1 for the others."""
+    codes = np.full(len(spans), -1, np.int64)
+    is_used = np.zeros(len(spans), np.bool_)
+    is_used[used] = True
+    for index in np.flatnonzero(is_used).tolist():
+        codes[index] = code_of(spans[index])
+    return codes
 
 
 def _string(span: bytes) -> str:
