@@ -17,7 +17,7 @@ SWEEP_SCHEMA = "fxscope-sweep/1"
 
 MatchKind = Literal["same", "replaced", "collapsed", "split", "new", "gone"]
 AlignedBy = Literal["name", "source", "module", "op", "order"]
-TimeVerdict = Literal["faster", "slower", "no difference shown", "not measured"]
+TimeVerdict = Literal["faster", "slower", "no difference shown", "not the same work", "not measured"]
 Status = Literal["met", "not_met", "cannot_tell"]
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.analysis.compare import compare
+from fxscope.analysis.compare import align, compare, like_with_like
 from fxscope.analysis.explain import explain
+from fxscope.analysis.select import Unit
 from fxscope.analysis.stats import compare_times
 from fxscope.cli import main
 from fxscope.commands import common
@@ -31,6 +32,37 @@ def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
     assert collapsed.time is not None and collapsed.time.verdict == "faster"
     assert collapsed.b[0].config == "XBLOCK=512" and collapsed.b[0].chosen_by == "heuristic"
     assert [use.registers for use in collapsed.a] == [32, 40] and collapsed.b[0].registers == 31
+
+
+def unit(position: int, kernel: str, ops: tuple[str, ...], line: str) -> Unit:
+    return Unit(position, kernel, "kernel", (), None, (), None, ops, frozenset(ops), (), (), (line,))
+
+
+def test_a_fused_kernel_stands_against_all_that_it_replaces() -> None:
+    eager = [unit(0, "gelu_kernel", ("gelu",), "model.py:9"), unit(1, "mul_kernel", ("mul",), "model.py:10")]
+    other = unit(2, "sum_kernel", ("sum",), "model.py:12")
+    fused = [unit(0, "triton_poi_fused_gelu_mul_0", ("gelu", "mul"), "model.py:10")]
+    (group,) = align(eager, fused)
+    assert group == (eager, fused, "op")
+    assert [(len(a), len(b)) for a, b, _ in align([*eager, other], fused)] == [(2, 1), (1, 0)]
+    (group,) = align(fused, eager)
+    assert group == (fused, eager, "op")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "a_ops", "b_ops", "verdict"),
+    [
+        (10.0, 16.0, {"mul"}, {"gelu", "mul"}, "not the same work"),
+        (10.0, 6.0, {"mul"}, {"gelu", "mul"}, "faster"),  # more work in less time is a win all the same
+        (16.0, 10.0, {"gelu", "mul"}, {"mul"}, "not the same work"),
+        (10.0, 16.0, {"mul"}, {"mul"}, "slower"),
+        (10.0, 16.0, set(), {"mul"}, "slower"),  # nothing is known of one side's work
+    ],
+)
+def test_more_work_is_not_called_slower(a: float, b: float, a_ops: set[str], b_ops: set[str], verdict: str) -> None:
+    time = like_with_like(compare_times([a, a * 1.01], [b, b * 1.01]), a_ops, b_ops)
+    assert time.verdict == verdict
+    assert ("also runs gelu" in time.reason) == (verdict == "not the same work")
 
 
 def test_the_other_way_round_it_splits() -> None:

@@ -12,11 +12,13 @@ from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
 from fxscope.analysis.stats import compare_times
 from fxscope.index import index_of
+from fxscope.model import replace
+from fxscope.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.analysis.findings import AlignedBy, MatchKind
+    from fxscope.analysis.findings import AlignedBy, MatchKind, TimeComparison
     from fxscope.analysis.select import Unit
     from fxscope.model import Recording
 
@@ -60,7 +62,45 @@ def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
             groups += [Aligned([x], [y], "name") for x, y in zip(a[a_low:a_high], b[b_low:b_high], strict=True)]
         else:
             groups += between(list(a[a_low:a_high]), list(b[b_low:b_high]), anchored=anchored)
-    return rejoin(groups)
+    return rejoin(completed(groups))
+
+
+def completed(groups: list[Aligned]) -> list[Aligned]:
+    """Add to each pair the kernels left alone, of one side, that run what only its other side runs: whole against whole.
+
+    A fused kernel of B can stand at one of the kernels of A that it replaces; beside that one alone it looks slow.
+    """
+    alone_a = [group.a[0] for group in groups if group.a and not group.b]
+    alone_b = [group.b[0] for group in groups if group.b and not group.a]
+    found: list[Aligned] = []
+    for group in groups:
+        if not (group.a and group.b):
+            continue
+        more_a = taken_for(work(group.b) - work(group.a), alone_a, group.a)
+        more_b = taken_for(work(group.a) - work(group.b), alone_b, group.b)
+        if more_a or more_b:
+            a, b = (sorted(units, key=lambda unit: unit.position) for units in (group.a + more_a, group.b + more_b))
+            group = Aligned(a, b, "op")
+        found.append(group)
+    return found + [Aligned([x], [], None) for x in alone_a] + [Aligned([], [y], None) for y in alone_b]
+
+
+def taken_for(missing: set[str], alone: list[Unit], group: list[Unit]) -> list[Unit]:
+    """Take out of `alone` the nearest kernel for each missing op, where it runs nothing else."""
+    found: list[Unit] = []
+    for op in sorted(missing):
+        candidates = [unit for unit in alone if op in work([unit]) <= missing and compatible(unit, group[0])]
+        if candidates and not any(op in work([unit]) for unit in found):
+            nearest = min(candidates, key=lambda unit: abs(unit.position - group[0].position))
+            alone.remove(nearest)
+            found.append(nearest)
+    return found
+
+
+def work(units: Sequence[Unit]) -> set[str]:
+    """Return the ops that kernels run, empty where one does not say."""
+    ops = [{op for op in unit.ops if not op.startswith(("triton_", "cpp_fused"))} for unit in units]
+    return set().union(*ops) if all(ops) else set()
 
 
 def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Aligned]:
@@ -149,9 +189,20 @@ def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], 
     if group_a and group_b:
         samples_a, samples_b = together(group_a), together(group_b)
         time = compare_times(samples_a, samples_b) if samples_a or samples_b else None
+        time = like_with_like(time, work(group_a), work(group_b)) if time else None
     bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
     saved = bytes_a - bytes_b if bytes_a is not None and bytes_b is not None and group_a and group_b else None
     return KernelMatch(kind=kind_of(group_a, group_b), a=uses_a, b=uses_b, aligned_by=how, time=time, saved_bytes=saved)
+
+
+def like_with_like(time: TimeComparison, a: set[str], b: set[str]) -> TimeComparison:
+    """Withhold a verdict that only says that one side does more work."""
+    more = b - a if time.verdict == "slower" and a < b else a - b if time.verdict == "faster" and b < a else set[str]()
+    if not more or not a or not b:
+        return time
+    side = "second" if a < b else "first"
+    reason = f"{time.reason}; only the {side} recording's kernel also runs {listed(sorted(more))}"
+    return replace(time, verdict="not the same work", reason=reason)
 
 
 def together(group: Sequence[Unit]) -> list[float]:
