@@ -283,6 +283,16 @@ def watched(process: Any) -> float:
     return peak
 
 
+def big_trace(folder: Path, num_events: int) -> int:
+    """Write rank0.json with about so many events, and return how many it has."""
+    each = digest(DATA / "ddp_even" / "rank0.json.gz").coverage
+    steps = max(3, round(num_events / (each.num_events / max(1, each.num_steps - 1))))
+    make(DATA / "ddp_even", folder, ranks=2, steps=steps, seed=1)
+    path = folder / "rank0.json"
+    path.write_bytes(gzip.decompress((folder / "rank0.json.gz").read_bytes()))
+    return digest(path).coverage.num_events
+
+
 DIGEST = "import sys\nfrom fxscope.fleet.digest import digest\nif len(sys.argv) > 1: digest(sys.argv[1])"
 
 
@@ -290,10 +300,11 @@ def one_digest(arguments: argparse.Namespace) -> None:
     """Print CPU and memory of one digest, and of reading the trace alone."""
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
-        make(DATA / "ddp_even", folder, ranks=2, steps=max(3, round(arguments.events / 1160)), seed=1)
         path = folder / "rank0.json"
-        path.write_bytes(gzip.decompress((folder / "rank0.json.gz").read_bytes()))
-        print(f"{digest(path).coverage.num_events:,} events, {path.stat().st_size / 1e6:.0f} MB")
+        # In a process of its own: a child's peak begins at what its parent holds.
+        with ProcessPoolExecutor(1) as pool:
+            num_events = pool.submit(big_trace, folder, arguments.events).result()
+        print(f"{num_events:,} events, {path.stat().st_size / 1e6:.0f} MB")
         reading = DIGEST.replace(
             "from fxscope.fleet.digest import digest", "from fxscope.readers.trace import read as digest"
         )

@@ -83,7 +83,7 @@ def digest(
         TraceError: no such file, not a trace, too large, or no events. What is merely damaged is a problem in the digest.
     """
     path = Path(path)
-    trace = columns.read(path, max_bytes=max_bytes, progress=progress)
+    trace = columns.read(path, args_of=_tells_of_communication, max_bytes=max_bytes, progress=progress)
     found = _Reading(trace, re.compile(input_annotation) if input_annotation else None).digest()
     return with_compile_log(found, compile_log) if compile_log else found
 
@@ -200,35 +200,45 @@ class _Reading:
         blocked = intervals.union(self.start[blocked_rows], self.end[blocked_rows])
         inputs = self._annotations(lambda name: is_input(name, self.extra), launches_nothing=True)
         waits = self._annotations(lambda name: bool(CPU_COLLECTIVE.search(name)))
+        # A host that is stuck in a call while the device has nothing to do does not wait for the device.
+        blocked = intervals.common(blocked, every)
         host_free = intervals.union(
             np.concatenate((blocked[0], inputs[0], waits[0])), np.concatenate((blocked[1], inputs[1], waits[1]))
         )
         launched = self._by_step(self.work)
         starts = np.sort(self.start[allocations])
         allocations = allocations[np.argsort(self.start[allocations], kind="stable")]
+        on_device = np.array([window.device for window in windows], np.int64).reshape(-1, 2)
+        on_host = np.array([window.host for window in windows], np.int64).reshape(-1, 2)
+        idle = _gaps_of(every, on_device)
+        measured = {
+            "wall": on_device[:, 1] - on_device[:, 0],
+            "busy": _covered(every, on_device),
+            "compute": _covered(work, on_device),
+            "comm": _covered(comm, on_device),
+            "idle_input": _covered(intervals.common(idle, inputs), on_device),
+            "idle_waiting": _covered(intervals.common(idle, waits), on_device),
+            "host": on_host[:, 1] - on_host[:, 0] - _covered(host_free, on_host),
+            "input": _covered(inputs, on_host),
+        }
         found: list[RankStep] = []
-        for window in windows:
-            a, b = window.device
-            idle = _complement(_clip(every, a, b), a, b)
-            idle_input = intervals.overlap(idle, inputs)
-            idle_waiting = intervals.overlap(idle, waits)
-            compute, busy = _covered(work, a, b), _covered(every, a, b)
-            host_a, host_b = window.host
-            mine = allocations[slice(*np.searchsorted(starts, (host_a, host_b)).tolist())]
+        for place, window in enumerate(windows):
+            us = {name: float(values[place]) / 1e3 for name, values in measured.items()}
+            mine = allocations[slice(*np.searchsorted(starts, window.host).tolist())]
             found.append(
                 RankStep(
                     number=window.number,
                     whole=window.whole,
-                    wall_us=(b - a) / 1e3,
-                    busy_us=busy / 1e3,
-                    compute_us=compute / 1e3,
-                    exposed_us=(busy - compute) / 1e3,
-                    hidden_us=(compute + _covered(comm, a, b) - busy) / 1e3,
-                    idle_host_us=max(0, b - a - busy - idle_input - idle_waiting) / 1e3,
-                    idle_input_us=idle_input / 1e3,
-                    idle_waiting_us=idle_waiting / 1e3,
-                    host_work_us=(host_b - host_a - _covered(host_free, host_a, host_b)) / 1e3,
-                    input_us=_covered(inputs, host_a, host_b) / 1e3,
+                    wall_us=us["wall"],
+                    busy_us=us["busy"],
+                    compute_us=us["compute"],
+                    exposed_us=us["busy"] - us["compute"],
+                    hidden_us=us["compute"] + us["comm"] - us["busy"],
+                    idle_host_us=max(0.0, us["wall"] - us["busy"] - us["idle_input"] - us["idle_waiting"]),
+                    idle_input_us=us["idle_input"],
+                    idle_waiting_us=us["idle_waiting"],
+                    host_work_us=us["host"],
+                    input_us=us["input"],
                     num_launches=sum(len(launched[index]) for index in range(window.first, window.last + 1)),
                     num_allocations=len(mine),
                     allocation_us=float(trace.duration_ns[mine].sum()) / 1e3,
@@ -520,20 +530,22 @@ def here() -> str:
     return socket.gethostname()
 
 
-def _clip(times: Times, a: int, b: int) -> Times:
-    start, end = times
-    first, last = np.searchsorted(end, a, "right"), np.searchsorted(start, b, "left")
-    return np.maximum(start[first:last], a), np.minimum(end[first:last], b)
+def _covered(times: Times, windows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how much of each window (a row: from, to) the union covers."""
+    return intervals.covered_until(times, windows[:, 1]) - intervals.covered_until(times, windows[:, 0])
 
 
-def _complement(times: Times, a: int, b: int) -> Times:
-    """Return what of [a, b] the clipped intervals leave."""
-    start, end = np.append(times[0], b), np.insert(times[1], 0, a)
+def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:
+    """Return the times between the first and the last window's ends in which the union has nothing."""
+    if not len(windows):
+        return times[0][:0], times[1][:0]
+    start, end = np.append(times[0], windows.max()), np.insert(times[1], 0, windows.min())
     return end[start > end], start[start > end]
 
 
-def _covered(times: Times, a: int, b: int) -> int:
-    return intervals.length(_clip(times, a, b))
+def _tells_of_communication(name: str) -> bool:
+    """Return whether an event's arguments say which collective ran: the kernel itself, or what launched it."""
+    return name == "record_param_comms" or collective(name) is not None
 
 
 def _first(field: str, *args: Args | None) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fxscope.fleet import plans
 from fxscope.fleet.model import Cause, Component, Digest, Finding, Fleet, PlanChange, PlanGroup, RankLine
-from fxscope.model import Problem
+from fxscope.model import Problem, replace
 from fxscope.text import listed, microseconds
 
 if TYPE_CHECKING:
@@ -25,16 +25,21 @@ if TYPE_CHECKING:
 
 SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what that is
 FLOOR = 0.05  # of a step: less is not worth a name
-FLOOR_OF_TWO = 0.10  # with one or two peers the spread is hardly known
+FLOOR_OF_FEW = 0.10  # with one or two peers, or one step, the spread is hardly known
+OFTEN = 2  # so many steps make a habit of what the median step does not show
+SIGMAS_OF_STEP = 6.0  # for steps that are looked at one by one: hosts have hiccups
+STEPS_FOR_SOME = 4  # with fewer steps compared, late in some is late in the median or chance
 LARGE_GROUP = 32
 CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more than this, so others wait for it
+FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
 DRIFT_STEPS = 6  # fewer show no trend
 MAX_LISTED = 8
 RULE = (
     f"A rank is named where, in the median step (in every step if there are two), it needs more device work, data loading or "
     f"host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations of the peers' own spread "
-    f"over ranks and steps (more for few samples) and more than {100 * FLOOR:.0f} % of a step ({100 * FLOOR_OF_TWO:.0f} % with "
-    "fewer than three peers), and the others waited for it."
+    f"over ranks and steps (more for few samples) and more than {100 * FLOOR:.0f} % of a step ({100 * FLOOR_OF_FEW:.0f} % with "
+    "fewer than three peers or a single step), and the others waited for it; or where that is so in several single steps, by "
+    f"{SIGMAS_OF_STEP:g} deviations and {100 * FLOOR_OF_FEW:.0f} %, which together cost {100 * FLOOR:.0f} % of all steps."
 )
 
 
@@ -53,6 +58,9 @@ class _Table(NamedTuple):
     launches: NDArray[np.float64]
     allocation: NDArray[np.float64]
     known: dict[object, object]  # medians and spreads of groups of peers: the same for every rank that has these peers
+
+
+_QUANTITIES = tuple(name for name in _Table._fields if name not in ("ranks", "steps", "known"))
 
 
 class _Excess(NamedTuple):
@@ -74,12 +82,25 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     table = _table(by_rank, problems)
     groups = plans.groups_of(by_rank)
     peers = _peers(table.ranks, groups)
+    alone = [rank for rank, others in peers.items() if not len(others)] if len(peers) > 1 else []
+    if alone:
+        who = listed([str(rank) for rank in alone], MAX_LISTED)
+        message = f"alone in their stage of the pipeline, so there is no rank to compare them with: {who}"
+        problems.append(Problem(where="fleet", message=message))
     late = _late(table, peers, by_rank, groups)
+    if (
+        late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks)
+    ):  # no majority: who is on time is the rule
+        groups = plans.groups_of(by_rank, late={item.rank for item in late})
+        late = _late(table, peers, by_rank, groups)
     arrivals = _arrivals(by_rank, problems)
+    drifts = _drift(table, peers)
+    drifting = {rank for item in drifts for rank in item.ranks if len(item.ranks) == 1}
+    late = [item for item in late if not (item.is_some and item.rank in drifting)]  # the later steps: the drift says it
     findings = [
         *(_late_finding(item, table, arrivals) for item in late),
         *_plan_findings(groups, {item.rank: item for item in late}),
-        *_drift(table, peers),
+        *drifts,
     ]
     findings.sort(key=lambda item: (-(item.cost_us or 0.0), item.kind != "late", item.ranks))
     named = {item.rank for item in late}
@@ -89,7 +110,7 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
         ranks=_lines(by_rank, table, peers, groups, arrivals),
         steps=tuple(table.steps),
         even=not findings,
-        verdict=_verdict(findings, table, by_rank),
+        verdict=_verdict(findings, table, by_rank, all_alone=len(alone) == len(peers)),
         rule=RULE,
         spread_us=_spread_of(table, named),
         step_us=_median(table.wall),
@@ -173,11 +194,7 @@ def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
         problems.append(
             Problem(where="fleet", message="the ranks were profiled in different steps: none can be compared")
         )
-    columns: dict[str, NDArray[np.float64]] = {
-        name: np.full((len(ranks), len(steps)), np.nan)
-        for name in _Table._fields
-        if name not in ("ranks", "steps", "known")
-    }
+    columns: dict[str, NDArray[np.float64]] = {name: np.full((len(ranks), len(steps)), np.nan) for name in _QUANTITIES}
     place = {number: i for i, number in enumerate(steps)}
     for i, item in enumerate(by_rank.values()):
         for step in item.steps:
@@ -198,7 +215,7 @@ def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
 
 def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArray[np.intp]]:
     """Return for each rank the rows of those it is compared with: its role's where roles have plans of their own, else all."""
-    role = {rank: i for i, group in enumerate(groups) if group.by_role for rank in group.ranks}
+    role = {rank: group.role for group in groups for rank in group.ranks}
     members: dict[int | None, list[int]] = {}
     for row, rank in enumerate(ranks):
         members.setdefault(role.get(rank), []).append(row)
@@ -278,10 +295,16 @@ def _excess(table: _Table, name: str, row: int, peers: NDArray[np.intp], step_us
     """Return what a rank has over the median of its peers, and what these differ by among themselves."""
     spread, samples = _spread(table, name, peers)
     sigmas = SIGMAS * (1 + 4 / max(1, samples))
-    floor = (FLOOR if len(peers) >= 3 else FLOOR_OF_TWO) * step_us
     return _Excess(
-        _typical(getattr(table, name)[row] - _middle(table, name, peers)), spread, max(sigmas * spread, floor)
+        _typical(getattr(table, name)[row] - _middle(table, name, peers)),
+        spread,
+        max(sigmas * spread, _floor(table, peers) * step_us),
     )
+
+
+def _floor(table: _Table, peers: NDArray[np.intp]) -> float:
+    """Return the share of a step below which nothing is worth a name."""
+    return FLOOR if len(peers) >= 3 and len(table.steps) > 1 else FLOOR_OF_FEW
 
 
 def _rows_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -301,6 +324,7 @@ class _Late(NamedTuple):
     components: tuple[Component, ...]
     comparison: plans.Comparison | None
     evidence: tuple[str, ...]
+    is_some: bool = False  # in some steps only
 
 
 def _late(
@@ -314,10 +338,50 @@ def _late(
         others = peers[rank]
         if not len(others) or np.isnan(table.wall[row]).all():
             continue
-        item = _judge(table, row, rank, others, step_us, by_rank, groups)
+        item = _judge(table, row, rank, others, step_us, by_rank, groups) or _judge_some(
+            table, row, rank, others, step_us, by_rank, groups
+        )
         if item is not None:
             found.append(item)
     return found
+
+
+def _judge_some(
+    table: _Table,
+    row: int,
+    rank: int,
+    others: NDArray[np.intp],
+    step_us: float,
+    by_rank: Mapping[int, Digest],
+    groups: Sequence[PlanGroup],
+) -> _Late | None:
+    """Return the lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps."""
+    if len(table.steps) < STEPS_FOR_SOME:
+        return None
+    late = np.zeros(len(table.steps), bool)
+    for name in ("compute", "idle_input", "host_work"):
+        excess = getattr(table, name)[row] - _middle(table, name, others)
+        limit = max(SIGMAS_OF_STEP * _spread(table, name, others)[0], FLOOR_OF_FEW * step_us)
+        late |= np.nan_to_num(excess) > limit
+    if not OFTEN <= late.sum() < len(late):
+        return None
+    some = table._replace(
+        steps=[number for number, is_late in zip(table.steps, late.tolist(), strict=True) if is_late],
+        known={},
+        **{name: getattr(table, name)[:, late] for name in _QUANTITIES},
+    )
+    item = _judge(some, row, rank, others, step_us, by_rank, groups)
+    share = len(some.steps) / len(table.steps)
+    if item is None or item.cost_us * share <= FLOOR * step_us:
+        return None
+    said = f"in {len(some.steps)} of {len(table.steps)} steps only: {listed([str(n) for n in some.steps], MAX_LISTED)}"
+    cost = f"costs {microseconds(item.cost_us)} in each of them; over all steps {microseconds(item.cost_us * share)} a step"
+    return item._replace(
+        cost_us=round(item.cost_us * share, 3),
+        evidence=(said, *item.evidence, cost),
+        components=tuple(replace(c, excess_us=round(c.excess_us * share, 3)) for c in item.components),
+        is_some=True,
+    )
 
 
 def _judge(
@@ -336,10 +400,11 @@ def _judge(
     memory = _excess(table, "allocation", row, others, step_us)
     # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
     host_us = min(host.typical, _typical(table.idle_host[row]))
+    floor = _floor(table, others) * step_us
     outside = {
         "device": device.typical > device.limit,
         "input": loading.typical > loading.limit,
-        "host": host_us > host.limit,
+        "host": host.typical > host.limit and host_us > floor,
     }
     if not any(outside.values()):
         return None
@@ -347,7 +412,7 @@ def _judge(
     input_us = loading.typical if outside["input"] else 0.0
     host_us = host_us if outside["host"] else 0.0
     cost = min(_typical(_bound(table, row, others)), device_us + input_us + host_us)
-    if cost <= (FLOOR if len(others) >= 3 else FLOOR_OF_TWO) * step_us:
+    if cost <= floor:
         return None
     comparison, reference = _against_majority(rank, by_rank, groups)
     parts = _parts(
@@ -383,10 +448,14 @@ def _parts(
     if device_us and reference is not None:
         slower_us = min(device_us, max(0.0, _slower(mine, reference)))
     planned_us = max(0.0, device_us - slower_us) if planned else 0.0
+    more = _typical(table.launches[row] - _middle(table, "launches", others))
     if planned is None and device_us:
-        slower_us = device_us
+        # Launches that not every step has are in no plan; they show here.
+        if more > FEW_LAUNCHES * (_overall(table, "launches", others) or 0.0):
+            planned, planned_us = "device_work", device_us
+        else:
+            slower_us = device_us
     if planned and host_us:
-        more = _typical(table.launches[row] - _middle(table, "launches", others))
         each = (_overall(table, "host_work", others) or 0.0) / max(1.0, _overall(table, "launches", others) or 1.0)
         share = min(host_us, max(0.0, more) * each)
         planned_us, host_us = planned_us + share, host_us - share
@@ -417,7 +486,7 @@ def _against_majority(
     mine = next((group for group in groups if rank in group.ranks), None)
     if mine is None:
         return None, None
-    against = mine if mine.by_role else groups[0]
+    against = plans.majority_of(groups, mine)
     reference = next((other for other in against.ranks if other != rank), None)
     if reference is None:  # every rank has a plan of its own
         reference = next((other for group in groups for other in group.ranks if other != rank), None)
@@ -482,13 +551,11 @@ def _late_finding(item: _Late, table: _Table, arrivals: _Arrivals) -> Finding:
 def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> list[Finding]:
     """Return one finding for each plan that differs in the work it does; a tuned launch configuration alone is none."""
     found: list[Finding] = []
-    if not groups or groups[0].by_role:
-        return found
-    majority = groups[0]
-    total = sum(len(group.ranks) for group in groups)
-    for group in groups[1:]:
+    for group in groups:
         if group.cause is None:
             continue
+        majority = plans.majority_of(groups, group)
+        total = sum(len(other.ranks) for other in groups if other.role == group.role)
         counts = {
             name: sum(c.change == name for c in group.changes)
             for name in ("added", "missing", "other_count", "other_shapes")
@@ -508,7 +575,8 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> li
                 cause=group.cause,
                 cost_us=max(costs) if costs else None,
                 evidence=(
-                    f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks",
+                    f"{group.num_kernels} kernels a step, {majority.num_kernels} on {len(majority.ranks)} of {total} ranks"
+                    + (" of its stage" if group.role is not None else ""),
                     *([f"kernels and ops: {said}"] if said else []),
                 ),
                 changes=group.changes,
@@ -591,7 +659,7 @@ class _Arrivals(NamedTuple):
 
 
 # Of these, members do not all end together: a receiver may be long done, or one rank sends to one.
-_NOT_TOGETHER = ("send", "recv", "broadcast", "gather", "scatter", "reduce")
+_NOT_TOGETHER = ("send", "recv", "sendrecv", "broadcast", "gather", "scatter", "reduce")
 
 
 def _arrivals(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Arrivals:
@@ -728,13 +796,15 @@ def _share(table: _Table) -> float | None:
     return exposed / wall if wall and exposed is not None else None
 
 
-def _verdict(findings: Sequence[Finding], table: _Table, by_rank: Mapping[int, Digest]) -> str:
+def _verdict(findings: Sequence[Finding], table: _Table, by_rank: Mapping[int, Digest], *, all_alone: bool) -> str:
     if not by_rank:
         return "no rank's trace could be read"
     if len(by_rank) == 1:
         return "one rank: there is nothing to compare it with"
     if not table.steps:
         return "no step that all ranks have could be compared"
+    if not findings and all_alone:
+        return "every rank is a stage of its own: there is nothing to compare it with"
     if not findings:
         return f"no rank stands out among {len(by_rank)}, over {len(table.steps)} steps"
     first = findings[0]

@@ -211,7 +211,8 @@ class PlanGroup(Item, frozen=True, kw_only=True):
     )
     changes: tuple[PlanChange, ...] = ()
     num_changes: int = 0
-    by_role: bool = False  # it is made of whole process groups (a pipeline stage): meant to differ
+    by_role: bool = False  # the plan of a pipeline's stage: meant to differ; a rank is held against its stage's
+    role: int | None = None  # which stage, where stages have plans of their own
 
 
 class Fleet(Item, frozen=True, kw_only=True):

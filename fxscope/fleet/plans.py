@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope.fleet.model import Cause, Digest, Plan, PlanChange, PlanGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 MAX_CHANGES = 40
 
@@ -42,69 +42,118 @@ class Comparison(NamedTuple):
     net_us: float  # device time a step of what differs, here less there
 
 
-def groups_of(digests: Mapping[int, Digest]) -> tuple[PlanGroup, ...]:
+def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> tuple[PlanGroup, ...]:
     """Return the ranks by plan, the largest group first; the others with what differs from it.
 
-    Groups that are whole process groups (a pipeline stage has a plan of its own) are `by_role`.
+    Stages of a pipeline have a plan each (`by_role`), and a rank is held against its own stage's.
+
+    Args:
+        digests: by rank.
+        late: ranks known to be late: of groups equally large, one without them counts as the majority.
     """
     by_signature: dict[str, list[int]] = {}
     for rank, digest in sorted(digests.items()):
         if digest.plan.signature is not None:
             by_signature.setdefault(digest.plan.signature, []).append(rank)
-    ordered = sorted(by_signature.items(), key=lambda item: (-len(item[1]), item[1][0]))
-    found: list[PlanGroup] = []
-    kept: list[tuple[PlanGroup, Plan]] = []
-    for signature, ranks in ordered:
+
+    def order(ranks: Sequence[int]) -> tuple[int, int, int]:
+        return -len(ranks), len({*ranks} & {*late}), min(ranks)
+
+    kept: list[tuple[list[int], Plan]] = []
+    for ranks in sorted(by_signature.values(), key=order):
         plan = digests[ranks[0]].plan
-        same = next((i for i, (_, other) in enumerate(kept) if not compare(plan, other).changes), None)
-        if same is not None:  # the counts vary from step to step, and nothing more is different
-            kept[same] = (_with_ranks(kept[same][0], [*kept[same][0].ranks, *ranks]), kept[same][1])
-            continue
-        comparison = compare(plan, kept[0][1]) if kept else Comparison((), None, 0.0)
-        group = PlanGroup(
-            signature=signature,
-            ranks=tuple(ranks),
-            num_kernels=sum(item.most for item in plan.kernels),
-            num_distinct=len(plan.kernels),
-            cause=comparison.cause,
-            changes=comparison.changes[:MAX_CHANGES],
-            num_changes=len(comparison.changes),
-        )
-        kept.append((group, plan))
-    roles = _are_roles([group for group, _ in kept], digests)
-    for group, _ in kept:
-        found.append(_as_role(group) if roles else group)
-    return tuple(found)
+        same = next((mine for mine, other in kept if _same(plan, other)), None)
+        if same is None:
+            kept.append((list(ranks), plan))
+        else:  # the counts vary from step to step, and nothing more is different
+            same += ranks
+    kept.sort(key=lambda item: order(item[0]))
+    roles = _roles([ranks for ranks, _ in kept], digests)
+    found: list[PlanGroup] = []
+    for role in sorted({*roles.values()}) or [None]:
+        mine = [(sorted(r for r in ranks if roles.get(r) == role), plan) for ranks, plan in kept]
+        mine = sorted(((ranks, plan) for ranks, plan in mine if ranks), key=lambda item: order(item[0]))
+        for ranks, plan in mine:
+            is_first = plan is mine[0][1]
+            comparison = compare(plan, kept[0][1] if is_first else mine[0][1])
+            found.append(
+                PlanGroup(
+                    signature=plan.signature or "",
+                    ranks=tuple(ranks),
+                    num_kernels=sum(item.most for item in plan.kernels),
+                    num_distinct=len(plan.kernels),
+                    cause=None if is_first else comparison.cause,
+                    changes=comparison.changes[:MAX_CHANGES],
+                    num_changes=len(comparison.changes),
+                    by_role=is_first and role is not None,
+                    role=role,
+                )
+            )
+    return tuple(sorted(found, key=lambda group: (not group.by_role, *order(group.ranks))))
 
 
-def _with_ranks(group: PlanGroup, ranks: Iterable[int]) -> PlanGroup:
-    from fxscope.model import replace
-
-    return replace(group, ranks=tuple(sorted(ranks)))
-
-
-def _as_role(group: PlanGroup) -> PlanGroup:
-    from fxscope.model import replace
-
-    return replace(group, by_role=True)
+def majority_of(groups: Sequence[PlanGroup], group: PlanGroup) -> PlanGroup:
+    """Return the plan that a group is held against: of its stage, else of the job."""
+    return next(other for other in groups if other.role == group.role)
 
 
-def _are_roles(groups: Sequence[PlanGroup], digests: Mapping[int, Digest]) -> bool:
+_TO_ONE = frozenset({"send", "recv", "sendrecv"})
+
+
+def _roles(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> dict[int, int]:
+    """Return each rank's stage where the job is a pipeline whose stages run plans of their own; else nothing.
+
+    Stages send to each other, so a rank's place in the group in which it does so says its stage. In a ring (context
+    parallelism) everybody sends equally often, and does the same work. Neighbouring stages with one plan count as one. Where
+    the traces do not say that group, plans that are whole process groups are stages.
+    """
+    if len(plans) < 2:
+        return {}
+    places: dict[int, int] = {}
+    counts: dict[tuple[int, ...], list[int]] = {}
+    to_one = False
+    for rank, digest in digests.items():
+        c = digest.collectives
+        sent = [group for group, kind in zip(c.group, c.kind, strict=True) if kind.strip("_").lower() in _TO_ONE]
+        to_one = to_one or bool(sent)
+        known = [ranks for group in {*sent} - {-1} if (ranks := digest.groups[group].ranks) and rank in ranks]
+        if known:
+            mine = min(known, key=len)
+            places[rank] = mine.index(rank)
+            counts.setdefault(mine, []).append(len(sent))
+    plan_of = {rank: index for index, ranks in enumerate(plans) for rank in ranks}
+    if to_one and {*places} >= {*plan_of}:
+        if all(len(ranks) > 2 and len({*numbers}) == 1 for ranks, numbers in counts.items()):
+            return {}
+        by_place: dict[int, list[int]] = {}
+        for rank, plan in plan_of.items():
+            by_place.setdefault(places[rank], []).append(plan)
+        # The plan that most of a stage run; among equals the one that most of the job run.
+        usual = {place: max(sorted({*found}), key=found.count) for place, found in by_place.items()}
+        roles = {rank: usual[places[rank]] for rank in plan_of}
+        return roles if len({*roles.values()}) > 1 else {}
+    if to_one and _are_whole_groups(plans, digests):
+        return plan_of
+    return {}
+
+
+def _are_whole_groups(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> bool:
     """Return whether each plan belongs to whole process groups of at least two ranks, smaller than the job."""
-    if len(groups) < 2 or any(len(group.ranks) < 2 for group in groups):
-        return False
     sets = {
         frozenset(item.ranks)
         for digest in digests.values()
         for item in digest.groups
         if item.ranks and 2 <= len(item.ranks) < len(digests)
     }
-    for group in groups:
-        ranks = frozenset(group.ranks)
-        covered = frozenset().union(*(item for item in sets if item <= ranks))
-        if covered != ranks:
-            return False
-    return True
+    return all(frozenset().union(*(item for item in sets if item <= {*ranks})) == {*ranks} for ranks in plans)
+
+
+def _same(here: Plan, there: Plan) -> bool:
+    """Return whether nothing in which two plans differ is more than a count that varies from step to step."""
+    mine, theirs = ({kernel.name for kernel in plan.kernels if kernel.least} for plan in (here, there))
+    if mine - {k.name for k in there.kernels} or theirs - {k.name for k in here.kernels}:
+        return False  # told at once: a job may have as many plans as ranks
+    return not compare(here, there).changes
 
 
 def compare(here: Plan, there: Plan) -> Comparison:

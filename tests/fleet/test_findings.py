@@ -190,3 +190,123 @@ def test_a_trace_that_is_none_costs_its_own_rank(tmp_path: Path) -> None:
     fleet = findings.examine(run.digests(sources.find([str(tmp_path)]), jobs=2))
     assert [line.rank for line in fleet.ranks] == [0, 1, 3]
     assert any(problem.where == "rank2.json.gz" for problem in fleet.problems)
+
+
+def staged(source: Path, out: Path, stages: list[list[int]]) -> None:
+    """Rewrite a job as a pipeline: a group for each stage, and sends between neighbouring stages at the end of each step."""
+    stage_of = {rank: index for index, ranks in enumerate(stages) for rank in ranks}
+    for path in sorted(source.glob("rank*.json.gz")):
+        trace = msgspec.json.decode(gzip.decompress(path.read_bytes()))
+        info = trace["distributedInfo"]
+        rank = info["rank"]
+        place = stages[stage_of[rank]].index(rank)
+        pipe = [ranks[place] for ranks in stages]
+        groups = [(f"dp{index}", ranks) for index, ranks in enumerate(stages)] + [(f"pp{place}", pipe)]
+        info["pg_config"] += [{"pg_name": name, "ranks": ranks, "pg_size": len(ranks)} for name, ranks in groups]
+        number = 500_000_000
+        for event in list(trace["traceEvents"]):
+            args = event.get("args", {})
+            if event["cat"] != "kernel" or "nccl" not in event["name"]:
+                continue
+            launch = next(
+                e
+                for e in trace["traceEvents"]
+                if e["cat"].startswith("cuda") and e["args"].get("correlation") == args["correlation"]
+            )
+            for kind in ("send", "recv")[: 1 if rank in (*stages[0], *stages[-1]) else 2]:
+                number += 1
+                said = {"correlation": number, "Collective name": kind, "Process Group Name": f"pp{place}"}
+                trace["traceEvents"] += [
+                    {**launch, "ts": launch["ts"] + 0.5, "args": {"correlation": number}},
+                    {**event, "name": "ncclDevKernel_SendRecv(x)", "dur": 0.5, "args": {**args, **said}},
+                ]
+        (out / path.name).write_bytes(gzip.compress(msgspec.json.encode(trace), 1))
+
+
+def test_stages_of_a_pipeline_are_held_against_their_own(tmp_path: Path) -> None:
+    job, piped = tmp_path / "job", tmp_path / "piped"
+    piped.mkdir()
+    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
+    faults = [Fault("other_kernels", rank, 1.0) for rank in range(4, 8)]
+    make(JOBS / "ddp_even", job, ranks=8, steps=4, faults=[*faults, Fault("input", 5, 4000.0)], other=other, seed=3)
+    staged(job, piped, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    fleet = examined(piped)
+    assert [(group.ranks, group.by_role) for group in fleet.plans] == [((0, 1, 2, 3), True), ((4, 5, 6, 7), True)]
+    assert [(item.kind, item.ranks, item.cause) for item in fleet.findings] == [("late", (5,), "input")]
+    # The same kernels without a pipeline are another plan on half of the ranks.
+    assert any(item.kind == "plan_differs" for item in examined(job).findings)
+
+
+def test_a_rank_with_another_plan_within_its_stage_is_named(tmp_path: Path) -> None:
+    job, piped = tmp_path / "job", tmp_path / "piped"
+    piped.mkdir()
+    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
+    faults = [Fault("other_kernels", rank, 1.0) for rank in (4, 5, 7, 2)]
+    make(JOBS / "ddp_even", job, ranks=8, steps=3, faults=faults, other=other, seed=4)
+    staged(job, piped, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    plans = {item.ranks for item in examined(piped).findings if item.kind == "plan_differs"}
+    assert plans == {(2,), (6,)}
+
+
+def test_a_pipeline_with_one_rank_a_stage_compares_nobody(tmp_path: Path) -> None:
+    job, piped = tmp_path / "job", tmp_path / "piped"
+    piped.mkdir()
+    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
+    make(JOBS / "ddp_even", job, ranks=2, steps=3, faults=[Fault("other_kernels", 1, 1.0)], other=other, seed=4)
+    staged(job, piped, [[0], [1]])
+    fleet = examined(piped)
+    assert not fleet.findings and "nothing to compare" in fleet.verdict
+
+
+def test_a_ring_is_no_pipeline(tmp_path: Path) -> None:
+    job, ring = tmp_path / "job", tmp_path / "ring"
+    ring.mkdir()
+    other = JOBS / "ddp_other_plan" / "rank3.json.gz"
+    make(JOBS / "ddp_even", job, ranks=4, steps=3, faults=[Fault("other_kernels", 2, 1.0)], other=other, seed=4)
+    staged(job, ring, [[0, 1, 2, 3]])  # one stage: everybody's group for sends is of itself alone
+    assert examined(ring).findings[0].ranks == (2,)
+    made = digests(ring)
+    everybody = tuple(range(4))
+    around = [
+        msgspec.structs.replace(
+            item,
+            groups=tuple(
+                msgspec.structs.replace(g, ranks=everybody) if g.name.startswith("pp") else g for g in item.groups
+            ),
+        )
+        for item in made
+    ]
+    assert findings.examine(around).findings[0].ranks == (2,)
+
+
+def test_a_rank_that_is_late_in_some_steps_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import make_fleet
+
+    always = make_fleet.delays
+    sometimes = lambda step, faults, number: always(step, faults, number) if number in (3, 6, 8) else []  # noqa: E731
+    monkeypatch.setattr(make_fleet, "delays", sometimes)
+    make(JOBS / "ddp_even", tmp_path, ranks=6, steps=10, faults=[Fault("input", 4, 5000.0)], seed=6)
+    (found,) = examined(tmp_path).findings
+    assert (found.kind, found.ranks, found.cause) == ("late", (4,), "input")
+    assert found.evidence[0].startswith("in 3 of 9 steps only")
+
+
+def test_of_two_ranks_the_late_one_is_the_one_that_differs(tmp_path: Path) -> None:
+    make(JOBS / "ddp_even", tmp_path, ranks=2, steps=4, faults=[Fault("device_work", 0, 60.0)], seed=9)
+    assert {(item.kind, item.ranks, item.cause) for item in examined(tmp_path).findings} == {
+        ("late", (0,), "device_work"),
+        ("plan_differs", (0,), "device_work"),
+    }
+
+
+def test_a_host_that_is_stuck_in_a_driver_call_while_the_device_idles_is_late(tmp_path: Path) -> None:
+    make(JOBS / "ddp_even", tmp_path, ranks=4, steps=4, faults=[Fault("host", 1, 4000.0)], seed=9)
+    path = tmp_path / "rank1.json.gz"
+    trace = msgspec.json.decode(gzip.decompress(path.read_bytes()))
+    events = trace["traceEvents"]
+    for data in [event for event in events if event["name"] == "data" and event["cat"] == "user_annotation"]:
+        call = {**data, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": {"correlation": 7 << 30}}
+        events.append({**call, "ts": data["ts"] + data["dur"] + 2, "dur": 3990.0})
+    path.write_bytes(gzip.compress(msgspec.json.encode(trace), 1))
+    first = examined(tmp_path).findings[0]
+    assert (first.ranks, first.cause) == ((1,), "host")

@@ -69,7 +69,9 @@ class Trace:
                 if arguments is not None:
                     found[row] = arguments
             return found
-        wanted = sorted((row for row in rows if self.args_at[row] >= 0), key=self.args_at.__getitem__)
+        wanted = sorted(
+            (row for row in rows if row not in found and self.args_at[row] >= 0), key=self.args_at.__getitem__
+        )
         if not wanted:
             return found
         window, begin = b"", 0
@@ -95,6 +97,7 @@ def read(
     path: str | Path,
     *,
     keep_args: bool = False,
+    args_of: Callable[[str], bool] | None = None,
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -104,6 +107,7 @@ def read(
     Args:
         path: what `torch.profiler` exported.
         keep_args: keep the arguments of ops and device events; without, `details` reads the file once more.
+        args_of: keep the arguments of events whose name passes this test, which is asked once a name.
         strict: raise on any damage instead of recovering around it.
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
         progress: called with the number of bytes read so far.
@@ -112,27 +116,27 @@ def read(
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
-    table = Table(keep_args=keep_args)
+    table = Table(keep_args=keep_args, args_of=args_of)
     with uncollected():
         reader.fill(table)
-    rows = table.columns()
+    count = table.num_rows
     trace = Trace(
         path=Path(path),
-        category=rows[:, t.CATEGORY].astype(np.int8),
-        name=rows[:, t.NAME].astype(np.int32),
-        thread=rows[:, t.THREAD].astype(np.int32),
-        start_ns=rows[:, t.START].copy(),
-        duration_ns=rows[:, t.DURATION].copy(),
-        correlation=rows[:, t.CORRELATION].copy(),
-        external_id=rows[:, t.EXTERNAL].copy(),
+        category=table.column(t.CATEGORY, np.int8),
+        name=table.column(t.NAME, np.int32),
+        thread=table.column(t.THREAD, np.int32),
+        start_ns=table.column(t.START),
+        duration_ns=table.column(t.DURATION),
+        correlation=table.column(t.CORRELATION),
+        external_id=table.column(t.EXTERNAL),
         args=table.args,
-        args_at=rows[:, t.ARGS_AT].copy(),
-        args_length=rows[:, t.ARGS_LENGTH].astype(np.int64),
+        args_at=table.column(t.ARGS_AT),
+        args_length=table.column(t.ARGS_LENGTH),
         known_args=table.known_args,
-        parent=np.full(len(rows), -1, np.int32),
-        launcher=np.full(len(rows), -1, np.int32),
-        op=np.full(len(rows), -1, np.int32),
-        op_by_external=np.zeros(len(rows), np.bool_),
+        parent=np.full(count, -1, np.int32),
+        launcher=np.full(count, -1, np.int32),
+        op=np.full(count, -1, np.int32),
+        op_by_external=np.zeros(count, np.bool_),
         names=list(table.names),
         threads=list(table.threads),
         steps=[],
@@ -140,7 +144,7 @@ def read(
         problems=reader.problems,
         incomplete=reader.incomplete,
     )
-    del rows
+    table.drop()
     if table.without_time:
         message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
         if strict:
@@ -170,7 +174,7 @@ def nest(trace: Trace) -> None:
     Host events may end a little after their parent (clock reads): an event belongs to what was open at its start.
     """
     host = np.flatnonzero(trace.category < NUM_HOST)
-    order = host[np.lexsort((host, -trace.duration_ns[host], trace.start_ns[host], trace.thread[host]))]
+    order = by_thread_and_time(trace, host)
     if reading.native is not None:
         ends = trace.start_ns + trace.duration_ns
         columns = (order, trace.thread, trace.start_ns, ends)
@@ -192,6 +196,21 @@ def nest(trace: Trace) -> None:
         if stack:
             parent[row] = stack[-1]
         stack.append(row)
+
+
+def by_thread_and_time(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return rows by thread, start, longest first, place in the file. A file is in order of time for the most part."""
+    rows = rows[np.argsort(trace.start_ns[rows], kind="stable")]
+    thread = trace.thread[rows]
+    rows = rows[np.argsort(thread.astype(np.int16) if len(trace.threads) < 1 << 15 else thread, kind="stable")]
+    start, thread = trace.start_ns[rows], trace.thread[rows]
+    same = (start[1:] == start[:-1]) & (thread[1:] == thread[:-1])
+    if not same.any():
+        return rows
+    tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))  # only those are left to be ordered
+    mine = rows[tied]
+    rows[tied] = mine[np.lexsort((mine, -trace.duration_ns[mine], trace.start_ns[mine], trace.thread[mine]))]
+    return rows
 
 
 def link(trace: Trace) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -42,6 +42,22 @@ def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
 def overlap(a: Times, b: Times) -> int:
     """Return how much time two unions have in common."""
     return int((covered_until(b, a[1]) - covered_until(b, a[0])).sum())
+
+
+def common(a: Times, b: Times) -> Times:
+    """Return the times that two unions have in common, as a union."""
+    starts = np.concatenate((a[0][_inside(b, a[0], "right")], b[0][_inside(a, b[0], "right")]))
+    ends = np.concatenate((a[1][_inside(b, a[1], "left")], b[1][_inside(a, b[1], "left")]))
+    return np.unique(starts), np.unique(ends)
+
+
+def _inside(times: Times, at: NDArray[np.int64], side: Literal["left", "right"]) -> NDArray[np.bool_]:
+    """Return for each moment whether the union holds what begins ("right") or ends ("left") there."""
+    start, end = times
+    if not len(start):
+        return np.zeros(len(at), np.bool_)
+    index = np.searchsorted(start, at, side) - 1
+    return (index >= 0) & ((at < end[index]) if side == "right" else (at <= end[index]))
 
 
 def gaps(start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

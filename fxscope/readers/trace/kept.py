@@ -219,6 +219,8 @@ def _does_work(name: str) -> bool:
 def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], bool]) -> NDArray[np.bool_]:
     """Return for each index into `trace.names` whether the name passes a test, which is asked once a name."""
     answer = np.zeros(len(trace.names), np.bool_)
-    for index in np.unique(names).tolist():
+    is_used = np.zeros(len(answer), np.bool_)
+    is_used[names] = True
+    for index in np.flatnonzero(is_used).tolist():
         answer[index] = test(trace.names[index])
     return answer[names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from fxscope.readers.trace.reader import Written, decode_json
+from fxscope.readers.trace.reader import Written, decode_args, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from fxscope.readers.trace.reader import Args
 
@@ -52,19 +53,30 @@ WIDTH = 9
 class Table:
     """Collects rows of int64; names and threads are interned over the whole file."""
 
-    def __init__(self, *, keep_args: bool = False) -> None:
+    def __init__(self, *, keep_args: bool = False, args_of: Callable[[str], bool] | None = None) -> None:
         self.args = bytearray() if keep_args else None  # texts of the arguments of `KEPT_ARGS`, one after the other
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
-        self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned
+        self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned, or have a wanted name
+        self._args_of = args_of
+        self._wanted: list[bool] = []  # by index into `names`
         self.without_time = 0
         self._spans: dict[bytes, int] = {}  # names as they are written
         self._parts: list[NDArray[np.int64]] = []
-        self._num_rows = 0
+        self.num_rows = 0
 
-    def columns(self) -> NDArray[np.int64]:
-        """Return every row, in the order of the file."""
-        return np.concatenate(self._parts) if self._parts else np.empty((0, WIDTH), np.int64)
+    def column(self, index: int, dtype: DTypeLike = np.int64) -> NDArray[Any]:
+        """Return one column of every row, in the order of the file."""
+        found = np.empty(self.num_rows, dtype)
+        at = 0
+        for part in self._parts:
+            found[at : at + len(part)] = part[:, index]
+            at += len(part)
+        return found
+
+    def drop(self) -> None:
+        """Let go of the rows, which are columns now."""
+        self._parts.clear()
 
     def add_scanned(
         self,
@@ -104,6 +116,8 @@ class Table:
             part[:, ARGS_AT] = -1
             part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths
             self.args += gather(buffer, table[kept, ARGS_AT], lengths)
+        if self._args_of is not None:
+            self._decode_args(part, table[:, ARGS_AT], buffer)
         self._append(part)
 
     def _name_of(self, span: bytes) -> int:
@@ -115,6 +129,16 @@ class Table:
 
     def _thread_of(self, span: bytes) -> int:
         return self.threads.setdefault(_thread(span), len(self.threads))
+
+    def _decode_args(self, part: NDArray[np.int64], at: NDArray[np.int64], buffer: bytes) -> None:
+        """Decode the arguments of events with a wanted name."""
+        assert self._args_of is not None
+        self._wanted += [self._args_of(name) for name in itertools.islice(self.names, len(self._wanted), None)]
+        for index in np.flatnonzero(np.array(self._wanted, np.bool_)[part[:, NAME]] & (at >= 0)).tolist():
+            begin = int(at[index])
+            arguments = decode_args(buffer[begin : begin + int(part[index, ARGS_LENGTH])])
+            if arguments is not None:
+                self.known_args[self.num_rows + index] = arguments
 
     def add_events(self, events: list[Any]) -> None:
         """Add decoded events; those of other phases and categories are left out."""
@@ -134,7 +158,7 @@ class Table:
             if detail is not None:
                 correlation = identifier(detail.correlation)
                 external = identifier(detail.external_id if detail.external_id is not None else detail.old_external_id)
-                self.known_args[self._num_rows + len(rows)] = detail
+                self.known_args[self.num_rows + len(rows)] = detail
             rows.append(
                 (
                     category,
@@ -153,7 +177,7 @@ class Table:
 
     def _append(self, part: NDArray[np.int64]) -> None:
         self._parts.append(part)
-        self._num_rows += len(part)
+        self.num_rows += len(part)
 
 
 def _looked_up(used: NDArray[np.int64], spans: list[bytes], code_of: Callable[[bytes], int]) -> NDArray[np.int64]:
