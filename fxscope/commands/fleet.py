@@ -115,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Digest, compare, show; with --check return 1 where an expectation is not met."""
     from fxscope.errors import FxscopeError
     from fxscope.fleet import findings
+    from fxscope.text import sentence
 
     if bool(arguments.traces) == bool(arguments.made):
         raise FxscopeError("give a folder of traces (fxscope fleet FOLDER), or digests (fxscope fleet --from DIGESTS).")
@@ -124,6 +125,9 @@ def run(arguments: argparse.Namespace) -> int:
     expectations = read_expectations(arguments.check)
     digests = read_made(arguments.made) if arguments.made else made_now(arguments, outputs)
     fleet = findings.examine(digests, title=title(arguments))
+    if not fleet.ranks:
+        first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
+        raise FxscopeError(f"no rank's trace could be read. {sentence(first)}")
     for path, format in outputs:
         show(fleet, digests, path, format, arguments)
     return report(fleet, expectations, arguments) if expectations is not None else 0

@@ -102,7 +102,7 @@ def kept(found: Sequence[Source], folder: Path | None, settings: Settings) -> di
     result: dict[str, Digest] = {}
     for source in found if folder is not None else ():
         path = path_of(source, folder, settings)  # type: ignore[arg-type]
-        if path.is_file():
+        if path.is_file() and source.version:
             with contextlib.suppress(FxscopeError):
                 result[source.key] = read(path)
     return result
@@ -144,10 +144,13 @@ def work(source: Source, settings: Settings) -> bytes:
         limit_memory(settings.memory_bytes)
     try:
         with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder:
-            path = sources.fetch(source, Path(folder)) if source.is_remote else Path(source.address)
+            path, log = (
+                sources.fetch(address, Path(folder)) if address and sources.is_remote(address) else address
+                for address in (source.address, source.compile_log)
+            )
             found = digesting.digest(
-                path,
-                compile_log=source.compile_log,
+                path or source.address,
+                compile_log=log,
                 input_annotation=settings.input_annotation,
                 max_bytes=settings.max_bytes,
             )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+from urllib.request import url2pathname
 
 import msgspec
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _TRACE = re.compile(r"\.json(\.gz)?$", re.IGNORECASE)
 _LOG = re.compile(r"\.log(\.gz)?$", re.IGNORECASE)
-_REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _HEAD_BYTES = 1 << 16
 UNPACKED = 14  # a gzipped trace unpacks to about this many times its size, where its trailer cannot say
 
@@ -29,7 +30,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # as shown
     address: str  # a path or a URL
     size: int  # bytes as stored
-    version: str = ""  # changes when the file does
+    version: str = ""  # changes when the file does; empty: not known, so a digest that was kept is not trusted
     compile_log: str | None = None
 
     @property
@@ -61,7 +62,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_remote(address: str) -> bool:
-    """Return whether an address is a URL."""
+    """Return whether an address is a URL, or a chain of them (zip://::s3://bucket/job.zip)."""
     return bool(_REMOTE.match(address))
 
 
@@ -81,6 +82,8 @@ def find(places: Sequence[str], *, pattern: str | None = None) -> list[Source]:
         raise FxscopeError(f"--pattern {pattern!r} is not a regular expression: {error}.") from None
     found: list[Source] = []
     for place in places:
+        if place.startswith("file://"):
+            place = url2pathname(place.removeprefix("file://"))
         here = _remote(place, wanted) if is_remote(place) else _local(Path(place), wanted)
         if not here:
             raise FxscopeError(
@@ -100,7 +103,7 @@ def _local(path: Path, wanted: re.Pattern[str] | None) -> list[Source]:
     files = sorted(item for item in path.rglob("*") if item.is_file() and not item.name.startswith("."))
     logs: dict[int, str] = {}
     for item in files:
-        if _LOG.search(item.name) and (rank := _rank_of(item, path)) is not None:
+        if _LOG.search(item.name) and (rank := _rank_of(item.relative_to(path).parts)) is not None:
             logs.setdefault(rank, str(item))
     traces: list[Source] = []
     for item in files:
@@ -122,9 +125,9 @@ def _source(item: Path, name: str, logs: dict[int, str]) -> Source:
     )
 
 
-def _rank_of(item: Path, folder: Path) -> int | None:
+def _rank_of(parts: Sequence[str]) -> int | None:
     """Return the rank that a file's name or a folder above it says: rank_3/…, dedicated_log_torch_trace_rank_3_x.log."""
-    for part in reversed(item.relative_to(folder).parts):
+    for part in reversed(parts):
         if (rank := rank_in(part)) is not None:
             return rank
     return None
@@ -137,6 +140,10 @@ def looks_like_trace(path: Path) -> bool:
             head = file.read(_HEAD_BYTES)
     except OSError:
         return True
+    return _may_be_trace(head)
+
+
+def _may_be_trace(head: bytes) -> bool:
     if head[:2] == b"\x1f\x8b":
         try:
             head = zlib.decompressobj(31).decompress(head, _HEAD_BYTES)
@@ -161,23 +168,56 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
         listed: dict[str, dict[str, Any]] = fs.find(root, detail=True)
     except Exception as error:  # each file system raises errors of its own
         raise FxscopeError(f"cannot list {address}: {_said(error)}.") from None
+    if not listed and not fs.exists(root):
+        raise FxscopeError(f"{address} does not exist, or cannot be reached.")
+    names = {path: path[len(root) :].lstrip("/") or PurePosixPath(path).name for path in sorted(listed)}
+    logs: dict[int, str] = {}
+    for path, name in names.items():
+        if _LOG.search(name) and (rank := _rank_of(PurePosixPath(name).parts)) is not None:
+            logs.setdefault(rank, _address(fs, path, address))
     found: list[Source] = []
-    for path, info in sorted(listed.items()):
-        name = path[len(root) :].lstrip("/") or Path(path).name
+    for path, name in names.items():
+        info, rank = listed[path], rank_in(name)
         if not _TRACE.search(name) or (wanted is not None and not wanted.search(name)):
+            continue
+        if rank is None and not _may_be_trace(_head(fs, path)):
             continue
         version = next(
             (
                 str(info[key])
-                for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "blob_id")
+                for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "created", "blob_id", "CRC")
                 if info.get(key)
             ),
             "",
         )
         found.append(
-            Source(name=name, address=fs.unstrip_protocol(path), size=int(info.get("size") or 0), version=version)
+            Source(
+                name=name,
+                address=_address(fs, path, address),
+                size=int(info.get("size") or 0),
+                version=version,
+                compile_log=logs.get(rank) if rank is not None else None,
+            )
         )
     return found
+
+
+def _address(fs: Any, path: str, listed: str) -> str:
+    """Return the address of a file found by listing an address; in a chain, what lies behind stays."""
+    first, chain, rest = listed.partition("::")
+    if not chain:
+        return str(fs.unstrip_protocol(path))
+    if "://" in first:  # zip://::s3://bucket/job.zip: the path is one inside
+        return f"{first.partition('://')[0]}://{path}::{rest}"
+    return f"{first}::{path if is_remote(path) else rest.partition('://')[0] + '://' + path}"
+
+
+def _head(fs: Any, path: str) -> bytes:
+    try:
+        with fs.open(path, "rb") as file:
+            return file.read(_HEAD_BYTES)
+    except Exception:  # each file system raises errors of its own; what is wrong is said when the trace is fetched
+        return b"{"
 
 
 def open_address(address: str) -> tuple[Any, str]:
@@ -193,14 +233,14 @@ def open_address(address: str) -> tuple[Any, str]:
     return fs, path
 
 
-def fetch(source: Source, folder: Path) -> Path:
-    """Copy a trace from where it lies to a folder. Raises FxscopeError."""
-    fs, path = open_address(source.address)
-    target = folder / Path(source.name).name
+def fetch(address: str, folder: Path) -> Path:
+    """Copy a file from where it lies to a folder. Raises FxscopeError."""
+    fs, path = open_address(address)
+    target = folder / (PurePosixPath(path).name or "file")
     try:
         fs.get_file(path, str(target))
     except Exception as error:  # each file system raises errors of its own
-        raise FxscopeError(f"cannot fetch {source.address}: {_said(error)}.") from None
+        raise FxscopeError(f"cannot fetch {address}: {_said(error)}.") from None
     return target
 
 
