@@ -449,7 +449,7 @@ class _Reading:
         file = trace.path.name
         info = trace.header.get("distributedInfo")
         info = info if isinstance(info, dict) else {}
-        rank = whole(info.get("rank"))
+        rank, world = _natural(info.get("rank")), _natural(info.get("world_size"))
         if rank is None:
             rank = rank_in(file)
             said = f"the file's name says rank {rank}" if rank is not None else "neither does the file's name"
@@ -468,7 +468,7 @@ class _Reading:
         return Digest(
             file=file,
             rank=rank,
-            world=whole(info.get("world_size")),
+            world=world,
             host=_text(trace.header.get("hostname")) or (host["host"] if host else None),
             device=self._device_name(),
             groups=groups,
@@ -550,6 +550,11 @@ def _tells_of_communication(name: str) -> bool:
 
 def _first(field: str, *args: Args | None) -> Any:
     return next((value for item in args if item is not None and (value := getattr(item, field)) is not None), None)
+
+
+def _natural(value: Any) -> int | None:
+    found = whole(value)
+    return found if found is not None and found >= 0 else None
 
 
 def _text(value: Any) -> str | None:

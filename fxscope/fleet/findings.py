@@ -8,6 +8,7 @@ more of one of these than its peers, beyond what these differ by among themselve
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,6 +81,10 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     world = max(worlds, default=None)
     problems += _absent(by_rank, world, worlds)
     table = _table(by_rank, problems)
+    empty = [str(rank) for rank, row in zip(table.ranks, table.wall, strict=True) if np.isnan(row).all()]
+    if empty and table.steps:
+        message = f"no step of theirs could be compared: {listed(empty, MAX_LISTED)}; if one is late, it does not show"
+        problems.append(Problem(where="fleet", message=message))
     groups = plans.groups_of(by_rank)
     peers = _peers(table.ranks, groups)
     alone = [rank for rank, others in peers.items() if not len(others)] if len(peers) > 1 else []
@@ -154,13 +159,16 @@ def _absent(by_rank: Mapping[int, Digest], world: int | None, worlds: set[int]) 
                 message=f"the traces say different world sizes ({', '.join(map(str, sorted(worlds)))}): is this one job?",
             )
         )
-    absent = sorted(set(range(world or 0)) - set(by_rank))
-    if absent:
-        who = listed([str(rank) for rank in absent], MAX_LISTED)
+    num_absent = (world or 0) - sum(rank < (world or 0) for rank in by_rank)
+    if num_absent:  # a header may say any number
+        absent = itertools.islice(
+            (rank for rank in itertools.count() if rank not in by_rank), min(num_absent, MAX_LISTED)
+        )
+        who = listed([str(rank) for rank in absent], MAX_LISTED) + (" and more" if num_absent > MAX_LISTED else "")
         found.append(
             Problem(
                 where="fleet",
-                message=f"{len(absent)} of {world} ranks cannot be compared: {who}; if one is late, it does not show",
+                message=f"{num_absent} of {world} ranks cannot be compared: {who}; if one is late, it does not show",
             )
         )
     return found

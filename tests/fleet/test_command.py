@@ -20,6 +20,8 @@ from fxscope.fleet import run, sources
 from fxscope.fleet.model import DIGEST_SCHEMA, FLEET_SCHEMA, Fleet
 from fxscope.render import fleet as rendering
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
 JOBS = Path(__file__).parent.parent / "data" / "fleet"
 SLOW = str(JOBS / "ddp_slow_gpu")
 
@@ -181,3 +183,89 @@ def test_diff_of_two_ranks_says_who_waited_for_whom(capsys: pytest.CaptureFixtur
 def test_ranks_are_written_as_ranges() -> None:
     assert rendering.ranges([0, 1, 2, 3, 5, 7, 8]) == "0–3, 5, 7, 8"
     assert rendering.ranges(range(0, 40, 2)).endswith("and more")
+
+
+def test_hostile_names_are_written_out_everywhere(tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    job.mkdir()
+    shutil.copy(f"{SLOW}/rank0.json.gz", job)
+    for rank, name in ((1, "rank1\x1b[31m<script>\n.json.gz"), (2, "rank2|`x` \u202e[a](b).json.gz")):
+        shutil.copy(f"{SLOW}/rank{rank}.json.gz", job / name)
+    trace = json.loads(gzip.decompress((JOBS / "ddp_slow_gpu" / "rank3.json.gz").read_bytes()))
+    trace["hostname"] = "\x1b[2J</script><img src=x>"
+    for event in trace["traceEvents"]:
+        if event["name"].startswith("nvjet"):
+            event["name"] = "\x1b[31mevil<b>\u202e" + 5_000 * "x"
+    (job / "rank3.json").write_text(json.dumps(trace))
+    outputs = [tmp_path / f"fleet{suffix}" for suffix in (".html", ".md", ".txt")]
+    assert cli.main(["fleet", str(job), *(word for path in outputs for word in ("-o", str(path)))]) == 0
+    for path in outputs:
+        text = path.read_text()
+        assert "\x1b" not in text and "\u202e" not in text and "<img" not in text and "<script>\n.json" not in text
+    assert max(map(len, outputs[2].read_text().splitlines())) <= 80
+
+
+def test_headers_that_say_impossible_things(tmp_path: Path) -> None:
+    for path in (JOBS / "ddp_even").glob("*.json.gz"):
+        shutil.copy(path, tmp_path)
+    trace = json.loads(gzip.decompress((tmp_path / "rank0.json.gz").read_bytes()))
+    for rank, header in ((4, {"rank": -3, "world_size": 10**18}), (5, [])):
+        made = {**trace, "distributedInfo": header}
+        if rank == 5:
+            made["traceEvents"] = [
+                event for event in trace["traceEvents"] if "correlation" not in event.get("args", {})
+            ]
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps(made))
+    (tmp_path / "rank6.json").write_text("")
+    (tmp_path / "rank7.json").write_text('{"traceEvents": []}')
+    out = tmp_path / "fleet.json"
+    assert cli.main(["fleet", str(tmp_path), "-o", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert found["even"] and [line["rank"] for line in found["ranks"]] == [0, 1, 2, 3, 4, 5, 7]
+    said = " ".join(problem["message"] for problem in found["problems"])
+    assert "different world sizes" in said and "no step of theirs could be compared: 5 and 7" in said
+
+
+def test_nothing_readable_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rank0.json.gz").write_bytes(b"\x1f\x8bnot gzip")
+    assert cli.main(["fleet", str(tmp_path)]) == 2
+    assert "no rank's trace could be read. Rank0.json.gz" in capsys.readouterr().err
+
+
+def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(tmp_path: Path) -> None:
+    from make_fleet import make
+
+    from fxscope.fleet import findings
+    from fxscope.fleet.digest import digest
+
+    long, short = tmp_path / "long", tmp_path / "short"
+    make(JOBS / "ddp_even", long, ranks=4, steps=6, seed=3)
+    make(JOBS / "ddp_even", short, ranks=4, steps=3, seed=3)
+    made = [digest((short if rank == 2 else long) / f"rank{rank}.json.gz") for rank in range(4)]
+    fleet = findings.examine(made)
+    assert fleet.even and len(fleet.steps) == 5 and sum(value is not None for value in fleet.ranks[2].lateness_us) == 2
+    for iteration, folder in ((10, long), (20, short)):
+        target = tmp_path / "profile_traces" / f"iteration_{iteration}"
+        target.mkdir(parents=True)
+        for rank in range(4):
+            shutil.copy(folder / f"rank{rank}.json.gz", target / f"rank{rank}_trace.json.gz")
+    found = sources.find([str(tmp_path / "profile_traces")], pattern="iteration_20/")
+    assert [source.name for source in found] == [f"iteration_20/rank{rank}_trace.json.gz" for rank in range(4)]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sources.find([SLOW])
+
+    def interrupted(done: int, of: int, name: str) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.digests(found, keep=tmp_path, jobs=1, progress=interrupted)
+    assert len(list(tmp_path.iterdir())) == 2
+    told: list[int] = []
+    made = run.digests(found, keep=tmp_path, jobs=1, progress=lambda done, of, name: told.append(done))
+    assert told == [3, 4] and [item.rank for item in made] == [0, 1, 2, 3]
+    (damaged := sorted(tmp_path.iterdir())[0]).write_bytes(b"half a file")
+    assert [item.rank for item in run.digests(found, keep=tmp_path, jobs=1)] == [0, 1, 2, 3]
+    assert gzip.decompress(damaged.read_bytes())
