@@ -17,11 +17,11 @@ from fxscope.fleet.digest import rank_in
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TRACE = re.compile(r"\.json(\.gz)?$", re.IGNORECASE)
+_TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _LOG = re.compile(r"\.log(\.gz)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _HEAD_BYTES = 1 << 16
-UNPACKED = 14  # a gzipped trace unpacks to about this many times its size, where its trailer cannot say
+UNPACKED = 14  # a packed trace unpacks to about this many times its size, where its trailer cannot say
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +47,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unpacked_bytes(self) -> int:
         """About how large the trace is unpacked; gzip says it in its last four bytes, modulo 4 GB."""
+        if self.address.endswith(".zst"):
+            return self.size * UNPACKED
         if not self.address.endswith(".gz"):
             return self.size
         guess = self.size * UNPACKED
@@ -144,6 +146,8 @@ def looks_like_trace(path: Path) -> bool:
 
 
 def _may_be_trace(head: bytes) -> bool:
+    if head[:4] == b"\x28\xb5\x2f\xfd":  # Zstandard: the reader says what is in it
+        return True
     if head[:2] == b"\x1f\x8b":
         try:
             head = zlib.decompressobj(31).decompress(head, _HEAD_BYTES)
