@@ -283,7 +283,7 @@ class KernelCall(Item, frozen=True, kw_only=True):
     type: CallType
     nodes: tuple[str, ...] = ()  # ran in this call, in order
     folded: tuple[str, ...] = ()  # became an argument (strides) of this call
-    named_only: tuple[str, ...] = ()  # in the kernel's name or origins, but run elsewhere
+    named_only: tuple[str, ...] = ()  # in the kernel's name or origins, but did not run in it
     nodes_evidence: Evidence | None = None
     original_aten: tuple[str, ...] = ()  # the ATen ops that torch's comment above the call names
     source_names: tuple[str, ...] = ()  # the pre-grad nodes that it names

@@ -352,7 +352,7 @@ class InductorCapture:
         for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
             ran: Iterable[str] = handles.get(call.handle, ())
             evidence: Evidence = "debug_handle"
-            if not ran and call.kernel in parsed.kernels:
+            if not ran and call.kernel in parsed.kernels and all(item.kernel != call.kernel for item in calls):
                 ran, evidence = parsed.kernels[call.kernel].origins, "origins"
             known = sorted({name for name in ran if name in order}, key=order.__getitem__)
             calls.append(replace(call, nodes=tuple(known), nodes_evidence=evidence if known else None))

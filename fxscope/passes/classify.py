@@ -8,6 +8,7 @@ from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import expected_nature, op_name
+from fxscope.passes.slices import written_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _CONSTANTS = frozenset(
     "full scalar_tensor iota arange ones zeros empty full_like lift_fresh_copy _tensor_constant".split()
 )
+
+RETURNS = "what the graph returns: it launches nothing"
 
 
 def classify(recording: Recording) -> Recording:
@@ -71,6 +74,8 @@ def _compiled_node(
     if node.op in ("placeholder", "get_attr"):
         what = "graph input" if node.op == "placeholder" else "attribute of the module"
         return replace(node, kind="input", nature=None, expected=None, reason=what)
+    if node.op == "output":
+        return replace(node, kind="view", nature="view", expected=expected, reason=RETURNS)
     nature = nature_of(node, by_name, expected)
     calls = homes.get(node.name, [])
     if calls:
@@ -82,7 +87,7 @@ def _compiled_node(
         kind, reason = "view", "new metadata over the same storage: no call ran it"
     elif nature == "host":
         kind, reason = "host", "computed on the CPU when the wrapper runs"
-    elif node.name not in used:
+    elif node.name not in used and not written_by(node):
         kind, reason = "eliminated", "nothing uses its result, and no call ran it"
     elif op_name(node.target) in _CONSTANTS:
         kind, reason = "folded", "its value is known at compile time: a constant in the kernels that use it"
@@ -196,38 +201,109 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
     for link in recording.links:
         if link.relation == "lowered_to" and link.from_[0] == graph.id and link.to in later:
             targets.setdefault(link.from_[1], []).append(later[link.to])
+    lowered = done.get(f"{graph.id}:post_grad")
+    rewritten = Rewritten(graph, lowered) if lowered is not None else None
     used: set[str] = set(graph.outputs)
     for node in graph.nodes:
         used.update(node.inputs)
-    nodes = tuple(_earlier_node(node, targets.get(node.name, []), used, bool(targets)) for node in graph.nodes)
+    nodes = tuple(
+        _earlier_node(node, targets.get(node.name, []), used, rewritten)
+        if targets or node.op == "output"
+        else _untied(node)
+        for node in graph.nodes
+    )
     return replace(graph, nodes=nodes)
 
 
 _STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "unknown", "eliminated", "input")
 
 
-def _earlier_node(node: Node, targets: list[Node], used: set[str], linked: bool) -> Node:
+def _untied(node: Node) -> Node:
     expected = node.expected or expected_nature(node.target)
     if node.op in ("placeholder", "get_attr"):
         return replace(node, kind="input", nature=None, expected=None, reason="graph input")
+    return replace(node, kind="unknown", nature=expected, expected=expected, reason="nothing ties it to later graphs")
+
+
+class Rewritten:
+    """What became of nodes whose name no node of the lowered graph bears: Inductor's passes leave no other trace."""
+
+    def __init__(self, graph: Graph, lowered: Graph) -> None:
+        self.old = {node.name: node for node in graph.nodes}
+        self.new = {node.name: node for node in lowered.nodes}
+        self.users: dict[str, list[str]] = {}
+        for node in graph.nodes:
+            for name in node.inputs:
+                self.users.setdefault(name, []).append(node.name)
+
+    def survivors(self, name: str) -> set[str] | None:
+        """Return the nearest nodes after this one that are in both graphs; `None` where a way ends in none."""
+        found: set[str] = set()
+        waiting, seen = list(self.users.get(name, ())), {name}
+        if not waiting:
+            return None
+        while waiting:
+            here = waiting.pop()
+            if here in seen:
+                continue
+            seen.add(here)
+            if here in self.new:
+                found.add(here)
+            elif here in self.users:
+                waiting += self.users[here]
+            else:
+                return None
+        return found
+
+    def into(self, name: str) -> list[Node] | None:
+        """Return the new nodes that lead to what took a node's result; empty where that takes older results instead."""
+        survivors = self.survivors(name)
+        if not survivors:
+            return None
+        found: dict[str, Node] = {}
+        waiting = [source for here in survivors for source in self.new[here].inputs]
+        while waiting:
+            here = waiting.pop()
+            if here not in self.old and here not in found:
+                found[here] = self.new[here]
+                waiting += self.new[here].inputs
+        return [node for key, node in self.new.items() if key in found]
+
+
+def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Rewritten | None) -> Node:
+    expected = node.expected or expected_nature(node.target)
+    if node.op in ("placeholder", "get_attr"):
+        return replace(node, kind="input", nature=None, expected=None, reason="graph input")
+    if node.op == "output":
+        return replace(node, kind="view", nature="view", expected=expected, reason=RETURNS)
     working = [target for target in targets if target.kind != "input"]
+    word = "became"
+    if not working and rewritten is not None and expected not in ("view", "host"):
+        working, word = rewritten.into(node.name) or [], "rewritten, with what is around it, into"
     if working:
         kind = min((target.kind for target in working), key=_STRONGEST.index)
         names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
-        homes = list(dict.fromkeys(call for target in working for call in target.calls))
+        homes = list(dict.fromkeys(call for target in working for call in target.calls)) if targets else []
         natures = {target.nature for target in working}
         nature: Nature = "view" if natures == {"view"} else expected if len(working) == 1 else "composite"
-        return replace(node, kind=kind, nature=nature, expected=expected, reason=f"became {names}", calls=tuple(homes))
-    if not linked:
-        return replace(
-            node, kind="unknown", nature=expected, expected=expected, reason="nothing ties it to later graphs"
-        )
-    if node.name not in used:
-        return replace(node, kind="eliminated", nature=expected, expected=expected, reason="nothing uses its result")
+        if not targets:
+            nature = expected
+        return replace(node, kind=kind, nature=nature, expected=expected, reason=f"{word} {names}", calls=tuple(homes))
+    kind, reason = _without_target(node, expected, used, rewritten)
+    return replace(node, kind=kind, nature=expected, expected=expected, reason=reason)
+
+
+def _without_target(node: Node, expected: Nature, used: set[str], rewritten: Rewritten | None) -> tuple[Kind, str]:
+    """Return what is certain of a node that no later one is tied to: passes make nodes that do not say what they replace."""
+    if node.name not in used and not written_by(node):
+        return "eliminated", "nothing uses its result"
     if expected in ("view", "host"):
-        kind = "view" if expected == "view" else "host"
-        return replace(node, kind=kind, nature=expected, expected=expected, reason="no later node came from it")
-    return replace(node, kind="eliminated", nature=expected, expected=expected, reason="no later node came from it")
+        return expected, "no later node came from it"
+    if op_name(node.target) == "getitem":
+        return "view", "takes an item of a result"
+    if rewritten is not None and rewritten.into(node.name) == [] and not written_by(node):
+        return "eliminated", "what used its result takes an earlier one instead"
+    return "unknown", "no later node is known to come from it: a pass replaced it, or that part was not compiled"
 
 
 # ---------------------------------------------------------------------- eager chains

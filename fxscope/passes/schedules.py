@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.model import (
-    EXTERN,
     BufferAccess,
     Evidence,
     Graph,
@@ -21,43 +20,42 @@ from fxscope.model import (
     TensorMeta,
     replace,
 )
-from fxscope.op_names import op_name, parse, runs_as
+from fxscope.op_names import op_name, runs_as
 from fxscope.passes.flops import tensor_bytes
+from fxscope.passes.slices import OpSlices, nodes_of_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-# Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
-TRANSPARENT = frozenset({"nop", "multi_output"})
 
 
 def schedules(recording: Recording) -> Recording:
     """Recording → Recording whose calls know their scheduler nodes, accesses, bytes and flops, and which nodes ran in them."""
     calls = dict(index_of(recording).calls)
     of_graph = index_of(recording).calls_of_graph
+    told: set[str] = set()  # graphs of which the scheduler knows where each node ran
     for schedule in recording.schedules:
-        graph = index_of(recording).graphs.get(schedule.graph)
-        known = {node.name for node in graph.nodes} if graph is not None else set[str]()
-        mine = of_graph.get(schedule.graph, [])
-        origins = Origins(schedule)
-        for call, members in match(mine, schedule):
-            calls[call.id] = with_members(call, members, schedule, origins, known)
-        if graph is not None:
-            calls |= {call.id: call for call in without_upstream([calls[call.id] for call in mine], schedule, graph)}
+        graph = index_of(recording).graphs.get(schedule.graph) or Graph(id=schedule.graph, stage="post_grad")
+        slices = OpSlices(schedule, graph)
+        told |= {schedule.graph} if slices.told else set()
+        for call, members in match(of_graph.get(schedule.graph, []), schedule):
+            calls[call.id] = with_members(call, members, schedule, slices)
     for graph in recording.graphs:
-        mine = [calls[call.id] for call in of_graph.get(graph.id, [])]
-        # The scheduler knows buffers as they are stored; an operand's shape as the call passes it is the wrapper's.
-        calls |= {call.id: call for call in with_opaque_nodes(mine, graph, index_of(recording).calls)}
+        if graph.id in of_graph and graph.id not in told:
+            mine = [calls[call.id] for call in of_graph[graph.id]]
+            # The scheduler knows buffers as they are stored; an operand's shape as the call passes it is the wrapper's.
+            as_written = of_graph[graph.id]
+            mine = with_opaque_nodes(mine, graph, index_of(recording).calls)
+            calls |= {call.id: call for call in nodes_of_calls(mine, as_written, graph)}
     return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
 
 
 def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping[str, KernelCall]) -> list[KernelCall]:
     """Return the calls of extern kernels that no file names the node of, with the node that does the same work.
 
-    That is the first node left whose op has the kernel's name and whose operands have the shapes of the call's: wrapper
-    and graph keep one order among equals.
+    That is the first node left whose op has the kernel's name and whose operands have the shapes of the call's, among those
+    that torch's comment above the call names, if it does: wrapper and graph keep one order among equals.
     """
-    ran = {name for call in calls for name in call.nodes}
+    ran = {name for call in calls for name in call.nodes if not call.is_generated}
     left = [node for node in graph.nodes if node.name not in ran and node.op == "call_function"]
     by_name = {node.name: node for node in graph.nodes}
     result: list[KernelCall] = []
@@ -66,6 +64,7 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
             result.append(call)
             continue
         same = [node for node in left if runs_as(call.kernel, node.target)]
+        same = [node for node in same if node.name in call.source_names] or same
         fitting = [node for node in same if _operands_fit(node, as_written[call.id], by_name)]
         if not fitting:
             result.append(call)
@@ -82,68 +81,6 @@ def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> 
     written = {access.shape for access in call.writes or () if access.shape is not None}
     made = node.outputs[0].shape if node.outputs else None
     return (not read or all(shape in read for shape in needed)) and (not written or made is None or made in written)
-
-
-def without_upstream(calls: list[KernelCall], schedule: Schedule, graph: Graph) -> list[KernelCall]:
-    """Return the calls without nodes that they cannot compute, because they do not read what it takes.
-
-    torch lists a node under each kernel whose result comes from it: the second half of a split reduction has the same
-    list as the first. Such a node is only named there, where another call does read what it takes.
-    """
-    by_name = {node.name: node for node in graph.nodes}
-    stored: dict[str, set[str]] = {}  # buffer → the nodes whose result it holds
-    for item in schedule.nodes:
-        for access in item.writes:
-            stored.setdefault(schedule.renames.get(access.buffer, access.buffer), set()).update(owned(item))
-    able = {call.id: computable(call, by_name, stored) for call in calls if call.reads is not None}
-    stores = {item.name: owned(item) for item in schedule.nodes}
-    ran_in: dict[str, list[str]] = defaultdict(list)
-    for call in calls:
-        for name in call.nodes:
-            ran_in[name].append(call.id)
-    result: list[KernelCall] = []
-    for call in calls:
-        apart: list[str] = []
-        for name in call.nodes if call.id in able and call.is_generated else ():
-            if name in able[call.id] or any(name in stores.get(item, ()) for item in call.scheduler_nodes):
-                continue
-            if any(name in able.get(other, ()) for other in ran_in[name] if other != call.id):
-                apart.append(name)
-        if apart and len(apart) == len(call.nodes):
-            # The second half of a split reduction reads only the first half's partial results: it is the reduction still.
-            taken = {name for node in call.nodes if node in by_name for name in by_name[node].inputs}
-            apart = [name for name in apart if name in taken]
-        if apart:
-            call = replace(
-                call,
-                nodes=tuple(name for name in call.nodes if name not in apart),
-                named_only=tuple(dict.fromkeys((*call.named_only, *apart))),
-            )
-        result.append(call)
-    return result
-
-
-def computable(call: KernelCall, by_name: Mapping[str, Node], stored: Mapping[str, set[str]]) -> set[str]:
-    """Return the nodes of a call that can be computed from the buffers it reads."""
-    read = {access.buffer for access in call.reads or ()}
-    given = {name for buffer in read for name in stored.get(buffer, ())} | read
-    known: dict[str, bool] = {}
-    for name in call.nodes:
-        waiting = [name]
-        while waiting:  # a graph of thousands of nodes in a row is deeper than Python's stack
-            here = waiting[-1]
-            node = by_name.get(here)
-            inputs = [item for item in node.inputs if item not in given] if node is not None else []
-            open_ones = [item for item in inputs if item not in known]
-            if here in known or node is None or node.op in ("placeholder", "get_attr"):
-                known.setdefault(here, node is not None and here in given)
-                waiting.pop()
-            elif open_ones:
-                waiting += open_ones
-            else:
-                known[here] = all(known[item] for item in inputs)
-                waiting.pop()
-    return {name for name in call.nodes if known.get(name)}
 
 
 def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelCall, tuple[str, ...]]]:
@@ -193,11 +130,9 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
     return result
 
 
-def with_members(
-    call: KernelCall, members: tuple[str, ...], schedule: Schedule, origins: Origins, known: set[str]
-) -> KernelCall:
+def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule, slices: OpSlices) -> KernelCall:
     """Return the call with what the scheduler knows of these scheduler nodes."""
-    nodes = with_items([origins.by_name[name] for name in members if name in origins.by_name], origins)
+    nodes = with_items([slices.by_name[name] for name in members if name in slices.by_name], slices)
     if not nodes:
         return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
@@ -214,16 +149,17 @@ def with_members(
         flops=call.flops if call.flops is not None else (sum(flops) if flops else None),
         device=call.device or next((node.device for node in nodes if node.device), None),
     )
-    if call.nodes:
+    if not slices.told:
         return call
-    ran = origins.ran(nodes)
-    evidence: Evidence = "origins"
-    return replace(call, nodes=tuple(name for name in ran if name in known), nodes_evidence=evidence)
+    ran = slices.ran(nodes)
+    evidence: Evidence = "origin_node" if slices.is_exact(nodes) else "origins"
+    named = slices.only_named(nodes, call.nodes)
+    return replace(call, nodes=ran, named_only=named, nodes_evidence=evidence if ran else None)
 
 
-def with_items(nodes: list[SchedulerNode], origins: Origins) -> list[SchedulerNode]:
+def with_items(nodes: list[SchedulerNode], slices: OpSlices) -> list[SchedulerNode]:
     """Return the nodes and those that only name an item of their result: the item is written by the same call."""
-    items = [item for node in nodes for access in node.writes for item in origins.items.get(access.buffer, ())]
+    items = [item for node in nodes for access in node.writes for item in slices.items.get(access.buffer, ())]
     return [*nodes, *(item for item in items if item not in nodes)]
 
 
@@ -278,62 +214,6 @@ def total(items: Iterable[BufferAccess]) -> int | None:
     """Return the sum of bytes, `None` where one is not known."""
     sizes = [item.bytes for item in items]
     return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
-
-
-class Origins:
-    """Who computes what in one schedule: made once, since a large graph is asked thousands of times."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.by_name = {node.name: node for node in schedule.nodes}
-        self.storing: dict[str, set[str]] = defaultdict(set)  # post-grad node → scheduler nodes that store its result
-        self.computing: dict[str, set[str]] = defaultdict(set)  # → those that Inductor writes and that name it
-        self.items: dict[str, list[SchedulerNode]] = defaultdict(list)  # buffer → nodes that name an item of it
-        for node in schedule.nodes:
-            for name in owned(node):
-                self.storing[name].add(node.name)
-            if node.type == "multi_output":
-                for access in node.reads:
-                    self.items[access.buffer].append(node)
-            elif not is_extern(node) and node.type not in TRANSPARENT:
-                for name in node.origins:
-                    self.computing[name].add(node.name)
-
-    def ran(self, nodes: Sequence[SchedulerNode]) -> tuple[str, ...]:
-        """Return the post-grad nodes that ran in these scheduler nodes.
-
-        Origins name everything on the way to a result, also what another scheduler node computed and stored: such a
-        node lends only its name. An extern call runs its own op and what nobody else runs (views that became its
-        strides).
-        """
-        inside = {node.name for node in nodes}
-        found: dict[str, None] = {}
-        for node in nodes:
-            own = owned(node)
-            for name in node.origins:
-                stored = self.storing.get(name, set()) - inside
-                apart = is_extern(node) and self.computing.get(name, set()) - inside
-                if name in own or not (stored or apart):
-                    found[name] = None
-        return tuple(found)
-
-
-def owned(node: SchedulerNode) -> set[str]:
-    """Return the post-grad nodes whose result this scheduler node stores.
-
-    An extern with several results has no origin node; among its origins the one with the kernel's name is its own (FX
-    names nodes after their op).
-    """
-    if node.origin_node in node.origins:  # a buffer that is mutated later bears the later node's name
-        return {node.origin_node}
-    if node.kernel is None:
-        return set()
-    name = re.compile(rf"{re.escape(parse(node.kernel).name)}(_\d+)?")
-    return {origin for origin in node.origins if name.fullmatch(origin)}
-
-
-def is_extern(node: SchedulerNode) -> bool:
-    """Return whether the node calls a kernel that Inductor does not write."""
-    return node.type in (*EXTERN, "user_triton", "multi_output")
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:

@@ -455,7 +455,8 @@ def _calls(
     for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=prefix):
         ran = [name for name in handles.get(call.handle, ()) if name in known]
         evidence: Any = "debug_handle"
-        if not ran and call.kernel in parsed.kernels:
+        # torch writes the comment above a kernel for its first call; a later one has nodes of its own.
+        if not ran and call.kernel in parsed.kernels and all(item.kernel != call.kernel for item in result):
             ran = [name for name in parsed.kernels[call.kernel].origins if name in known]
             evidence = "origins"
         ran.sort(key=order.__getitem__)

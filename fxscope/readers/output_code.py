@@ -152,7 +152,7 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
             type=kernel_type,
             lines=(statement.lineno, statement.end_lineno or statement.lineno),
             source=source,
-            arguments=_cpp_arguments(call) if is_cpp else arguments,
+            arguments=_cpp_arguments(call, source) if is_cpp else arguments,
             origins=_origins(lines, statement.lineno),
             meta=meta,
         )
@@ -186,12 +186,16 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
     return tuple(argument.arg for argument in chosen.args.args), kernel_type, meta
 
 
-def _cpp_arguments(call: ast.Call) -> tuple[str, ...]:
-    """Return the directions of a C++ kernel's pointers, from its signature: `const float*` is only read."""
+def _cpp_arguments(call: ast.Call, source: str) -> tuple[str, ...]:
+    """Return the names of a C++ kernel's arguments: those of its signature, else by direction (`const float*` is read)."""
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.List):
         return ()
-    names: list[str] = []
+    signature = re.search(r"\bkernel\(([^)]*)\)", source)
+    names = re.findall(r"(\w+)\s*(?:,|$)", signature[1]) if signature else []
+    if len(names) == len(first.elts):
+        return tuple(names)
+    names = []
     for position, item in enumerate(first.elts):
         text = item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
         names.append(

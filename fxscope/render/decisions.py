@@ -124,7 +124,7 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
     if call.named_only:
-        lines += wrap(f"only named, run elsewhere: {', '.join(call.named_only)}", width)
+        lines += wrap(f"only named, did not run here: {', '.join(call.named_only)}", width)
     if call.bytes_read is not None or call.bytes_written is not None:
         text = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
         lines += wrap(text + (f", {flop(call.flops)}" if call.flops else ""), width)

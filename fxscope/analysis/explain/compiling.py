@@ -58,7 +58,7 @@ def _fusion(recording: Recording) -> list[Sentence]:
             text += f", {percent(call.roof.share)} of its {call.roof.bound} roof"
         text += "."
         if call.named_only:
-            text += f" Its name or origins also mention {listed(list(call.named_only))}, which {'runs' if len(call.named_only) == 1 else 'run'} elsewhere."
+            text += f" Its name or origins also mention {listed(list(call.named_only))}, which {'does' if len(call.named_only) == 1 else 'do'} not run in it."
         found.append(
             Sentence(
                 topic="fusion",

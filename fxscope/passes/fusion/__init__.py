@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fxscope.index import index_of
 from fxscope.model import Recording, replace
 from fxscope.passes.fusion import across, eager, inside, pairs
+from fxscope.passes.slices import OpSlices
 
 if TYPE_CHECKING:
     from fxscope.model import Decision
@@ -21,8 +22,10 @@ def fusion(recording: Recording) -> Recording:
     found: list[Decision] = []
     for graph, calls in index_of(recording).calls_of_graph.items():
         schedule = schedule_of.get(graph)
-        found += inside.decisions(calls, schedule, nodes_of.get(graph, {}))
-        found += pairs.decisions(calls, schedule)
+        known = index_of(recording).graphs.get(graph)
+        slices = OpSlices(schedule, known, calls) if schedule is not None and known is not None else None
+        found += inside.decisions(calls, schedule, slices, nodes_of.get(graph, {}))
+        found += pairs.decisions(calls, schedule, slices)
     found += across.decisions(recording)
     found += eager.decisions(recording)
     return replace(recording, decisions=tuple(sorted(found, key=rank)))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope.model import Decision, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
-from fxscope.passes import schedules
+from fxscope.passes.slices import TRANSPARENT, is_opaque
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from fxscope.passes.slices import OpSlices
 
 WORDS: dict[str, str] = {
     "vertical": "the second reads what the first computes",
@@ -24,32 +26,33 @@ WORDS: dict[str, str] = {
 }
 
 
-def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, nodes: Mapping[str, Node]) -> list[Decision]:
+def decisions(
+    calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, nodes: Mapping[str, Node]
+) -> list[Decision]:
     """Return how the ops of each call came together."""
     result: list[Decision] = []
-    origins = schedules.Origins(schedule) if schedule is not None else None
     for call in calls:
         result += folded(call)
-        members = members_of(call, origins)
-        if schedule is None or origins is None or not members:
+        members = members_of(call, slices)
+        if schedule is None or slices is None or not members:
             result += untold(call)
             continue
         if not any(member.origins for member in members):
             result += without_origins(call, members, schedule)
             continue
         for member in members:
-            result += inlined(call, member, origins, nodes)
+            result += inlined(call, member, slices, nodes)
         if len(members) > 1:
-            result += joined(call, members, schedule, origins)
+            result += joined(call, members, schedule, slices)
     return result
 
 
-def members_of(call: KernelCall, origins: schedules.Origins | None) -> list[SchedulerNode]:
+def members_of(call: KernelCall, slices: OpSlices | None) -> list[SchedulerNode]:
     """Return the call's scheduler nodes that compute something."""
-    if origins is None:
+    if slices is None:
         return []
-    members = [origins.by_name[name] for name in call.scheduler_nodes if name in origins.by_name]
-    return [node for node in members if node.type not in schedules.TRANSPARENT]
+    members = [slices.by_name[name] for name in call.scheduler_nodes if name in slices.by_name]
+    return [node for node in members if node.type not in TRANSPARENT]
 
 
 def folded(call: KernelCall) -> list[Decision]:
@@ -111,7 +114,7 @@ def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule
                 reason=f"{len(members)} scheduler nodes joined ({ways}); which op is in which, the files do not tell",
             )
         ]
-    if schedules.is_extern(members[0]) or len(call.nodes) < 2:
+    if is_opaque(members[0]) or len(call.nodes) < 2:
         return []
     text = f"inlined at lowering into one scheduler node ({members[0].name}, {len(call.nodes)} ops)"
     return [
@@ -129,14 +132,12 @@ def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule
     ]
 
 
-def inlined(
-    call: KernelCall, member: SchedulerNode, origins: schedules.Origins, nodes: Mapping[str, Node]
-) -> list[Decision]:
+def inlined(call: KernelCall, member: SchedulerNode, slices: OpSlices, nodes: Mapping[str, Node]) -> list[Decision]:
     """One scheduler node of several ops: Inductor inlined them when it lowered the graph."""
-    if schedules.is_extern(member):
+    if is_opaque(member):
         return []
     known = set(call.nodes)
-    ran = [name for name in origins.ran([member]) if name in known]
+    ran = [name for name in slices.ran([member]) if name in known]
     if len(ran) < 2:
         return []
     last = member.origin_node if member.origin_node in ran else ran[-1]
@@ -160,9 +161,7 @@ def inlined(
     ]
 
 
-def joined(
-    call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule, origins: schedules.Origins
-) -> list[Decision]:
+def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule, slices: OpSlices) -> list[Decision]:
     """Scheduler nodes that became one: each join in its order; lists and combos have no order."""
     inside = {node.name: node for node in members}
     result: list[Decision] = []
@@ -170,7 +169,7 @@ def joined(
     here = set(call.scheduler_nodes)
     for attempt in schedule.attempts:
         if attempt.fused and attempt.a[0] in here and {*attempt.a, *attempt.b} <= here:
-            result.append(join(call, attempt, origins))
+            result += join(call, attempt, slices)
             seen |= {*attempt.a, *attempt.b}
     by_group: dict[int, list[SchedulerNode]] = {}
     for node in members:
@@ -184,19 +183,21 @@ def joined(
             rest = tuple(name for name in inside if name not in {node.name for node in apart})
             first = rest or (apart[0].name,)
             second = tuple(node.name for node in apart if node.name not in first)
-            result.append(join(call, FusionAttempt(a=first, b=second, fused=True, how=how), origins))
+            result += join(call, FusionAttempt(a=first, b=second, fused=True, how=how), slices)
     return result
 
 
-def join(call: KernelCall, attempt: FusionAttempt, origins: schedules.Origins) -> Decision:
-    """One join, in terms of the user's ops."""
-    by_name, known = origins.by_name, set(call.nodes)
+def join(call: KernelCall, attempt: FusionAttempt, slices: OpSlices) -> list[Decision]:
+    """One join, in terms of the user's ops; a copy into another layout runs none of them."""
+    by_name, known = slices.by_name, set(call.nodes)
     sides = [
-        tuple(name for name in origins.ran([by_name[item] for item in side if item in by_name]) if name in known)
+        tuple(name for name in slices.ran([by_name[item] for item in side if item in by_name]) if name in known)
         for side in (attempt.a, attempt.b)
     ]
+    if not all(sides):
+        return []
     words = WORDS.get(attempt.how or "", "the schedule does not tell how")
-    return Decision(
+    decision = Decision(
         graph=call.graph,
         a=sides[0],
         b=sides[1],
@@ -207,3 +208,4 @@ def join(call: KernelCall, attempt: FusionAttempt, origins: schedules.Origins) -
         reason=f"{attempt.how or 'joined'}: {words} ({'+'.join(attempt.a)} with {'+'.join(attempt.b)})",
         evidence="origins",
     )
+    return [decision]

@@ -25,6 +25,8 @@ from fxscope.passes.fusion.reasons import Reason, opaque, translate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fxscope.passes.slices import OpSlices
+
 # A buffer with this many readers makes no pair per two of them, only of those that are near each other: else one shared
 # scalar in a large graph makes millions of decisions.
 MANY_USERS = 200
@@ -53,11 +55,10 @@ class Pair(NamedTuple):
     mutates: bool  # b writes what a read or wrote
 
 
-def decisions(calls: Sequence[KernelCall], schedule: Schedule | None) -> list[Decision]:
+def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None) -> list[Decision]:
     """Return one decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
     alias = schedules.aliases(schedule) if schedule else {}
-    origins = schedules.Origins(schedule) if schedule else None
-    units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, origins, alias)]
+    units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, slices, alias)]
     found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for pair in pairs(units):
         inside = pair.a.call.id == pair.b.call.id
@@ -70,17 +71,13 @@ def decisions(calls: Sequence[KernelCall], schedule: Schedule | None) -> list[De
 
 
 def units_of(
-    call: KernelCall,
-    position: int,
-    schedule: Schedule | None,
-    origins: schedules.Origins | None,
-    alias: Mapping[str, str],
+    call: KernelCall, position: int, schedule: Schedule | None, slices: OpSlices | None, alias: Mapping[str, str]
 ) -> list[FusionUnit]:
     """Split a call into its loop nests. Only the C++ backend writes several independent ones into one function."""
-    by_name = origins.by_name if origins is not None else {}
+    by_name = slices.by_name if slices is not None else {}
     members = {name: by_name[name] for name in call.scheduler_nodes if name in by_name}
     groups = list(dict.fromkeys(node.group for node in members.values()))
-    if schedule is None or origins is None or len(groups) < 2 or call.type != "cpp":
+    if schedule is None or slices is None or len(groups) < 2 or call.type != "cpp":
         kind = next((node.type for node in members.values()), call.type)
         return [
             FusionUnit(
@@ -97,7 +94,7 @@ def units_of(
     for number in groups:
         nodes = [node for node in members.values() if node.group == number]
         group: ScheduledGroup = schedule.groups[number]
-        ran = set(origins.ran(nodes))
+        ran = set(slices.ran(nodes))
         units.append(
             FusionUnit(
                 call,

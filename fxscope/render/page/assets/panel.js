@@ -407,7 +407,7 @@ class Panel {
           'Named only',
           el(
             'span',
-            { title: 'In the kernel’s name or origins, but run elsewhere' },
+            { title: 'In the kernel’s name or origins, but did not run in it' },
             named
               .slice(0, 8)
               .map((s) => this.link('node', [c.graph[i], s], r.graphs[c.graph[i]].nodes.name[s], 'kind-unknown')),

@@ -1,0 +1,515 @@
+"""Which nodes of a graph run where: the backward slice from what a kernel writes to what it reads.
+
+torch's origins name everything on the way to a result, also what another kernel computed and stored. A node runs in a
+kernel only if it lies between the kernel's reads and its writes; what is in the origins alone lends its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from math import prod
+from typing import TYPE_CHECKING
+
+from fxscope.model import EXTERN, replace
+from fxscope.op_names import expected_nature, is_attention, is_convolution, is_gemm, op_name, runs_as
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+
+    from fxscope.model import BufferAccess, Graph, KernelCall, Node, Schedule, SchedulerNode
+
+# Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
+TRANSPARENT = frozenset({"nop", "multi_output"})
+# Their result depends on an operand's shape only.
+_SHAPE_ONLY = re.compile(r"(empty|full|zeros|ones|rand|randn|randint)_like|new_\w+|sym_\w+|device")
+
+
+class Flow:
+    """The data flow of one graph, with writes in place: who makes the value that a node takes."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes: Mapping[str, Node] = {node.name: node for node in graph.nodes}
+        self.order = {name: position for position, name in enumerate(self.nodes)}
+        self._writer: dict[tuple[str, str], str] = {}  # (node, operand) → the node that wrote into the operand before
+        last: dict[str, str] = {}
+        for node in graph.nodes:
+            for name in node.inputs:
+                if (writer := last.get(self.base(name))) is not None:
+                    self._writer[node.name, name] = writer
+            for name in written_by(node):
+                last[self.base(name)] = node.name
+
+    def sources(self, name: str, given: Container[str]) -> Iterable[str]:
+        """Yield the nodes whose values a node takes; a value that was written in place comes from its last writer."""
+        node = self.nodes[name]
+        name_of_op = op_name(node.target)
+        if _SHAPE_ONLY.fullmatch(name_of_op):
+            return
+        operands = node.inputs
+        if name_of_op in ("copy", "copy_") and len(operands) > 1:
+            operands = operands[1:]  # it has the shape of the one and the value of the other
+        elif self.is_view(name):
+            operands = operands[:1]  # the others are sizes
+        for operand in operands:
+            writer = self._writer.get((name, operand))
+            yield writer if writer is not None and self.base(operand) not in given else operand
+
+    def base(self, name: str) -> str:
+        """Return the node whose storage a view looks at."""
+        while self.is_view(name) and self.nodes[name].inputs:
+            name = self.nodes[name].inputs[0]
+        return name
+
+    def is_view(self, name: str) -> bool:
+        node = self.nodes.get(name)
+        return (
+            node is not None
+            and node.op not in ("placeholder", "get_attr")
+            and (expected_nature(node.target) == "view" or op_name(node.target) in ("getitem", "reshape"))
+        )
+
+    def is_input(self, name: str) -> bool:
+        node = self.nodes.get(name)
+        return node is not None and node.op == "placeholder" and bool(node.outputs)
+
+    def is_known(self, name: str) -> bool:
+        """Return whether a value costs no read: an attribute, a size, a number."""
+        node = self.nodes.get(name)
+        if node is None or node.op == "get_attr":
+            return True
+        number = node.target.startswith(("operator.", "math.", "torch.sym_")) and op_name(node.target) != "getitem"
+        return not node.outputs and (number or node.op == "placeholder")
+
+    def sorted(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted({name for name in names if name in self.order}, key=self.order.__getitem__))
+
+
+def written_by(node: Node) -> tuple[str, ...]:
+    """Return the operands that a node of a compiled graph writes in place."""
+    if node.mutates:
+        return node.mutates
+    if node.op == "call_function" and (not node.outputs or "triton_kernel_wrapper" in node.target):
+        return node.inputs  # a user's kernel: into which of them it writes is not known
+    name = op_name(node.target)
+    return node.inputs[:1] if name.endswith("_") and not name.endswith("__") and node.op == "call_function" else ()
+
+
+class Slice:
+    """What can be computed from some values without going beyond some nodes.
+
+    Args:
+        flow: of the graph.
+        given: nodes whose values are read, graph inputs among them.
+        partly: nodes of which an intermediate result is read (the first half of a split reduction).
+        allowed: nodes that may run here; views may always.
+    """
+
+    def __init__(
+        self, flow: Flow, given: Collection[str], partly: Collection[str] = (), allowed: Container[str] | None = None
+    ) -> None:
+        self.flow, self.allowed, self.partly = flow, allowed, partly
+        self.given = set(given)
+        for name in given:
+            while flow.is_view(name) and op_name(flow.nodes[name].target) != "getitem":
+                name = flow.nodes[name].inputs[0]
+                self.given.add(name)
+        self._grounded: dict[str, bool] = {}
+
+    def grounded(self, name: str) -> bool:
+        """Return whether a node can be computed from what is given."""
+        waiting = [name]
+        while waiting:  # a graph of thousands of nodes in a row is deeper than Python's stack
+            here = waiting[-1]
+            if here in self._grounded:
+                waiting.pop()
+                continue
+            answer = self._at_once(here)
+            sources = [] if answer is not None else list(self.flow.sources(here, self.given))
+            open_ones = [item for item in sources if item not in self._grounded]
+            if open_ones:
+                waiting += open_ones
+                continue
+            self._grounded[here] = all(self._grounded[item] for item in sources) if answer is None else answer
+            waiting.pop()
+        return self._grounded[name]
+
+    def _at_once(self, name: str) -> bool | None:
+        if name in self.given or name in self.partly or self.flow.is_known(name):
+            return True
+        if self.flow.is_input(name):
+            return False
+        if self.allowed is not None and name not in self.allowed and not self.flow.is_view(name):
+            return not self.flow.nodes[name].inputs
+        return None
+
+    def back_from(self, roots: Iterable[str]) -> tuple[set[str], set[str]]:
+        """Return the nodes between the roots, which are among them, and what is given; and what of that is needed."""
+        found: set[str] = set()
+        used: set[str] = set()
+        waiting = list(roots)
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            found.add(name)
+            for source in self.flow.sources(name, self.given):
+                if source in self.given:
+                    used.add(source)
+                elif not self.flow.is_input(source) and source in self.flow.nodes and self.grounded(source):
+                    waiting.append(source)
+        return found, used
+
+    def operand(self, value: str, held: Iterable[set[str]], shapes: Sequence[object]) -> set[str]:
+        """Return what runs in the preparation of an operand for a kernel that Inductor does not write.
+
+        That is the way to an operand that takes everything which is read, of the shape that is written if one has it. Of a
+        copy into another layout these are its views, if any.
+
+        Args:
+            value: the node that the kernel computes.
+            held: for each buffer that is read the nodes whose value it may hold.
+            shapes: of what is written.
+        """
+        found: list[tuple[bool, set[str]]] = []
+        for source in self.flow.sources(value, self.given):
+            if source in self.given or source not in self.flow.nodes or not self.grounded(source):
+                continue
+            nodes, used = self.back_from([source])
+            if all(used & names for names in held):
+                outputs = self.flow.nodes[source].outputs
+                found.append((bool(outputs) and outputs[0].shape in shapes, nodes))
+        if any(fits for fits, _ in found):
+            found = [item for item in found if item[0]]
+        return set[str].intersection(*(nodes for _, nodes in found)) if found else set()
+
+
+class OpSlices:
+    """The nodes that run in each scheduler node of one graph.
+
+    A scheduler node's value is torch's origin node, or else the last of its origins: the node that was being lowered.
+    One without an origin node whose result only others of the same value take is a part of it: the first half of a split
+    reduction, or the copy of an operand into the layout that a library wants.
+    """
+
+    def __init__(self, schedule: Schedule, graph: Graph, calls: Iterable[KernelCall] = ()) -> None:
+        self.flow = Flow(graph)
+        self.schedule = schedule
+        # Printed schedules do not name what a library's kernel computes; its call does.
+        self._of_call = {
+            name: call.nodes[0]
+            for call in calls
+            if not call.is_generated and len(call.nodes) == 1
+            for name in call.scheduler_nodes
+        }
+        self.by_name = {node.name: node for node in schedule.nodes}
+        self.items: dict[str, list[SchedulerNode]] = defaultdict(list)  # buffer → nodes that name an item of it
+        for node in schedule.nodes:
+            for access in node.reads if node.type == "multi_output" else ():
+                self.items[access.buffer].append(node)
+        computing = [node for node in schedule.nodes if node.type not in TRANSPARENT]
+        # Printed schedules name origins of some nodes only: that does not tell where every node ran.
+        self.told = bool(computing) and all(node.origins or node.origin_node for node in computing)
+        self._lowered = {node.name: self._last(node) for node in schedule.nodes}
+        self._opaque = {self.value(node) for node in schedule.nodes if is_opaque(node)} - {None}
+        self._values: dict[str, tuple[str, ...]] = {}  # buffer → the nodes whose value it holds
+        self._parts: dict[str, str] = {}  # buffer → the node of which it holds an intermediate result
+        readers: dict[str, set[str | None]] = defaultdict(set)
+        for node in schedule.nodes:
+            for access in node.reads:
+                readers[access.buffer].add(node.name)
+        for node in schedule.nodes:
+            lowered = self._lowered[node.name]
+            for access in node.writes:
+                same = {name for name in readers[access.buffer] - {node.name} if self._lowered[name or ""] == lowered}
+                if node.origin_node is None and lowered is not None and same:
+                    self._parts[access.buffer] = lowered
+                else:
+                    self._values[access.buffer] = self._names(node)
+        self._nodes: dict[str, frozenset[str]] = {node.name: frozenset(self._slice(node)) for node in schedule.nodes}
+        self._copies()
+
+    def ran(self, nodes: Iterable[SchedulerNode]) -> tuple[str, ...]:
+        """Return the graph's nodes that run in these scheduler nodes, in graph order."""
+        return self.flow.sorted(name for node in nodes for name in self._nodes[node.name])
+
+    def only_named(self, nodes: Iterable[SchedulerNode], more: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return what is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""
+        members = list(nodes)
+        inside = set(self.ran(members))
+        names = {*more, *(name for node in members for name in node.origins)}
+        return self.flow.sorted(name for name in names - inside if not self.flow.is_view(name))
+
+    def is_exact(self, nodes: Iterable[SchedulerNode]) -> bool:
+        """Return whether torch itself named the value of each of these."""
+        return all(node.origin_node is not None for node in nodes if node.type not in TRANSPARENT)
+
+    def value(self, node: SchedulerNode) -> str | None:
+        """Return the graph's node whose value, or a part of it, a scheduler node computes."""
+        known = node.origin_node
+        if known in self.flow.nodes and (known in node.origins or self._is_item(known, node)):
+            return known
+        return self._lowered[node.name]
+
+    def _is_item(self, name: str, node: SchedulerNode) -> bool:
+        """A later node that writes in place gives its name to the buffer too; an item of a tuple's result does not."""
+        found = self.flow.nodes[name]
+        return op_name(found.target) == "getitem" and (not node.origins or found.inputs[:1] == node.origins[-1:])
+
+    def _last(self, node: SchedulerNode) -> str | None:
+        last = next((name for name in reversed(node.origins) if name in self.flow.nodes), None)
+        return last if node.origins or not is_opaque(node) else self._of_call.get(node.name)
+
+    def _names(self, node: SchedulerNode) -> tuple[str, ...]:
+        """Return the nodes whose value a buffer holds: one, and another that is a view of it."""
+        value, later = self.value(node), node.origin_node
+        if value is None:
+            return ()
+        if later in self.flow.nodes and later != value and self.flow.is_view(later) and self.flow.base(later) == value:
+            return (value, later)
+        return (value,)
+
+    def _slice(self, node: SchedulerNode) -> set[str]:
+        value = self.value(node)
+        if value is None or node.type in TRANSPARENT:
+            return set()
+        if is_opaque(node):
+            return {value}
+        read = [access.buffer for access in node.reads]
+        given = {name for buffer in read for name in self._values.get(buffer, (buffer,))}
+        partly = {self._parts[buffer] for buffer in read if buffer in self._parts}
+        inside = Slice(self.flow, given, partly, {*node.origins, value} - (self._opaque - {value}))
+        if value in given:
+            return set()  # a copy of what is stored already, in another layout
+        if value in self._opaque:
+            held = [{buffer, *self._values.get(buffer, ())} for buffer in read]
+            found = inside.operand(value, held, [access.shape for access in node.writes])
+        else:
+            found, _ = inside.back_from([value])
+        return {name for name in found if name in node.origins or not self.flow.is_view(name)}
+
+    def _copies(self) -> None:
+        """A final `copy_` into a graph's input is no loop of its own: what computes its source writes there."""
+        values = {self.value(node) for node in self.schedule.nodes}
+        homes = {
+            (self.schedule.renames[access.buffer], self.value(node)): node.name
+            for node in self.schedule.nodes
+            for access in node.writes
+            if access.buffer in self.schedule.renames
+        }
+        for node in self.flow.nodes.values():
+            if op_name(node.target) == "copy_" and len(node.inputs) == 2 and node.name not in values:
+                home = homes.get((node.inputs[0], self.flow.base(node.inputs[1])))
+                if home is not None:
+                    self._nodes[home] |= {node.name}
+
+
+def is_heavy(target: str) -> bool:
+    """Return whether the op is of those that Inductor has kernel templates for."""
+    return is_gemm(target) or is_convolution(target) or is_attention(target)
+
+
+def is_opaque(node: SchedulerNode) -> bool:
+    """Return whether one kernel that Inductor does not write loop by loop computes the node's value as a whole."""
+    return node.type in (*EXTERN, "user_triton", "template")
+
+
+def nodes_of_calls(calls: Sequence[KernelCall], as_written: Sequence[KernelCall], graph: Graph) -> list[KernelCall]:
+    """Return the calls with the nodes that ran in them, where files tell of each call what it reads, writes and stems from.
+
+    What a call stems from (its debug handle's list, or torch's comment above the kernel) is more than what ran in it. Which
+    node's value a buffer holds is found from its size and from who takes it; where several fit, each of them counts as
+    stored, so that nothing is said to run that need not have run.
+
+    Args:
+        calls: in the wrapper's order.
+        as_written: the same calls with their buffers as the wrapper names them.
+        graph: the post-grad graph.
+    """
+    walk = _CallWalk(graph, calls)
+    return [walk.next(call, written) for call, written in zip(calls, as_written, strict=True)]
+
+
+class _CallWalk:
+    """Goes through the calls in their order and keeps which values lie in which buffers."""
+
+    def __init__(self, graph: Graph, calls: Sequence[KernelCall]) -> None:
+        self.flow = Flow(graph)
+        self.backward = graph.direction == "backward"
+        self.takers: dict[str, set[str]] = defaultdict(set)  # node → those that have it as an operand
+        self.users: dict[str, set[str]] = defaultdict(set)  # node → those that take its value, looking through views
+        for name, node in self.flow.nodes.items():
+            for operand in node.inputs:
+                self.takers[operand].add(name)
+                while True:
+                    self.users[operand].add(name)
+                    if not self.flow.is_view(operand) or not self.flow.nodes[operand].inputs:
+                        break
+                    operand = self.flow.nodes[operand].inputs[0]
+        for name in graph.outputs:
+            self.users[self.flow.base(name)].add("output")
+            self.users[name].add("output")
+        self.values: dict[str, set[str]] = {}
+        self.parts: dict[str, set[str]] = {}
+        self.own = {call.id: own for call in calls if (own := self.own_node(call)) is not None}
+        self.opaque = set(self.own.values())
+        # kernel → what the operands of its first call held, and what ran in it
+        self.first: dict[str, tuple[list[tuple[set[str], set[str]]], set[str]]] = {}
+
+    def own_node(self, call: KernelCall) -> str | None:
+        """Return the node that a library's or a user's kernel computes."""
+        if call.is_generated:
+            return None
+        stems = self.flow.sorted((*call.nodes, *call.named_only))
+        stems = tuple(name for name in stems if not self.flow.is_view(name))
+        same = [
+            name
+            for name in stems
+            if (
+                "triton_kernel" in self.flow.nodes[name].target
+                if call.type == "user_triton"
+                else runs_as(call.kernel, self.flow.nodes[name].target)
+            )
+        ]
+        return next(iter((same or list(stems))[::-1]), None)
+
+    def next(self, call: KernelCall, written: KernelCall) -> KernelCall:
+        """Return the next call with its nodes."""
+        reads = [access.buffer for access in written.reads or ()]
+        if not call.is_generated:
+            own = self.own.get(call.id)
+            self.store_own(own, written, reads, call)
+            return call if own is None else self.with_nodes(call, {own}, set(call.nodes))
+        held = [self.held(buffer) for buffer in reads]
+        given = {name for values, _ in held for name in values}
+        parts = {name for _, half in held for name in half}
+        stems = {*call.nodes, *call.named_only} or self.commented(call) or self.transplanted(call.kernel, held)
+        read = frozenset(given)
+        if call.type == "triton_template":  # it may have operands that it makes no use of, and scratch memory
+            parts |= set(self.flow.sorted(name for name in stems if is_heavy(self.flow.nodes[name].target))[-1:])
+        elif any(self.is_unknown(access, written) for access in written.reads or ()):
+            given |= {name for name in self.flow.nodes if name not in stems and not self.flow.is_input(name)}
+        allowed = stems - self.opaque
+        inside = Slice(self.flow, given, parts, allowed)
+        working = {name for name in allowed - given if not self.flow.is_view(name)}
+        taken = {self.flow.base(source) for name in working for source in self.flow.sources(name, given)}
+        # What only leads to something that is read was computed where that was.
+        wanted = {name for name in working if self.users[name] - read or written_by(self.flow.nodes[name])}
+        tops = [name for name in working if name not in taken and (name in parts or name in wanted)]
+        tops = [name for name in tops if inside.grounded(name)] or tops
+        ran, _ = inside.back_from(name for name in tops if inside.grounded(name))
+        if not working:
+            wanted = [{buffer, *values} for buffer, (values, _) in zip(reads, held, strict=True)]
+            shapes = [access.shape for access in written.writes or ()]
+            ran = {name for own in stems & self.opaque - given for name in inside.operand(own, wanted, shapes)}
+        elif not ran:
+            ran = self.ends(inside, self.flow.sorted(working))
+        if not ran:  # a copy of a view
+            ran = self.ends(inside, [n for n in self.flow.sorted(stems) if not self.takers[n] & (stems - self.opaque)])
+        self.first.setdefault(call.kernel, (held, ran))
+        self.store(ran, tops or [*stems & self.opaque], given, written)
+        return self.with_nodes(call, ran & stems, stems)
+
+    @staticmethod
+    def ends(inside: Slice, names: Iterable[str]) -> set[str]:
+        """Return the slices from these nodes that take something which is read."""
+        slices = [inside.back_from([name]) for name in names if inside.grounded(name) and name not in inside.given]
+        return {name for nodes, used in slices if used for name in nodes}
+
+    def commented(self, call: KernelCall) -> set[str]:
+        """Return the nodes in torch's comment above a call: of a backward it names them, elsewhere those before lowering."""
+        return set(call.source_names) & set(self.flow.nodes) if self.backward else set()
+
+    def held(self, buffer: str) -> tuple[set[str], set[str]]:
+        """Return the nodes whose value a buffer may hold, and those of which it holds an intermediate result."""
+        return self.values.get(buffer, {buffer} & set(self.flow.nodes)), self.parts.get(buffer, set())
+
+    def is_unknown(self, access: BufferAccess, written: KernelCall) -> bool:
+        """Return whether nobody is known to have written a buffer that is read; one's own result is not read before."""
+        if any(self.held(access.buffer)):
+            return False
+        return all(access.shape != own.shape for own in written.writes or ())
+
+    def with_nodes(self, call: KernelCall, ran: set[str], stems: set[str]) -> KernelCall:
+        nodes = self.flow.sorted(ran)
+        named = [name for name in stems - ran if not self.flow.is_view(name) and name not in call.folded]
+        return replace(
+            call,
+            nodes=nodes,
+            named_only=self.flow.sorted(named),
+            nodes_evidence=(call.nodes_evidence or "order") if nodes else None,
+        )
+
+    def store_own(self, own: str | None, written: KernelCall, reads: list[str], call: KernelCall) -> None:
+        if own is None:
+            return
+        items = {name for name in self.takers[own] if op_name(self.flow.nodes[name].target) == "getitem"}
+        for access in written.writes or ():
+            self.values[access.buffer] = {own, *items}
+        if call.type == "user_triton" or self.flow.nodes[own].target.endswith("_"):
+            for buffer in reads:
+                self.values[buffer] = {own, *self.values.get(buffer, {buffer} & set(self.flow.nodes))}
+
+    def store(self, ran: set[str], tops: list[str], given: set[str], written: KernelCall) -> None:
+        """Note what the buffers that a call writes hold: what is of their size and taken elsewhere."""
+        needed = {name for name in ran if not self.flow.is_view(name) and self.users[name] - ran}
+        needed |= {name for name in tops if name in given}  # a library's result, to which its bias was added
+        for access in written.writes or ():
+            fitting = {name for name in needed if self.fits(name, access)}
+            known = {access.buffer} & set(self.flow.nodes)  # a graph input, written in place
+            if fitting or known:
+                self.values[access.buffer] = fitting | known
+                self.parts.pop(access.buffer, None)
+            else:
+                self.parts[access.buffer] = set(tops)
+                self.values.pop(access.buffer, None)
+
+    def fits(self, name: str, access: BufferAccess) -> bool:
+        """Return whether a node's result, or an item of it, has a buffer's size and dtype, as far as they are known."""
+        results = self.flow.nodes[name].outputs or [
+            item for user in self.takers[name] if self.flow.is_view(user) for item in self.flow.nodes[user].outputs
+        ]
+        if not results or access.shape is None:
+            return True
+        return any(
+            len({item.dtype, access.dtype} - {None}) < 2 and _size(item.shape) == _size(access.shape)
+            for item in results
+        )
+
+    def transplanted(self, kernel: str, held: list[tuple[set[str], set[str]]]) -> set[str]:
+        """Return what a later call of a kernel runs: nodes that take its operands as those of the first call do."""
+        before, ran = self.first.get(kernel, ([], set[str]()))
+        if len(before) != len(held):
+            return set()
+        same: dict[str, str] = {}
+        for one, other in zip(before, held, strict=True):
+            for nodes, others in zip(one, other, strict=True):
+                for name in nodes:
+                    fitting = [item for item in others if self.alike(name, item)]
+                    if len(fitting) == 1:
+                        same.setdefault(name, fitting[0])
+        found: set[str] = set()
+        for name in self.flow.sorted(ran):
+            takes = [item for item in self.flow.nodes[name].inputs if item in same or item in ran]
+            known = [same[item] for item in takes if item in same]
+            if name not in same and known and len(known) == len(takes):
+                users = set[str].intersection(*(self.takers[item] for item in known))
+                fitting = [item for item in users - set(same.values()) if self.alike(name, item)]
+                if len(fitting) == 1:
+                    same[name] = fitting[0]
+            if name in same:
+                found.add(same[name])
+        return found
+
+    def alike(self, name: str, other: str) -> bool:
+        """Return whether two nodes are of one kind: the same op on operands of the same kind, results of one size."""
+        one, two = self.flow.nodes[name], self.flow.nodes[other]
+        sizes = [[(item.dtype, _size(item.shape)) for item in node.outputs] for node in (one, two)]
+        same_op = one.target == two.target or (one.op == two.op == "placeholder")
+        return same_op and sizes[0] == sizes[1] and len(one.inputs) == len(two.inputs)
+
+
+def _size(shape: Sequence[int | str]) -> tuple[int, list[str]]:
+    """Return the product of the known sizes, and the symbolic ones."""
+    known = [size for size in shape if isinstance(size, int)]
+    return prod(known), sorted(str(size) for size in shape if not isinstance(size, int))

@@ -1,0 +1,1 @@
+"""Which ops really ran in a call."""

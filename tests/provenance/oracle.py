@@ -1,0 +1,76 @@
+"""Which FX nodes' code is executed when Inductor traces the loops of each buffer: the truth, from inside a compile.
+
+Inductor inlines by calling: the `inner_fn` of a loop calls the loaders of its inputs, and a loader of something that was
+not stored is that thing's own `inner_fn`. So each `inner_fn` is made to say which FX node was being lowered when it was
+written, and each buffer's store function to say whose loops are being traced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch._inductor import ir
+from torch._inductor.graph import GraphLowering
+from torch._inductor.virtualized import V
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+
+@contextlib.contextmanager
+def listening(path: Path) -> Generator[None]:
+    """Write a line of JSON per lowered graph to `path`: its nodes' names, and buffer → names of the nodes that ran in it.
+
+    The hooks are there in a forked child as well, which is where another device's code is planned.
+    """
+    current: list[str] = []
+    ran: dict[str, set[str]] = {}
+    post_init, store, codegen = ir.IRNode.__post_init__, ir.ComputedBuffer.get_store_function, GraphLowering.codegen
+
+    def made(self: Any) -> None:
+        post_init(self)
+        if isinstance(self, ir.Loops):
+            node = getattr(V, "current_node", None)
+            inner, name = self.inner_fn, getattr(node, "name", None)
+
+            @functools.wraps(inner)
+            def told(*args: Any, **kwargs: Any) -> Any:
+                if current and name is not None:
+                    ran.setdefault(current[-1], set()).add(name)
+                return inner(*args, **kwargs)
+
+            object.__setattr__(self, "inner_fn", told)
+
+    def stored(self: Any) -> Any:
+        function = store(self)
+
+        def told(*args: Any, **kwargs: Any) -> Any:
+            current.append(self.name or "")
+            try:
+                return function(*args, **kwargs)
+            finally:
+                current.pop()
+
+        return told
+
+    def written(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ran.clear()
+        result = codegen(self, *args, **kwargs)
+        if type(self) is GraphLowering:
+            line = {
+                "names": [node.name for node in self.module.graph.nodes],
+                "ran": {name: sorted(nodes) for name, nodes in ran.items()},
+            }
+            with path.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        return result
+
+    ir.IRNode.__post_init__, ir.ComputedBuffer.get_store_function, GraphLowering.codegen = made, stored, written
+    try:
+        yield
+    finally:
+        ir.IRNode.__post_init__, ir.ComputedBuffer.get_store_function, GraphLowering.codegen = post_init, store, codegen

@@ -1,0 +1,277 @@
+"""Which ops really ran in a call: every capture against the checker, small programs against what Inductor executed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import fxscope
+from fxscope.analysis.check import check as hold
+from fxscope.model import BufferAccess as Access
+from fxscope.model import Graph, KernelCall, Node, Recording, Schedule, SchedulerNode, TensorMeta, replace
+from fxscope.passes.classify import classify
+from fxscope.passes.schedules import schedules
+from tests.provenance.checker import EXTERNAL, check
+from tests.provenance.oracle import listening
+from tests.provenance.programs import PROGRAMS, TRAINED
+
+DATA = Path(__file__).parent.parent / "data"
+CAPTURES = {
+    "/".join(path.parent.relative_to(DATA).parts): path.parent
+    for path in sorted((DATA / "h200").rglob("trace.json.gz"))
+    if (path.parent / "inductor").is_dir()
+}
+FILES = {"debug_dir": "inductor", "compile_log": "torch_trace.log.gz"}
+# The kernel of flex attention has operands that it makes no use of; who computes them is not told.
+UNUSED = ("flex_attention", "lt", "where", "index_put", "sort", "sum_1", "convert_element_type")
+
+
+@pytest.mark.parametrize("how", FILES)
+@pytest.mark.parametrize("name", CAPTURES)
+def test_captures(name: str, how: str) -> None:
+    folder = CAPTURES[name]
+    recording = fxscope.read_trace(folder / "trace.json.gz", **{how: folder / FILES[how]})
+    checked, faults = check(recording)
+    if "flex" in name:
+        faults = [fault for fault in faults if not any(f": {word}" in fault for word in UNUSED)]
+    assert not faults, "\n".join(faults)
+    assert checked or all(call.type in EXTERNAL for call in recording.calls)
+
+
+def test_the_checker_finds_an_op_from_upstream_and_one_that_is_left_out() -> None:
+    folder = DATA / "h200" / "mlp_compiled"
+    recording = fxscope.read_trace(folder / "trace.json.gz", debug_dir=folder / "inductor")
+    fused = next(call for call in recording.calls if call.is_generated)
+    gemm = recording.calls[-1]
+    for changed in (
+        replace(fused, nodes=(*fused.nodes, gemm.nodes[-1])),
+        replace(fused, nodes=tuple(name for name in fused.nodes if name != "tanh")),
+        replace(gemm, nodes=(*gemm.nodes, *fused.nodes)),
+    ):
+        calls = tuple(changed if call.id == changed.id else call for call in recording.calls)
+        assert check(replace(recording, calls=calls))[1], changed.nodes
+
+
+# ---------------------------------------------------------------------- against what Inductor executes
+
+
+def recorded(name: str, tmp_path: Path, *, target: str | None, backward: bool) -> tuple[Recording, list[dict]]:
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    model, inputs = PROGRAMS[name]()
+    with listening(tmp_path / "truth"):
+        if target is None:
+            recording = fxscope.record(model, *inputs, compile=True, backward=backward, steps=1, warmup=1)
+        else:
+            if isinstance(model, torch.nn.Module):
+                model.cannot_be_pickled = lambda: None  # then it is planned in a copy of this process, with our hooks
+            recording = fxscope.record(model, *inputs, target=target, backward=backward)
+    return recording, [json.loads(line) for line in (tmp_path / "truth").read_text().splitlines()]
+
+
+def differences(recording: Recording, truth: list[dict]) -> tuple[int, list[str]]:
+    """Compare each generated call's nodes with the nodes whose code Inductor executed for its loops."""
+    compared, found = 0, []
+    for schedule in recording.schedules:
+        graph = recording.graph(schedule.graph)
+        ran = next(item["ran"] for item in truth if item["names"] == [node.name for node in graph.nodes])
+        nodes = {node.name: node for node in graph.nodes}
+        calls = [call for call in recording.calls if call.graph == graph.id]
+        libraries = {name for call in calls if call.type in EXTERNAL for name in call.nodes}
+        members = {node.name: node for node in schedule.nodes}
+        everywhere = {name for call in calls for name in call.nodes}
+
+        def working(names: set[str]) -> set[str]:
+            return {
+                name
+                for name in names
+                if nodes[name].op == "call_function" and nodes[name].nature != "view" and "copy_" not in name  # noqa: B023
+            }
+
+        for call in calls:
+            if call.type in EXTERNAL or call.type == "triton_template":
+                continue
+            buffers = {access.buffer for name in call.scheduler_nodes for access in members[name].writes}
+            # The copy that changes an operand's layout is made while the library's op is lowered; it runs nothing of it.
+            true = working({name for buffer in buffers for name in ran.get(buffer, ())} - libraries)
+            said = working(set(call.nodes))
+            compared += 1
+            if said - true:
+                found.append(f"{call.handle}: {sorted(said - true)} did not run there")
+            if lost := true - said - everywhere:
+                found.append(f"{call.handle}: {sorted(lost)} ran there")
+            if true and not true & said:
+                found.append(f"{call.handle}: nothing of {sorted(true)} is said to run there")
+    return compared, found
+
+
+CPU = ("conv_net", "cos_before_attention", "in_place", "horizontal_sides", "recomputed")
+H200 = (
+    "conv_net",
+    "conv1d_gelu_conv1d",
+    "masked_attention",
+    "four_attentions_one_mask",
+    "split_reduction",
+    "softmax_and_einsum",
+    "index_add_beside_scatter_add",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CPU)
+def test_live(name: str, tmp_path: Path) -> None:
+    recording, truth = recorded(name, tmp_path, target=None, backward=False)
+    compared, found = differences(recording, truth)
+    assert compared and not found, "\n".join(found)
+    assert not check(recording)[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", H200)
+def test_planned(name: str, tmp_path: Path) -> None:
+    recording, truth = recorded(name, tmp_path, target="h200", backward=False)
+    compared, found = differences(recording, truth)
+    assert compared and not found, "\n".join(found)
+    assert not check(recording)[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in TRAINED if name not in ("decoder", "encoder")])
+def test_planned_training(name: str, tmp_path: Path) -> None:
+    recording, truth = recorded(name, tmp_path, target="h200", backward=True)
+    compared, found = differences(recording, truth)
+    assert compared and not found, "\n".join(found)
+    assert not check(recording)[1]
+
+
+@pytest.mark.slow
+def test_what_is_not_fused_passes_no_promise(tmp_path: Path) -> None:
+    recording, _ = recorded("conv1d_gelu_conv1d", tmp_path, target="h200", backward=False)
+    graph = next(graph for graph in recording.graphs if graph.stage == "post_grad")
+    targets = {node.name: node.target for node in graph.nodes}
+    for call in recording.calls:
+        ops = {targets[name].split(".")[1] for name in call.nodes}
+        assert not {"erf", "convolution"} <= ops, call.handle
+    report = hold({"planned": recording}, {"expect": [{"fused": ["gelu", "convolution"]}]})
+    assert [outcome.status for outcome in report.outcomes] == ["failed"]
+
+
+# ---------------------------------------------------------------------- by hand
+
+
+def node(name: str, target: str, *inputs: str, shape: tuple[int, ...] = (8,), op: str = "call_function") -> Node:
+    outputs = (TensorMeta(shape=shape, dtype="float32"),)
+    return Node(name=name, op=op, target=target, inputs=inputs, outputs=outputs)
+
+
+def access(*names: str, shape: tuple[int, ...] | None = None) -> tuple[Access, ...]:
+    return tuple(Access(buffer=name, shape=shape, dtype="float32") for name in names)
+
+
+GRAPH = Graph(
+    id="0/0:inference:post_grad",
+    stage="post_grad",
+    direction="inference",
+    nodes=(
+        node("x", "x", op="placeholder"),
+        node("w", "w", op="placeholder"),
+        node("relu", "aten.relu.default", "x"),
+        node("conv", "aten.convolution.default", "relu", "w"),
+        node("exp", "aten.exp.default", "conv"),
+        node("total", "aten.sum.default", "exp", shape=()),
+        node("output", "output", "total", op="output"),
+    ),
+    outputs=("total",),
+)
+
+
+def scheduled(*nodes: SchedulerNode) -> Recording:
+    """A recording in which each scheduler node is a call of its own."""
+    kinds = {"extern": "extern", "pointwise": "triton_pointwise", "reduction": "triton_reduction"}
+    kernels = [item.kernel or f"triton_{item.name}" for item in nodes]
+    calls = tuple(
+        KernelCall(
+            id=f"0/0:inference:{number}",
+            graph=GRAPH.id,
+            handle=f"{kernel}:{number}",
+            kernel=kernel,
+            type=kinds[item.type],  # type: ignore[arg-type]
+        )
+        for number, (item, kernel) in enumerate(zip(nodes, kernels, strict=True), 1)
+    )
+    schedule = Schedule(
+        graph=GRAPH.id,
+        nodes=nodes,
+        groups=tuple(
+            fxscope.model.ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes)
+            for item in nodes
+        ),
+        kernels=tuple((kernel, (item.name,)) for item, kernel in zip(nodes, kernels, strict=True)),
+    )
+    return Recording(graphs=(GRAPH,), calls=calls, schedules=(schedule,))
+
+
+def test_origins_lend_their_name_only() -> None:
+    def op(number: int, kind: str, origins: str, reads: str, value: str | None = None) -> SchedulerNode:
+        return SchedulerNode(
+            name=f"op{number}",
+            type=kind,
+            kernel="extern_kernels.convolution" if kind == "extern" else None,
+            group=number,
+            origins=tuple(origins.split()),
+            origin_node=value,
+            reads=access(*reads.split()),
+            writes=access(f"buf{number}"),
+        )
+
+    recording = scheduled(
+        op(0, "pointwise", "relu", "x", "relu"),
+        op(1, "pointwise", "relu conv", "w"),  # the weight in another layout
+        op(2, "extern", "relu conv", "buf0 buf1", "conv"),
+        op(3, "reduction", "exp total", "buf2"),  # the first half of a split reduction
+        op(4, "reduction", "exp total", "buf3", "total"),
+    )
+    done = schedules(recording)
+    assert [call.nodes for call in done.calls] == [("relu",), (), ("conv",), ("exp", "total"), ("total",)]
+    assert [call.named_only for call in done.calls] == [(), ("relu", "conv"), ("relu",), (), ("exp",)]
+    assert [call.nodes_evidence for call in done.calls] == [
+        "origin_node",
+        None,
+        "origin_node",
+        "origins",
+        "origin_node",
+    ]
+    assert schedules(done) == done
+    kinds = {item.name: (item.kind, item.reason) for item in classify(done).graphs[0].nodes}
+    assert kinds["output"] == ("view", "what the graph returns: it launches nothing")
+    assert kinds["conv"][0] == "kernel"
+
+
+def test_each_place_of_a_kernel_has_its_own_nodes() -> None:
+    nodes = [node("x", "x", op="placeholder"), node("y", "y", op="placeholder")]
+    for number, source in enumerate("xy"):
+        nodes += [
+            node(f"sin_{number}", "aten.sin.default", source),
+            node(f"mul_{number}", "aten.mul.Tensor", f"sin_{number}", source),
+        ]
+    graph = replace(GRAPH, nodes=tuple(nodes), outputs=("mul_0", "mul_1"))
+    calls = tuple(
+        KernelCall(
+            id=f"0/0:inference:{number}",
+            graph=graph.id,
+            handle=f"triton_poi_fused_mul_sin_0:{number}",
+            kernel="triton_poi_fused_mul_sin_0",
+            type="triton_pointwise",
+            nodes=("sin_0", "mul_0") if number == 1 else (),
+            reads=access("xy"[number - 1], shape=(8,)),
+            writes=access(f"buf{number}", shape=(8,)),
+            nodes_evidence="origins" if number == 1 else None,
+        )
+        for number in (1, 2)
+    )
+    done = schedules(Recording(graphs=(graph,), calls=calls))
+    assert [call.nodes for call in done.calls] == [("sin_0", "mul_0"), ("sin_1", "mul_1")]
+    assert [call.nodes_evidence for call in done.calls] == ["origins", "order"]
