@@ -32,9 +32,7 @@ OUTSIDE = {
 }
 # torch's own files name no kernel for these: they stay unknown, and are said to be.
 # Of flex attention: what makes the operands that its kernel has no use for.
-UNNAMED = {
-    "flex": {"lt", "where", "index_put", "sort", "sum_1", "convert_element_type", "convert_element_type_1"},
-}
+UNNAMED = {"flex": {"lt", "where", "index_put", "sort", "sum_1", "convert_element_type", "convert_element_type_1"}}
 
 
 @cache
@@ -70,7 +68,9 @@ def test_every_event_of_a_compiled_region_has_its_call_and_nodes(name: str, how:
             continue
         call = calls[launch.call]
         assert launch.nodes == call.nodes, launch.name
-        assert launch.nodes or call.named_only == ("convolution",), launch.name  # a weight's layout is changed: no node's work
+        assert launch.nodes or call.named_only == ("convolution",), (
+            launch.name
+        )  # a weight's layout is changed: no node's work
         assert launch.evidence.call == "order"
         assert launch.evidence.nodes in EVIDENCE_BY_STRENGTH if launch.nodes else launch.evidence.nodes is None
         if call.type not in ("extern", "fallback"):
