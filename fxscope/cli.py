@@ -31,6 +31,7 @@ VERBS: dict[str, str] = {
     "dispatch": "what the dispatcher does with an op",
     "kernel": "decode kernel names",
     "diff": "compare two recordings",
+    "redact": "a copy of a recording without the program's text and names, to give away",
     "check": "hold recordings against a file of expectations",
     "fleet": "a job of many ranks: which one is late and why, whose kernels differ",
     "guess": "guess first, then look",
@@ -69,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in argv if not word.startswith("-")), "")
     parser = build_parser(verb)
-    arguments = parser.parse_args(argv)
+    with legible_streams():  # what the shell made of `*` may be in a usage error
+        arguments = parser.parse_args(argv)
     # A program that `run` observes writes to streams that are as it knows them; `emit` sees to what follows.
     streams = contextlib.nullcontext() if arguments.verb == "run" else legible_streams()
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands.trace import size
+from fxscope.render.legible import status
 
 if TYPE_CHECKING:
     import argparse
@@ -226,7 +227,7 @@ def progress(total: int) -> Callable[[int, int, str], None] | None:
     def told(done: int, of: int, name: str) -> None:
         if terminal:
             end = "\n" if done == of else ""
-            print(f"\r\x1b[K{done} of {of} ranks: {name}", end=end, file=sys.stderr, flush=True)
+            status(f"{done} of {of} ranks: {name}", end=end)
         elif of >= 20 and (done == of or done % (of // 10) == 0):
             print(f"{done} of {of} ranks", file=sys.stderr, flush=True)
 

@@ -15,6 +15,7 @@ A factory is a function of no arguments that returns `(module, inputs)`.
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
@@ -71,11 +72,18 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let Inductor use its caches; what comes out of one leaves no evidence, and fxscope says so",
     )
+    both.add_argument(
+        "--whole-sources",
+        action="store_true",
+        help="embed the program's files as a whole, not only the lines that ops stem from",
+    )
     add_output_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Record the program and write or show the recording."""
+    if arguments.whole_sources:
+        os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"  # for a plan's process as well
     if not arguments.module and factories.is_factory(arguments.program):
         arguments = _options_after(arguments)
         check_outputs(arguments)

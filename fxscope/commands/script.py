@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.commands.common import add_output_options, check_outputs, emit
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError
+from fxscope.render.legible import legible, status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -184,16 +185,21 @@ class _Run:
                 )
             if status == 0:
                 raise error
-            print(f"fxscope run: {self.program.label} {self.how}; nothing was recorded: {error}", file=sys.stderr)
+            print(
+                legible(f"fxscope run: {self.program.label} {self.how}; nothing was recorded: {error}"), file=sys.stderr
+            )
             return status
         if status:
-            print(f"fxscope run: {self.program.label} {self.how}; what ran until then is recorded", file=sys.stderr)
+            print(
+                legible(f"fxscope run: {self.program.label} {self.how}; what ran until then is recorded"),
+                file=sys.stderr,
+            )
         try:
             emit(recording, self.arguments, keep=True)
         except FxscopeError as error:
             if status == 0:
                 raise
-            print(f"fxscope run: {error}", file=sys.stderr)
+            print(legible(f"fxscope run: {error}"), file=sys.stderr)
         return status
 
 
@@ -337,9 +343,9 @@ def progress() -> Generator[Callable[[str], None]]:
         return
 
     def say(text: str) -> None:
-        print(f"\r\x1b[2K{text} …", end="", file=sys.stderr, flush=True)
+        status(f"{text} …")
 
     try:
         yield say
     finally:
-        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+        status("")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fxscope import text
 from fxscope.commands import common, trace_tables
 from fxscope.model import replace
+from fxscope.render.legible import status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,6 +119,6 @@ def progress(name: str) -> Callable[[int], None] | None:
         return None
 
     def show(num_bytes: int) -> None:
-        print(f"\rreading {name}: {text.num_bytes(num_bytes)} ", end="", file=sys.stderr, flush=True)
+        status(f"reading {name}: {text.num_bytes(num_bytes)} ")
 
     return show

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -55,12 +56,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="GPU", help="plan for this GPU; switches that need benchmarks are refused")
     parser.add_argument("--steps", type=int, default=10, metavar="N", help="profiled calls of each (default 10)")
     parser.add_argument("--save", nargs=2, metavar=("BEFORE", "AFTER"), help="also write the two recordings")
+    parser.add_argument(
+        "--whole-sources", action="store_true", help="with --save: embed the program's files as a whole"
+    )
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Record before and after, and say what changed."""
+    if arguments.whole_sources:
+        os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"
     from fxscope import store
     from fxscope.analysis.compare import compare
     from fxscope.factories import load_factory, parse_setting

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, cast
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.rule import Rule
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -41,17 +42,23 @@ def render(recording: Recording, *, width: int = 80, color: bool = False, stage:
         highlight=False,
         legacy_windows=False,
     )
-    console.print(view(recording, width=width, stage=stage))
-    return legible("\n".join(line.rstrip() for line in out.getvalue().split("\n")).rstrip("\n")) + "\n"
+    _print(console, view(recording, width=width, stage=stage))
+    return ("\n".join(line.rstrip() for line in out.getvalue().split("\n")).rstrip("\n")) + "\n"
+
+
+def _print(console: Console, shown: Group) -> None:
+    """Print what was made legible first: a colour in a name is the name's, not ours."""
+    pieces = [Segment(legible(text), style) for text, style, control in console.render(shown) if not control]
+    console.print(Segments(pieces), end="")
 
 
 def show(recording: Recording) -> None:
     """Print to stdout; colour only on a terminal and where `NO_COLOR` is not set (rich's rule)."""
-    stream = LegibleStream(sys.stdout)
+    stream = LegibleStream(sys.stdout, colours=True)
     console = Console(file=cast("IO[str]", stream), highlight=False)
     width = console.width if console.is_terminal else 80
     if console.is_terminal and not console.no_color:
-        console.print(view(recording, width=width))
+        _print(console, view(recording, width=width))
     else:
         stream.write(render(recording, width=width))
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fxscope import store
 from fxscope.model import replace
-from fxscope.render import markdown, terminal
-from fxscope.render.legible import legible
+from fxscope.render import markdown, render, terminal
+from fxscope.render.legible import LegibleStream, legible
 from tests.render import recordings
 
-HOSTILE = "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\x85end```"
-OBEYED = re.compile("[\u202e\u200b\x85\x07]|\x1b(?!\\[[0-9;]*m)")
+HOSTILE = "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\x85\x1b]52;c;ZXZpbA==\x07\x9b31m\r\x1b[8mend```"
+OBEYED = re.compile("[\u202e\u200b\x85\x07\r\x1b\x9b]")
 
 
 @pytest.fixture
@@ -50,13 +52,19 @@ def test_a_verb_prints_no_name_that_a_terminal_obeys(arguments: list[str], hosti
 
 def test_files_of_text_hold_none_either(hostile: Path) -> None:
     recording = store.load(hostile)
-    for text in (terminal.render(recording), terminal.render(recording, color=True), markdown.render(recording)):
-        assert not OBEYED.search(text)
+    coloured = re.sub(r"\x1b\[[0-9;]*m", "", terminal.render(recording, color=True))
+    made = [render(recording, form) for form in ("terminal", "md", "dot", "json", "svg")]
+    for text in (*made, coloured, markdown.render(recording)):
+        assert isinstance(text, str) and not OBEYED.search(text)
+    assert msgspec.json.decode(made[3], type=type(recording)) == recording
 
 
 def test_plain_text_and_our_own_colours_are_left_alone() -> None:
-    for text in ("µs · → ■ ├─ é 日本\n\tx\r", "\x1b[1;32mgreen\x1b[0m", "\r\x1b[2Krunning …"):
-        assert legible(text) == text
+    text = "µs · → ■ ├─ é 日本\n\tx"
+    assert legible(text) == text
+    out = io.StringIO()
+    LegibleStream(LegibleStream(out), colours=True).write("\x1b[1;32mgreen\x1b[0m\x1b[2K")
+    assert out.getvalue() == "\x1b[1;32mgreen\x1b[0m\\x1b[2K"
 
 
 def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:

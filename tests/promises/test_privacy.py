@@ -1,0 +1,117 @@
+"""What a recording gives away, and what is left of it after `fxscope redact`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from fxscope import cli, store
+from fxscope.analysis.redact import public, redact
+from fxscope.commands import common
+from fxscope.passes import verify
+from tools import fuzz
+
+SECRETS = (
+    "zzkeyzz",
+    "qqmodelqq",
+    "wwweightww",
+    "vvvarvv",
+    "ffunctionff",
+    "aannotationaa",
+    "ttitlett",
+    "xxexceptionxx",
+    "ggraphgg",
+)
+PROGRAM = """
+import torch
+KEY = "zzkeyzz"
+class qqmodelqq(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wwweightww = torch.nn.Linear(4, 4)
+    def forward(self, vvvarvv):
+        def ffunctionff(vvvarvv): return self.wwweightww(vvvarvv).relu()  # zzkeyzz
+        if vvvarvv.sum() > 0:
+            torch._dynamo.graph_break("ggraphgg")
+        return ffunctionff(vvvarvv) + 1
+model = torch.compile(qqmodelqq(), backend="aot_eager")
+with torch.profiler.record_function("aannotationaa"):
+    model(torch.ones(2, 4))
+    torch.ones(3).sin()"""
+PROGRAM += (
+    "\n" * 20
+    + """
+raise ValueError("xxexceptionxx")
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a recording of a program with secrets in its text, its names and its exception."""
+    folder = tmp_path_factory.mktemp("zzkeyzz")
+    (folder / "zzkeyzz.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "fxscope", "run", "--title", "ttitlett", "zzkeyzz.py", "-o", "out.fxscope"]
+    subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    return folder / "out.fxscope"
+
+
+def unpacked(path: Path) -> bytes:
+    """Return all that a file holds."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return b"".join(archive.read(name) for name in archive.namelist())
+    return store.contents(path)
+
+
+@pytest.mark.parametrize("suffix", ["fxscope", "json", "html", "md", "txt", "dot"])
+def test_nothing_of_a_programs_text_and_names_is_left(suffix: str, recorded: Path, tmp_path: Path) -> None:
+    before = unpacked(recorded).decode()
+    assert {word for word in SECRETS if word not in before} == {"xxexceptionxx"}
+    out = tmp_path / f"redacted.{suffix}"
+    assert cli.main(["redact", str(recorded), "-o", str(out)]) == 0
+    after = unpacked(out).decode().lower()
+    assert not [word for word in (*SECRETS, str(recorded.parent).lower(), "super()") if word in after]
+    if suffix == "fxscope":
+        kept, was = store.load(out), store.load(recorded)
+        verify(kept)
+        assert [len(graph.nodes) for graph in kept.graphs] == [len(graph.nodes) for graph in was.graphs]
+        assert [launch.duration_ns for launch in kept.launches] == [launch.duration_ns for launch in was.launches]
+        assert "aten::relu" in {op.name for op in kept.ops} and kept.environment.torch == was.environment.torch
+
+
+@pytest.mark.parametrize("name", ["mlp_compiled", "attn_eager", "mlp_liger"])
+def test_what_is_pytorchs_stays(name: str) -> None:
+    was = common.read(str(fuzz.DATA / "h200" / name))
+    kept = redact(was)
+    verify(kept)
+    assert [launch.name for launch in kept.launches] == [launch.name for launch in was.launches]
+    assert [call.handle for call in kept.calls] == [call.handle for call in was.calls]
+    assert [item.reason for item in kept.decisions] == [item.reason for item in was.decisions]
+    assert kept.sources == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("triton_poi_fused_add_relu_0", True),
+        ("s16816gemm_f16_128x64", True),
+        ("hunter2pass", False),
+        ("AKIAIOSFODNN7EXAMPLE", False),
+    ],
+)
+def test_what_counts_as_public(word: str, known: bool) -> None:
+    assert public(word) is known
+
+
+def test_whole_sources_are_an_option(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(PROGRAM)
+    for options, held in (([], False), (["--whole-sources"], True)):
+        command = [sys.executable, "-m", "fxscope", "run", *options, "p.py", "-o", "out.fxscope", "--force"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        texts = [source.text for source in store.load(tmp_path / "out.fxscope").sources if source.kind == "user"]
+        assert any("raise ValueError" in text for text in texts) is held
