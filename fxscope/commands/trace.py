@@ -67,10 +67,13 @@ def show_tables(arguments: argparse.Namespace) -> int:
     """Show what a trace alone says, from its columns: no graph, no pass, no object an event."""
     from fxscope.readers import trace
 
-    columns = trace.read(
-        arguments.trace, strict=arguments.strict, max_bytes=arguments.max_size, progress=progress(arguments.trace)
+    kept = trace.read_steps(
+        arguments.trace,
+        wanted_steps(arguments),
+        strict=arguments.strict,
+        max_bytes=arguments.max_size,
+        progress=progress(arguments.trace),
     )
-    kept = trace.keep(columns, wanted_steps(arguments))
     summary = trace_tables.narrowed(trace.summarize(kept), arguments)
     sys.stdout.write(trace_tables.text(summary))
     for problem in kept.problems:

@@ -7,4 +7,5 @@ from fxscope.readers.trace.columns import uncollected as uncollected
 from fxscope.readers.trace.items import recording as recording
 from fxscope.readers.trace.kept import Kept as Kept
 from fxscope.readers.trace.kept import keep as keep
+from fxscope.readers.trace.kept import read_steps as read_steps
 from fxscope.readers.trace.summary import summarize as summarize

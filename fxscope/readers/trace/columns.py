@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fxscope.readers.trace.table import Wanted
+
 WINDOW_BYTES = 16 << 20
 
 
@@ -47,6 +49,8 @@ class Trace:
     args_at: NDArray[np.int64]  # where an event's arguments are in `args`, else in the unpacked file
     args_length: NDArray[np.int64]
     known_args: dict[int, Args]  # of the rows that were decoded already
+    num_events: int  # of the file, those that were not wanted too
+    on_device: bool  # whether one of them ran on a device
     steps: list[int]  # rows of ProfilerStep#N, in order of time
     header: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -101,6 +105,7 @@ def read(
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
+    wanted: Wanted | None = None,
 ) -> Trace:
     """Read a trace (.json or .json.gz) into columns.
 
@@ -111,32 +116,35 @@ def read(
         strict: raise on any damage instead of recovering around it.
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
         progress: called with the number of bytes read so far.
+        wanted: which rows to keep, all by default.
 
     Raises:
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
-    table = Table(keep_args=keep_args, args_of=args_of)
+    table = Table(keep_args=keep_args, args_of=args_of, wanted=wanted)
     with uncollected():
         reader.fill(table)
-    count = table.num_rows
+    category, name, thread, start, duration, correlation, external, args_at, args_length = table.take_columns()
     trace = Trace(
         path=Path(path),
-        category=table.column(t.CATEGORY, np.int8),
-        name=table.column(t.NAME, np.int32),
-        thread=table.column(t.THREAD, np.int32),
-        start_ns=table.column(t.START),
-        duration_ns=table.column(t.DURATION),
-        correlation=table.column(t.CORRELATION),
-        external_id=table.column(t.EXTERNAL),
+        category=category,
+        name=name,
+        thread=thread,
+        start_ns=start,
+        duration_ns=duration,
+        correlation=correlation,
+        external_id=external,
         args=table.args,
-        args_at=table.column(t.ARGS_AT),
-        args_length=table.column(t.ARGS_LENGTH),
+        args_at=args_at,
+        args_length=args_length,
         known_args=table.known_args,
-        parent=np.full(count, -1, np.int32),
-        launcher=np.full(count, -1, np.int32),
-        op=np.full(count, -1, np.int32),
-        op_by_external=np.zeros(count, np.bool_),
+        parent=np.full(table.num_rows, -1, np.int32),
+        launcher=np.full(table.num_rows, -1, np.int32),
+        op=np.full(table.num_rows, -1, np.int32),
+        op_by_external=np.zeros(table.num_rows, np.bool_),
+        num_events=table.num_events,
+        on_device=table.on_device,
         names=list(table.names),
         threads=list(table.threads),
         steps=[],
@@ -144,7 +152,6 @@ def read(
         problems=reader.problems,
         incomplete=reader.incomplete,
     )
-    table.drop()
     if table.without_time:
         message = f"{table.without_time} events have no time, or one that no int64 of nanoseconds holds: left out"
         if strict:
@@ -254,7 +261,7 @@ def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.
 
 def find_steps(trace: Trace) -> list[int]:
     """Return the rows of `ProfilerStep#N`, one each, in order of time."""
-    wanted = {index for index, name in enumerate(trace.names) if name.startswith("ProfilerStep#")}
+    wanted = {index for index, name in enumerate(trace.names) if name.startswith(t.STEP)}
     if not wanted:
         return []
     rows = np.flatnonzero((trace.category == ANNOTATION) & np.isin(trace.name, list(wanted)))

@@ -12,8 +12,8 @@ from fxscope.columns import BLOCK, Chosen, Given, Items, Made, Numbers
 from fxscope.kernel_names.dtypes import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import Trace, nearest, read
-from fxscope.readers.trace.kept import Kept, keep, of_names
+from fxscope.readers.trace.columns import Trace, nearest
+from fxscope.readers.trace.kept import Kept, of_names, read_steps
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
 from fxscope.readers.trace.table import device_and_stream, whole
 
@@ -51,8 +51,8 @@ def recording(
     Raises:
         TraceError: the trace cannot be read, has no event, or has no such step.
     """
-    trace = read(path, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress)
-    kept = keep(trace, steps)
+    kept = read_steps(path, steps, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress)
+    trace = kept.trace
     return Recording(
         title=_title(trace.path),
         environment=_environment(trace, kept.on_device),

@@ -41,7 +41,7 @@ def summarize(kept: Kept) -> Summary:
         gaps=gaps(kept) if kept.on_device and len(kept.launch_rows) else (),
         syncs=sync_table(kept),
         copies=tuple(k for k in kernels if k.category == "gpu_memcpy"),
-        num_events=len(kept.trace),
+        num_events=kept.trace.num_events,
         bound=limit.side if limit else None,
         verdict=limit.words if limit else None,
     )

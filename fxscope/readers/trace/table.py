@@ -15,9 +15,11 @@ from fxscope.readers.trace.reader import Written, decode_args, decode_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import NDArray
 
     from fxscope.readers.trace.reader import Args
+
+    Wanted = Callable[[NDArray[np.int64], "Table"], NDArray[np.bool_]]  # of some rows, which are wanted
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
 CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
@@ -48,35 +50,41 @@ INT64_MAX = 2**63 - 1
 TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
 CATEGORY, NAME, THREAD, START, DURATION, CORRELATION, EXTERNAL, ARGS_AT, ARGS_LENGTH = range(9)
 WIDTH = 9
+_DTYPES = (np.int8, np.int32, np.int32, np.int64, np.int64, np.int64, np.int64, np.int64, np.int64)
+STEP = "ProfilerStep#"
 
 
 class Table:
     """Collects rows of int64; names and threads are interned over the whole file."""
 
-    def __init__(self, *, keep_args: bool = False, args_of: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self, *, keep_args: bool = False, args_of: Callable[[str], bool] | None = None, wanted: Wanted | None = None
+    ) -> None:
         self.args = bytearray() if keep_args else None  # texts of the arguments of `KEPT_ARGS`, one after the other
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
         self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned, or have a wanted name
         self._args_of = args_of
-        self._wanted: list[bool] = []  # by index into `names`
+        self._decoded: list[bool] = []  # by index into `names`
         self.without_time = 0
+        self.num_events = 0  # wanted or not
+        self.on_device = False  # whether one of them ran on a device
+        self._wanted = wanted
+        self.step_names: list[int] = []  # indices of `ProfilerStep#N` in `names`
         self._spans: dict[bytes, int] = {}  # names as they are written
-        self._parts: list[NDArray[np.int64]] = []
+        self._parts: list[list[NDArray[Any]]] = []
         self.num_rows = 0
 
-    def column(self, index: int, dtype: DTypeLike = np.int64) -> NDArray[Any]:
-        """Return one column of every row, in the order of the file."""
-        found = np.empty(self.num_rows, dtype)
-        at = 0
-        for part in self._parts:
-            found[at : at + len(part)] = part[:, index]
-            at += len(part)
+    def take_columns(self) -> list[NDArray[Any]]:
+        """Return the columns of every row, in the order of the file; the table is empty afterwards."""
+        parts, self._parts = self._parts, []
+        columns = [[part[column] for part in parts] for column in range(WIDTH)]
+        parts.clear()
+        found: list[NDArray[Any]] = []
+        for column, dtype in enumerate(_DTYPES):  # one at a time: what was put together is freed
+            found.append(np.concatenate(columns[column]) if columns[column] else np.empty(0, dtype))
+            columns[column].clear()
         return found
-
-    def drop(self) -> None:
-        """Let go of the rows, which are columns now."""
-        self._parts.clear()
 
     def add_scanned(
         self,
@@ -110,21 +118,23 @@ class Table:
         np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
         part[:, ARGS_AT] = np.where(table[:, ARGS_AT] >= 0, table[:, ARGS_AT] + base, -1)
         part[:, ARGS_LENGTH] = table[:, ARGS_LENGTH]
+        part, _ = self._chosen(part)
+        at = np.where(part[:, ARGS_AT] >= 0, part[:, ARGS_AT] - base, -1)
+        if self._args_of is not None:
+            self._decode_args(part, at, buffer)
         if self.args is not None:
-            kept = np.flatnonzero(_HAS_ARGS[part[:, CATEGORY]] & (table[:, ARGS_AT] >= 0))
+            kept = np.flatnonzero(_HAS_ARGS[part[:, CATEGORY]] & (at >= 0))
             lengths = part[kept, ARGS_LENGTH]
             part[:, ARGS_AT] = -1
             part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths
-            self.args += gather(buffer, table[kept, ARGS_AT], lengths)
-        if self._args_of is not None:
-            self._decode_args(part, table[:, ARGS_AT], buffer)
+            self.args += gather(buffer, at[kept], lengths)
         self._append(part)
 
     def _name_of(self, span: bytes) -> int:
         """Return a name's index; the same spans come in every buffer."""
         known = self._spans.get(span)
         if known is None:
-            known = self._spans[span] = self.names.setdefault(_string(span), len(self.names))
+            known = self._spans[span] = self._code(_string(span))
         return known
 
     def _thread_of(self, span: bytes) -> int:
@@ -133,8 +143,8 @@ class Table:
     def _decode_args(self, part: NDArray[np.int64], at: NDArray[np.int64], buffer: bytes) -> None:
         """Decode the arguments of events with a wanted name."""
         assert self._args_of is not None
-        self._wanted += [self._args_of(name) for name in itertools.islice(self.names, len(self._wanted), None)]
-        for index in np.flatnonzero(np.array(self._wanted, np.bool_)[part[:, NAME]] & (at >= 0)).tolist():
+        self._decoded += [self._args_of(name) for name in itertools.islice(self.names, len(self._decoded), None)]
+        for index in np.flatnonzero(np.array(self._decoded, np.bool_)[part[:, NAME]] & (at >= 0)).tolist():
             begin = int(at[index])
             arguments = decode_args(buffer[begin : begin + int(part[index, ARGS_LENGTH])])
             if arguments is not None:
@@ -143,6 +153,7 @@ class Table:
     def add_events(self, events: list[Any]) -> None:
         """Add decoded events; those of other phases and categories are left out."""
         rows: list[tuple[int, ...]] = []
+        details: list[Args | None] = []
         for event in events:
             category = CATEGORIES.get(event.cat) if isinstance(event.cat, str) else None
             if event.ph != "X" or category is None:
@@ -158,11 +169,11 @@ class Table:
             if detail is not None:
                 correlation = identifier(detail.correlation)
                 external = identifier(detail.external_id if detail.external_id is not None else detail.old_external_id)
-                self.known_args[self.num_rows + len(rows)] = detail
+            details.append(detail)
             rows.append(
                 (
                     category,
-                    self.names.setdefault(name, len(self.names)),
+                    self._code(name),
                     self.threads.setdefault(thread, len(self.threads)),
                     start,
                     max(0, duration),
@@ -173,11 +184,33 @@ class Table:
                 )
             )
         if rows:
-            self._append(np.array(rows, np.int64))
+            part, chosen = self._chosen(np.array(rows, np.int64))
+            for position, row in enumerate(chosen.tolist(), self.num_rows):
+                if (detail := details[row]) is not None:
+                    self.known_args[position] = detail
+            self._append(part)
+
+    def _chosen(self, part: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Return the wanted rows and which they are."""
+        self.num_events += len(part)
+        self.on_device |= bool((part[:, CATEGORY] >= KERNEL).any())
+        if self._wanted is None:
+            return part, np.arange(len(part))
+        chosen = np.flatnonzero(self._wanted(part, self))
+        return part[chosen], chosen
 
     def _append(self, part: NDArray[np.int64]) -> None:
-        self._parts.append(part)
+        if len(part):
+            self._parts.append([part[:, column].astype(dtype) for column, dtype in enumerate(_DTYPES)])
         self.num_rows += len(part)
+
+    def _code(self, name: str) -> int:
+        known = self.names.get(name)
+        if known is None:
+            known = self.names[name] = len(self.names)
+            if name.startswith(STEP):
+                self.step_names.append(known)
+        return known
 
 
 def _looked_up(used: NDArray[np.int64], spans: list[bytes], code_of: Callable[[bytes], int]) -> NDArray[np.int64]:
