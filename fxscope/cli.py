@@ -36,6 +36,7 @@ VERBS: dict[str, str] = {
     "fleet": "a job of many ranks: which one is late and why, whose kernels differ",
     "guess": "guess first, then look",
     "sweep": "vary an input and find the crossover",
+    "calibrate": "measure this machine's GPU, for plans that are made for it elsewhere",
     "open": "open a trace in Perfetto's UI",
     "doctor": "what is missing on this machine, and the command that mends it",
     "env": "versions, devices and hooks, for bug reports",

@@ -273,6 +273,45 @@ class Roof(Item, frozen=True, kw_only=True):
     basis: str | None = None  # which limits were used and where they come from
 
 
+class Workload(Item, frozen=True, kw_only=True):
+    """What a call has to do, as the generated code states it: what its time is predicted from."""
+
+    family: Literal[
+        "pointwise",
+        "reduction",
+        "gemm",
+        "convolution",
+        "convolution_backward",
+        "attention",
+        "attention_backward",
+        "other",
+    ]
+    variant: str = ""  # "flash", "depthwise", the function of a fallback, …
+    dtype: str | None = None
+    num_bytes: int = 0  # each argument moved once, only as far as it is reached
+    elements: int = 0  # computed, or of the result
+    flops: int = 0
+    m: int = 0  # of a GEMM; a convolution is one of pixels × channels × (channels × kernel); attention: queries
+    n: int = 0  # … keys
+    k: int = 0  # … width of a head
+    batch: int = 1  # GEMMs beside each other, groups, heads
+    layout: str = ""  # "nt": first operand dense along its last dimension, second along its first; "last": channels
+    taps: int = 1  # of a convolution's kernel
+    passes: int = 1  # of a convolution's backward: gradients of the input and of the weight
+    causal: bool = False
+    outer: int = 1  # of a generated kernel: results, or rows
+    inner: int = 1  # … reduced into each
+    loops: int = 0  # … over the reduced dimension
+    loads: int = 0
+    statements: int = 0
+    slow_ops: int = 0  # exp, tanh, log, …
+    slowest_ops: int = 0  # erf, pow, random numbers
+    reduced: int = 0  # reductions across threads
+    gathers: int = 0  # loads whose address is loaded
+    strided: bool = False
+    atomic: bool = False
+
+
 class KernelCall(Item, frozen=True, kw_only=True):
     """One call site in a generated wrapper. Id: `0/0:inference:3` is the third call of that wrapper."""
 
@@ -293,11 +332,14 @@ class KernelCall(Item, frozen=True, kw_only=True):
     bytes_read: int | None = None
     bytes_written: int | None = None
     flops: int | None = None
+    workload: Workload | None = None
     device: str | None = None
     code: CodeLines = CodeLines()
     sources: tuple[Source, ...] = ()
     resources: Resources | None = None
-    estimated_us: float | None = None  # of a generated kernel: modelled; else bytes and FLOPs at the target's rates
+    estimated_us: float | None = None  # on a target: predicted by its calibrated model, else the roof's floor
+    estimated_range_us: tuple[float, float] | None = None  # holds the real time in 80 of 100 calls
+    estimated_basis: str | None = None  # what the prediction stands on
     timing: Timing | None = None
     roof: Roof | None = None
 
@@ -598,6 +640,19 @@ class Unobserved(Item, frozen=True, kw_only=True):
     detail: str  # in words, such as "2 child processes"
 
 
+class PredictedStep(Item, frozen=True, kw_only=True):
+    """How long one step of a plan will take, in µs; a range holds the real time in 80 of 100 programs."""
+
+    device_us: float
+    device_range_us: tuple[float, float] | None = None
+    num_calls: int
+    cpu_range_us: tuple[float, float] | None = None  # on a machine as the calibrated one
+    wall_range_us: tuple[float, float] | None = None  # of steps one after the other, the CPU running ahead
+    replay_range_us: tuple[float, float] | None = None  # of a CUDA graph's replay
+    bound: Literal["cpu", "gpu"] | None = None  # which of the two sets the length; None where the ranges overlap
+    basis: str
+
+
 class StepTimes(Item, frozen=True, kw_only=True):
     """Wall time of the steps that ran after the observed ones, from end to end of `optimizer.step`.
 
@@ -641,6 +696,7 @@ class Environment(Item, frozen=True, kw_only=True):
     device_properties: dict[str, Any] | None = None
     cuda: str | None = None
     target: str | None = None  # name of the simulated GPU
+    float32_matmul_precision: str | None = None  # of torch, while the plan was made
 
 
 class Recording(Item, frozen=True, kw_only=True, dict=True):
@@ -665,6 +721,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     coverage: Coverage | None = None
     unobserved: tuple[Unobserved, ...] = ()
     step_times: StepTimes | None = None
+    predicted: PredictedStep | None = None  # of a plan
     assumptions: tuple[Assumption, ...] = ()
     problems: tuple[Problem, ...] = ()
     history: tuple[str, ...] = ()  # passes that ran

@@ -52,7 +52,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
-    "fxscope.gpus": ({"msgspec"}, ("fxscope.errors", "fxscope.gpus")),
+    "fxscope.gpus": ({"msgspec", "numpy"}, ("fxscope.errors", "fxscope.gpus")),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"msgspec", "numpy", "tomli"}, ANALYSIS),

@@ -417,9 +417,17 @@ def packed(recording: Any) -> dict[str, Any]:
     return {
         "codes": [source.text for source in recording.sources if source.kind == "output_code"],
         "calls": calls,
+        "dtypes": {call.id: dtype for call in recording.calls if (dtype := dtype_in(recording, call)) is not None},
         "missing": [call.id for call in recording.calls if call.id not in steps],
         "problems": [str(problem.message)[:200] for problem in recording.problems],
     }
+
+
+def dtype_in(recording: Any, call: Any) -> str | None:
+    """Return the dtype that a library's call computes in, by its nodes: a program's inputs have none in the code."""
+    nodes = {node.name: node for node in recording.graph(call.graph).nodes} if call.is_extern else {}
+    of_call = [nodes[name] for name in call.nodes if name in nodes]
+    return next((out.dtype for node in of_call for out in node.outputs if out.dtype), None)
 
 
 def timed(run: Callable[[], Any], repeats: int) -> float:

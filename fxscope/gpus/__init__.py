@@ -12,14 +12,16 @@ that has it, `fxscope env --dump-gpu` and `benchmarks/measure_gpu.py` print one.
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from fxscope.errors import FxscopeError
+from fxscope.gpus.prediction import Calibration  # noqa: TC001 - msgspec reads it
 from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
 
-__all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "load", "names", "occupancy"]
+__all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "known", "load", "names", "occupancy", "text_of"]
 
 
 class Fact(msgspec.Struct, frozen=True, array_like=True):
@@ -50,6 +52,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     matrix: dict[str, tuple[Rate, ...]]  # dtype → dense floating point operations per second
     vector: dict[str, tuple[Rate, ...]] = {}
     times: Times | None = None  # calibrated: see fxscope.gpus.timing
+    calibration: Calibration | None = None  # … of every family of kernels: see fxscope.gpus.prediction
     sources: dict[str, str]
     notes: tuple[str, ...] = ()
 
@@ -108,19 +111,49 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
 
 
+_opened: dict[str, Path] = {}  # the user's own GPUs, by the names in their files
+
+
 def load(name: str) -> Gpu:
-    """Return a GPU by its name: `"h200"`, in any case.
+    """Return a GPU by its name: `"h200"`, in any case; or by the path of a file that `fxscope calibrate` wrote.
 
     Raises:
-        FxscopeError: there is no such file; the message lists those there are.
+        FxscopeError: there is no such GPU or file, or it is none of a GPU; the message lists the names there are.
+    """
+    try:
+        gpu = msgspec.json.decode(text_of(name), type=Gpu)
+    except OSError as error:
+        raise FxscopeError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
+    if name.strip().lower().endswith(".json"):
+        _opened[gpu.name] = Path(name.strip())
+    return gpu
+
+
+def text_of(name: str) -> bytes:
+    """Return the file of a GPU, unread.
+
+    Raises:
+        FxscopeError: no GPU is called so.
+        OSError: the name is a path, and the file cannot be read.
     """
     key = name.strip().lower()
+    if key.endswith(".json"):
+        return Path(name.strip()).read_bytes()
+    if key in _opened:
+        return _opened[key].read_bytes()
     if key not in names():
         raise FxscopeError(
-            f"no GPU is called {name!r}: there are {', '.join(names())}. To add one, run `fxscope env --dump-gpu` on a "
-            "machine that has it."
+            f"no GPU is called {name!r}: there are {', '.join(names())}. To add one, run `fxscope calibrate -o gpu.json` "
+            "on a machine that has it, and give that file."
         )
-    return msgspec.json.decode(resources.files("fxscope.gpus").joinpath(f"{key}.json").read_bytes(), type=Gpu)
+    return resources.files("fxscope.gpus").joinpath(f"{key}.json").read_bytes()
+
+
+def known(name: str) -> bool:
+    """Whether `load` finds a GPU of this name."""
+    return name in names() or name in _opened
 
 
 def find(device_name: str | None) -> Gpu | None:

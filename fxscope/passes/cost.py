@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope import gpus
 from fxscope.columns import column
 from fxscope.gpus import timing as device_times
+from fxscope.gpus.prediction import predict
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
-from fxscope.passes.unfused import priced, side_of
+from fxscope.passes.predicted import of_dtype, predicted_step
+from fxscope.passes.unfused import priced
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
@@ -64,11 +66,13 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
     by_id = {call.id: call for call in calls}
     by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in costed}
     gpu = limits.gpu if limits is not None else None
+    planned = bool(recording.environment.target) and not recording.launches
     own = limits.bytes_per_second if limits is not None and limits.own else None
     return replace(
         recording,
         calls=calls,
         graphs=costed,
+        predicted=predicted_step(calls, gpu) if planned else None,
         decisions=tuple(
             sorted((priced(item, gpu, by_id, by_graph, own_rate=own) for item in recording.decisions), key=rank)
         ),
@@ -82,7 +86,7 @@ def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits 
     """
     environment = recording.environment
     target = (environment.target or "").lower()
-    gpu = gpus.load(target) if target in gpus.names() else gpus.find(environment.device)
+    gpu = gpus.load(target) if gpus.known(target) else gpus.find(environment.device)
     own = bandwidth or (environment.device_properties or {}).get("measured_bytes_per_second")
     if own:
         return Limits(gpu, float(own), f"{per_second(float(own))}, the user's own measure", own=True)
@@ -114,18 +118,30 @@ def cost_of_call(
         num_bytes = (call.bytes_read or 0) + (call.bytes_written or 0)
     on_cpu = (call.device or "").startswith("cpu")
     roof = roof_of(num_bytes, flops, dtype_of(call, graph), call.timing, None if on_cpu else limits)
-    estimated = None
-    if recording.environment.target and call.timing is None and roof is not None and call.type != "user_triton":
-        estimated = estimate_us(call, graph, limits) or roof.floor_us
-    return replace(call, flops=flops, roof=roof, estimated_us=estimated)
+    call = replace(call, flops=flops, roof=roof)
+    if limits is None and call.estimated_us is not None:  # made with a file that is not here
+        return call
+    call = replace(call, estimated_us=None, estimated_range_us=None, estimated_basis=None)
+    if not recording.environment.target or call.timing is not None or call.type == "user_triton" or on_cpu:
+        return call
+    work = call.workload
+    if work is not None and work.m and work.dtype is None and (dtype := dtype_of(call, graph)) is not None:
+        work = of_dtype(work, dtype)
+    if work is not None and work.family == "gemm" and work.dtype == "float32" and multiplies_by_tf32(recording):
+        work = replace(work, dtype="tfloat32")
+    found = predict(limits.gpu, work) if limits is not None and limits.gpu is not None else None
+    if found is not None:
+        return replace(
+            call, estimated_us=found.us, estimated_range_us=(found.low, found.high), estimated_basis=found.basis
+        )
+    if roof is None or roof.floor_us is None:
+        return call
+    return replace(call, estimated_us=roof.floor_us, estimated_basis=f"a floor: {roof.basis}")
 
 
-def estimate_us(call: KernelCall, graph: Mapping[str, Node] | None, limits: Limits | None) -> float | None:
-    """Modelled device time of a generated kernel on a calibrated GPU, `None` for what is not modelled."""
-    if limits is None or limits.gpu is None or graph is None or not call.type.startswith("triton_"):
-        return None
-    side = side_of((), call.id, call.graph, {call.id: call}, {call.graph: graph})
-    return None if side is None or side.library else device_times.time_us(limits.gpu, side.work())
+def multiplies_by_tf32(recording: Recording) -> bool:
+    """Whether the plan was made with `torch.set_float32_matmul_precision` at "high" or "medium"."""
+    return recording.environment.float32_matmul_precision in ("high", "medium")
 
 
 def dtype_of(call: KernelCall, graph: Mapping[str, Node] | None) -> str | None:

@@ -9,10 +9,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall
+from fxscope.passes.predicted import of_dtype
+from fxscope.readers.workload import workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +36,12 @@ class Kernel:
     origins: tuple[str, ...]  # post-grad nodes that torch's comment names, in order
     meta: dict[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def signature(self) -> dict[str, str]:
+        """The dtypes of a Triton kernel's pointers: in_ptr0 → "bfloat16"."""
+        found = re.findall(r"'(\w+)': '\*(\w+)'", self.meta.get("triton_meta", ""))
+        return {name: _TRITON_DTYPES.get(dtype, dtype) for name, dtype in found}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
@@ -48,6 +58,9 @@ class Call:
     device: str | None
     source_nodes: tuple[str, ...]  # pre-grad names in torch's comment above it
     original_aten: tuple[str, ...]
+    tensors: tuple[BufferAccess | None, ...] = ()  # one for each argument as written, with all that is known of it
+    out: BufferAccess | None = None  # the keyword `out`
+    keywords: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +74,18 @@ class OutputCode:
     aot_id: str | None
 
 
+_TRITON_DTYPES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "i1": "bool",
+    "u8": "uint8",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+}
 _HANDLE = re.compile(r"#\s*\[Provenance debug handles\]\s*(\S.*)$")
 _SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](?:,\s*Original ATen:\s*\[(.*?)\])?")
 _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
@@ -110,8 +135,13 @@ def parse(text: str) -> OutputCode:
 def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
     """Return the calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
     found: list[KernelCall] = []
-    for number, call in enumerate(code.calls, 1):
+    workloads = [workload(call, code.kernels.get(call.kernel)) for call in code.calls]
+    # A program's inputs have no dtype in the wrapper: that of most others, where it is a library's call of them alone.
+    common = Counter(done.dtype for done in workloads if done and done.dtype and done.m).most_common(1)
+    for number, (call, done) in enumerate(zip(code.calls, workloads, strict=True), 1):
         kernel = code.kernels.get(call.kernel)
+        if done is not None and done.m and done.dtype is None and common:
+            done = of_dtype(done, common[0][0])
         found.append(
             KernelCall(
                 id=f"{prefix}:{number}",
@@ -123,6 +153,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
                 type=call.type,
                 reads=call.reads,
                 writes=call.writes,
+                workload=done,
                 device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
             )
@@ -245,6 +276,8 @@ class _Walk:
         self.assertions: list[InputAssertion] = []
         self.layout: dict[str, BufferAccess] = {}
         self.alias: dict[str, str] = {}
+        self.results: dict[str, BufferAccess] = {}  # what torch asserts of an extern kernel's results
+        self.dtypes: dict[str, str] = {}  # of buffers that a Triton kernel's signature names
         self.device: str | None = None
         self.last_line = 0
         self.active: list[str] = []
@@ -321,6 +354,9 @@ class _Walk:
         Since torch 2.13 an input is asserted just before its first use, with `'input'` as the fourth argument.
         """
         of_input = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
+        if self.calls and len(args) > 2 and isinstance(args[0], ast.Name):
+            shape, stride = _sizes(args[1]), _sizes(args[2])
+            self.results[args[0].id] = BufferAccess(buffer=args[0].id, shape=shape, stride=stride)
         if (self.calls and not of_input) or len(args) < 3 or not isinstance(args[0], ast.Name):
             return
         shape, stride = _sizes(args[1]), _sizes(args[2])
@@ -364,8 +400,36 @@ class _Walk:
                 device="cpu" if call_type == "cpp" else self.device,
                 source_nodes=source_nodes,
                 original_aten=original,
+                tensors=tuple(self.whole(arg) for arg in call.args),
+                out=next((self.whole(word.value) for word in call.keywords if word.arg == "out"), None),
+                keywords=tuple((word.arg or "", ast.unparse(word.value)) for word in call.keywords),
             )
         )
+        self.learn_dtypes(kernel, call)
+
+    def whole(self, argument: ast.expr) -> BufferAccess | None:
+        """Return an argument with the shape and the dtype that stand elsewhere in the wrapper."""
+        access = self.tensor(argument)
+        if access is None:
+            return None
+        name, known = access.buffer, self.results.get(access.buffer)
+        while known is None and name in self.alias and self.alias[name] != name:  # `buf5 = buf4  # reuse`
+            name = self.alias[name]
+            known = self.results.get(name)
+        if access.shape is None and known is not None:
+            access = BufferAccess(buffer=access.buffer, shape=known.shape, stride=known.stride, dtype=access.dtype)
+        dtype = access.dtype or self.dtypes.get(access.buffer) or self.dtypes.get(name)
+        return BufferAccess(buffer=access.buffer, shape=access.shape, stride=access.stride, dtype=dtype)
+
+    def learn_dtypes(self, kernel: str, call: ast.Call) -> None:
+        """Keep the dtypes of a Triton kernel's pointers, for the calls after it."""
+        if kernel not in self.kernels:
+            return
+        signature = self.kernels[kernel].signature
+        for argument, name in zip(call.args, self.kernels[kernel].arguments, strict=False):
+            access = self.tensor(argument)
+            if access is not None and (dtype := signature.get(name)):
+                self.dtypes.setdefault(access.buffer, dtype)
 
     def kind(self, function: str) -> tuple[str, CallType] | None:
         """Return (kernel, type) of a called function; `None` for what launches nothing."""

@@ -13,7 +13,7 @@ from fxscope.text import microseconds, num_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Decision, Graph, KernelCall, Node, Recording
+    from fxscope.model import Decision, Graph, KernelCall, Node, PredictedStep, Recording
 
 MAX_OPS = 4  # of one end of a decision
 
@@ -37,6 +37,25 @@ def time_words(call: KernelCall) -> str:
     if call.estimated_us is None:
         return ""
     return f"≈ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
+
+
+def predicted_words(step: PredictedStep) -> str:
+    """Return what a planned step will take: "predicted 1.2 ms of device time (1.0 to 1.5 ms), CPU-bound: …"."""
+    words = f"predicted {microseconds(step.device_us)} of device time"
+    if step.device_range_us is not None:
+        words += f" ({span(step.device_range_us)})"
+    if step.wall_range_us is not None:
+        sides = {"cpu": "the CPU sets the pace", "gpu": "the GPU sets the pace"}
+        words += f"; a step {span(step.wall_range_us)}"
+        words += f", {sides[step.bound]}" if step.bound is not None else ""
+    if step.replay_range_us is not None:
+        words += f", as a CUDA graph {span(step.replay_range_us)}"
+    return words
+
+
+def span(times: tuple[float, float]) -> str:
+    """Return "81.0 µs to 1.20 ms"."""
+    return f"{microseconds(times[0])} to {microseconds(times[1])}"
 
 
 def ops_words(ops: Sequence[str], most: int = 4) -> str:

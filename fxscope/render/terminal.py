@@ -113,6 +113,8 @@ def header(recording: Recording) -> RenderableType:
         facts.append(f"{counted(compiled, 'compiled graph')}, {counted(len(recording.calls), 'kernel call')}")
     if facts:
         lines.append(Text("; ".join(facts), style="dim"))
+    if recording.predicted is not None:
+        lines.append(Text(labels.predicted_words(recording.predicted), style="dim"))
     return Group(*lines)
 
 

@@ -65,7 +65,7 @@ def record_for_target(
     Raises:
         CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
     """
-    gpu = _check(target, keep)
+    _check(target, keep)
     location, _, function = factory.rpartition(":")
     if not location or not function:
         raise CaptureError(
@@ -76,7 +76,7 @@ def record_for_target(
         if not path.is_file():
             raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
         location = str(path)
-    request = _request(gpu, compile, backward, keep) | {"factory": f"{location}:{function}"}
+    request = _request(target, compile, backward, keep) | {"factory": f"{location}:{function}"}
     return _finish(_spawn(request, timeout_s, progress), title or function)
 
 
@@ -93,11 +93,11 @@ def record(
     progress: Callable[[str], None] | None = None,
 ) -> Recording:
     """Plan a model that exists in this process; see `record_for_target`. The model itself is left alone."""
-    gpu = _check(target, keep)
+    _check(target, keep)
     from fxscope._torch.target import skeleton
 
     model = getattr(model, "_orig_mod", model)  # an already compiled module
-    request = _request(gpu, compile, backward, keep)
+    request = _request(target, compile, backward, keep)
     name = str(getattr(model, "__qualname__", None) or type(model).__name__)
     call = (model, tuple(inputs), dict(kwargs or {}))
     with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
@@ -138,9 +138,11 @@ def _check(target: str, keep: tuple[str, ...]) -> gpus.Gpu:
     return gpu
 
 
-def _request(gpu: gpus.Gpu, compile: Any, backward: bool, keep: tuple[str, ...]) -> dict[str, Any]:
+def _request(target: str, compile: Any, backward: bool, keep: tuple[str, ...]) -> dict[str, Any]:
     options = {} if compile in (None, True, False) else {"mode": compile} if isinstance(compile, str) else dict(compile)
-    return {"target": gpu.name, "compile": options, "backward": backward, "keep": list(keep), "sys_path": sys.path}
+    if target.endswith(".json"):
+        target = str(Path(target).resolve())
+    return {"target": target, "compile": options, "backward": backward, "keep": list(keep), "sys_path": sys.path}
 
 
 def _finish(recording: Recording, title: str) -> Recording:

@@ -14,7 +14,6 @@ import os
 import re
 import sys
 import traceback
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -87,8 +86,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
     if call is None and "pickle" in request:
         call = skeleton.loads(Path(request["pickle"]).read_bytes())
     options = running.compile_options(request["compile"]) or {}
-    with resources.as_file(resources.files("fxscope.gpus") / f"{gpu.name}.json") as path:
-        target = simulate.read_target(path)
+    target = simulate.target_of(gpus.text_of(request["target"]))
     fake_factory = None
     if call is None:
         call, fake_factory = _call_factory(request["factory"], target)
@@ -105,6 +103,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
                     model, inputs, made, kwargs=kwargs, train=request["backward"], compile_options=options
                 )
                 facts = capture.facts()
+                here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
         except simulate.PlanError as error:
             raise CaptureError(str(error)) from None
         if not made.codes:

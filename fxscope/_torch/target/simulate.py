@@ -113,9 +113,15 @@ class Plan:
 
 def read_target(path: str | os.PathLike[str]) -> Target:
     """Read `gpus/NAME.json`, with nothing but the standard library."""
-    data = json.loads(Path(path).read_text(encoding="utf-8"))
+    return target_of(Path(path).read_bytes())
+
+
+def target_of(text: bytes) -> Target:
+    """Return the target that a GPU's file describes."""
+    data = json.loads(text)
     properties = {name: fact[0] for name, fact in data["properties"].items()}
-    bandwidth = next(rate["value"] for rate in data["bandwidths"] if rate["kind"] == "datasheet")
+    # Inductor asks for the data sheet's; a GPU that somebody measured may have none.
+    bandwidth = sorted(data["bandwidths"], key=lambda rate: rate["kind"])[0]["value"]
     matrix = {
         dtype: sorted(rates, key=lambda rate: rate["kind"])[-1]["value"] for dtype, rates in data["matrix"].items()
     }

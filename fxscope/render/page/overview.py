@@ -164,7 +164,11 @@ def tiles(recording: Recording) -> list[list[str]]:
         out.append([percent(share), "of the roof", "floor over measured time, all calls"])
     if not recording.launches and recording.calls:
         times = [c.estimated_us for c in recording.calls]
-        if times and all(t is not None for t in times):
+        if recording.predicted is not None and recording.predicted.device_range_us is not None:
+            step = recording.predicted
+            span = labels.span(step.device_range_us)
+            out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", f"{span}, 80 of 100"])
+        elif times and all(t is not None for t in times):
             out.append([f"≈ {microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
     if recording.memory and recording.memory.peak_bytes is not None:
         out.append([num_bytes(recording.memory.peak_bytes), "peak memory", recording.memory.device or ""])

@@ -1,0 +1,146 @@
+"""`fxscope calibrate -o gpu.json`: measure this machine's GPU, for plans that are made for it elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxscope import store
+from fxscope.errors import CaptureError, FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `calibrate`."""
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the GPU's file, for `--target FILE`")
+    parser.add_argument(
+        "--measurements",
+        metavar="FILE",
+        help="where the measurements go as they are made (default: FILE.measured.json)",
+    )
+    parser.add_argument("--from", dest="source", metavar="FILE", help="fit to measurements that were made before")
+    parser.add_argument(
+        "--seconds", type=float, default=240, metavar="N", help="begin no further measurement after N (default 240)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure or read, fit, and write the GPU's file."""
+    out = Path(arguments.output)
+    if out.suffix != ".json":
+        raise CaptureError(f"{out}: a GPU's file is called NAME.json.")
+    if out.exists() and not arguments.force:
+        raise CaptureError(f"{out} exists. Use --force to overwrite it, or another name.")
+    measured = read(Path(arguments.source)) if arguments.source else measure(arguments, out)
+    print("fitting", file=sys.stderr)
+    description = described(measured, out.stem)
+    store.write(out, json.dumps(description, indent=1, ensure_ascii=False) + "\n", force=True)
+    families = description["calibration"]["families"]
+    fitted = ", ".join(f"{name} ({fit['count']})" for name, fit in families.items())
+    print(f"wrote {out}: {fitted}", file=sys.stderr)
+    if measured["failed"]:
+        print(
+            f"not measured: {', '.join(measured['failed'])} ({next(iter(measured['failed'].values()))})",
+            file=sys.stderr,
+        )
+    print(f"plan for it with `fxscope run MODEL.py:FACTORY --target {out}`", file=sys.stderr)
+    return 0
+
+
+def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
+    """Run the battery on the GPU here."""
+    path = Path(arguments.measurements or out.with_suffix(".measured.json"))
+    if path.exists() and not arguments.force:
+        raise CaptureError(
+            f"{path} exists. Use --force to overwrite it, --measurements for another name, or --from it."
+        )
+    try:
+        from fxscope._torch import battery
+    except ImportError:
+        raise CaptureError("calibrating needs torch. `fxscope doctor` says how to install it.") from None
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    try:
+        return battery.measure(path, seconds=arguments.seconds, say=say)
+    except RuntimeError as error:
+        raise CaptureError(f"{error} Measurements that were made elsewhere are fitted with --from.") from None
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read measurements."""
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise CaptureError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise CaptureError(f"{path} holds no measurements: {error}.") from None
+    if not isinstance(content, dict) or not {"gpu", "programs", "launch", "failed"} <= set(content):
+        raise CaptureError(f"{path} holds no measurements of `fxscope calibrate`.")
+    return content
+
+
+def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the GPU's description with rates and the fitted calibration.
+
+    Raises:
+        FxscopeError: nothing was measured that could be fitted to.
+    """
+    import msgspec
+
+    from fxscope import gpus
+    from fxscope.gpus import fitting
+    from fxscope.readers.measured import battery_calls
+
+    found = [
+        fitting.Observation(program, item.call.workload, item.us)
+        for program, item in battery_calls(measured["programs"])
+        if item.call.workload is not None
+    ]
+    if not found:
+        failed = next(iter(measured["failed"].items()), ("", "no program ran"))
+        raise FxscopeError(f"nothing could be measured: {': '.join(failed)}")
+    description = dict(measured["gpu"])
+    known = gpus.find(description["device_name"])
+    multiprocessors = int(description["properties"]["multi_processor_count"][0])
+    start = (
+        {family: fit.parameters for family, fit in known.calibration.families.items()}
+        if known is not None and known.calibration is not None
+        else None
+    )
+    calibration = fitting.fit(
+        fitting.in_parts(found),
+        multiprocessors,
+        source="battery",
+        start=start,
+        whole_programs=False,
+        replay_us=fitting.replay_of(measured["launch"]),
+    )
+    where = f"on an {description['device_name']}, torch {measured['torch']}"
+    description |= {"name": name.lower(), "calibration": msgspec.to_builtins(calibration)}
+    description["sources"] = {**description["sources"], "battery": f"fxscope calibrate: {len(found)} calls {where}"}
+    if known is not None:  # what the data sheet says of the same card
+        plain = msgspec.to_builtins(known)
+        description |= {key: plain[key] for key in ("bandwidths", "matrix", "vector", "times")}
+        description["sources"] |= known.sources
+    else:
+        add_rates(description, measured["rates"])
+    return description
+
+
+def add_rates(description: dict[str, Any], rates: dict[str, float]) -> None:
+    """Add measured rates to a card that fxscope has no data sheet of."""
+
+    def rate(value: float) -> dict[str, Any]:
+        return {"value": float(f"{value:.4g}"), "kind": "measured", "source": "battery"}
+
+    if "copy_bytes_per_s" not in rates:
+        raise FxscopeError("the memory's rate could not be measured, without which no plan can be made for this GPU.")
+    description["bandwidths"] = [rate(rates["copy_bytes_per_s"])]
+    description["matrix"] = {dtype: [rate(value)] for dtype, value in rates.items() if dtype != "copy_bytes_per_s"}

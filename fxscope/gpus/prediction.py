@@ -1,0 +1,407 @@
+"""How long a kernel call takes on a GPU, from what the generated code says of it.
+
+    found = predict(load("h200"), call.workload)      # µs, an interval, and what they stand on
+
+One formula per family with a few parameters: a floor that no launch beats, traffic at the rate of the L2 cache or of
+memory, arithmetic, and for what is computed as a GEMM waves of tiles over the multiprocessors, with a time for each step
+along K. `fitting.py` fits the parameters to measured calls; `docs/target.md` says how well they hold on other programs.
+A GPU that nothing was measured on takes those of the nearest that was, scaled by the two data sheets.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fxscope.gpus import Gpu, Rate
+    from fxscope.model import Workload
+
+    Formula = Callable[[Mapping[str, float], Workload, int], float]
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """Measured over predicted time, 10th and 90th percentile, of calls predicted to take `above_us` or more."""
+
+    above_us: float
+    low: float
+    high: float
+    count: int
+
+
+class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of one family of kernels on one GPU; `spreads` by size, smallest first."""
+
+    parameters: dict[str, float]
+    spreads: tuple[Spread, ...]
+    count: int  # different calls that it was fitted to
+
+
+class StepFit(msgspec.Struct, frozen=True, kw_only=True):
+    """Measured over predicted, over whole programs none of whose calls the prediction was fitted to.
+
+    Errors of a program's kernels go together, so that an interval of their sum cannot be made from theirs.
+    """
+
+    low: float
+    middle: float
+    high: float
+    count: int
+
+
+class CpuFit(msgspec.Struct, frozen=True, kw_only=True):
+    """What the CPU takes for a step, in µs: for a compiled graph, and for each call; and measured over predicted."""
+
+    graph_us: float
+    generated_us: float
+    library_us: float
+    backward_us: float
+    low: float
+    high: float
+    count: int
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is predicted with; `source` is a key of `Gpu.sources`."""
+
+    families: dict[str, FamilyFit]
+    step: StepFit | None = None
+    cpu: CpuFit | None = None
+    replay_us: float | None = None  # between two kernels of a CUDA graph's replay
+    source: str
+
+
+class Prediction(NamedTuple):
+    """Device time of one call in µs, the interval that holds it in 80 of 100, and what they stand on."""
+
+    us: float
+    low: float
+    high: float
+    basis: str
+
+
+# ---------------------------------------------------------------------- formulas
+
+# Rates in TB/s and, for one multiprocessor, TFLOP/s; capacity in MB; other times in µs, `*_ps` in picoseconds.
+_MEMORY = {"l2": 4.0, "dram": 3.5, "capacity": 40.0}
+_TILED = {**_MEMORY, "sm": 5.0, "small_tile": 0.3, "k_step": 0.12, "split": 1.0, "split_each": 0.1}
+_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
+_SPLITS = (1, 2, 4, 8, 16)
+_SHARPNESS = 4
+
+
+def memory(p: Mapping[str, float], num_bytes: float) -> float:
+    """Time of traffic: up to about the cache's size at the cache's rate, far beyond it at the memory's."""
+    outside = min(1.0, (num_bytes / (p["capacity"] * 1e6)) ** 2)
+    return num_bytes * (outside / p["dram"] + (1 - outside) / p["l2"]) * 1e-6
+
+
+def slower_of(*times: float, sharpness: float = _SHARPNESS) -> float:
+    return sum(time**sharpness for time in times) ** (1 / sharpness)
+
+
+def arithmetic(p: Mapping[str, float], work: Workload) -> float:
+    each = work.statements * p["alu_ps"] + work.slow_ops * p["slow_ps"] + work.slowest_ops * p["slowest_ps"]
+    return work.elements * each * 1e-6
+
+
+def pointwise(p: Mapping[str, float], work: Workload, _: int) -> float:
+    moved = memory(p, work.num_bytes) * (1 + p["strided"] * work.strided)
+    extra = p["load"] * min(work.loads, 20) + p["statement"] * work.statements + p["gather"] * (work.gathers > 0)
+    atomic = (p["atomic"] + work.elements * p["atomic_ps"] * 1e-6) * work.atomic
+    return p["floor"] + extra + atomic + slower_of(moved, arithmetic(p, work))
+
+
+def reduction(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    moved = memory(p, work.num_bytes) * (1 + p["strided"] * work.strided)
+    extra = p["load"] * min(work.loads, 20) + p["reduced"] * min(work.reduced, 8) + p["gather"] * (work.gathers > 0)
+    extra += (p["atomic"] + work.outer * p["atomic_ps"] * 1e-6) * work.atomic
+    if work.loops:  # a block goes through its row in pieces, one after the other
+        piece = 64 if work.strided else 1024
+        extra += work.loops * (p["loop"] + max(0, ceil(work.inner / piece) - 1) * p["iteration"])
+    blocks = max(1.0, work.outer / 32 if work.strided else work.outer)
+    one_block = work.num_bytes / min(blocks, multiprocessors * 8) / (p["block"] * 1e3)
+    return p["floor"] + extra + slower_of(moved, arithmetic(p, work), one_block)
+
+
+def tiled(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    """The best of some tiles and splits of K: whole waves over the multiprocessors, each as long as its K loop."""
+    best = float("inf")
+    steps = work.k / 64
+    for rows, columns in _TILES:
+        tiles = ceil(work.m / rows) * ceil(work.n / columns) * work.batch
+        share = rows * columns / 16384
+        step = max(rows * columns * 128 / (p["sm"] * 1e6 * min(1.0, share ** p["small_tile"])), p["k_step"])
+        for split in _SPLITS:
+            if split > 1 and work.k < 128 * split:
+                break
+            time = ceil(tiles * split / multiprocessors) * steps / split * step
+            if split > 1:
+                time += p["split"] + split * p["split_each"]
+            best = min(best, time)
+    return best
+
+
+def gemm(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    extra = p["batched"] * (work.batch > 1) + p["few_rows"] * (min(work.m, work.n) <= 4)
+    if work.variant == "grouped":
+        extra += p["grouped"]
+    busy = tiled(p, work, multiprocessors)
+    if unaligned(work.k) or unaligned(work.n):
+        busy *= 1 + p["unaligned"]
+        extra += p["odd"]
+    return p["floor"] + extra + slower_of(busy, memory(p, work.num_bytes), sharpness=3)
+
+
+def unaligned(size: int) -> bool:
+    """Whether rows of so many elements of two bytes are not of whole 16 bytes, as tensor cores load them."""
+    return size % 8 != 0
+
+
+def depthwise(p: Mapping[str, float], work: Workload, _: int) -> float:
+    if work.batch <= 8:  # cuDNN launches once for each channel
+        return p["each_channel"] * work.batch * work.passes
+    time = slower_of(memory(p, work.num_bytes), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
+    own = p["floor"] + p["taps"] * work.taps + time
+    return own if work.family == "convolution" else own * p["pass"] * (1 + p["second"] * (work.passes - 1))
+
+
+def convolution(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    if work.variant == "depthwise":
+        return depthwise(p, work, multiprocessors)
+    channels = work.k // max(1, work.taps)
+    busy = slower_of(tiled(p, work, multiprocessors), memory(p, work.num_bytes), sharpness=3)
+    extra = p["groups"] * (work.variant == "grouped" and work.layout != "last")
+    if work.layout != "last":  # cuDNN brings the tensors into its own order first
+        extra += (p["reorder"] if work.taps > 1 else p["reorder_1x1"]) + work.num_bytes * p["reorder_ps"] * 1e-6
+    if work.taps > 1:
+        extra += p["window"]
+    if channels % 8 or work.n % 8:
+        extra += p["odd"] + work.taps * p["odd_tap"]
+    own = p["floor"] + extra + busy
+    if work.family == "convolution":
+        return own
+    return own * p["pass"] * (1 + p["second"] * (work.passes - 1))
+
+
+def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    """Blocks of 128 queries; each goes through the keys in pieces of 128."""
+    blocks = ceil(work.m / 128) * work.batch
+    waves = ceil(blocks / multiprocessors)
+    width = max(work.k, 64)
+    piece = max(p["piece"], 4 * 128 * 128 * width / (p["sm"] * 1e6))
+    pieces = ceil(work.n / 128) * (0.5 + 0.5 / ceil(work.n / 128) if work.causal else 1)
+    busy = slower_of(waves * pieces * piece, memory(p, work.num_bytes), sharpness=3)
+    if work.variant == "efficient":
+        return p["efficient_floor"] + busy * p["efficient"]
+    if work.variant == "flash":
+        return p["flash_floor"] + busy * p["flash"]
+    return p["floor"] + busy
+
+
+def other(p: Mapping[str, float], work: Workload, _: int) -> float:
+    words = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random", "cumsum": "scan"}
+    own = next((p[key] for word, key in words.items() if word in work.variant), 0.0)
+    return p["floor"] + own + memory(p, work.num_bytes) * p["passes"]
+
+
+_ARITHMETIC = {"alu_ps": 0.05, "slow_ps": 0.3, "slowest_ps": 1.0}
+_CONVOLUTION = {
+    **_TILED,
+    "floor": 3.0,
+    "groups": 1.0,
+    "reorder": 3.0,
+    "reorder_1x1": 0.5,
+    "reorder_ps": 1.0,
+    "window": 1.0,
+    "odd": 4.0,
+    "odd_tap": 0.2,
+    "each_channel": 3.0,
+    "tap_ps": 2.0,
+    "taps": 0.05,
+}
+_ATTENTION = {
+    **_MEMORY,
+    "floor": 4.0,
+    "flash_floor": 5.0,
+    "efficient_floor": 5.0,
+    "sm": 4.0,
+    "piece": 0.4,
+    "flash": 1.5,
+    "efficient": 3.0,
+}
+# Family → its formula, and where a fit starts from (and stays, as far as nothing measured says otherwise).
+FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
+    "pointwise": (
+        pointwise,
+        {
+            **_MEMORY,
+            **_ARITHMETIC,
+            "floor": 0.9,
+            "load": 0.03,
+            "statement": 0.002,
+            "gather": 0.2,
+            "atomic": 0.3,
+            "atomic_ps": 5.0,
+            "strided": 0.5,
+        },
+    ),
+    "reduction": (
+        reduction,
+        {
+            **_MEMORY,
+            **_ARITHMETIC,
+            "floor": 0.9,
+            "load": 0.05,
+            "reduced": 0.15,
+            "gather": 0.1,
+            "atomic": 0.5,
+            "atomic_ps": 100.0,
+            "strided": 1.0,
+            "loop": 0.05,
+            "iteration": 0.12,
+            "block": 40.0,
+        },
+    ),
+    "gemm": (
+        gemm,
+        {**_TILED, "floor": 2.2, "batched": 0.1, "few_rows": 0.5, "grouped": 5.0, "unaligned": 0.5, "odd": 0.3},
+    ),
+    "gemm_float32": (
+        gemm,
+        {
+            **_TILED,
+            "sm": 0.4,
+            "k_step": 0.5,
+            "floor": 2.4,
+            "batched": 0.1,
+            "few_rows": 0.5,
+            "grouped": 5.0,
+            "unaligned": 0.5,
+            "odd": 0.3,
+        },
+    ),
+    "gemm_tfloat32": (
+        gemm,
+        {
+            **_TILED,
+            "sm": 2.5,
+            "floor": 2.4,
+            "batched": 0.1,
+            "few_rows": 0.5,
+            "grouped": 5.0,
+            "unaligned": 0.5,
+            "odd": 0.3,
+        },
+    ),
+    "convolution": (convolution, _CONVOLUTION),
+    "convolution_float32": (convolution, {**_CONVOLUTION, "sm": 2.5}),
+    "convolution_backward": (convolution, {**_CONVOLUTION, "pass": 1.2, "second": 1.0}),
+    "attention": (attention, _ATTENTION),
+    "attention_float32": (attention, {**_ATTENTION, "sm": 0.3, "piece": 1.0}),
+    "attention_backward_float32": (
+        attention,
+        {**_ATTENTION, "floor": 15.0, "flash_floor": 15.0, "efficient_floor": 15.0, "piece": 3.0, "sm": 0.2},
+    ),
+    "attention_backward": (
+        attention,
+        {**_ATTENTION, "floor": 9.0, "flash_floor": 12.0, "efficient_floor": 9.0, "piece": 1.2, "sm": 2.0},
+    ),
+    "other": (
+        other,
+        {**_MEMORY, "floor": 1.5, "topk": 8.0, "sort": 15.0, "histc": 0.8, "random": 0.1, "scan": 2.0, "passes": 2.0},
+    ),
+}
+
+
+def family_of(work: Workload) -> str:
+    """Return the key of `FORMULAS` that a call belongs to."""
+    own = f"{work.family}_{work.dtype}"
+    return own if own in FORMULAS else work.family
+
+
+def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    return FORMULAS[family_of(work)][0](parameters, work, multiprocessors)
+
+
+# ---------------------------------------------------------------------- predicting
+
+
+def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
+    """Predict one call on a GPU; `None` where the call or the GPU is not known well enough.
+
+    Args:
+        gpu: with a calibration, else one whose data sheet is known: then the nearest calibrated GPU is scaled.
+        work: `KernelCall.workload`.
+    """
+    if work is None:
+        return None
+    source, scaled = _calibrated(gpu)
+    multiprocessors = source.limit("multi_processor_count") if source is not None else None
+    if source is None or source.calibration is None or not multiprocessors:
+        return None
+    fit = source.calibration.families.get(family_of(work))
+    if fit is None:
+        return None
+    parameters = fit.parameters if scaled is None else scale(fit.parameters, scaled, work)
+    us = time_of(parameters, work, int((gpu if scaled else source).limit("multi_processor_count") or multiprocessors))
+    spread = next((item for item in reversed(fit.spreads) if us >= item.above_us), None)
+    if spread is None:
+        return None
+    basis = f"{family_of(work)} model of the {source.name}, {fit.count} measured calls"
+    low, high = us * spread.low, us * spread.high
+    if scaled is not None:  # nobody measured how well scaling holds: half as far again on either side
+        basis += f", scaled to the {gpu.name} by the data sheets"
+        low, high = low / 1.5, high * 1.5
+    return Prediction(us=us, low=low, high=high, basis=basis)
+
+
+def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Workload) -> dict[str, float]:
+    """Return parameters for another GPU: rates of memory, cache and arithmetic by the data sheets' ratios."""
+    found = dict(parameters)
+    for name in ("l2", "dram"):
+        found[name] = found[name] * ratios["bandwidth"]
+    found["capacity"] *= ratios["cache"]
+    matrix = ratios.get(work.dtype or "", ratios["bandwidth"])
+    if "sm" in found:
+        found["sm"] *= matrix
+    for name in ("alu_ps", "slow_ps", "slowest_ps", "tap_ps"):
+        if name in found:
+            found[name] /= ratios["vector"]
+    return found
+
+
+def _calibrated(gpu: Gpu) -> tuple[Gpu | None, dict[str, float] | None]:
+    """Return the GPU whose fit is used, and the ratios to scale by where it is another one."""
+    from fxscope import gpus
+
+    if gpu.calibration is not None:
+        return gpu, None
+    if gpu.vendor != "nvidia" or gpu.bandwidth() is None or not gpu.limit("multi_processor_count"):
+        return None, None
+    measured = [other for name in gpus.names() if (other := gpus.load(name)).calibration is not None]
+    if not measured:
+        return None, None
+    nearest = min(measured, key=lambda other: abs(log(_sheet(other.bandwidths) / _sheet(gpu.bandwidths))))
+    sms = int(gpu.limit("multi_processor_count")) / int(nearest.limit("multi_processor_count"))
+    ratios = {
+        "bandwidth": _sheet(gpu.bandwidths) / _sheet(nearest.bandwidths),
+        "cache": int(gpu.limit("L2_cache_size") or 0) / int(nearest.limit("L2_cache_size")) or 1.0,
+        "vector": _ratio(gpu.vector, nearest.vector, "float32") or sms,
+    }
+    for dtype in ("bfloat16", "float16", "float32", "tfloat32"):
+        if found := _ratio(gpu.matrix, nearest.matrix, dtype):
+            ratios[dtype] = found / sms  # of one multiprocessor
+    return nearest, ratios
+
+
+def _sheet(rates: Sequence[Rate]) -> float:
+    return next((rate.value for rate in rates if rate.kind == "datasheet"), rates[0].value)
+
+
+def _ratio(mine: Mapping[str, Sequence[Rate]], theirs: Mapping[str, Sequence[Rate]], dtype: str) -> float:
+    return _sheet(mine[dtype]) / _sheet(theirs[dtype]) if mine.get(dtype) and theirs.get(dtype) else 0.0

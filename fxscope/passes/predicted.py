@@ -1,0 +1,66 @@
+"""How long a planned step will take: the device's time, the CPU's, and which of the two sets its length.
+
+The interval of a step is not made from those of its calls: errors of a program's kernels go together. It is what the same
+model was off by over whole programs that it was not fitted to (`StepFit`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.dtypes import ITEM_BYTES
+from fxscope.model import PredictedStep, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.gpus import Gpu
+    from fxscope.model import KernelCall, Workload
+
+
+def of_dtype(work: Workload, dtype: str) -> Workload:
+    """Return the workload with its dtype, where the code does not say it (and traffic was counted at two bytes)."""
+    return replace(work, dtype=dtype, num_bytes=work.num_bytes * ITEM_BYTES.get(dtype, 2) // 2)
+
+
+def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedStep | None:
+    """Return the prediction of a step that runs each call once; `None` where a call's time is not predicted."""
+    on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
+    if gpu is None or not on_device or any(call.estimated_range_us is None for call in on_device):
+        return None
+    total = sum(call.estimated_us or 0.0 for call in on_device)
+    calibration = gpu.calibration
+    if calibration is None or calibration.step is None:
+        # Of a GPU that was scaled from another, or calibrated without programs: nothing is known of sums.
+        return PredictedStep(
+            device_us=total, device_range_us=None, num_calls=len(on_device), basis=on_device[0].estimated_basis or ""
+        )
+    step = calibration.step
+    device = (total * step.low, total * step.high)
+    cpu = cpu_range(on_device, gpu)
+    return PredictedStep(
+        device_us=total * step.middle,
+        device_range_us=device,
+        num_calls=len(on_device),
+        cpu_range_us=cpu,
+        wall_range_us=(max(device[0], cpu[0]), max(device[1], cpu[1])) if cpu is not None else None,
+        replay_range_us=tuple(time + calibration.replay_us * len(on_device) for time in device)  # pyright: ignore[reportArgumentType]
+        if calibration.replay_us is not None
+        else None,
+        bound=None if cpu is None else "gpu" if device[0] > cpu[1] else "cpu" if device[1] < cpu[0] else None,
+        basis=f"the sum of the calls, held against {step.count} programs measured on the {gpu.name} that it was not "
+        "fitted to: 80 of 100 lie in the range",
+    )
+
+
+def cpu_range(calls: Sequence[KernelCall], gpu: Gpu) -> tuple[float, float] | None:
+    """Return the range of the CPU's time for a step, on a machine as the one that was measured."""
+    fit = gpu.calibration.cpu if gpu.calibration is not None else None
+    if fit is None:
+        return None
+    generated = sum(not call.is_extern for call in calls)
+    graphs = {call.graph for call in calls}
+    backward = sum(":backward" in graph for graph in graphs)
+    time = len(graphs) * fit.graph_us + backward * fit.backward_us + generated * fit.generated_us
+    time += (len(calls) - generated) * fit.library_us
+    return time * fit.low, time * fit.high

@@ -1,0 +1,71 @@
+"""Calls that were measured on a GPU: output codes and times, as `tests/data/zoo` and the battery have them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fxscope.dtypes import ITEM_BYTES
+from fxscope.model import replace
+from fxscope.passes.predicted import of_dtype
+from fxscope.readers import output_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fxscope.model import KernelCall, Workload
+
+
+class MeasuredCall(NamedTuple):
+    """A call as its code states it, and its mean device time in µs."""
+
+    call: KernelCall
+    us: float
+
+
+def measured_calls(program: Mapping[str, Any]) -> Iterator[MeasuredCall]:
+    """Yield the calls of a program's graphs that were timed, in the order of the recording.
+
+    Args:
+        program: {"codes": [text], "calls": [[id, kernel, type, µs, …]]}, and where known "dtypes": {id: dtype}. An id is
+            "PREFIX:NUMBER", the number counting the calls of one code from 1.
+    """
+    codes = [output_code.parse(text) for text in program["codes"]]
+    left = list(range(len(codes)))
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for item in program["calls"]:
+        groups[item[0].rpartition(":")[0]].append(item)
+    for prefix, items in groups.items():
+        numbered = {int(item[0].rpartition(":")[2]): item for item in items}
+        found = next((position for position in left if _fits(codes[position], numbered)), None)
+        if found is None:
+            continue
+        left.remove(found)
+        calls = output_code.kernel_calls(codes[found], graph_id=f"{prefix}:post_grad", prefix=prefix)
+        yield from (MeasuredCall(calls[number - 1], item[3]) for number, item in sorted(numbered.items()) if item[3])
+
+
+def battery_calls(programs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, MeasuredCall]]:
+    """Yield (program, call) of what `fxscope calibrate` measured, calls whose work is not known left out."""
+    for name, program in programs.items():
+        for item in measured_calls(program):
+            work = item.call.workload
+            if work is None:
+                continue
+            dtype = program.get("dtypes", {}).get(item.call.id)
+            if work.m and dtype and work.dtype != dtype:  # of a program's inputs, which the code does not say
+                work = of_dtype(work if work.dtype is None else replace(work, num_bytes=_halved(work)), dtype)
+            if name.endswith("tfloat32"):  # which the code does not say: it was switched on around it
+                work = replace(work, dtype="tfloat32")
+            yield name, MeasuredCall(replace(item.call, workload=work), item.us)
+
+
+def _halved(work: Workload) -> int:
+    """The traffic at two bytes an element."""
+    return work.num_bytes * 2 // ITEM_BYTES.get(work.dtype or "", 2)
+
+
+def _fits(code: output_code.OutputCode, numbered: Mapping[int, Any]) -> bool:
+    return max(numbered) <= len(code.calls) and all(
+        code.calls[number - 1].kernel == item[1] for number, item in numbered.items()
+    )

@@ -1,0 +1,332 @@
+"""What a kernel call has to do, from the generated code alone: sizes, traffic, operations.
+
+A call planned without the GPU and the same call recorded on one have the same workload: it holds nothing that only a
+device shows. Sizes that the code leaves open (dynamic shapes) give no workload.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from math import prod
+from typing import TYPE_CHECKING
+
+from fxscope.dtypes import ITEM_BYTES
+from fxscope.model import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxscope.model import BufferAccess
+    from fxscope.readers.output_code import Call, Kernel
+
+# Bounds keep a hostile text linear: no index is so long, no number of so many digits.
+_NUMEL = re.compile(r"^[ \t]+(\w{0,20}numel) = (\d{1,18})$", re.MULTILINE)
+_MEMORY = re.compile(r"tl\.(load|store|atomic_\w{1,20})\((\w{1,80}) \+ \((.{0,1000}?)\)(?:,|\))")
+_VARIABLE = re.compile(r"^[ \t]+([xyr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.MULTILINE)
+_STATEMENT = re.compile(r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))", re.MULTILINE)
+_LOOP = re.compile(r"for r\d_offset in ")
+_SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(")
+_SLOWEST = re.compile(
+    r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(|sort_with_index\("
+)
+_REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
+_ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
+
+
+def workload(call: Call, kernel: Kernel | None) -> Workload | None:
+    """Return what one call does, `None` where the code does not say."""
+    if call.type in ("cpp", "user_triton", "triton_template", "triton_foreach") or (call.device or "").startswith(
+        "cpu"
+    ):
+        return None
+    if kernel is not None:
+        return _triton(call, kernel)
+    name = call.kernel
+    if name in ("extern_kernels.mm", "extern_kernels.addmm", "extern_kernels.bmm", "extern_kernels.baddbmm"):
+        return _gemm(call)
+    if name == "extern_kernels._grouped_mm":
+        return _grouped(call)
+    if name == "extern_kernels.convolution":
+        return _convolution(call)
+    if name.startswith("torch.ops.aten.convolution_backward"):
+        return _convolution_backward(call)
+    if (found := _ATTENTION.search(name)) is not None:
+        return _attention(call, found[1], backward=bool(found[2]))
+    return _other(call)
+
+
+# ---------------------------------------------------------------------- Triton
+
+
+def _triton(call: Call, kernel: Kernel) -> Workload | None:
+    body = kernel.source[kernel.source.rfind("@triton.jit") :]
+    sizes = {name: int(value) for name, value in _NUMEL.findall(body)}
+    for name, argument in zip(kernel.arguments, call.arguments, strict=False):
+        if name.endswith("numel") and name not in sizes and argument.isdigit():
+            sizes[name] = int(argument)
+    wanted = {name for name in kernel.arguments if name.endswith("numel")}
+    if not wanted or wanted - set(sizes):
+        return None
+    outer = prod(value for name, value in sizes.items() if name in wanted and name[0] in "xyz")
+    inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
+    elements = outer * inner
+    is_reduction = kernel.type != "triton_pointwise"
+    gathers = 0
+    tensors = dict(zip(kernel.arguments, call.tensors, strict=False))
+    moved: dict[tuple[str, str], int] = {}
+    ranges = variable_ranges(body, sizes, outer, inner)
+    for what, pointer, index in _MEMORY.findall(body):
+        access = tensors.get(pointer)
+        item = ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
+        size = numel(access) if access is not None else None
+        reach = elements if "tmp" in index else min(elements, reach_of(index, ranges))
+        count = min(reach, size) if size else reach
+        key = (pointer, "load" if what == "load" else "store")
+        moved[key] = max(moved.get(key, 0), count * item)
+        gathers += "tmp" in index and what == "load"
+    num_bytes = sum(moved.values())
+    hint = re.search(r"ReductionHint\.(\w+)", kernel.meta.get("reduction_hint", ""))
+    return Workload(
+        family="reduction" if is_reduction else "pointwise",
+        dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
+        num_bytes=num_bytes,
+        outer=outer,
+        inner=inner,
+        elements=elements,
+        loads=len(re.findall(r"tl\.load\(", body)),
+        loops=len(_LOOP.findall(body)),
+        statements=len(_STATEMENT.findall(body)),
+        slow_ops=len(_SLOW.findall(body)),
+        slowest_ops=len(_SLOWEST.findall(body)),
+        reduced=len(_REDUCED.findall(body)),
+        gathers=gathers,
+        strided="ynumel" in sizes or (hint is not None and hint[1] == "OUTER"),
+        atomic="tl.atomic_" in body,
+    )
+
+
+def variable_ranges(body: str, sizes: dict[str, int], outer: int, inner: int) -> dict[str, int]:
+    """Return how many values each index variable of a kernel takes: `x0 = (xindex % 64)` takes 64."""
+    found: dict[str, int] = {}
+    for name, definition in _VARIABLE.findall(body):
+        whole = inner if name.startswith("r") else outer
+        if "ynumel" in sizes and name[0] in "xy":
+            whole = sizes.get(f"{name[0]}numel", whole)
+        if (modulo := re.search(r"% (\d{1,18})\)", definition)) is not None:
+            whole = min(whole, int(modulo[1]))
+        elif (divisor := re.search(r"// (\d{1,18})\b", definition)) is not None:
+            whole = max(1, whole // max(1, int(divisor[1])))
+        found.setdefault(name, whole)
+    return found
+
+
+def reach_of(index: str, ranges: dict[str, int]) -> int:
+    """Return how many addresses an index expression can reach, by the ranges of the variables in it."""
+    return prod(ranges.get(name, 1) for name in set(re.findall(r"\b[xyr]\d{0,4}(?:_\d{1,4})?\b", index)))
+
+
+def numel(access: BufferAccess | None) -> int | None:
+    if access is None or access.shape is None or any(not isinstance(size, int) for size in access.shape):
+        return None
+    return prod(int(size) for size in access.shape)
+
+
+# ---------------------------------------------------------------------- library kernels
+
+
+def _dims(access: BufferAccess | None) -> tuple[int, ...] | None:
+    if access is None or access.shape is None or any(not isinstance(size, int) for size in access.shape):
+        return None
+    return tuple(int(size) for size in access.shape)
+
+
+def _dtype(*accesses: BufferAccess | None) -> str | None:
+    return next((access.dtype for access in accesses if access is not None and access.dtype), None)
+
+
+def _row_major(access: BufferAccess | None) -> bool:
+    """Whether the last dimension is the dense one."""
+    stride = access.stride if access is not None else None
+    return not stride or stride[-1] == 1
+
+
+def _gemm(call: Call) -> Workload | None:
+    operands = [access for access in call.tensors if access is not None]
+    added = call.kernel.endswith("add" + "mm") or call.kernel.endswith("baddbmm")
+    a, b = operands[-2:] if len(operands) >= 2 else (None, None)
+    left, right = _dims(a), _dims(b)
+    if left is None or right is None or len(left) < 2 or len(right) < 2:
+        return None
+    batch = prod(left[:-2])
+    m, k, n = left[-2], left[-1], right[-1]
+    dtype = _dtype(call.out, a, b)
+    item = ITEM_BYTES.get(dtype or "", 2)
+    return Workload(
+        family="gemm",
+        dtype=dtype,
+        num_bytes=batch * (m * k + k * n + m * n * (2 if added and len(_dims(operands[0]) or ()) > 1 else 1)) * item,
+        m=m,
+        n=n,
+        k=k,
+        batch=batch,
+        elements=batch * m * n,
+        layout=("n" if _row_major(a) else "t") + ("n" if _row_major(b) else "t"),
+        flops=2 * batch * m * n * k,
+    )
+
+
+def _grouped(call: Call) -> Workload | None:
+    left, right = _dims(call.tensors[0]), _dims(call.tensors[1])
+    if left is None or right is None or len(left) != 2 or len(right) != 3:
+        return None
+    dtype = _dtype(*call.tensors[:2])
+    item = ITEM_BYTES.get(dtype or "", 2)
+    (m, k), n, groups = left, right[-1], right[0]
+    return Workload(
+        family="gemm",
+        variant="grouped",
+        dtype=dtype,
+        num_bytes=(m * k + prod(right) + m * n) * item,
+        m=max(1, m // groups),
+        n=n,
+        k=k,
+        batch=groups,
+        elements=m * n,
+        flops=2 * m * n * k,
+    )
+
+
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    try:
+        value = ast.literal_eval(text or "")
+    except (ValueError, SyntaxError):
+        return None
+    return tuple(value) if isinstance(value, list | tuple) else (int(value),)
+
+
+def _each(values: Sequence[int], count: int) -> tuple[int, ...]:
+    return tuple(values) * count if len(values) == 1 else tuple(values)
+
+
+def _channels_last(access: BufferAccess | None) -> bool:
+    stride = access.stride if access is not None else None
+    return bool(stride) and len(stride) > 2 and stride[1] == 1
+
+
+def _convolution(call: Call) -> Workload | None:
+    words = dict(call.keywords)
+    x, w = call.tensors[0], call.tensors[1] if len(call.tensors) > 1 else None
+    shape, weight = _dims(x), _dims(w)
+    stride, padding, dilation = (_numbers(words.get(name)) for name in ("stride", "padding", "dilation"))
+    if shape is None or weight is None or stride is None or padding is None or dilation is None:
+        return None
+    groups = (_numbers(words.get("groups")) or (1,))[0]
+    transposed = words.get("transposed") == "True"
+    if transposed:
+        space = tuple(
+            (size - 1) * s - 2 * p + d * (kernel - 1) + 1
+            for size, s, p, d, kernel in zip(
+                shape[2:], _each(stride, 9), _each(padding, 9), _each(dilation, 9), weight[2:], strict=False
+            )
+        )
+    else:
+        space = tuple(
+            (size + 2 * p - d * (kernel - 1) - 1) // s + 1
+            for size, s, p, d, kernel in zip(
+                shape[2:], _each(stride, 9), _each(padding, 9), _each(dilation, 9), weight[2:], strict=False
+            )
+        )
+    return _as_gemm("convolution", shape, weight, space, groups, _dtype(x, w), _channels_last(x), transposed=transposed)
+
+
+def _convolution_backward(call: Call) -> Workload | None:
+    grad, x, w = (*call.tensors[:3], None, None, None)[:3]
+    space, shape, weight = _dims(grad), _dims(x), _dims(w)
+    if shape is None or weight is None or space is None or len(call.arguments) < 11:
+        return None
+    groups = (_numbers(call.arguments[9]) or (1,))[0]
+    mask = re.findall(r"True|False", call.arguments[10])
+    return _as_gemm(
+        "convolution_backward",
+        shape,
+        weight,
+        space[2:],
+        groups,
+        _dtype(grad, x, w),
+        _channels_last(grad),
+        transposed=call.arguments[7] == "True",
+        passes=mask[:2].count("True"),
+    )
+
+
+def _as_gemm(
+    family: str,
+    shape: tuple[int, ...],
+    weight: tuple[int, ...],
+    space: tuple[int, ...],
+    groups: int,
+    dtype: str | None,
+    last: bool,
+    *,
+    transposed: bool = False,
+    passes: int = 1,
+) -> Workload:
+    """Return a convolution as the GEMM that it is: pixels × output channels × (input channels × kernel), a group each."""
+    item = ITEM_BYTES.get(dtype or "", 2)
+    pixels = shape[0] * prod(shape[2:] if transposed else space)
+    out = weight[1] * groups if transposed else weight[0]
+    m, n, k = pixels, max(1, out // groups), weight[1] * prod(weight[2:])
+    if transposed:
+        n, k = weight[1] * prod(weight[2:]), max(1, weight[0] // groups)
+    written = shape[0] * out * prod(space)
+    depthwise = groups > 1 and weight[1] == 1
+    return Workload(
+        family=family,  # pyright: ignore[reportArgumentType] - one of two words
+        variant="depthwise" if depthwise else "grouped" if groups > 1 else "",
+        dtype=dtype,
+        num_bytes=(prod(shape) + prod(weight) + written) * item * passes,
+        m=m,
+        n=n,
+        k=k,
+        batch=groups,
+        elements=written,
+        layout="last" if last else "first",
+        taps=prod(weight[2:]),
+        passes=passes,
+        flops=2 * m * n * k * groups * passes,
+    )
+
+
+def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
+    first = 1 if backward else 0
+    q, k, v = (_dims(access) for access in (*call.tensors[first : first + 3], None, None, None)[:3])
+    if q is None or k is None or v is None or len(q) != 4 or len(k) != 4:
+        return None
+    dtype = _dtype(*call.tensors[: first + 3])
+    item = ITEM_BYTES.get(dtype or "", 2)
+    batch, heads, length, width = q
+    return Workload(
+        family="attention_backward" if backward else "attention",
+        variant=backend,
+        dtype=dtype,
+        num_bytes=(2 * prod(q) + prod(k) + prod(v)) * item * (2 if backward else 1),
+        m=length,
+        n=k[2],
+        k=width,
+        batch=batch * heads,
+        elements=prod(q),
+        causal="True" in call.arguments[first + 3 :] and backend != "efficient",
+        flops=int(4 * batch * heads * length * k[2] * width * (2.5 if backward else 1)),
+    )
+
+
+def _other(call: Call) -> Workload | None:
+    sizes = [
+        size * ITEM_BYTES.get(access.dtype or "", 4)
+        for access in (*call.tensors, call.out)
+        if access is not None and (size := numel(access)) is not None
+    ]
+    if not sizes:
+        return None
+    return Workload(family="other", variant=call.kernel, num_bytes=sum(sizes), elements=max(sizes) // 4)

@@ -1,0 +1,207 @@
+"""Predicted times: the workload that code states, the formulas, the fit, and what `calibrate` writes."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+from fxscope import cli, gpus
+from fxscope.gpus import fitting
+from fxscope.gpus.prediction import FORMULAS, family_of, predict, time_of
+from fxscope.model import Environment, KernelCall, Recording, Workload
+from fxscope.passes.cost import cost
+from fxscope.readers.measured import measured_calls
+
+ZOO = Path(__file__).parents[1] / "data" / "zoo"
+
+
+def zoo(name: str, gpu: str = "h200"):
+    return json.loads(lzma.decompress((ZOO / gpu / f"{name}.json.xz").read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return list(measured_calls(zoo("bert")))
+
+
+def test_every_call_of_a_recording_has_a_workload(bert):
+    assert len(bert) == len(zoo("bert")["calls"])
+    assert all(item.call.workload is not None for item in bert)
+    families = {item.call.workload.family for item in bert}
+    assert families == {"pointwise", "reduction", "gemm", "attention"}
+
+
+def test_a_gemm_states_its_sizes_dtype_and_layout(bert):
+    first = next(item.call.workload for item in bert if item.call.kernel == "extern_kernels.addmm")
+    assert (first.m, first.n, first.k, first.batch, first.dtype) == (512, 256, 256, 1, "bfloat16")
+    assert first.layout == "nt"
+    assert first.flops == 2 * 512 * 256 * 256
+
+
+def test_a_convolution_is_a_gemm_and_its_result_feeds_the_next_call():
+    convolutions = [
+        item.call.workload
+        for item in measured_calls(zoo("resnet18_train"))
+        if item.call.kernel == "extern_kernels.convolution"
+    ]
+    assert None not in convolutions
+    stem = convolutions[0]
+    assert (stem.m, stem.n, stem.k, stem.taps) == (4 * 48 * 48, 64, 147, 49)
+
+
+def test_a_symbolic_size_gives_no_workload_and_no_time():
+    dynamic = [item.call for item in measured_calls(zoo("gpt2_dynamic")) if item.call.workload is None]
+    assert dynamic
+    call = dynamic[0]
+    found = cost(Recording(environment=Environment(target="h200"), calls=(call,)))
+    assert found.calls[0].estimated_range_us is None
+    assert found.predicted is None
+
+
+GEMM = Workload(family="gemm", dtype="bfloat16", m=4096, n=4096, k=4096, num_bytes=3 * 2 * 4096**2)
+
+
+def test_a_prediction_lies_in_its_interval_and_says_what_it_stands_on():
+    found = predict(gpus.load("h200"), GEMM)
+    assert found.low < found.us < found.high
+    assert "h200" in found.basis
+    # Between the measured peak and a quarter of it.
+    assert 2 * 4096**3 / 8e14 * 1e6 < found.us < 4 * 2 * 4096**3 / 8e14 * 1e6
+
+
+def test_a_gpu_that_nothing_was_measured_on_is_scaled_and_says_so():
+    h200, a100 = predict(gpus.load("h200"), GEMM), predict(gpus.load("a100"), GEMM)
+    assert "scaled to the a100" in a100.basis
+    assert a100.us > 1.5 * h200.us
+    assert a100.high / a100.low > h200.high / h200.low
+    assert predict(gpus.load("mi300x"), GEMM) is None
+
+
+@pytest.mark.parametrize("gpu", ["h200", "h100"])
+def test_more_work_never_takes_less_time(gpu):
+    model = gpus.load(gpu).calibration
+    for family, (_, start) in FORMULAS.items():
+        parameters = model.families[family].parameters
+        assert set(parameters) == set(start)
+        kind = family.removesuffix("_float32")
+        variant = "cudnn" if "attention" in kind else ""
+        times = [
+            time_of(
+                parameters,
+                Workload(
+                    family=kind,
+                    variant=variant,
+                    dtype="float32" if family.endswith("float32") else "bfloat16",
+                    num_bytes=6 * size * 4096,
+                    elements=size * 4096,
+                    outer=size * 4096,
+                    loads=2,
+                    statements=4,
+                    m=size,
+                    n=4096,
+                    k=1024 if "attention" not in kind else 64,
+                    layout="last",
+                ),
+                132,
+            )
+            for size in (64, 512, 4096, 32768)
+        ]
+        assert times == sorted(times), family
+
+
+def test_a_fit_finds_the_parameters_that_made_the_times():
+    truth = {**FORMULAS["pointwise"][1], "floor": 2.0, "dram": 1.5, "l2": 3.0}
+    works = [
+        Workload(family="pointwise", num_bytes=size, elements=size // 4, outer=size // 4, loads=2, statements=3)
+        for size in (1000, 10**4, 10**5, 10**6, 5 * 10**6, 10**7, 2 * 10**7, 10**8, 3 * 10**8, 10**9)
+    ]
+    points = [
+        (fitting.Observation("p", work, time_of(truth, work, 132) * (10 if number == 3 else 1)), 1)
+        for number, work in enumerate(works)
+    ]  # one of ten is off by ten times
+    found = fitting.fit_family("pointwise", points, 132, start=FORMULAS["pointwise"][1])
+    for number, work in enumerate(works):
+        assert time_of(found, work, 132) == pytest.approx(time_of(truth, work, 132), rel=0.1), number
+
+
+def test_intervals_hold_eight_of_ten():
+    pairs = [(1.0 + 0.01 * number, 1.5) for number in range(100)]
+    (spread,) = fitting.spreads_of(pairs)
+    assert spread.low == pytest.approx(1.099 / 1.5, abs=0.01)
+    assert sum(spread.low * 1.5 <= real <= spread.high * 1.5 for real, _ in pairs) in range(78, 83)
+
+
+def test_a_planned_step_has_a_time_with_a_range(bert):
+    calls = tuple(item.call for item in bert)
+    step = cost(Recording(environment=Environment(target="h200"), calls=calls)).predicted
+    assert step.device_range_us[0] < step.device_us < step.device_range_us[1]
+    assert step.wall_range_us[0] >= step.cpu_range_us[0]
+    assert step.num_calls == len(calls)
+    assert step.bound == "cpu", "small kernels are over before the CPU has launched the next"
+    assert cost(Recording(environment=Environment(target="a100"), calls=calls)).predicted.device_range_us is None
+
+
+def measurements(tmp_path) -> Path:
+    """Two recorded programs, as the battery writes what it measured."""
+    gpu = json.loads(gpus.text_of("h200"))
+    path = tmp_path / "measured.json"
+    about = {key: gpu[key] for key in ("also", "vendor", "target", "properties", "sources", "notes")}
+    about |= {"name": "h200", "device_name": "NVIDIA H999", "bandwidths": [], "matrix": {}, "vector": {}}
+    programs = {name: zoo(name) for name in ("bert", "gpt2")}
+    content = {"gpu": about, "torch": "2.11.0", "programs": programs, "failed": {}, "launch": {}}
+    path.write_text(json.dumps({**content, "rates": {"copy_bytes_per_s": 4e12, "bfloat16": 7e14}}))
+    return path
+
+
+def test_calibrate_writes_a_gpu_that_plans_can_be_made_for(tmp_path, capsys):
+    out = tmp_path / "mine.json"
+    assert cli.main(["calibrate", "-o", str(out), "--from", str(measurements(tmp_path))]) == 0
+    gpu = gpus.load(str(out))
+    assert (gpu.name, gpu.device_name, gpu.target) == ("mine", "NVIDIA H999", True)
+    assert gpu.calibration.families["gemm"].count > 3
+    assert gpus.load("mine") == gpu, "by its name from here on"
+    work = next(i.call.workload for i in measured_calls(zoo("gpt2")) if family_of(i.call.workload) == "gemm")
+    assert predict(gpu, work).basis.startswith("gemm model of the mine")
+    assert cli.main(["calibrate", "-o", str(out), "--from", str(measurements(tmp_path))]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"gpu": 1}'])
+def test_what_holds_no_measurements_is_one_sentence(text, tmp_path, capsys):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    assert cli.main(["calibrate", "-o", str(tmp_path / "out.json"), "--from", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert "holds no measurements" in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_without_a_gpu_calibrate_is_one_sentence(tmp_path, capsys):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    assert cli.main(["calibrate", "-o", str(tmp_path / "out.json")]) == 2
+    error = capsys.readouterr().err
+    assert "run this where there is one" in error
+    assert len(error.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_target_file_that_is_none_is_one_sentence(tmp_path):
+    path = tmp_path / "gpu.json"
+    path.write_text('{"name": "x"}')
+    with pytest.raises(gpus.FxscopeError, match="describes no GPU"):
+        gpus.load(str(path))
+    with pytest.raises(gpus.FxscopeError, match="cannot be read"):
+        gpus.load(str(tmp_path / "none.json"))
+
+
+def test_a_user_kernel_has_no_prediction():
+    call = KernelCall(id="1", graph="g", handle="k:1", kernel="mine", type="user_triton", device="cuda:0")
+    found = cost(Recording(environment=Environment(target="h200"), calls=(call,)))
+    assert found.calls[0].estimated_us is None
+    assert found.predicted is None

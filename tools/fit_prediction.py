@@ -1,0 +1,258 @@
+"""Fit the prediction of kernel times to what was measured, and hold it against programs that were set aside.
+
+python3 tools/fit_prediction.py fit h200 [--battery BATTERY.json.xz]    # writes the calibration into fxscope/gpus/h200.json
+python3 tools/fit_prediction.py check h200 h100                         # the tables of docs/target.md, on the part set aside
+python3 tools/fit_prediction.py check h200 --fitted                     # … on the part fitted to: no measure of quality
+
+The zoo (`tests/data/zoo`) is fitted to but for the third that `tests/zoo/programs.py` sets aside by name. `check` takes the
+recording's output codes as if they were planned: sources, shapes and configurations, never times or a library's kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import lzma
+import sys
+from collections import defaultdict
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from fxscope import gpus  # noqa: E402
+from fxscope.gpus import fitting  # noqa: E402
+from fxscope.gpus.prediction import CpuFit, predict  # noqa: E402
+from fxscope.model import replace  # noqa: E402
+from fxscope.passes.predicted import predicted_step  # noqa: E402
+from fxscope.readers.measured import MeasuredCall, battery_calls, measured_calls  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ZOO = ROOT / "tests" / "data" / "zoo"
+Programs = dict[str, tuple[dict[str, Any], list[MeasuredCall]]]
+
+
+def set_aside(name: str) -> bool:
+    """The rule of `tests/zoo/programs.py`, which needs torch to be imported."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % 3 == 0
+
+
+def read(path: Path) -> Any:
+    data = path.read_bytes()
+    return json.loads(lzma.decompress(data) if path.suffix == ".xz" else data)
+
+
+def programs(folder: Path, *, aside: bool | None) -> Programs:
+    """Return name → (meta, calls) of the programs of one part; `None`: of both."""
+    found: Programs = {}
+    for path in sorted(folder.glob("*.json.xz")):
+        name = path.name.removesuffix(".json.xz")
+        if aside is None or set_aside(name) == aside:
+            content = read(path)
+            found[name] = (content["meta"], list(measured_calls(content)))
+    return found
+
+
+def observations(found: Programs) -> list[fitting.Observation]:
+    return [
+        fitting.Observation(name, item.call.workload, item.us)
+        for name, (_, calls) in found.items()
+        for item in calls
+        if item.call.workload is not None
+    ]
+
+
+def fit(name: str, battery: Path | None, like: str | None) -> None:
+    """Fit a GPU: to the zoo and its battery, or near the fit of a like GPU with the other memory's rate."""
+    gpu = gpus.load(name)
+    zoo = programs(ZOO / name, aside=False)
+    also: list[fitting.Observation] = []
+    replay = None
+    text = f"{len(zoo)} programs of the zoo (tests/data/zoo, the part not set aside) on an {gpu.device_name}"
+    if battery is not None:
+        content = read(battery)
+        assert content["gpu"]["device_name"] == gpu.device_name
+        also = [
+            fitting.Observation(part, item.call.workload, item.us)
+            for part, item in battery_calls(content["programs"])
+            if item.call.workload is not None
+        ]
+        replay = fitting.replay_of(content["launch"])
+        text += f", and {len(also)} calls of fxscope's battery on it"
+    start = None
+    if like is not None:
+        other = gpus.load(like)
+        ratio = datasheet(gpu) / datasheet(other)
+        assert other.calibration is not None
+        start = {
+            family: {n: value * ratio if n == "dram" else value for n, value in found.parameters.items()}
+            for family, found in other.calibration.families.items()
+        }
+        replay = other.calibration.replay_us
+        text += f", near the fit of the {other.device_name} (its memory's rate by the data sheets, {ratio:.2f})"
+    calibration = fitting.fit(
+        observations(zoo),
+        int(gpu.limit("multi_processor_count")),
+        source="calibration",
+        also=also,
+        start=start,
+        cpu=fit_cpu(zoo),
+        replay_us=replay,
+    )
+    path = ROOT / "fxscope" / "gpus" / f"{name}.json"
+    content = json.loads(path.read_text())
+    content["calibration"] = msgspec.to_builtins(calibration)
+    content["sources"]["calibration"] = f"{text}, torch 2.11.0+cu130, fitted by tools/fit_prediction.py"
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def datasheet(gpu: gpus.Gpu) -> float:
+    return next(rate.value for rate in gpu.bandwidths if rate.kind == "datasheet")
+
+
+def fit_cpu(zoo: Programs) -> CpuFit:
+    """What a step takes where the CPU sets its length, which is in every program of the zoo."""
+    rows = []
+    for meta, calls in zoo.values():
+        graphs = {item.call.graph for item in calls}
+        generated = sum(not item.call.is_extern for item in calls)
+        backward = sum(":backward" in graph for graph in graphs)
+        rows.append(([len(graphs), backward, generated, len(calls) - generated], meta["per_call_us"]))
+    return fitting.fit_cpu(rows)
+
+
+# ---------------------------------------------------------------------- holding it against recordings
+
+
+def check(names: list[str], *, aside: bool, variants: Path | None) -> None:
+    kind = "set aside" if aside else "fitted to"
+    print(
+        f"| GPU ({kind}) | programs | within 15 % | in the range | calls | median error | in the interval | wall in range |"
+    )
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    steps: dict[str, dict[str, tuple[float, float]]] = {}
+    families: dict[str, dict[str, list[tuple[float, float, bool]]]] = {}
+    for name in names:
+        gpu = gpus.load(name)
+        found = {
+            program: held(meta, calls, gpu) for program, (meta, calls) in programs(ZOO / name, aside=aside).items()
+        }
+        steps[name] = {program: (real, us) for program, (_, real, us, _, _) in found.items() if us is not None}
+        each = [item for calls, *_ in found.values() for item in calls]
+        families[name] = defaultdict(list)
+        for family, real, us, inside in each:
+            families[name][family].append((real, us, inside))
+        within = [abs(us / real - 1) <= 0.15 for real, us in steps[name].values()]
+        ranged = [inside for _, _, _, inside, _ in found.values() if inside is not None]
+        wall = [inside for *_, inside in found.values() if inside is not None]
+        print(
+            f"| {gpu.device_name} | {len(found)} | {share(within)} of {len(within)} | {share(ranged)} | {len(each)} | "
+            f"{median(abs(us / real - 1) for _, real, us, _ in each):.1%} | {share(i for *_, i in each)} | {share(wall)} |"
+        )
+        print_outliers(steps[name], set(found) - set(steps[name]))
+    print(
+        "\n| GPU | family | calls | median error | in the interval | predicted over real, sum |\n|---|---|--:|--:|--:|--:|"
+    )
+    for name in names:
+        for family, items in sorted(families[name].items()):
+            total = sum(us for _, us, _ in items) / sum(real for real, _, _ in items)
+            error = median(abs(us / real - 1) for real, us, _ in items)
+            print(f"| {name} | {family} | {len(items)} | {error:.1%} | {share(i for *_, i in items)} | {total:.2f} |")
+    if variants is not None:
+        order(names, variants)
+
+
+def held(
+    meta: dict[str, Any], calls: list[MeasuredCall], gpu: gpus.Gpu
+) -> tuple[list[tuple[str, float, float, bool]], float, float | None, bool | None, bool | None]:
+    """Return (family, real, predicted, inside) of each call; of the step: real, predicted, inside; wall inside."""
+    each: list[tuple[str, float, float, bool]] = []
+    planned = []
+    for item in calls:
+        found = predict(gpu, item.call.workload)
+        if found is not None and item.call.workload is not None:
+            each.append((fitting.family_of(item.call.workload), item.us, found.us, found.low <= item.us <= found.high))
+            planned.append(
+                replace(item.call, estimated_us=found.us, estimated_range_us=(found.low, found.high), timing=None)
+            )
+        else:
+            planned.append(item.call)
+    real = sum(item.us for item in calls)
+    step = predicted_step(planned, gpu)
+    if step is None or step.device_range_us is None:
+        return each, real, None, None, None
+    wall = None
+    if step.wall_range_us is not None and "per_call_us" in meta:
+        wall = step.wall_range_us[0] <= meta["per_call_us"] <= step.wall_range_us[1]
+    return each, real, step.device_us, step.device_range_us[0] <= real <= step.device_range_us[1], wall
+
+
+def share(values: Iterable[bool]) -> str:
+    found = list(values)
+    return f"{sum(found) / len(found):.0%}" if found else "–"
+
+
+def print_outliers(steps: dict[str, tuple[float, float]], missing: set[str]) -> None:
+    off = [f"{name} {us / real - 1:+.0%}" for name, (real, us) in steps.items() if abs(us / real - 1) > 0.15]
+    print(
+        f"<!-- off by more than 15 %: {', '.join(off) or 'none'}; not predicted: {', '.join(sorted(missing)) or 'none'} -->"
+    )
+
+
+def order(names: list[str], variants: Path) -> None:
+    """Which of two variants of a program takes the device longer: `FAMILY__VARIANT` within a family."""
+    print(
+        "\n| GPU | variants | within 15 % | pairs | order right | … that differ by 10 % or more |\n|---|--:|--:|--:|--:|--:|"
+    )
+    for name in names:
+        if not (variants / name).is_dir():
+            continue
+        gpu = gpus.load(name)
+        found = {n: held(meta, calls, gpu) for n, (meta, calls) in programs(variants / name, aside=None).items()}
+        steps = {n: (real, us) for n, (_, real, us, _, _) in found.items() if us is not None}
+        right, clear = [], []
+        for a, b in combinations(sorted(steps), 2):
+            if a.partition("__")[0] != b.partition("__")[0]:
+                continue
+            agrees = (steps[a][0] < steps[b][0]) == (steps[a][1] < steps[b][1])
+            right.append(agrees)
+            if abs(np.log(steps[a][0] / steps[b][0])) > np.log(1.1):
+                clear.append(agrees)
+        within = share(abs(us / real - 1) <= 0.15 for real, us in steps.values())
+        pairs = f"{len(right)} | {share(right)} | {share(clear)} of {len(clear)}"
+        print(f"| {gpu.device_name} | {len(steps)} | {within} | {pairs} |")
+        print_outliers(steps, set(found) - set(steps))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("what", choices=["fit", "check"])
+    parser.add_argument("gpu", nargs="+")
+    parser.add_argument("--battery", type=Path)
+    parser.add_argument("--like", help="a GPU with a fit of its own, to stay near")
+    parser.add_argument("--fitted", action="store_true", help="check on the part that was fitted to")
+    parser.add_argument("--variants", type=Path, default=ROOT / "tests" / "data" / "variants")
+    arguments = parser.parse_args()
+    if arguments.what == "fit":
+        for name in arguments.gpu:
+            fit(name, arguments.battery, arguments.like)
+    else:
+        check(
+            arguments.gpu,
+            aside=not arguments.fitted,
+            variants=arguments.variants if arguments.variants.is_dir() else None,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
