@@ -203,9 +203,11 @@ def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> f
     return p["floor"] + busy
 
 
+_OTHERS = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random"}  # word of the function → parameter
+
+
 def other(p: Mapping[str, float], work: Workload, _: int) -> float:
-    words = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random", "cumsum": "scan"}
-    own = next((p[key] for word, key in words.items() if word in work.variant), 0.0)
+    own = next((p[key] for word, key in _OTHERS.items() if word in work.variant), 0.0)
     return p["floor"] + own + memory(p, work.num_bytes) * p["passes"]
 
 
@@ -311,10 +313,7 @@ FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
         attention,
         {**_ATTENTION, "floor": 9.0, "flash_floor": 12.0, "efficient_floor": 9.0, "piece": 1.2, "sm": 2.0},
     ),
-    "other": (
-        other,
-        {**_MEMORY, "floor": 1.5, "topk": 8.0, "sort": 15.0, "histc": 0.8, "random": 0.1, "scan": 2.0, "passes": 2.0},
-    ),
+    "other": (other, {**_MEMORY, "floor": 1.5, "topk": 8.0, "sort": 15.0, "histc": 0.8, "random": 0.1, "passes": 2.0}),
 }
 
 
@@ -338,8 +337,8 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
         gpu: with a calibration, else one whose data sheet is known: then the nearest calibrated GPU is scaled.
         work: `KernelCall.workload`.
     """
-    if work is None:
-        return None
+    if work is None or (work.family == "other" and not any(word in work.variant for word in _OTHERS)):
+        return None  # a function of which nothing was measured
     source, scaled = _calibrated(gpu)
     multiprocessors = source.limit("multi_processor_count") if source is not None else None
     if source is None or source.calibration is None or not multiprocessors:

@@ -205,3 +205,8 @@ def test_a_user_kernel_has_no_prediction():
     found = cost(Recording(environment=Environment(target="h200"), calls=(call,)))
     assert found.calls[0].estimated_us is None
     assert found.predicted is None
+
+
+def test_a_function_of_which_nothing_was_measured_has_no_prediction():
+    work = Workload(family="other", variant="aten.scatter_reduce_.two", num_bytes=10**6, elements=10**5)
+    assert predict(gpus.load("h200"), work) is None
