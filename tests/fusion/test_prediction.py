@@ -210,3 +210,14 @@ def test_a_user_kernel_has_no_prediction():
 def test_a_function_of_which_nothing_was_measured_has_no_prediction():
     work = Workload(family="other", variant="aten.scatter_reduce_.two", num_bytes=10**6, elements=10**5)
     assert predict(gpus.load("h200"), work) is None
+
+
+def test_the_terminal_says_what_a_step_is_predicted_to_take(bert):
+    from fxscope.render import labels
+
+    calls = tuple(item.call for item in bert)
+    step = cost(Recording(environment=Environment(target="h200"), calls=calls)).predicted
+    words = labels.predicted_words(step)
+    assert words.startswith("predicted ")
+    assert "of device time (" in words
+    assert "the CPU sets the pace" in words
