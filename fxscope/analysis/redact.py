@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fxscope import op_names
-from fxscope.model import Environment, Recording, plain
+from fxscope.model import Recording, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,6 @@ _DROPPED = frozenset(
     " remedy sources decoded".split()
 )
 _THEIRS = {"file": "file", "function": "function", "title": "title", "module": "module"}
-_KEPT = frozenset(("schema", *Environment.__struct_fields__)) - {"platform", "device_properties"}
 
 
 def redact(recording: Recording) -> Recording:
@@ -52,6 +51,8 @@ class _Redactor:
         if isinstance(value, dict):
             if key in ("config", "limits"):  # switches: numbers say nothing of the program
                 return {name: item for name, item in value.items() if isinstance(item, (bool, int, float))}
+            if key == "environment":
+                return {name: item for name, item in value.items() if name not in _DROPPED}
             theirs = value.get("category") in ("user_annotation", "python_function")
             return {
                 self.words(name) if key == "renames" else name: self.field(name, item, theirs)
@@ -66,7 +67,7 @@ class _Redactor:
         """Return the value of a field, redacted by its name."""
         if name == "message":
             return "removed"
-        if name in _KEPT and isinstance(value, str):
+        if name == "schema":
             return value
         if isinstance(value, str) and (
             name in _THEIRS or (theirs and name == "name" and not value.startswith("ProfilerStep#"))
