@@ -72,7 +72,7 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
         recording,
         calls=calls,
         graphs=costed,
-        predicted=predicted_step(calls, gpu) if planned else None,
+        predicted=predicted_step(calls, gpu) if planned and gpu is not None else recording.predicted,
         decisions=tuple(
             sorted((priced(item, gpu, by_id, by_graph, own_rate=own) for item in recording.decisions), key=rank)
         ),

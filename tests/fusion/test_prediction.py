@@ -11,7 +11,7 @@ import pytest
 from fxscope import cli, gpus
 from fxscope.gpus import fitting
 from fxscope.gpus.prediction import FORMULAS, family_of, predict, time_of
-from fxscope.model import Environment, KernelCall, Recording, Workload
+from fxscope.model import Environment, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers.measured import measured_calls
 
@@ -221,3 +221,11 @@ def test_the_terminal_says_what_a_step_is_predicted_to_take(bert):
     assert words.startswith("predicted ")
     assert "of device time (" in words
     assert "the CPU sets the pace" in words
+
+
+def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
+    calls = tuple(item.call for item in bert)
+    planned = cost(Recording(environment=Environment(target="h200"), calls=calls))
+    elsewhere = replace(planned, environment=Environment(target="a_gpu_of_somebody"))
+    assert cost(elsewhere).calls[0].estimated_range_us == planned.calls[0].estimated_range_us
+    assert cost(elsewhere).predicted == planned.predicted
