@@ -215,6 +215,12 @@ class OpSlices:
         self._values: dict[str, tuple[str, ...]] = {}  # buffer → the nodes whose value it holds
         self._parts: dict[str, str] = {}  # buffer → the node of which it holds an intermediate result
         readers: dict[str, set[str | None]] = defaultdict(set)
+        started = {
+            (schedule.renames[access.buffer], self._lowered[node.name])
+            for node in schedule.nodes
+            for access in node.writes
+            if access.buffer in schedule.renames
+        }  # buffers that a node's own scatter goes on writing: they hold what it starts from
         for node in schedule.nodes:
             for access in node.reads:
                 readers[access.buffer].add(node.name)
@@ -222,7 +228,8 @@ class OpSlices:
             lowered = self._lowered[node.name]
             for access in node.writes:
                 same = {name for name in readers[access.buffer] - {node.name} if self._lowered[name or ""] == lowered}
-                if node.origin_node is None and lowered is not None and same:
+                half = (node.origin_node is None and same) or (access.buffer, lowered) in started
+                if lowered is not None and half and access.buffer not in schedule.renames:
                     self._parts[access.buffer] = lowered
                 else:
                     self._values[access.buffer] = self._names(node)
@@ -286,6 +293,10 @@ class OpSlices:
             found = inside.operand(value, held, [access.shape for access in node.writes])
         else:
             found, _ = inside.back_from([value])
+        if value in partly and value not in self._opaque:  # what it starts from was made where that was stored
+            sources = [name for name in self.flow.sources(value, inside.given) if name in found]
+            slices = [inside.back_from([name]) for name in sources]
+            found = {value, *(name for nodes, used in slices if used for name in nodes)}
         return {name for name in found if name in node.origins or not self.flow.is_view(name)}
 
     def _copies(self) -> None:
@@ -376,6 +387,10 @@ class _CallWalk:
     def next(self, call: KernelCall, written: KernelCall) -> KernelCall:
         """Return the next call with its nodes."""
         reads = [access.buffer for access in written.reads or ()]
+        # A scatter goes on writing what it started from, which is no argument that it reads.
+        reads += [
+            item.buffer for item in written.writes or () if item.buffer in self.values and item.buffer not in reads
+        ]
         if not call.is_generated:
             own = self.own.get(call.id)
             self.store_own(own, written, reads, call)
@@ -414,7 +429,7 @@ class _CallWalk:
     def ends(inside: Slice, names: Iterable[str]) -> set[str]:
         """Return the slices from these nodes that take something which is read."""
         slices = [inside.back_from([name]) for name in names if inside.grounded(name) and name not in inside.given]
-        return {name for nodes, used in slices if used for name in nodes}
+        return {name for nodes, used in slices if used or not inside.given for name in nodes}
 
     def commented(self, call: KernelCall) -> set[str]:
         """Return the nodes in torch's comment above a call: of a backward it names them, elsewhere those before lowering."""

@@ -138,15 +138,21 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
     workloads = [workload(call, code.kernels.get(call.kernel)) for call in code.calls]
     # A program's inputs have no dtype in the wrapper: that of most others, where it is a library's call of them alone.
     common = Counter(done.dtype for done in workloads if done and done.dtype and done.m).most_common(1)
+    taken: set[str] = set()
+    given = {call.handle for call in code.calls}
     for number, (call, done) in enumerate(zip(code.calls, workloads, strict=True), 1):
         kernel = code.kernels.get(call.kernel)
         if done is not None and done.m and done.dtype is None and common:
             done = of_dtype(done, common[0][0])
+        handle = call.handle or f"{call.kernel}:{number}"
+        if handle in taken or (call.handle is None and handle in given):
+            handle += f".{number}"  # a position that is another call's number, or a place that runs twice
+        taken.add(handle)
         found.append(
             KernelCall(
                 id=f"{prefix}:{number}",
                 graph=graph_id,
-                handle=call.handle or f"{call.kernel}:{number}",
+                handle=handle,
                 kernel=call.kernel,
                 original_aten=call.original_aten,
                 source_names=call.source_nodes,

@@ -160,7 +160,7 @@ def call_table(
         style = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].terminal
         glyph = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].glyph
         ops = Text(" · ".join(labels.ops_of(call, nodes)))
-        if call.named_only:
+        if call.named_only and not extern:  # an extern's name claims nothing
             ops.append(f"  (only named: {', '.join(call.named_only)})", style="dim")
         cells: list[RenderableType] = [
             call.id.rsplit(":", 1)[-1],

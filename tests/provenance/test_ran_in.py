@@ -14,6 +14,7 @@ from fxscope.model import BufferAccess as Access
 from fxscope.model import Graph, KernelCall, Node, Recording, Schedule, SchedulerNode, TensorMeta, replace
 from fxscope.passes.classify import classify
 from fxscope.passes.schedules import schedules
+from fxscope.readers import output_code
 from tests.provenance.checker import EXTERNAL, check
 from tests.provenance.oracle import listening
 from tests.provenance.programs import PROGRAMS, TRAINED
@@ -275,3 +276,19 @@ def test_each_place_of_a_kernel_has_its_own_nodes() -> None:
     done = schedules(Recording(graphs=(graph,), calls=calls))
     assert [call.nodes for call in done.calls] == [("sin_0", "mul_0"), ("sin_1", "mul_1")]
     assert [call.nodes_evidence for call in done.calls] == ["origins", "order"]
+
+
+def test_no_two_calls_have_one_handle() -> None:
+    text = """
+async_compile = AsyncCompile()
+def call(args):
+    arg0_1, = args
+    # [Provenance debug handles] extern_kernels.mm:2
+    extern_kernels.mm(arg0_1, arg0_1, out=buf0)
+    extern_kernels.mm(arg0_1, buf0, out=buf1)
+    return (buf1, )
+"""
+    calls = output_code.kernel_calls(
+        output_code.parse(text), graph_id="0/0:inference:post_grad", prefix="0/0:inference"
+    )
+    assert [call.handle for call in calls] == ["extern_kernels.mm:2", "extern_kernels.mm:2.2"]
