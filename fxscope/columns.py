@@ -6,6 +6,8 @@ on both, so that a pass over every event need not make one.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
@@ -146,13 +148,13 @@ class Items(Sequence[T], Generic[T]):
             return self._columns[field].take(slice(0, self._length))
         return [self._default(field)] * self._length
 
-    def extend(self, fields: dict[str, list[Any]], which: slice) -> None:
-        """Add the values of some items to lists of fields."""
-        for field, values in fields.items():
-            if field in self._columns:
-                values += self._columns[field].take(which)
-            else:
-                values += [self._default(field)] * (which.stop - which.start)
+    def fields(self, names: Sequence[str], which: slice) -> dict[str, list[Any]]:
+        """Return several fields of some items."""
+        number = which.stop - which.start
+        columns = self._columns
+        return {
+            name: columns[name].take(which) if name in columns else [self._default(name)] * number for name in names
+        }
 
     def _default(self, field: str) -> Any:
         known = next(item for item in msgspec.structs.fields(self._type) if item.name == field)
@@ -168,19 +170,31 @@ def _required(type_: type[Item]) -> tuple[str, ...]:
     return tuple(field.name for field in msgspec.structs.fields(type_) if field.required)
 
 
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Hold Python's garbage collector while many items are made, none of them in a cycle: it would look at each, often."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def column(items: Sequence[Any], field: str) -> list[Any]:
     """Return a field of every item, `Items` or tuple."""
     return items.column(field) if isinstance(items, Items) else [getattr(item, field) for item in items]
 
 
-def columns_of(items: Sequence[Any], fields: Sequence[str]) -> dict[str, list[Any]]:
-    """Return several fields of every item; of `Items` a block at a time, so that what they share is worked out once."""
-    if not isinstance(items, Items):
-        return {field: column(items, field) for field in fields}
-    found: dict[str, list[Any]] = {field: [] for field in fields}
+def blocks_of(items: Sequence[Any], fields: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
+    """Yield several fields of every item, a block at a time, so that what they share is worked out once."""
     for start in range(0, len(items), BLOCK):
-        items.extend(found, slice(start, min(start + BLOCK, len(items))))
-    return found
+        block = slice(start, min(start + BLOCK, len(items)))
+        if isinstance(items, Items):
+            yield items.fields(fields, block)
+        else:
+            yield {field: column(items[block], field) for field in fields}
 
 
 def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:

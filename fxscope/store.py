@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from fxscope.columns import Chosen, Column, Items, Numbers, column, columns_of
+from fxscope.columns import Chosen, Column, Items, Numbers, blocks_of, column, uncollected
 from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Launch, Op, Recording, plain, replace
 
@@ -153,6 +153,7 @@ def encode(recording: Recording) -> bytes:
     return gzip.compress(msgspec.json.encode(recording, enc_hook=plain), compresslevel=6, mtime=0)
 
 
+@uncollected()
 def _to_columns(recording: Recording) -> bytes:
     """Return the recording as an archive of columns."""
     out = io.BytesIO()
@@ -164,20 +165,58 @@ def _to_columns(recording: Recording) -> bytes:
         add("recording.json", msgspec.json.encode(replace(recording, ops=(), launches=())))
         for name, (type_, items) in {"ops": (Op, recording.ops), "launches": (Launch, recording.launches)}.items():
             kinds: dict[str, str] = {}
-            for field, values in columns_of(items, [field.name for field in msgspec.structs.fields(type_)]).items():
-                if {*map(type, values)} <= {int, type(None)} and all(
-                    -_LIMIT < v < _LIMIT for v in values if v is not None
-                ):
-                    kinds[field] = "numbers"
-                    add(f"{name}/{field}", array("q", [-_LIMIT if v is None else v for v in values]).tobytes())
-                    continue
-                table: dict[Any, int] = {}
-                codes = array("i", [table.setdefault(_hashable(value), len(table)) for value in values])
-                kinds[field] = "table"
-                add(f"{name}/{field}", codes.tobytes())
-                add(f"{name}/{field}.json", b"[%s]" % b",".join(map(_encoded, table)))
+            coded = {field.name: _Coded() for field in msgspec.structs.fields(type_)}
+            for block in blocks_of(items, list(coded)):
+                for field, values in block.items():
+                    coded[field].add(values)
+            for field, column in coded.items():
+                kinds[field] = "numbers" if column.numbers is not None else "table"
+                add(f"{name}/{field}", (column.codes if column.numbers is None else column.numbers).tobytes())
+                if column.numbers is None:
+                    add(f"{name}/{field}.json", b"[%s]" % b",".join(map(_encoded, column.table)))
             add(f"{name}.json", msgspec.json.encode({"count": len(items), "columns": kinds, "order": sys.byteorder}))
     return out.getvalue()
+
+
+class _Coded:
+    """A column on its way to a file: `numbers` as long as it has only integers and `None`, else `codes` into `table`."""
+
+    def __init__(self) -> None:
+        self.numbers: array[int] | None = array("q")
+        self.codes = array("i")
+        self.table: dict[Any, int] = {}
+
+    def add(self, values: list[Any]) -> None:
+        """Add the values of further items."""
+        if self.numbers is not None:
+            found = _numbers(values)
+            if found is not None:
+                self.numbers += found
+                return
+            before, self.numbers = self.numbers, None
+            self._code([None if value == -_LIMIT else value for value in before])
+        self._code(values)
+
+    def _code(self, values: list[Any]) -> None:
+        try:
+            distinct = dict.fromkeys(values)
+        except TypeError:
+            values = [_hashable(value) for value in values]
+            distinct = dict.fromkeys(values)
+        for value in distinct:
+            self.table.setdefault(value, len(self.table))
+        self.codes.extend(map(self.table.__getitem__, values))
+
+
+def _numbers(values: list[Any]) -> array[int] | None:
+    """Return integers and `None`s as numbers, `None` for other values."""
+    types = {*map(type, values)}
+    if not types <= {int, type(None)}:
+        return None
+    given = values if type(None) not in types else [value for value in values if value is not None]
+    if given and not -_LIMIT < min(given) <= max(given) < _LIMIT:
+        return None
+    return array("q", values if given is values else [-_LIMIT if value is None else value for value in values])
 
 
 def _hashable(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fxscope.columns import column, picked
+from fxscope.columns import column, picked, uncollected
 from fxscope.errors import TraceError
 from fxscope.model import Recording, replace
 from fxscope.readers import compile_log as compile_files
@@ -47,7 +47,7 @@ def read_trace(
     recording = trace.recording(path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress)
     for artefact in artefacts(debug_dir, compile_log, max_bytes):
         recording = merged(recording, artefact)
-    with trace.uncollected():
+    with uncollected():
         recording = passes.run(with_eager_graph(recording))
     check_same_program(recording, debug_dir or compile_log)
     return recording

@@ -3,7 +3,6 @@
 from fxscope.readers.trace.annotate import annotate as annotate
 from fxscope.readers.trace.columns import Trace as Trace
 from fxscope.readers.trace.columns import read as read
-from fxscope.readers.trace.columns import uncollected as uncollected
 from fxscope.readers.trace.items import recording as recording
 from fxscope.readers.trace.kept import Kept as Kept
 from fxscope.readers.trace.kept import keep as keep

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fxscope.columns import uncollected
 from fxscope.errors import TraceError
 from fxscope.model import Problem
 from fxscope.readers.trace import reader as reading
@@ -18,7 +17,7 @@ from fxscope.readers.trace.reader import Args, Reader, decode_args, open_trace
 from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -161,18 +160,6 @@ def read(
     link(trace)
     trace.steps = find_steps(trace)
     return trace
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Hold Python's garbage collector while many items are made, none of them in a cycle: it would look at each, often."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def nest(trace: Trace) -> None:
