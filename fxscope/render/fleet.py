@@ -106,10 +106,15 @@ def text(fleet: Fleet, *, width: int = 80) -> str:
         *_fold(facts(fleet), width),
         "",
     ]
+    told: set[tuple[PlanChange, ...]] = set()  # a rank is late by the plan that differs: its differences are said once
     for number, finding in enumerate(fleet.findings, start=1):
         lines += _fold(f"{number}. {headline(finding)}", width, "   ")
         for said in finding.evidence:
             lines += _fold(f"   - {said}", width, "     ")
+        if finding.changes in told:
+            lines += ["   - the differences above", ""]
+            continue
+        told |= {finding.changes} - {()}
         for change in finding.changes[:MAX_CHANGES]:
             lines += _fold(f"   - {change_line(change, width - 30)}", width, "     ")
         if finding.num_changes > MAX_CHANGES:
@@ -193,7 +198,7 @@ def _rank_table(fleet: Fleet, width: int) -> list[str]:
     head = ["rank", "device", "data", "host idle", "exposed", "last at", "lateness by step"]
     table = [head]
     most = scale(fleet)
-    room = max(8, width - 62)
+    room = max(8, width - 56 - max(map(len, marks.values()), default=0))
     for line in rows:
         cells = "".join(shade(value, most) for value in line.lateness_us[-room:])
         table.append(

@@ -43,20 +43,20 @@ def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
 <meta name="generator" content="fxscope"><title>{title} · fxscope fleet</title><style>{style}</style></head>
-<body><div class="muted">{title}</div><h1>{escape(sentence(fleet.verdict))}</h1><div class="muted">{escape(facts(fleet))}</div>
+<body><main><div class="muted">{title}</div><h1>{escape(sentence(fleet.verdict))}</h1><div class="muted">{escape(facts(fleet))}</div>
 <section aria-label="findings"><h2>{heading}</h2><div id="findings" class="cards"></div></section>
 <section aria-label="ranks and steps"><h2>Ranks × steps: how late each rank came by its own work</h2>
 <div>order by <button data-sort="rank">rank</button> <button data-sort="late">late</button>
 <span class="muted">not late <span class="legend"></span> {escape(microseconds(scale(fleet)))} late</span></div>
 <div id="tip" class="muted" role="status"></div>
-<div id="heatbox" class="scroll"><canvas id="heat" role="img" aria-label="lateness by rank and step"></canvas></div>
+<div id="heatbox" class="scroll" tabindex="0"><canvas id="heat" role="img" aria-label="lateness by rank and step"></canvas></div>
 <div id="rank" aria-live="polite"></div></section>
 <section aria-label="ranks"><h2>Ranks × causes, a step (medians; a full bar is a whole step)</h2>
-<div class="scroll"><table id="table"></table></div><p id="more"></p></section>
+<div class="scroll" tabindex="0"><table id="table"></table></div><p id="more"></p></section>
 <section aria-label="plans"><h2>{counted(len(fleet.plans), "plan")}</h2><div id="plans" class="cards"></div></section>
 <section aria-label="rule"><h2>When a rank is named</h2><p class="muted">{escape(fleet.rule)}</p></section>
 {f'<section aria-label="problems"><h2>Problems</h2><ul>{problems}{more}</ul></section>' if problems else ""}
-<noscript>This page draws itself with a script inside this file. Allow scripts to see it.</noscript>
+</main><noscript>This page draws itself with a script inside this file. Allow scripts to see it.</noscript>
 <script type="application/json" id="fleet">{data}</script>
 <script>{script}</script></body></html>
 """

@@ -221,7 +221,7 @@ function choose(rank) {
       : make('p', {}, 'its own report: ', make('code', {}, `fxscope trace ${line.file} -o rank${rank}.html`)),
     make(
       'div',
-      { class: 'scroll' },
+      { class: 'scroll', tabindex: '0' },
       make(
         'table',
         {},
