@@ -3,7 +3,7 @@
     python benchmarks/fleet.py accuracy [--jobs 64]                precision and recall over generated jobs
     python benchmarks/fleet.py digest [--events 1000000]           CPU and memory of one digest
     python benchmarks/fleet.py scale [--ranks 1000]                time and peak memory of a job, for 250, 500 and all ranks
-    python benchmarks/fleet.py peers FOLDER… --hta PYTHON --tracelens PYTHON:CHECKOUT
+    python benchmarks/fleet.py peers FOLDER… --hta PYTHON --tracelens PYTHON     the same folders read by three tools
 
 The generated jobs are replays of real traces (`tools/make_fleet.py`); whether a fault costs the job anything is measured
 there, by the same replay without it. One that costs less than 3 % of a step must not be named as late, one that costs more
@@ -317,6 +317,62 @@ def one_digest(arguments: argparse.Namespace) -> None:
             )
 
 
+# What each tool says of a folder (`files`), in words; imports are not counted, children are.
+TOOLS = {
+    "fxscope": """
+from fxscope.fleet import findings
+from fxscope.fleet.digest import digest
+def say():
+    fleet = findings.examine([digest(path) for path in files])
+    return [fleet.verdict]
+""",
+    "HTA": """
+from hta.trace_analysis import TraceAnalysis
+def say():
+    job = TraceAnalysis(trace_files=dict(enumerate(files)))
+    try:
+        found = [f"stragglers: {job.get_potential_stragglers(num_candidates=1)}"]
+    except Exception as error:
+        found = [f"straggler search fails: {type(error).__name__}: {str(error)[:80]}"]
+    table = job.get_temporal_breakdown(visualize=False)
+    job.get_comm_comp_overlap(visualize=False)
+    return [*found, f"compute % by rank: {[round(float(x), 1) for x in table['compute_time_pctg']]}"]
+""",
+    "TraceLens": """
+from TraceLens.NcclAnalyser.nccl_analyser import NcclAnalyser
+def say():
+    first = NcclAnalyser(files, len(files)).build_df_straggler_summary().iloc[0]
+    return [f"arrives last most: rank {int(first['rank'])}, at {first['pct_arrived_last']} %"]
+""",
+}
+AROUND = """
+import glob, os, re, sys, warnings, logging
+warnings.filterwarnings("ignore")
+logging.disable(logging.CRITICAL)
+files = sorted(glob.glob(sys.argv[1] + "/rank*.json.gz"))
+{tool}
+before = sum(os.times()[:4])
+said = say()
+peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
+print(f"SAID {{sum(os.times()[:4]) - before:.2f}} CPU s, peak {{peak:.0f}} MB: {{'; '.join(said)}}")
+"""
+
+
+def peers(arguments: argparse.Namespace) -> None:
+    """Print what each tool finds in each folder, with its time and memory."""
+    pythons = {"fxscope": sys.executable, "HTA": arguments.hta, "TraceLens": arguments.tracelens}
+    for folder in arguments.folders:
+        for name, python in pythons.items():
+            if python is None:
+                continue
+            code = AROUND.format(tool=TOOLS[name])
+            command = [python, "-c", code, str(Path(folder).resolve())]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+            said = [line[5:] for line in done.stdout.splitlines() if line.startswith("SAID ")]
+            failed = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
+            print(f"{Path(folder).name}, {name}: {said[0] if said else f'failed: {failed}'}", flush=True)
+
+
 def main() -> None:
     """Run one measurement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -336,6 +392,11 @@ def main() -> None:
     verb.add_argument("--folder", help="where the generated traces go for the time")
     verb.add_argument("--progress", action="store_true", help="show how far each is")
     verb.set_defaults(run=scale)
+    verb = verbs.add_parser("peers")
+    verb.add_argument("folders", nargs="+", metavar="FOLDER")
+    verb.add_argument("--hta", metavar="PYTHON", help="a Python that has traceinsight (HTA)")
+    verb.add_argument("--tracelens", metavar="PYTHON", help="a Python that has TraceLens")
+    verb.set_defaults(run=peers)
     arguments = parser.parse_args()
     arguments.run(arguments)
 
