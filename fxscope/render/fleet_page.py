@@ -43,13 +43,15 @@ def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
 <meta name="generator" content="fxscope"><title>{title} · fxscope fleet</title><style>{style}</style></head>
-<body><main><div class="muted">{title}</div><h1>{escape(sentence(fleet.verdict))}</h1><div class="muted">{escape(facts(fleet))}</div>
+<body><main><div class="muted">{title}</div><h1>{escape(sentence(fleet.verdict))}</h1>
+<div class="muted">{escape(facts(fleet))}</div>
 <section aria-label="findings"><h2>{heading}</h2><div id="findings" class="cards"></div></section>
 <section aria-label="ranks and steps"><h2>Ranks × steps: how late each rank came by its own work</h2>
 <div>order by <button data-sort="rank">rank</button> <button data-sort="late">late</button>
 <span class="muted">not late <span class="legend"></span> {escape(microseconds(scale(fleet)))} late</span></div>
 <div id="tip" class="muted" role="status"></div>
-<div id="heatbox" class="scroll" tabindex="0"><canvas id="heat" role="img" aria-label="lateness by rank and step"></canvas></div>
+<div id="heatbox" class="scroll" tabindex="0">
+<canvas id="heat" role="img" aria-label="lateness by rank and step"></canvas></div>
 <div id="rank" aria-live="polite"></div></section>
 <section aria-label="ranks"><h2>Ranks × causes, a step (medians; a full bar is a whole step)</h2>
 <div class="scroll" tabindex="0"><table id="table"></table></div><p id="more"></p></section>
