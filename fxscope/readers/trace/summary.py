@@ -259,7 +259,7 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
 
 
 def _is_sync(name: str) -> bool:
-    return name.endswith("Synchronize")
+    return name.endswith("Synchronize") or name in ("urQueueFinish", "urEventWait")  # the latter two on an XPU
 
 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:

@@ -32,6 +32,7 @@ CATEGORIES = {
     "Runtime": RUNTIME,
     "hip_runtime": RUNTIME,
     "xpu_runtime": RUNTIME,
+    "xpu_driver": RUNTIME,
     "privateuse1_runtime": RUNTIME,
     "privateuse1_driver": RUNTIME,
     "mtia_runtime": RUNTIME,
