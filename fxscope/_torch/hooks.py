@@ -46,7 +46,7 @@ def exists(path: str) -> bool:
     """Return whether this torch has the name."""
     try:
         resolve(path)
-    except (ImportError, AttributeError):
+    except Exception:  # a module of torch may fail at import: Dynamo of 2.11 does where the user has no name
         return False
     return True
 

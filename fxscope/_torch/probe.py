@@ -132,7 +132,8 @@ def cpp_compiler() -> str | None:
             return str(cpp_builder.get_cpp_compiler())
         except (exc.InvalidCxxCompiler, OSError, subprocess.SubprocessError):  # such as CXX set to what is no program
             return None
-    except (ImportError, AttributeError):  # another torch keeps them elsewhere: what it is known to look for
+    # Another torch keeps them elsewhere, or cannot import them here: what it is known to look for.
+    except (ImportError, AttributeError, AssertionError, KeyError):
         return next(
             (found for name in (os.environ.get("CXX"), "g++", "clang++") if name and (found := which(name))), None
         )
