@@ -33,7 +33,10 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedSte
     if calibration is None or calibration.step is None:
         # Of a GPU that was scaled from another, or calibrated without programs: nothing is known of sums.
         return PredictedStep(
-            device_us=total, device_range_us=None, num_calls=len(on_device), basis=on_device[0].estimated_basis or ""
+            device_us=total,
+            device_range_us=None,
+            num_calls=len(on_device),
+            basis=f"the sum of the calls; no whole program was measured on the {gpu.name}",
         )
     step = calibration.step
     device = (total * step.low, total * step.high)
