@@ -30,11 +30,11 @@ MORE = (
 
 
 class TracedKernel(Item, frozen=True, kw_only=True):
-    """One kernel of a region, over its runs in one step."""
+    """What one op of a region launched in one step: a Triton kernel, or a library's kernels and memsets."""
 
     op: str  # the op that launched it: a Triton kernel's own name, "aten::mm"
     named: tuple[str, ...] = ()  # ops in a Triton kernel's name: a claim, not a fact
-    runs: int
+    runs: int  # launches
     total_us: float
     argument_bytes: int | None = None  # distinct elements of the arguments of one run
     bytes_per_second: float | None = None  # if each argument is moved once
@@ -143,7 +143,7 @@ def lines(recording: Recording) -> list[str]:
             "Inductor"
         )
         for kernel in sorted(region.kernels, key=lambda item: -item.total_us):
-            parts = [f"{microseconds(kernel.total_us)}" + (f" in {kernel.runs} runs" if kernel.runs > 1 else "")]
+            parts = [f"{microseconds(kernel.total_us)}" + (f" in {kernel.runs} launches" if kernel.runs > 1 else "")]
             if kernel.named:
                 parts.append(f"its name claims {', '.join(kernel.named)}")
             if kernel.argument_bytes:
