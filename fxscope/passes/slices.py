@@ -161,7 +161,7 @@ class Slice:
         return found, used
 
     def operand(self, value: str, held: Iterable[set[str]], shapes: Sequence[object]) -> set[str]:
-        """Return what runs in the preparation of an operand for a kernel that Inductor does not write.
+        """Return what runs in the preparation of an operand for a kernel that Inductor does not write, or for a scatter.
 
         That is the way to an operand that takes everything which is read, of the shape that is written if one has it. Of a
         copy into another layout these are its views, if any.
@@ -215,7 +215,7 @@ class OpSlices:
         self._values: dict[str, tuple[str, ...]] = {}  # buffer → the nodes whose value it holds
         self._parts: dict[str, str] = {}  # buffer → the node of which it holds an intermediate result
         readers: dict[str, set[str | None]] = defaultdict(set)
-        started = {
+        self._started = {
             (schedule.renames[access.buffer], self._lowered[node.name])
             for node in schedule.nodes
             for access in node.writes
@@ -228,7 +228,7 @@ class OpSlices:
             lowered = self._lowered[node.name]
             for access in node.writes:
                 same = {name for name in readers[access.buffer] - {node.name} if self._lowered[name or ""] == lowered}
-                half = (node.origin_node is None and same) or (access.buffer, lowered) in started
+                half = (node.origin_node is None and same) or (access.buffer, lowered) in self._started
                 if lowered is not None and half and access.buffer not in schedule.renames:
                     self._parts[access.buffer] = lowered
                 else:
@@ -288,7 +288,8 @@ class OpSlices:
         inside = Slice(self.flow, given, partly, {*node.origins, value} - (self._opaque - {value}))
         if value in given:
             return set()  # a copy of what is stored already, in another layout
-        if value in self._opaque:
+        starts = any((access.buffer, self._lowered[node.name]) in self._started for access in node.writes)
+        if value in self._opaque or starts:
             held = [{buffer, *self._values.get(buffer, ())} for buffer in read]
             found = inside.operand(value, held, [access.shape for access in node.writes])
         else:

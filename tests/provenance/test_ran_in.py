@@ -104,8 +104,6 @@ def differences(recording: Recording, truth: list[dict]) -> tuple[int, list[str]
                 found.append(f"{call.handle}: {sorted(said - true)} did not run there")
             if lost := true - said - everywhere:
                 found.append(f"{call.handle}: {sorted(lost)} ran there")
-            if true and not true & said:
-                found.append(f"{call.handle}: nothing of {sorted(true)} is said to run there")
     return compared, found
 
 
@@ -157,7 +155,7 @@ def test_what_is_not_fused_passes_no_promise(tmp_path: Path) -> None:
         ops = {targets[name].split(".")[1] for name in call.nodes}
         assert not {"erf", "convolution"} <= ops, call.handle
     report = hold({"planned": recording}, {"expect": [{"fused": ["gelu", "convolution"]}]})
-    assert [outcome.status for outcome in report.outcomes] == ["failed"]
+    assert [outcome.status for outcome in report.outcomes] == ["not_met"]
 
 
 # ---------------------------------------------------------------------- by hand
