@@ -16,7 +16,7 @@ import pytest
 from fxscope import store
 from fxscope.analysis.compare import compare
 from fxscope.render import theme
-from fxscope.render.page import html, payload
+from fxscope.render.page import html, payload, scene
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -690,9 +690,22 @@ def test_two_recordings_stand_below_each_other_at_one_scale_and_a_range_sums_bot
     assert "1 launch of" in page.text(".sums") and page.page.locator(".sums p").count() == 1
 
 
-def test_layers_of_one_structure_are_one_box(open_page, browser, folder):
-    groups = payload.page([MAKE.large(600, layers=12)], None)["recordings"][0]["graphs"][0]["groups"]
-    assert groups["title"][groups["kind"].index("repeat")] == "0 … 11 × 12"
+def test_layers_of_one_structure_are_one_box_with_what_lies_between_them():
+    graphs = payload.page([MAKE.large(600, layers=12)], None)["recordings"][0]["graphs"]
+    for graph in graphs:
+        groups = graph["groups"]
+        repeat = groups["kind"].index("repeat")
+        assert groups["title"][repeat] == "0 … 11 × 12" and groups["path"][repeat] == "layers.*"
+        assert sum(parent == repeat for parent in groups["parent"]) >= 12
+        assert all(parent < position for position, parent in enumerate(groups["parent"]))
+        inside = set()
+        for node, home in enumerate(graph["home"]):
+            while home >= 0 and home != repeat:
+                home = groups["parent"][home]
+            inside |= {node} if home == repeat else set()
+        assert scene.convex(inside, graph["inputs"])  # closed, it is not its own input
+    calls = graphs[-1]
+    assert "each" in calls["groups"]["meta"][calls["groups"]["kind"].index("repeat")]
 
 
 def test_printed_each_view_is_one_page(open_page, folder):
@@ -703,6 +716,13 @@ def test_printed_each_view_is_one_page(open_page, folder):
     views = page.page.locator("[data-print=true]").count()
     assert views >= 5 and len(re.findall(rb"/Type\s*/Page\b", data)) == views
     assert page.page.get_attribute("#app", "data-paper") is None
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    light = f"rgb({', '.join(str(int(theme.PAPER[i : i + 2], 16)) for i in (1, 3, 5))})"
+    assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") == light
+    sheets = "[...document.querySelectorAll('[data-print=true] > .page')].map((e) => e.getBoundingClientRect().height)"
+    assert all(0 < height <= 712 for height in page.page.evaluate(sheets))  # nothing is cut
+    page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") != light
 
 
 def test_a_saved_graph_has_title_place_and_legend_inside(open_page):

@@ -226,6 +226,14 @@ class GroupBuilder:
             outermost = next((group for group in self.chain(home) if self.groups[group].parent == parent), -1)
             if outermost > repeat and self.groups[outermost].kind != "module":
                 self.groups[outermost] = self.groups[outermost]._replace(parent=repeat)
+        outside = set[int]()  # what is used elsewhere as well
+        for position, sources in enumerate(self.inputs):
+            if repeat not in self.chain(self.home[position]):
+                outside.update(sources)
+        used = {source for sources in self.inputs for source in sources}
+        for position in used - outside:
+            if self.home[position] == parent and self.graph.nodes[position].op in ("placeholder", "get_attr"):
+                self.home[position] = repeat
 
     def written_ops(self, inside: Sequence[int], parent: int, call: KernelCall) -> None:
         """Group the nodes of a call that one op of the user's code was decomposed into."""

@@ -230,7 +230,7 @@ class GraphView {
     for (const view of [this, this.second].filter(Boolean)) {
       view.label.hidden = !yes;
       view.label.textContent = view.graph.direction;
-      view.stage.style.order = view.graph.direction === 'backward' ? 1 : 0;
+      view.stage.classList.toggle('right', yes && view.graph.direction === 'backward');
     }
   }
   both(action) {
@@ -314,7 +314,7 @@ class GraphView {
     this.frameById = new Map(this.frames.map((frame) => [frame.id, frame]));
     this.edges = placed.edges.map(([from, to, points]) => ({ from, to, points, ...boundsOf(points), red: null }));
     this.markRed();
-    this.across = placed.w + (this.extra.length ? 250 : 0); // with the prices beside the boxes
+    this.across = placed.w + (this.extra.length ? 290 : 0); // with the prices beside the boxes
     this.count();
     this.minimap.stale = true;
     this.move = before && this.items.length <= 1500 && !stillQuery.matches ? this.moves(before) : null;
@@ -424,7 +424,7 @@ class GraphView {
     if (!width || !this.placed || this.of !== this.graph) return;
     const whole = Math.min((width - 48) / this.across, (height - 72) / this.placed.h);
     const s = this.state;
-    s.scale = Math.max(Math.min(1.25, whole), 0.92);
+    s.scale = Math.max(Math.min(1.25, whole), this.main || this.pair ? 0.75 : 0.92);
     const across = this.across * s.scale;
     const top = this.items.length
       ? this.items.reduce((best, item) => (item.y < best.y ? item : best), this.items[0])
@@ -1252,7 +1252,7 @@ class GraphView {
       e = this.recording.environment,
       versions = [e.device, e.torch && `torch ${e.torch}`, e.triton && `triton ${e.triton}`].filter(Boolean),
       stage = [PAGE.stages[this.graph.stage], this.graph.direction, this.graph.compile].filter(Boolean).join(' · '),
-      red = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)) ? 250 : 0,
+      red = this.costs && (this.extra.length || this.edges.some((edge) => edge.red !== null)) ? 290 : 0,
       kinds = new Set(this.graph.nodes.kind || []),
       legend = Object.entries(PAGE.theme.kinds).filter(([kind]) => kinds.has(kind)),
       title_ = this.recording.title;

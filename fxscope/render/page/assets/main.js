@@ -530,7 +530,7 @@ function openFromHash() {
   if (!given.type && given.asked) say('The link names something that is not in this recording');
 }
 
-const SHEET = [1047, 712]; // px of A4 across within margins of 10 mm
+const SHEET = [1040, 712]; // px of A4 across within margins of 10 mm
 let leavePaper = null;
 
 /** Lay the views out for printing: each on one page, the pictures whole and light. */
@@ -541,6 +541,9 @@ function toPaper() {
     { graph, timeline } = parts,
     places = [graph, graph.pair].filter((view) => view?.state).map((view) => [view, { ...view.state }]),
     time = { from: timeline.from, perNs: timeline.perNs, scroll: timeline.scroll };
+  const { dataset } = document.documentElement;
+  const { theme } = dataset;
+  dataset.theme = 'light';
   forPaper = true;
   app.dataset.paper = 'yes';
   for (const [name, label] of VIEWS) {
@@ -567,6 +570,8 @@ function toPaper() {
   parts.tables.table?.list.refresh();
   leavePaper = () => {
     forPaper = false;
+    if (theme) dataset.theme = theme;
+    else delete dataset.theme;
     delete app.dataset.paper;
     for (const sheet of document.querySelectorAll('.region > .page'))
       Object.assign(sheet.style, { zoom: '', width: '' });

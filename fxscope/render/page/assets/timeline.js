@@ -46,8 +46,10 @@ class Timeline {
     this.scroll = 0;
     this.tracks = []; // one step, or two; the active one is of the recording that is looked at
     this.cache = new Map();
+    this.from = 0;
+    this.perNs = 1;
     new ResizeObserver(() => {
-      if (this.canvas.clientWidth && this.wanted) this.wanted();
+      if (this.canvas.clientWidth && this.tracks.length && this.fitted !== this.shown.length) this.fitAll();
       this.paint();
     }).observe(this.canvas);
     on('chosen', (from) => this.follow(from));
@@ -271,21 +273,14 @@ class Timeline {
     return this.from + (x - this.left) / this.perNs;
   }
   window(from, to) {
-    if (!this.canvas.clientWidth) {
-      this.wanted = () => {
-        this.wanted = null;
-        this.window(from, to);
-      };
-      this.from = from;
-      this.perNs = 1;
-      return;
-    }
+    if (!this.canvas.clientWidth) return; // it is fitted when it is first seen
     this.from = from;
     this.perNs = this.span / Math.max(1, to - from);
     this.paint();
   }
   fitAll() {
     const pad = this.t1 * 0.01;
+    this.fitted = this.canvas.clientWidth ? this.shown.length : 0; // to how many steps
     this.scroll = this.canvas.clientHeight < LOW ? 1e9 : 0;
     this.window(-pad, this.t1 + pad);
   }
