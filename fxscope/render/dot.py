@@ -26,8 +26,8 @@ PLACING = {"rankdir": "TB", "nodesep": "0.22", "ranksep": "0.36"}
 # placing boxes: they go straight.
 LARGE = (
     (400, {"nslimit": "1", "nslimit1": "1", "mclimit": "0.5", "splines": "polyline"}),
-    (900, {"nslimit": "0.2", "nslimit1": "0.2", "mclimit": "0.1", "splines": "none"}),
-    (1500, {"nslimit": "0.05", "mclimit": "0.05"}),
+    (900, {"nslimit": "0.02", "nslimit1": "0.2", "mclimit": "0.1", "splines": "none"}),
+    (1500, {"nslimit": "0.01", "mclimit": "0.05"}),
 )
 MAX_RED_EDGES = 12
 

@@ -31,8 +31,9 @@ class Minimap {
       state.y >= -2 &&
       state.x + placed.w * state.scale <= width + 2 &&
       state.y + placed.h * state.scale <= height + 2;
-    this.canvas.hidden = all;
-    if (all) return;
+    const few = (this.view.main || this.view.pair) && items.length < 60; // it would hide more than it shows
+    this.canvas.hidden = all || few;
+    if (this.canvas.hidden) return;
     this.scale = Math.min(170 / placed.w, 200 / placed.h);
     const w = Math.max(24, Math.round(placed.w * this.scale)),
       h = Math.max(24, Math.round(placed.h * this.scale)),
