@@ -537,6 +537,7 @@ def test_several_without_an_alignment_say_so(open_page):
 
 def test_an_empty_recording_opens(open_page):
     page = open_page("empty")
+    assert "Which pairs were not fused is not known" in page.text("#view-overview")
     for view in ("graph", "timeline", "code", "tables"):
         page.page.click(f"#tab-{view}")
     assert "nothing to tabulate" in page.text("#view-tables")

@@ -225,7 +225,7 @@ class Overview {
         el(
           'p',
           { class: 'muted' },
-          o.unknown.includes('what was not fused')
+          o.unknown.includes('what was not fused') || !r.decisions.n
             ? 'Which pairs were not fused is not known.'
             : 'No pair that shares data was left apart at a cost.',
         ),
