@@ -554,7 +554,7 @@ function toPaper() {
     section.dataset.print = String(Boolean(name in has ? has[name] : !parts.tabs[name].hidden));
   }
   for (const sheet of document.querySelectorAll('.region > .page'))
-    for (const zoom of [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.42]) {
+    for (const zoom of [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.36, 0.3]) {
       Object.assign(sheet.style, { zoom, width: `${SHEET[0] / zoom}px` });
       if (sheet.getBoundingClientRect().height <= SHEET[1] - 6) break;
     }
