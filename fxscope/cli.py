@@ -6,6 +6,7 @@ A verb module has `configure(parser)` and `run(arguments) -> int` (the exit code
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import importlib
 import os
@@ -68,11 +69,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 3 where nothing was captured."""
     # Kineto announces every session on stderr; the variable is read when torch is loaded.
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+    own_process = argv is None
     argv = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in argv if not word.startswith("-")), "")
     parser = build_parser(verb)
     with legible_streams():  # what the shell made of `*` may be in a usage error
         arguments = parser.parse_args(argv)
+    if own_process and arguments.verb == "run":
+        from fxscope.commands.script import end_as_interrupted
+
+        atexit.register(end_as_interrupted)
     # A program that `run` observes writes to streams that are as it knows them; `emit` sees to what follows.
     streams = contextlib.nullcontext() if arguments.verb == "run" else legible_streams()
     try:

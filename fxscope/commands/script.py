@@ -28,6 +28,9 @@ _WAY_FROM_A_MODE = "/torch/_ops.py"
 _FXSCOPE = str(Path(__file__).parents[1])
 
 
+_interrupted: list[int] = []  # the process, where ctrl-C ended the program
+
+
 class Program(NamedTuple):
     """What Python would start."""
 
@@ -159,6 +162,7 @@ class _Run:
         except KeyboardInterrupt as error:
             _report(error)
             self.how = "was interrupted"
+            _interrupted.append(os.getpid())
             return 128 + signal.SIGINT
         except BaseException as error:
             _report(error)
@@ -201,6 +205,19 @@ class _Run:
                 raise
             print(legible(f"fxscope run: {error}"), file=sys.stderr)
         return status
+
+
+def end_as_interrupted() -> None:
+    """At exit: die of SIGINT where the program did, as Python does, so that a shell's loop around it ends, too.
+
+    To be registered before the program runs: what that registers runs first.
+    """
+    if os.getpid() in _interrupted:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -190,3 +191,14 @@ def test_a_recording_holds_the_lines_that_ops_stem_from_and_not_the_rest(tmp_pat
     texts = [source.text for source in store.load(tmp_path / "out.fxscope").sources if source.kind == "user"]
     assert len(texts) == 1 and "secret" not in texts[0]
     assert texts[0].splitlines()[24] == "    return x.sin() + 1"
+
+
+def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> None:
+    code = "import atexit, os, signal, torch\natexit.register(print, 'last')\ntorch.ones(3).add(1)\n"
+    (tmp_path / "p.py").write_text(f"{code}os.kill(os.getpid(), signal.SIGINT)\n")
+    ends = []
+    for command in (["p.py"], ["-m", "fxscope", "run", "p.py", "-o", "out.fxscope"]):
+        done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        ends.append((done.returncode, done.stdout))
+    assert ends == [(-signal.SIGINT, "last\n")] * 2
+    assert store.load(tmp_path / "out.fxscope").launches
