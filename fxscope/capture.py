@@ -327,9 +327,14 @@ class Recorder:
             self._session.hooks.guard("the end of the observation", self._enough)
 
     def _close(self) -> None:
-        while self._open:
-            self._open.pop().__exit__(None, None, None)
-        self._only.__exit__()
+        try:
+            while self._open:
+                self._open.pop().__exit__(None, None, None)
+        finally:  # whatever failed on the way, here or before: nothing of ours stays in torch
+            for owner in (self._session, getattr(self, "_capture", None)):
+                if owner is not None:
+                    owner.hooks.close()
+            self._only.__exit__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if os.getpid() != self._process or self.failure is not None:
@@ -348,7 +353,7 @@ class Recorder:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
             if self._session is not None:
-                self._session.cleanup()
+                self._session.hooks.guard("temporary files", self._session.cleanup)
 
     def _fail(self, failure: Exception, *, quiet: bool) -> None:
         """Say that the recording failed, and go on."""

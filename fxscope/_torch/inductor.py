@@ -187,7 +187,7 @@ class InductorCapture:
     ) -> Any:
         self.hooks.guard("pre-grad graph", self._pre_grad, module)
         self.hooks.guard("hooks into Inductor", self._install_inductor)
-        with self._config_here():
+        with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
             return original(output_graph, module, *args, **kwargs)
 
     def _pre_grad(self, module: Any) -> None:
@@ -240,7 +240,7 @@ class InductorCapture:
         compile_id = current_compile_id()
         self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
         before, started = self._num_lowered, time.perf_counter_ns()
-        with self._config_here():
+        with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
             result = original(module, *args, **kwargs)
         self.hooks.guard(
             "inner compile",
@@ -265,7 +265,8 @@ class InductorCapture:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,
         # and a CUDA backward is compiled on autograd's own thread.
         stack = contextlib.ExitStack()
-        for module, values in config_patches(bypass_caches=self.bypass_caches).items():
+        patches = self.hooks.guard("Inductor's switches", config_patches, bypass_caches=self.bypass_caches) or {}
+        for module, values in patches.items():
             context = self.hooks.guard(f"config {module}", patched, module, values)
             if context is not None:
                 stack.enter_context(context)

@@ -298,7 +298,12 @@ class Observer:
 
     def stop(self) -> None:
         """End, from under modes of the program's as well; in another thread, whose modes are its own, only go quiet."""
-        self.recorder.mute()
+        try:
+            self.recorder.mute()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
         stack = _get_current_dispatch_mode_stack()
         if not self._on or not any(mode is self.recorder for mode in stack):
             return

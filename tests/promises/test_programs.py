@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import subprocess
@@ -12,10 +13,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import fxscope
 from fxscope import capture, store
-from fxscope._torch import hooks, profiler
+from fxscope._torch import environment, hooks, inductor, nodes, op_recorder, profiler, running, step_plan, steps
 from fxscope.errors import RenderError
 
 
@@ -202,3 +204,43 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
         ends.append((done.returncode, done.stdout))
     assert ends == [(-signal.SIGINT, "last\n")] * 2
     assert store.load(tmp_path / "out.fxscope").launches
+
+
+# What the program calls directly, and stands guard over the rest: broken itself, it is no longer what is tested.
+GUARDS = {
+    "_user_compiler", "__torch_dispatch__", "stop", "_leave", "record", "on_trace_ready", "__init__", "__enter__", "__exit__",
+    "_fail", "_close", "__call__",
+}  # fmt: skip
+
+
+def internals(module: Any) -> list[tuple[Any, str]]:
+    """Return every function and method of a module of fxscope's, with its owner."""
+    found: list[tuple[Any, str]] = []
+    for name, value in vars(module).items():
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(value):
+            found.append((module, name))
+        elif inspect.isclass(value):
+            found += [(value, key) for key, item in vars(value).items() if inspect.isfunction(item)]
+    return [(owner, name) for owner, name in found if name not in GUARDS]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "module", [capture, inductor, profiler, steps, op_recorder, nodes, running, step_plan, environment]
+)
+def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("broken")
+
+    compiled = torch.compile(lambda x: x.sin() + 1, backend="eager")
+    for owner, name in internals(module):
+        torch._dynamo.reset()
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, broken)
+            with fxscope.record() as recorder:
+                results = (torch.ones(2) + 1).tolist(), compiled(torch.zeros(2)).tolist()
+        assert results == ([2, 2], [1, 1]) and recorder.recording is not None, (owner, name)
+        assert not hooks.active() and not profiler.is_profiling() and not capture._current, (owner, name)
+        assert not _get_current_dispatch_mode_stack(), (owner, name)
