@@ -63,16 +63,29 @@ def run(
 
 
 def start(
-    module: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
+    module: str,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    python: str | None = None,
+    packages: str = PACKAGES,
+    **options: Any,
 ) -> subprocess.Popen[bytes]:
     """Start a module of fxscope in a fresh Python, with the folders that this one imports from except the current one.
+
+    Args:
+        module: "fxscope.fleet.worker".
+        arguments: what it is given.
+        environment: variables beside this process's own.
+        python: another Python than this one.
+        packages: the folder in which it finds fxscope.
+        options: of `subprocess.Popen`.
 
     Raises:
         OSError: there is no Python to start.
     """
     given = (environment or os.environ).get("PYTHONPATH", "").split(os.pathsep)
-    environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([PACKAGES, *filter(None, given)])}
-    command = [sys.executable, "-c", _MODULE, _begin.__file__, str(os.getpid()), module, *arguments]
+    environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([packages, *filter(None, given)])}
+    command = [python or sys.executable, "-c", _MODULE, _begin.__file__, str(os.getpid()), module, *arguments]
     return subprocess.Popen(command, env=environment, **options)
 
 

@@ -70,6 +70,7 @@ class KernelMatch(Item, frozen=True, kw_only=True):
     aligned_by: AlignedBy | None = None
     time: TimeComparison | None = None
     saved_bytes: int | None = None  # traffic of A minus traffic of B, where both are known
+    predicted_us: float | None = None  # between plans: the predicted time of B minus that of A
 
 
 class Change(Item, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope import factories
 from fxscope.commands import script
 from fxscope.commands.common import add_output_options, check_outputs, emit
-from fxscope.errors import FxscopeError
+from fxscope.errors import CaptureError, FxscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +56,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--backward", action="store_true", help="run the backward pass as well")
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
+    group.add_argument(
+        "--with-torch",
+        metavar="PYTHON",
+        help="with --target: plan with the torch of this Python, so that `fxscope diff` shows what another version does",
+    )
     group.add_argument(
         "--keep",
         metavar="TEXT",
@@ -116,9 +121,12 @@ def _run_factory(arguments: argparse.Namespace) -> int:
                 backward=arguments.backward,
                 title=title,
                 keep=tuple(arguments.keep),
+                python=arguments.with_torch,
                 progress=say,
             )
         else:
+            if arguments.with_torch:
+                raise CaptureError("--with-torch chooses the torch of a plan: give --target GPU as well.")
             model, inputs, kwargs = factories.load_factory(arguments.program)
             recording = _record(arguments, model, inputs, kwargs, say, title=title)
     emit(recording, arguments, keep=True)

@@ -143,10 +143,17 @@ def kernel_words(use: KernelUse, width: int) -> str:
     return f"{parts[0]} ({', '.join(details)})" if details else parts[0]
 
 
+def signed(us: float) -> str:
+    """Return a difference of times with its sign."""
+    return f"{'−' if us < 0 else '+'}{microseconds(abs(us))}"
+
+
 def match_line(match: KernelMatch) -> str:
     """Return what happened, in words."""
     how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
     gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
+    if match.predicted_us is not None and match.kind != "same":
+        gain = f": predicted {signed(match.predicted_us)}"
     saved = f"; {num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
     return f"{VERBS[match.kind]}{how}{gain}{saved}"
 
@@ -223,6 +230,8 @@ def comparison_markdown(comparison: Comparison) -> str:
         time = "–"
         if match.time is not None and match.time.ratio is not None:
             time = f"{microseconds(match.time.a_us)} → {microseconds(match.time.b_us)}, {match.time.verdict}"
+        elif match.predicted_us is not None:
+            time = f"predicted {signed(match.predicted_us)}"
         lines.append(f"| {VERBS[match.kind]}{how} | {cells[0]} | {cells[1]} | {time} |")
     for heading, changes in (
         ("CPU ops that vanished or became fewer", comparison.ops_gone),

@@ -110,3 +110,58 @@ def raises():
 
 
 not_a_function = 3
+
+
+class _Wrapper(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def evaluated_inside_of_training():
+    return _Wrapper(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5)).eval()), (torch.randn(8, 64),)
+
+
+def training_inside_of_evaluated():
+    model = _Wrapper(nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5))).eval()
+    model.inner.train()
+    return model, (torch.randn(8, 64),)
+
+
+class _Checks(nn.Module):
+    def forward(self, x):
+        y = x.relu() + 1
+        if (y > 3).any():
+            raise ValueError("too large")
+        return y.sigmoid()
+
+
+def checks_its_input():
+    return _Checks(), (torch.rand(8, 64),)
+
+
+class _Constant(nn.Module):
+    def forward(self, x):
+        return torch.where(x > 0, torch.tensor(0.5, device=x.device, dtype=x.dtype), x)
+
+
+def constant_on_the_device():
+    return _Constant(), (torch.rand(8, 64),)
+
+
+def optimizer_step():
+    return torch.optim.AdamW(nn.Linear(64, 64).parameters(), lr=1e-3).step, ()
+
+
+def distributed():
+    import torch.distributed as dist
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    try:
+        return _Wrapper(nn.parallel.DistributedDataParallel(nn.Linear(64, 64))), (torch.randn(8, 64),)
+    finally:
+        dist.destroy_process_group()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import re
 from pathlib import Path
 
@@ -19,6 +20,11 @@ def real(name: str) -> dict:
         "kernels": json.loads((folder / "kernels.json").read_text()),
         "torch": json.loads((folder / "meta.json").read_text())["torch"],
     }
+
+
+def unpacked(path: Path) -> dict:
+    """Return what `tools/zoo.py` packed for a program."""
+    return json.loads(lzma.decompress(path.read_bytes()))
 
 
 def grouping(codes: list[str]) -> list[tuple]:
@@ -58,4 +64,37 @@ def resources(kernels: dict) -> dict:
             for key, config in facts["configs"].items()
         }
         for kernel, facts in kernels.items()
+    }
+
+
+def grids(ours: dict, theirs: dict) -> bool | None:
+    """Whether each planned launch has the real one's grid, for the configuration that won; None without a comparison."""
+    if not ours.get("grids"):
+        return None if theirs["kernels"] else True
+    real = [(kernel, launches) for _, kernel, kind, _, launches in theirs["calls"] if kind.startswith("triton")]
+    if [kernel for kernel, _ in real] != [kernel for kernel, _ in ours["grids"]]:
+        return False
+    for (kernel, launches), (_, planned) in zip(real, ours["grids"], strict=True):
+        configs = theirs["kernels"][kernel]["configs"]
+        chosen = theirs["kernels"][kernel].get("chosen") or (next(iter(configs)) if len(configs) == 1 else None)
+        grid = planned.get(chosen)
+        if chosen is not None and launches and grid is not None and launches[0][1] != grid:
+            return False
+    return True
+
+
+def compare(ours: dict, theirs: dict) -> dict[str, bool | None]:
+    """Return what of a plan is equal to a real compile; None where it was not planned.
+
+    Args:
+        ours: {"codes", "kernels", "grids"} as `tools/zoo.py plan` packs them.
+        theirs: {"codes", "kernels", "calls"} as recorded.
+    """
+    planned, real = sources(ours["codes"]), sources(theirs["codes"])
+    return {
+        "calls": grouping(ours["codes"]) == grouping(theirs["codes"]),
+        "names": [kernel for _, kernel, _ in planned] == [kernel for _, kernel, _ in real],
+        "sources": [text for *_, text in planned] == [text for *_, text in real],
+        "grids": grids(ours, theirs),
+        "resources": resources(ours["kernels"]) == resources(theirs["kernels"]) if ours["kernels"] else None,
     }

@@ -24,6 +24,14 @@ def plan(factory: str, target: str = "h200", **options):
     return child.record_for_target(target, factory=f"{FACTORIES}:{factory}", **options)
 
 
+def forked(factory: str, target: str = "h200", **options):
+    """Plan in a copy of this process, which has torch already."""
+    model, inputs = getattr(factories, factory)()
+    holder = getattr(model, "__self__", model)
+    holder.cannot_be_pickled = lambda: None
+    return child.record(model, *inputs, target=target, **options)
+
+
 def test_geglu_is_planned_like_the_real_one(geglu) -> None:
     recording, _ = geglu
     verify(recording)
@@ -101,6 +109,71 @@ def test_factory_that_asks_for_cuda() -> None:
     assert any(output.dtype == "bfloat16" for node in recording.graphs[0].nodes for output in node.outputs)
 
 
+def test_autocast_in_training_casts_what_the_forward_alone_casts() -> None:
+    """The forward's autocast is CUDA's own; the one of a training is ours. Both write the same kernels."""
+    alone, trained = forked("autocast"), forked("autocast", backward=True)
+    assert [call.kernel for call in trained.calls if call.graph.startswith("0/0:forward")] == [
+        call.kernel for call in alone.calls
+    ]
+    assert "autocast" in {a.subject for a in trained.assumptions}
+
+
+def test_each_module_keeps_its_own_mode() -> None:
+    """A wrapper in training mode does not put dropout into a model in evaluation mode, nor the other way round."""
+
+    def drawn(factory: str) -> bool:
+        return any("randint" in call.kernel for call in forked(factory).calls)  # the seeds of the draws
+
+    assert not drawn("evaluated_inside_of_training")
+    assert drawn("training_inside_of_evaluated")
+
+
+def test_branch_on_data_is_assumed_false_and_said() -> None:
+    recording = forked("checks_its_input")
+    (branch,) = (a for a in recording.assumptions if a.subject == "branch")
+    assert "is false (factories.py:" in branch.assumed
+    assert len({call.graph for call in recording.calls}) == 2  # the graph breaks there, as it does on the device
+
+
+def test_constants_that_a_program_makes_on_the_device() -> None:
+    assert [call.type for call in forked("constant_on_the_device").calls] == ["triton_pointwise"]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+def test_lambda_is_planned_after_cuda_was_used() -> None:
+    model = nn.Linear(64, 64, device="cuda")
+    x = torch.randn(8, 64, device="cuda")
+    model(x)
+    recording = child.record(lambda y: model(y).relu(), x, target="a100")
+    assert recording.environment.target == "a100"
+    assert [call.type for call in recording.calls][-1] == "triton_pointwise"
+    assert model(x).isfinite().all()  # the caller's CUDA still works
+
+
+def test_other_python_must_be_one_that_can_plan(tmp_path: Path) -> None:
+    empty = tmp_path / "python"
+    empty.write_text("#!/bin/sh\necho torch msgspec\n")
+    empty.chmod(0o755)
+    for python, words in (
+        (str(tmp_path / "none"), "does not start"),
+        ("/bin/false", "ended with code 1"),
+        (str(empty), "lacks torch, msgspec"),
+    ):
+        with pytest.raises(CaptureError, match=words):
+            plan("small", python=python)
+
+
+def test_other_python_plans_with_its_own_path(tmp_path: Path) -> None:
+    """The package is found, and nothing else of this installation is put before the other one's."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] || echo "$PYTHONPATH" > {tmp_path}/path\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    assert plan("small", python=str(python)).calls
+    first = (tmp_path / "path").read_text().split(":")[0]
+    assert not first.endswith(("site-packages", str(Path(child.__file__).parents[3])))
+
+
 @pytest.mark.skipif(torch.version.cuda is not None, reason="a CUDA build has the op")
 def test_early_decomposition_is_an_assumption() -> None:
     assert any(a.subject == "early decomposition" and "rms_norm" in a.assumed for a in plan("rms_norm").assumptions)
@@ -114,8 +187,9 @@ def test_early_decomposition_is_an_assumption() -> None:
         ("aborts", {}, ["SIGABRT", "fxscope_tests.aborts", "tracing for NVIDIA H200"]),
         ("unsupported", {}, ["fxscope_tests.unsupported", "no fake impl"]),
         ("sparse", {}, ["sparse_coo", "dense"]),
+        ("optimizer_step", {}, ["step of an optimizer", "makes its state on the device"]),
+        ("distributed", {}, ["inner is a DistributedDataParallel", "plan the module inside"]),
         ("nothing_to_compile", {}, ["nothing was compiled"]),
-        ("autocast", {"backward": True}, ["autocast in training", "cast nothing", "Plan the forward only"]),
         ("small", {"compile": {"mode": "max-autotune"}}, ["max_autotune", "benchmarks", "NVIDIA H200"]),
         ("small", {"compile": {"options": {"coordinate_descent_tuning": True}}}, ["coordinate_descent_tuning"]),
         ("small", {"compile": {"backend": "eager"}}, ["backend='eager'"]),
@@ -124,10 +198,8 @@ def test_early_decomposition_is_an_assumption() -> None:
     ],
 )
 def test_what_cannot_be_planned_is_one_line(factory: str, options: dict, words: list[str]) -> None:
-    model, inputs = getattr(factories, factory)()
-    model.cannot_be_pickled = lambda: None  # so it is planned in a copy of this process, which has torch already
     with pytest.raises(CaptureError) as caught:
-        child.record(model, *inputs, target="h200", **options)
+        forked(factory, **options)
     message = str(caught.value)
     assert "\n" not in message
     for word in words:

@@ -6,10 +6,9 @@ import gzip
 import json
 
 import pytest
-import torch
 
 from fxscope import gpus
-from fxscope._torch.target import sdpa, simulate
+from fxscope._torch.target import simulate
 from fxscope.errors import FxscopeError
 from tests.target import plans
 
@@ -100,35 +99,6 @@ def test_occupancy_is_the_profilers(record_property) -> None:
             assert int(found.share * 100 + 0.5) == arguments["est. achieved occupancy %"], event["name"]
     record_property("kernels", checked)
     assert checked > 30
-
-
-def tensor(*shape: int, dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
-    return torch.empty(*shape, dtype=dtype, device="meta")
-
-
-@pytest.mark.parametrize(
-    ("capability", "shapes", "options", "backend"),
-    [
-        ((9, 0), [(2, 8, 256, 64)] * 3, {}, "cudnn"),
-        ((8, 0), [(2, 8, 256, 64)] * 3, {}, "flash"),
-        ((9, 0), [(2, 8, 256, 256)] * 3, {}, "flash"),  # cuDNN takes heads to 128
-        ((9, 0), [(2, 8, 256, 64)] * 3, {"dtype": torch.float32}, "efficient"),
-        ((9, 0), [(2, 8, 256, 64)] * 3, {"dtype": torch.float64}, "math"),
-        ((9, 0), [(2, 8, 256, 64)] * 3, {"dropout_p": 0.1}, "flash"),  # cuDNN counts in sixteenths
-        ((9, 0), [(2, 8, 256, 64)] * 3, {"dropout_p": 0.125}, "cudnn"),
-        ((8, 0), [(2, 8, 256, 64)] * 3, {"attn_mask": tensor(256, 256)}, "efficient"),
-        ((9, 0), [(2, 8, 256, 64), (2, 2, 256, 64), (2, 2, 256, 64)], {"enable_gqa": True}, "cudnn"),
-        ((9, 0), [(2, 8, 256, 63)] * 3, {"dtype": torch.float32}, "math"),
-        ((8, 0), [(2, 8, 256, 64), (2, 8, 128, 64), (2, 8, 128, 64)], {"is_causal": True}, "efficient"),
-        ((9, 0), [(8, 256, 64)] * 3, {}, "math"),  # three dimensions
-        ((7, 5), [(2, 8, 256, 64)] * 3, {"dtype": torch.float16}, "math"),
-    ],
-)
-def test_sdpa_backend(capability, shapes, options, backend) -> None:
-    options = dict(options)
-    dtype = options.pop("dtype", torch.bfloat16)
-    query, key, value = (tensor(*shape, dtype=dtype) for shape in shapes)
-    assert sdpa.select(capability, query, key, value, **options) == backend
 
 
 def test_target_knows_its_memory_clock() -> None:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 def main() -> int:
     """Serve the request whose path is the only argument."""
     request = json.loads(Path(sys.argv[1]).read_text())
-    sys.path[:] = request["sys_path"]
+    if request["sys_path"] is not None:
+        sys.path[:] = request["sys_path"]
     serve(request, None)
     return 0
 
@@ -81,7 +82,9 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
 
     torch._dynamo.reset()
     gpu = gpus.load(request["target"])
-    here = environment()
+    # No question to this machine's GPU: a copy of a process that has used CUDA already cannot ask it.
+    with mock.patch.object(torch.cuda, "is_available", lambda: False):
+        here = environment()
     say("building the model")
     if call is None and "pickle" in request:
         call = skeleton.loads(Path(request["pickle"]).read_bytes())

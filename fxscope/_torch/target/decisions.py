@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import math
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -129,8 +131,12 @@ class _OnCpu(TorchDispatchMode):
 
 @contextlib.contextmanager
 def constants_on_cpu() -> Generator[None]:
-    """Fold constants on the CPU: Inductor really runs one-element ops (`aten.full`) on the graph's device."""
+    """Fold constants on the CPU: Inductor really runs one-element ops (`aten.full`) on the graph's device.
+
+    So does the tracer with constants of the program (`torch.tensor(3).type_as(x)`).
+    """
     import torch._inductor.fx_passes.joint_graph as joint_graph
+    import torch.fx.experimental.proxy_tensor as proxy_tensor
 
     folder: Any = joint_graph.UniformValueConstantFolder
     original = folder._deduce_value
@@ -139,45 +145,104 @@ def constants_on_cpu() -> Generator[None]:
         with _OnCpu():
             return original(self, node)
 
-    with mock.patch.object(folder, "_deduce_value", deduce):
+    without_fakes = proxy_tensor.unset_fake_temporarily
+
+    @contextlib.contextmanager
+    def for_real() -> Generator[Any]:
+        with without_fakes() as mode, _OnCpu():
+            yield mode
+
+    with (
+        mock.patch.object(folder, "_deduce_value", deduce),
+        mock.patch.object(proxy_tensor, "unset_fake_temporarily", for_real),
+    ):
         yield
 
 
 @contextlib.contextmanager
-def cudnn_layouts() -> Generator[None]:
-    """Give a convolution's result cuDNN's memory format, which a build without cuDNN does not know.
+def cudnn_layouts(plan: Plan) -> Generator[None]:
+    """Give a convolution's result the memory format that it has with cuDNN.
 
-    The rules are those of `aten/src/ATen/native/ConvUtils.h`: channels last where either operand is, except in float64.
-    Depthwise convolutions in float32 have a kernel of PyTorch's own, which writes contiguous results.
+    A CPU build has no cuDNN, and a CUDA build asks the device whether it takes bfloat16. The rules are those of
+    `aten/src/ATen/native/Convolution.cpp` and `ConvUtils.h`. While a training is traced on CPU tensors they stand for
+    the device's, and get its formats: a view that is right for the CPU's would be wrong later.
     """
-    if torch._C._has_cudnn:
-        yield
-        return
     select, determine = torch._C._select_conv_backend, torch._C._conv_determine_backend_memory_format
     backends: Any = torch._C._ConvBackend
+    cudnn = (backends.Cudnn, backends.CudnnTranspose)
 
     def select_backend(input: Any, weight: Any, *args: Any, **kwargs: Any) -> Any:
-        backend = select(input, weight, *args, **kwargs)
-        if input.device.type != "cuda" or backend == backends.Empty:
-            return backend
-        groups, transposed = kwargs.get("groups", 1), bool(kwargs.get("transposed"))
-        depthwise = groups == input.size(1) and groups > 1 and not transposed
-        if depthwise and input.dtype == torch.float32:
-            return backends.CudaDepthwise2d if weight.dim() <= 4 else backends.CudaDepthwise3d
+        if input.device.type != "cuda" and not (plan.on_cpu and input.device.type == "cpu"):
+            return select(input, weight, *args, **kwargs)
+        if 0 in (input.size(0), input.size(1)):
+            return backends.Empty
+        given = dict(zip(("bias", "stride", "padding", "dilation", "transposed"), args, strict=False)) | kwargs
+        groups, transposed = given.get("groups", 1), bool(given.get("transposed"))
+        stride, padding = given.get("stride") or (1,), given.get("output_padding") or (0,)
+        if any(out >= step for out, step in zip(padding, stride, strict=False)):  # cuDNN does not take it
+            return select(input, weight, *args, **kwargs)
+        depthwise = (
+            not transposed
+            and input.dim() in (4, 5)
+            and groups == input.size(1)
+            and groups > 1
+            and weight.size(0) % input.size(1) == 0
+        )
+        if depthwise and _cudnn_format(input, weight) is torch.contiguous_format:
+            return backends.CudaDepthwise2d if input.dim() == 4 else backends.CudaDepthwise3d
         return backends.CudnnTranspose if transposed else backends.Cudnn
 
     def memory_format(input: Any, weight: Any, backend: Any) -> Any:
-        if backend not in (backends.Cudnn, backends.CudnnTranspose):
-            return determine(input, weight, backend)
-        formats = {torch._prims_common.suggest_memory_format(tensor) for tensor in (input, weight)}
-        if torch.float64 not in (input.dtype, weight.dtype):
-            for channels_last, dimensions in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
-                if weight.dim() == dimensions and channels_last in formats:
-                    return channels_last
-        return torch.contiguous_format
+        return _cudnn_format(input, weight) if backend in cudnn else determine(input, weight, backend)
 
     with (
         mock.patch.object(torch._C, "_select_conv_backend", select_backend),
         mock.patch.object(torch._C, "_conv_determine_backend_memory_format", memory_format),
     ):
         yield
+
+
+def _cudnn_format(input: Any, weight: Any) -> Any:
+    """`cudnn_conv_suggest_memory_format`: channels last where either operand is, except in float64."""
+    if torch.float64 not in (input.dtype, weight.dtype):
+        formats = {torch._prims_common.suggest_memory_format(tensor) for tensor in (input, weight)}
+        for channels_last, dimensions in ((torch.channels_last, 4), (torch.channels_last_3d, 5)):
+            if weight.dim() == dimensions and channels_last in formats:
+                return channels_last
+    return torch.contiguous_format
+
+
+@contextlib.contextmanager
+def branches(mode: Any, plan: Plan) -> Generator[None]:
+    """Take a branch that only data could decide, and say so.
+
+    Dynamo breaks the graph there, and Python asks the tensor. On the device it has a value; here the condition counts as
+    false: most are checks that raise (`if (ids >= size).any()`) or draws (`if torch.rand([]) < layerdrop`). A number
+    that is asked for (`int(x.max())`) may become a size, and is refused.
+    """
+    import torch._subclasses.fake_impls as fake_impls
+
+    op = torch.ops.aten._local_scalar_dense.default
+    table: dict[Any, Any] = fake_impls.op_implementations_dict
+    original = table[op]
+
+    def ask(fake_mode: Any, func: Any, tensor: Any) -> Any:
+        if fake_mode is mode and tensor.dtype == torch.bool and torch._guards.TracingContext.try_get() is None:
+            plan.assume(
+                "branch",
+                f"a condition that depends on the data is false{_asked_at()}",
+                "a plan has no values; on the device Python looks at them between two graphs",
+            )
+            return False
+        return original(fake_mode, func, tensor)
+
+    with mock.patch.dict(table, {op: ask}):
+        yield
+
+
+def _asked_at() -> str:
+    """Return the innermost line of code outside of torch that is being run, as " (FILE:LINE)"."""
+    for frame in reversed(traceback.extract_stack()):
+        if "/torch/" not in frame.filename and "/fxscope/_torch/" not in frame.filename and frame.filename[0] != "<":
+            return f" ({Path(frame.filename).name}:{frame.lineno})"
+    return ""

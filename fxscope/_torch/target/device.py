@@ -64,12 +64,12 @@ def device(target: Target, plan: Plan) -> Generator[None]:
         # bound by arithmetic.
         clock = properties.clock_rate // 1000
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
-        stack.enter_context(mock.patch.object(torch, "tensor", _empty_where_it_is_wanted(torch.tensor)))
+        stack.enter_context(mock.patch.object(torch, "tensor", _made_on_cpu(torch.tensor)))
         stack.enter_context(_triton_driver(target))
         stack.enter_context(decisions.padding(target, plan))
         stack.enter_context(decisions.first_of_choices(plan))
         stack.enter_context(decisions.constants_on_cpu())
-        stack.enter_context(decisions.cudnn_layouts())
+        stack.enter_context(decisions.cudnn_layouts(plan))
         stack.enter_context(_fresh_caches())
         yield
 
@@ -87,16 +87,18 @@ def _guard_that_does_nothing() -> None:
     """Give CUDA a device guard that asks no driver.
 
     Without one, writes into fake CUDA tensors raise, and autograd aborts the process. A CUDA build has its own such
-    guard for a machine without a device. A CPU build has none: it borrows the meta device's. The registry of guards is
-    an array of pointers in libc10, one for each device type.
+    guard for a machine without a device. A CPU build has none, and in a copy of a process that has used CUDA already the
+    real guard stands there, which cannot work in a copy: both borrow the meta device's. The registry of guards is an
+    array of pointers in libc10, one for each device type.
     """
-    if torch.version.cuda is not None:
+    forked = torch.cuda._is_in_bad_fork()
+    if torch.version.cuda is not None and not forked:
         torch._C._ensureCUDADeviceGuardSet()
         return
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     start = ctypes.addressof(ctypes.c_void_p.in_dll(library, "_ZN3c104impl26device_guard_impl_registryE"))
     registry = (ctypes.c_void_p * (_META + 1)).from_address(start)
-    if registry[_META] and not registry[_CUDA]:
+    if registry[_META] and (forked or not registry[_CUDA]):
         registry[_CUDA] = registry[_META]
 
 
@@ -230,15 +232,19 @@ def _fresh_caches() -> Generator[None]:
         clear()
 
 
-def _empty_where_it_is_wanted(original: Any) -> Any:
-    """Return `torch.tensor` that allocates an empty tensor on its device instead of copying nothing there.
+def _made_on_cpu(original: Any) -> Any:
+    """Return `torch.tensor` that makes a tensor on the CPU and moves it, where the device is the simulated one.
 
-    A program calls it while it runs (an empty key-value cache, say); a build without CUDA has no copy to offer.
+    A program calls it while it runs (an empty key-value cache, a constant of a mask); torch's own would ask the driver.
     """
 
     def tensor(data: Any, *, device: Any = None, dtype: Any = None, **options: Any) -> Any:
-        if isinstance(data, list | tuple) and not data and device is not None and torch.device(device).type == "cuda":
+        if device is None or torch.device(device).type != "cuda":
+            return original(data, device=device, dtype=dtype, **options)
+        if isinstance(data, list | tuple) and not data:
             return torch.empty((0,), dtype=dtype, device=device)
-        return original(data, device=device, dtype=dtype, **options)
+        if isinstance(data, bool | int | float) and dtype is not None:
+            return torch.ops.aten.lift_fresh(torch.full((), data, dtype=dtype, device=device))
+        return original(data, dtype=dtype, **options).to(device)
 
     return tensor

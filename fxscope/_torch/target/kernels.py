@@ -22,7 +22,7 @@ from unittest import mock
 from fxscope import children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fxscope._torch.target.simulate import Plan
 
@@ -71,6 +71,82 @@ def kernel_sources(code: str) -> Iterator[tuple[str, str]]:
             target, source = statement.targets[0], statement.value.args[1]
             if isinstance(target, ast.Name) and isinstance(source, ast.Constant):
                 yield target.id, str(source.value)
+
+
+def launch_grids(code: str, kernels: Mapping[str, Any]) -> list[tuple[str, dict[str, list[int] | None]]]:
+    """Return (kernel, config → grid) of each Triton call of an output code, in the order of the calls.
+
+    Inductor's own rule computes a grid from the sizes that the call passes and the blocks of the config; None where a
+    size is not a number (dynamic shapes).
+
+    Args:
+        code: the output code of a graph.
+        kernels: what `triton_resources` said of it.
+    """
+    from torch._inductor.runtime.triton_heuristics import GridExpr
+
+    rules: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for name, source in kernel_sources(code):
+        meta, parameters = _grid_rule(source)
+        if meta is not None:
+            rules[name] = (meta, parameters)
+    found: list[tuple[str, dict[str, list[int] | None]]] = []
+    for node in _calls_in_order(ast.parse(code)):
+        name = ast.unparse(node.func).removesuffix(".run")
+        if name not in rules or name not in kernels:
+            continue
+        meta, parameters = rules[name]
+        sizes = {
+            parameter: ast.literal_eval(argument)
+            for parameter, argument in zip(parameters, node.args, strict=False)
+            if isinstance(argument, ast.Constant)
+        }
+        grids: dict[str, list[int] | None] = {}
+        for key, config in kernels[name]["configs"].items():
+            try:
+                expression = GridExpr.from_meta(meta, dict(config["kwargs"]))
+                values: dict[str, Any] = {**config["kwargs"], **sizes}
+                for line in expression.prefix:
+                    exec(line, {}, values)
+                grids[key] = [
+                    int(eval(str(side), {"max": max}, values))
+                    for side in (expression.x_grid, expression.y_grid, expression.z_grid)
+                ]
+            except (NameError, KeyError, TypeError):
+                grids[key] = None
+        found.append((name, grids))
+    return found
+
+
+def _calls_in_order(tree: ast.Module) -> Iterator[ast.Call]:
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run"
+    ]
+    yield from sorted(calls, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _grid_rule(source: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return a kernel's `inductor_meta` and the names of its parameters; None where it has no rule for its grid."""
+    meta: dict[str, Any] | None = None
+    parameters: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.keyword) and node.arg == "inductor_meta" and isinstance(node.value, ast.Dict):
+            literals = {}
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                try:
+                    literals[ast.literal_eval(key)] = ast.literal_eval(value)  # type: ignore[arg-type]
+                except (ValueError, TypeError, SyntaxError):
+                    continue
+            meta = literals if "grid_type" in literals else None
+        elif (
+            isinstance(node, ast.FunctionDef)
+            and not parameters
+            and any("jit" in ast.unparse(d) for d in node.decorator_list)
+        ):
+            parameters = [argument.arg for argument in node.args.args]
+    return meta, parameters
 
 
 def config_key(config: Any) -> str:

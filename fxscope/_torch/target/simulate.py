@@ -30,8 +30,8 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from fxscope._torch.target import decisions, sdpa, training
 from fxscope._torch.target import device as fake_device
-from fxscope._torch.target import sdpa, training
 from fxscope._torch.target.kernels import triton_resources
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Plan:
     Attributes:
         codes: the output code of each graph, in the order they were compiled.
         assumptions: (subject, what was assumed, because).
+        on_cpu: a training is being traced on CPU tensors that stand for the device's.
         progress: called with a line now and then.
     """
 
@@ -103,6 +104,7 @@ class Plan:
         self.target = target
         self.codes: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
+        self.on_cpu = False
         self.progress: Callable[[str], None] = lambda message: None
 
     def assume(self, subject: str, assumed: str, because: str) -> None:
@@ -187,7 +189,8 @@ def compile_for_target(
         compile_options: arguments of `torch.compile`.
 
     Raises:
-        PlanError: the options ask for benchmarks, or the backward runs under autocast.
+        PlanError: the options ask for benchmarks, or the module exchanges data with other
+            processes, or is an optimizer's step.
     """
     import torch._inductor.config as inductor_config
 
@@ -205,8 +208,13 @@ def compile_for_target(
     device = "cpu" if train else "cuda"
     with torch.no_grad():
         if isinstance(module, nn.Module):
+            _refuse_processes(module)
             _make_fake(module, mode, device)
-            module.train(train or module.training)
+        elif isinstance(getattr(module, "__self__", None), torch.optim.Optimizer):
+            raise PlanError(
+                "the step of an optimizer cannot be planned: it makes its state on the device when it first runs, and there "
+                "is none. Plan the forward and backward, or record on a machine that has the GPU."
+            )
         call_inputs, call_kwargs = _fake_values((tuple(inputs), dict(kwargs or {})), mode, device, train=train)
     with contextlib.ExitStack() as stack:
         known = {name: value for name, value in patches.items() if name in switches or _has(inductor_config, name)}
@@ -215,6 +223,7 @@ def compile_for_target(
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(train))
         stack.enter_context(mode)
+        stack.enter_context(decisions.branches(mode, plan))
         compiled(*call_inputs, **call_kwargs)
 
 
@@ -301,6 +310,18 @@ def _make_fake(module: nn.Module, mode: FakeTensorMode, device: str) -> None:
         for name, value in list(vars(part).items()):
             if isinstance(value, torch.Tensor):
                 vars(part)[name] = fake(value)
+
+
+def _refuse_processes(module: nn.Module) -> None:
+    """Raise PlanError for a module that needs other processes: DDP and FSDP launch collectives while they run."""
+    for name, part in module.named_modules():
+        kinds = {kind.__name__ for kind in type(part).__mro__}
+        found = kinds & {"DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule", "DataParallel"}
+        if found:
+            raise PlanError(
+                f"{name or 'the model'} is a {found.pop()}, which exchanges data between processes while it runs, and a "
+                "plan is one process: plan the module inside of it, whose kernels each rank runs."
+            )
 
 
 def _fake_values(values: Any, mode: FakeTensorMode, device: str, *, train: bool) -> Any:

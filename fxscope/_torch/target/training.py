@@ -1,11 +1,11 @@
 """The backward of a model on a GPU that is not there.
 
 Autograd asks the driver about CUDA tensors, even fake ones, and there is none. So AOTAutograd traces forward and
-backward on (fake) CPU tensors and decomposes nothing; then every tensor of the joint graph is moved to the simulated
-device, and only then Inductor's decompositions are applied, which may ask what device they are on. The rest is Inductor
-as always.
+backward on (fake) CPU tensors (autocast by CUDA's lists: `autocast.py`) and decomposes nothing; then every tensor of the
+joint graph is moved to the simulated device, and only then Inductor's decompositions are applied, which may ask what
+device they are on. The rest is Inductor as always.
 
-Experimental: an op that dispatches by device before Inductor sees it (autocast, for one) is traced as on a CPU.
+Experimental: an op that dispatches by device before Inductor sees it is traced as on a CPU.
 """
 
 # torch's insides are untyped: what comes from there is Any.
@@ -57,29 +57,48 @@ def backend(plan: Plan) -> Generator[Any]:
         return compile_fx.compile_fx_inner(graph_module, moved, **kwargs)
 
     def compile_both(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
-        refuse_autocast(graph_module)
-        with torch._functorch.config.patch(force_non_lazy_backward_lowering=True, enable_autograd_cache=False):
+        with (
+            _cuda_autocast(graph_module, plan),
+            torch._functorch.config.patch(force_non_lazy_backward_lowering=True, enable_autograd_cache=False),
+        ):
             compile_fx.compile_fx(graph_module, example_inputs, inner_compile=inner_compile, decompositions={})
         return graph_module.forward  # on fake CPU tensors, for what follows a graph break
 
+    plan.on_cpu = True
     with mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes), _cuda_dropout():
         yield compile_both
 
 
-def refuse_autocast(graph_module: Any) -> None:
-    """Raise PlanError if the graph enters autocast: on CPU tensors `autocast("cuda")` silently casts nothing."""
+def _uses_autocast(graph_module: Any) -> bool:
+    entered = any("_enter_autocast" in str(node.target) for node in graph_module.graph.nodes)
+    return entered or torch.is_autocast_enabled("cuda")
+
+
+@contextlib.contextmanager
+def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
+    """Let a graph that autocasts on CUDA do so on the CPU tensors that it is traced with."""
+    from fxscope._torch.target import autocast
     from fxscope._torch.target.simulate import PlanError
 
-    entered = [node for node in graph_module.graph.nodes if "_enter_autocast" in str(node.target)]
-    if entered or torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"):
-        line = ""
-        if entered:
-            frames = str(entered[0].meta.get("stack_trace") or "").strip().splitlines()
-            line = f" ({frames[-2].strip()})" if len(frames) > 1 else ""
-        raise PlanError(
-            f"autocast in training{line} cannot be planned for a GPU that is not here: the backward is traced on the "
-            "CPU, where it would cast nothing. Plan the forward only, or cast the model (model.to(torch.bfloat16))."
+    if not _uses_autocast(graph_module):
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(autocast.like_cuda())
+        except LookupError as error:
+            raise PlanError(
+                f"autocast in training cannot be planned with this torch ({error}). Plan the forward only, or cast the "
+                "model (model.to(torch.bfloat16))."
+            ) from None
+        plan.assume(
+            "autocast",
+            "casts of the backward's trace follow CUDA's lists in this torch's headers",
+            "autograd cannot run on a device that is not there; CPU tensors were cast in their place",
         )
+        autocast.enter_on_cpu(graph_module)
+        stack.enter_context(autocast.around())
+        yield
 
 
 @contextlib.contextmanager

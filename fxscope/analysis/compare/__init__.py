@@ -18,7 +18,7 @@ from fxscope.text import listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.analysis.findings import AlignedBy, MatchKind, TimeComparison
+    from fxscope.analysis.findings import AlignedBy, KernelUse, MatchKind, TimeComparison
     from fxscope.analysis.select import Unit
     from fxscope.model import Recording
 
@@ -192,7 +192,23 @@ def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], 
         time = like_with_like(time, work(group_a), work(group_b)) if time else None
     bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
     saved = bytes_a - bytes_b if bytes_a is not None and bytes_b is not None and group_a and group_b else None
-    return KernelMatch(kind=kind_of(group_a, group_b), a=uses_a, b=uses_b, aligned_by=how, time=time, saved_bytes=saved)
+    return KernelMatch(
+        kind=kind_of(group_a, group_b),
+        a=uses_a,
+        b=uses_b,
+        aligned_by=how,
+        time=time,
+        saved_bytes=saved,
+        predicted_us=predicted_difference(uses_a, uses_b) if not a.launches and not b.launches else None,
+    )
+
+
+def predicted_difference(a: Sequence[KernelUse], b: Sequence[KernelUse]) -> float | None:
+    """Return how much longer B is predicted to take; `None` where a kernel's time is not predicted."""
+    times_a, times_b = [item.mean_us for item in a], [item.mean_us for item in b]
+    if None in times_a or None in times_b:
+        return None
+    return sum(time or 0.0 for time in times_b) - sum(time or 0.0 for time in times_a)
 
 
 def like_with_like(time: TimeComparison, a: set[str], b: set[str]) -> TimeComparison:

@@ -26,6 +26,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
         ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
         ("device time per step", *both(a, b, device_us), "us"),
+        ("predicted device time per step", *(both(a, b, predicted_us) if both_planned(a, b) else (None, None)), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
         ("wall time per step (profiled)", *both(a, b, lambda r: mean(index_of(r).wall_us)), "us"),
         ("CPU ops per step", *both(a, b, cpu_ops), "count"),
@@ -59,6 +60,17 @@ def per_step(recording: Recording, *categories: str) -> float | None:
 def device_us(recording: Recording) -> float | None:
     """Return device time per step."""
     return index_of(recording).device_us
+
+
+def both_planned(a: Recording, b: Recording) -> bool:
+    """Return whether both are plans: a prediction is compared with a prediction only."""
+    return all(item.environment.target is not None and not item.launches for item in (a, b))
+
+
+def predicted_us(recording: Recording) -> float | None:
+    """Return the predicted time of all calls of a plan, `None` unless each is predicted."""
+    times = [call.estimated_us for call in recording.calls]
+    return sum(time or 0.0 for time in times) if times and None not in times else None
 
 
 def launch_cpu_us(recording: Recording) -> float | None:
