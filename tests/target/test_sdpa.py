@@ -28,18 +28,18 @@ def call(
     dtype: torch.dtype = torch.bfloat16,
     grad: bool = False,
     **options: Any,
-) -> sdpa.Call:
+) -> sdpa.AttentionCall:
     query, key, value = (tensor(*shape, dtype=dtype) for shape in (shapes if len(shapes) == 3 else shapes * 3))
-    return sdpa.Call(capability, rules, query.requires_grad_(grad), key, value, **options)
+    return sdpa.AttentionCall(capability, rules, query.requires_grad_(grad), key, value, **options)
 
 
 def strided(size: int = 64) -> torch.Tensor:
     return tensor(2, 8, size, 256).transpose(2, 3)
 
 
-def with_query(query: torch.Tensor, **options: Any) -> sdpa.Call:
+def with_query(query: torch.Tensor, **options: Any) -> sdpa.AttentionCall:
     given = call(SQUARE, **options)
-    return sdpa.Call(given.capability, given.rules, query, given.key, given.value, given.mask)
+    return sdpa.AttentionCall(given.capability, given.rules, query, given.key, given.value, given.mask)
 
 
 GROUPED = ((2, 8, 256, 64), (2, 2, 256, 64), (2, 2, 256, 64))
@@ -49,7 +49,7 @@ LATENT = ((2, 8, 256, 192), (2, 8, 256, 192), (2, 8, 256, 128))
 OFFSET = tensor(2 * 8 * 256 * 64 + 3)[3:].view(SQUARE)
 
 # constraint → (a call that meets it, a call that does not)
-PAIRS: dict[str, list[tuple[sdpa.Call, sdpa.Call]]] = {
+PAIRS: dict[str, list[tuple[sdpa.AttentionCall, sdpa.AttentionCall]]] = {
     "check_tensor_shapes": [(call(SQUARE), call((8, 256, 64)))],
     "check_dtypes_low_precision": [
         (call(SQUARE), call(SQUARE, dtype=torch.float32)),
@@ -195,7 +195,7 @@ def test_order(monkeypatch: pytest.MonkeyPatch) -> None:
         (call(SQUARE, capability=(7, 5), dtype=torch.float16), "efficient"),
     ],
 )
-def test_backend(given: sdpa.Call, backend: str) -> None:
+def test_backend(given: sdpa.AttentionCall, backend: str) -> None:
     assert sdpa.select(given, sdpa.priority_order(given.capability)) == backend
 
 
@@ -250,7 +250,7 @@ def test_rules_against_the_device() -> None:
         for ours, theirs in zip(tensors, (given.query, given.key, given.value, given.mask), strict=True):
             if ours is not None:
                 ours.requires_grad_(theirs.requires_grad)
-        here = sdpa.Call(capability, rules, *tensors, given.dropout, given.causal, given.gqa)
+        here = sdpa.AttentionCall(capability, rules, *tensors, given.dropout, given.causal, given.gqa)
         params = torch.backends.cuda.SDPAParams(*tensors, given.dropout, given.causal, given.gqa)
         for backend, ask in can_use.items():
             if ask is not None and here.query.dim() == 4:

@@ -58,7 +58,7 @@ def choice(target: Target, plan: Plan) -> Generator[None]:
             while attn_mask is not None and attn_mask.dim() < 4:
                 attn_mask = attn_mask.unsqueeze(0)
         arguments = (query, key, value, attn_mask, dropout_p, is_causal)
-        backend = select(Call(target.capability, rules, *arguments, enable_gqa), order)
+        backend = select(AttentionCall(target.capability, rules, *arguments, enable_gqa), order)
         shape = "×".join(str(size) for size in query.shape)
         dtype = str(query.dtype).removeprefix("torch.")
         plan.assume(
@@ -109,7 +109,7 @@ class _Rules:
 
 
 @dataclass(frozen=True)
-class Call:
+class AttentionCall:
     """One call of the op on a device: `sdp_params` of the C++, and what it asks the device.
 
     Attributes:
@@ -160,7 +160,7 @@ def prefers_cudnn(capability: tuple[int, int]) -> bool:
     return minor in (0, 3) or (torch.version.cuda or "13") >= "13"
 
 
-def select(call: Call, order: tuple[str, ...]) -> str:
+def select(call: AttentionCall, order: tuple[str, ...]) -> str:
     """Return "cudnn", "flash", "efficient" or "math"."""
     for backend in order:
         if backend == "math":
@@ -171,7 +171,7 @@ def select(call: Call, order: tuple[str, ...]) -> str:
     raise RuntimeError("No available kernel. Aborting execution.")  # torch's own words
 
 
-def first_obstacle(backend: str, call: Call) -> str | None:
+def first_obstacle(backend: str, call: AttentionCall) -> str | None:
     """Return the first constraint that keeps a fused kernel from being used, None where it can be."""
     return next((rule.__name__ for rule in CONSTRAINTS[backend] if not rule(call)), None)
 
@@ -179,44 +179,44 @@ def first_obstacle(backend: str, call: Call) -> str | None:
 # ---------------------------------------------------------------------- constraints, with their names in torch
 
 
-def check_runtime_disabled_cudnn(call: Call) -> bool:
+def check_runtime_disabled_cudnn(call: AttentionCall) -> bool:
     return torch.backends.cuda.cudnn_sdp_enabled()
 
 
-def check_runtime_disabled_flash(call: Call) -> bool:
+def check_runtime_disabled_flash(call: AttentionCall) -> bool:
     return torch.backends.cuda.flash_sdp_enabled()
 
 
-def check_runtime_disabled_mem_efficient(call: Call) -> bool:
+def check_runtime_disabled_mem_efficient(call: AttentionCall) -> bool:
     return torch.backends.cuda.mem_efficient_sdp_enabled()
 
 
-def check_cudnn_dropout_version(call: Call) -> bool:
+def check_cudnn_dropout_version(call: AttentionCall) -> bool:
     """cuDNN 9.11 to 9.13 has no dropout."""
     return not (call.dropout > 0 and 91100 < cudnn_version() < 91400)
 
 
-def check_tensor_shapes(call: Call) -> bool:
+def check_tensor_shapes(call: AttentionCall) -> bool:
     return all(tensor.dim() == 4 for tensor in call.tensors)
 
 
-def check_cudnn_deterministic(call: Call) -> bool:
+def check_cudnn_deterministic(call: AttentionCall) -> bool:
     return torch.get_deterministic_debug_mode() != 2
 
 
-def check_dtypes_low_precision(call: Call) -> bool:
+def check_dtypes_low_precision(call: AttentionCall) -> bool:
     return _dtype_in(call, _HALF if call.capability[0] >= 8 else (torch.float16,))
 
 
-def check_dtypes_mem_efficient(call: Call) -> bool:
+def check_dtypes_mem_efficient(call: AttentionCall) -> bool:
     return _dtype_in(call, (*_HALF, torch.float32) if call.capability[0] >= 8 else (torch.float16, torch.float32))
 
 
-def _dtype_in(call: Call, allowed: tuple[torch.dtype, ...]) -> bool:
+def _dtype_in(call: AttentionCall, allowed: tuple[torch.dtype, ...]) -> bool:
     return call.query.dtype in allowed and all(tensor.dtype == call.query.dtype for tensor in call.tensors)
 
 
-def check_attn_mask_shape(call: Call) -> bool:
+def check_attn_mask_shape(call: AttentionCall) -> bool:
     """A mask that wants a gradient goes elsewhere; the others broadcast to [batch, heads, queries, keys]."""
     mask = call.mask
     if mask is None:
@@ -229,58 +229,58 @@ def check_attn_mask_shape(call: Call) -> bool:
     return mask.dim() == 2 or (mask.dim() == 4 and mask.size(0) in (1, batch) and mask.size(1) in (1, heads))
 
 
-def check_for_attn_mask(call: Call) -> bool:
+def check_for_attn_mask(call: AttentionCall) -> bool:
     return call.mask is None
 
 
-def check_cudnn_hardware_support(call: Call) -> bool:
+def check_cudnn_hardware_support(call: AttentionCall) -> bool:
     return (8, 0) <= call.capability <= (12, 1)
 
 
-def check_flash_attention_hardware_support(call: Call) -> bool:
+def check_flash_attention_hardware_support(call: AttentionCall) -> bool:
     return (8, 0) <= call.capability <= (12, 1)
 
 
-def check_mem_efficient_hardware_support(call: Call) -> bool:
+def check_mem_efficient_hardware_support(call: AttentionCall) -> bool:
     return (5, 0) <= call.capability <= (12, 1)
 
 
-def check_cudnn_dropout(call: Call) -> bool:
+def check_cudnn_dropout(call: AttentionCall) -> bool:
     return not call.rules.cudnn_dropout_sixteenths or (call.dropout * 16).is_integer()
 
 
-def check_nonzero_sequence_lengths_dense(call: Call) -> bool:
+def check_nonzero_sequence_lengths_dense(call: AttentionCall) -> bool:
     return call.query.size(-2) != 0 and call.key.size(-2) != 0
 
 
-def check_last_dim_stride_equals_1_dense(call: Call) -> bool:
+def check_last_dim_stride_equals_1_dense(call: AttentionCall) -> bool:
     """Query, key, value and mask; a mask that is expanded in its last dimension has stride 0."""
     return (call.query.size(-1) == 1 and _mask_stride(call)) or check_last_dim_stride_of_all(call)
 
 
-def check_last_dim_stride_of_all(call: Call) -> bool:
+def check_last_dim_stride_of_all(call: AttentionCall) -> bool:
     """The same, for the memory-efficient kernel, which makes no exception of a head of one element."""
     return all(tensor.stride(-1) == 1 for tensor in call.tensors) and _mask_stride(call)
 
 
-def _mask_stride(call: Call) -> bool:
+def _mask_stride(call: AttentionCall) -> bool:
     return call.mask is None or call.mask.stride(-1) == 1
 
 
-def check_batch_size_and_num_heads_dense(call: Call) -> bool:
+def check_batch_size_and_num_heads_dense(call: AttentionCall) -> bool:
     return _batch_and_heads(call, grouped=True, same_key_and_value=True)
 
 
-def check_batch_size_and_num_heads_dense_cudnn(call: Call) -> bool:
+def check_batch_size_and_num_heads_dense_cudnn(call: AttentionCall) -> bool:
     """cuDNN takes keys and values of different heads, as long as both divide the query's."""
     return _batch_and_heads(call, grouped=True, same_key_and_value=False)
 
 
-def check_batch_size_and_num_heads_dense_mem_efficient(call: Call) -> bool:
+def check_batch_size_and_num_heads_dense_mem_efficient(call: AttentionCall) -> bool:
     return _batch_and_heads(call, grouped=call.rules.efficient_heads, same_key_and_value=True)
 
 
-def _batch_and_heads(call: Call, *, grouped: bool, same_key_and_value: bool) -> bool:
+def _batch_and_heads(call: AttentionCall, *, grouped: bool, same_key_and_value: bool) -> bool:
     if not call.query.size(0) == call.key.size(0) == call.value.size(0):
         return False
     queries, keys, values = (tensor.size(-3) for tensor in call.tensors)
@@ -293,7 +293,7 @@ def _batch_and_heads(call: Call, *, grouped: bool, same_key_and_value: bool) -> 
     return queries == keys == values
 
 
-def check_cudnn_tensor_shapes(call: Call) -> bool:
+def check_cudnn_tensor_shapes(call: AttentionCall) -> bool:
     d_query, d_value = call.query.size(-1), call.value.size(-1)
     queries, keys = call.query.size(-2), call.key.size(-2)
     if call.rules.head_256 and max(call.query.size(0), call.query.size(1)) > 65535:
@@ -309,7 +309,7 @@ def check_cudnn_tensor_shapes(call: Call) -> bool:
     )
 
 
-def _cudnn_head_limit(call: Call) -> int:
+def _cudnn_head_limit(call: AttentionCall) -> int:
     major, minor = call.capability
     latent = call.query.size(-1) == 192 and call.value.size(-1) == 128
     if call.rules.head_256:
@@ -321,24 +321,24 @@ def _cudnn_head_limit(call: Call) -> int:
     return 256 if (major, minor) == (9, 0) and cudnn_version() >= 91000 else 128
 
 
-def _cudnn_has_head_256(call: Call) -> bool:
+def _cudnn_has_head_256(call: AttentionCall) -> bool:
     version = cudnn_version()
     known = call.capability == (9, 0) or call.capability[0] == 10
     return known and version > 92200 and not (call.capability == (10, 7) and version <= 92500)
 
 
-def check_cudnn_d256_bprop_head_dim(call: Call) -> bool:
+def check_cudnn_d256_bprop_head_dim(call: AttentionCall) -> bool:
     if not (call.rules.head_256 and call.needs_grad and _cudnn_has_head_256(call)):
         return True
     d_query, d_value = call.query.size(-1), call.value.size(-1)
     return (d_query <= 128 and d_value <= 128) or (d_query, d_value) in ((192, 128), (256, 256))
 
 
-def check_head_dim_size_flash(call: Call) -> bool:
+def check_head_dim_size_flash(call: AttentionCall) -> bool:
     return call.query.size(-1) == call.key.size(-1) == call.value.size(-1) and call.query.size(-1) <= 256
 
 
-def check_requires_grad_and_head_dim_gt192_constraints(call: Call) -> bool:
+def check_requires_grad_and_head_dim_gt192_constraints(call: AttentionCall) -> bool:
     """On sm 8.6 to 8.9 and 12.0 to 12.1 the backward has limits of its own."""
     if not (call.needs_grad and ((8, 6) <= call.capability <= (8, 9) or (12, 0) <= call.capability <= (12, 1))):
         return True
@@ -346,11 +346,11 @@ def check_requires_grad_and_head_dim_gt192_constraints(call: Call) -> bool:
     return size <= 192 or (call.dropout == 0 and size > 224)
 
 
-def check_flash_causal_non_square_seqlens(call: Call) -> bool:
+def check_flash_causal_non_square_seqlens(call: AttentionCall) -> bool:
     return not call.causal or call.query.size(-2) == call.key.size(-2)
 
 
-def minimum_gemm_alignment(call: Call) -> int:
+def minimum_gemm_alignment(call: AttentionCall) -> int:
     """Return how many elements the memory-efficient kernel's rows are multiples of."""
     half = call.query.dtype in _HALF
     alignment = 4 if call.capability[0] >= 8 else 1
@@ -358,7 +358,7 @@ def minimum_gemm_alignment(call: Call) -> int:
     return max(alignment, 8 if half else 4) if tensor_cores else alignment
 
 
-def check_head_dim_size_mem_efficient(call: Call) -> bool:
+def check_head_dim_size_mem_efficient(call: AttentionCall) -> bool:
     alignment = minimum_gemm_alignment(call)
     d_query, d_value = call.query.size(-1), call.value.size(-1)
     return (
@@ -370,14 +370,14 @@ def check_head_dim_size_mem_efficient(call: Call) -> bool:
     )
 
 
-def check_data_ptr_alignment_mem_efficient(call: Call) -> bool:
+def check_data_ptr_alignment_mem_efficient(call: AttentionCall) -> bool:
     if not call.rules.aligned_offsets or call.capability[0] < 8:
         return True
     alignment = minimum_gemm_alignment(call)
     return all(tensor.numel() == 0 or tensor.storage_offset() % alignment == 0 for tensor in call.tensors)
 
 
-CONSTRAINTS: dict[str, tuple[Callable[[Call], bool], ...]] = {
+CONSTRAINTS: dict[str, tuple[Callable[[AttentionCall], bool], ...]] = {
     "cudnn": (
         check_cudnn_dropout_version,
         check_runtime_disabled_cudnn,
