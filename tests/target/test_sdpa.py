@@ -6,6 +6,9 @@ against `can_use_*` and the dispatcher.
 
 from __future__ import annotations
 
+import json
+import lzma
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -257,3 +260,30 @@ def test_rules_against_the_device() -> None:
                 assert ask(params) == (sdpa.first_obstacle(backend, here) is None), (backend, here)
         chosen = torch._fused_sdp_choice(*tensors, given.dropout, given.causal, enable_gqa=given.gqa)
         assert chosen == numbers[sdpa.select(here, sdpa.priority_order(capability))], here
+
+
+def test_the_rules_choose_as_a_real_h200_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3,996 random calls: shapes, strides, dtypes, masks, gradients, grouped heads; each kernel's `can_use_*`, the choice."""
+    path = Path(__file__).parent.parent / "data" / "sdpa" / "h200.json.xz"
+    seen = json.loads(lzma.decompress(path.read_bytes()))
+    monkeypatch.setattr(torch.backends.cudnn, "version", lambda: seen["cudnn"])
+    tensors = [None if item is None else laid_out(*item) for item in seen["tensors"]]
+    wrong: list[object] = []
+    for *places, dropout, causal, gqa, grad_mode, usable, chosen in seen["calls"]:
+        query, key, value, mask = (None if place is None else tensors[place] for place in places)
+        with torch.set_grad_enabled(grad_mode):
+            made = sdpa.AttentionCall(
+                (9, 0), sdpa._Rules.of(seen["torch"]), query, key, value, mask, dropout, causal, gqa
+            )
+            can = [sdpa.first_obstacle(backend, made) is None for backend in ("cudnn", "flash", "efficient")]
+            found = sdpa.select(made, ("cudnn", "flash", "efficient", "math"))
+        if ("".join(".x"[it] for it in can), found) != (usable, chosen):
+            wrong.append((places, usable, chosen, can, found))
+    assert len(seen["calls"]) == 3996 and not wrong, wrong[:3]
+    assert len({chosen for *_, chosen in seen["calls"]}) == 4
+
+
+def laid_out(shape: list[int], stride: list[int], dtype: str, grad: bool, offset: int) -> torch.Tensor:
+    length = offset + 1 + sum(max(size - 1, 0) * step for size, step in zip(shape, stride, strict=True))
+    flat = tensor(length, dtype=getattr(torch, dtype))
+    return flat.as_strided(shape, stride, offset).detach().requires_grad_(grad)
