@@ -208,6 +208,9 @@ class Graph(Item, frozen=True, kw_only=True):
     text: str | None = None  # the graph as torch printed it, where kept
     cache_key: str | None = None  # post-grad: names its runs in a trace, `## Call CompiledFxGraph <key> ##`
 
+    def __repr__(self) -> str:
+        return f"<Graph {self.id!r}: nodes {len(self.nodes)}>"
+
     def to_networkx(self) -> DiGraph[str]:
         """Return the graph's data flow as a `networkx.DiGraph`, an edge from each input to its user.
 
@@ -537,6 +540,9 @@ class SourceText(Item, frozen=True, kw_only=True):
     text: str
     graph: str | None = None
 
+    def __repr__(self) -> str:
+        return f"<SourceText {self.id!r}: lines {len(self.text.splitlines())}>"
+
 
 class Step(Item, frozen=True, kw_only=True):
     """An active profiler step (`ProfilerStep#N`); `index` counts from 0."""
@@ -725,6 +731,12 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     assumptions: tuple[Assumption, ...] = ()
     problems: tuple[Problem, ...] = ()
     history: tuple[str, ...] = ()  # passes that ran
+
+    def __repr__(self) -> str:
+        """One line: all that is in a recording can be megabytes; `show` and `to_json` have it."""
+        parts = ("graphs", "calls", "launches", "ops", "decisions", "problems")
+        sizes = ", ".join(f"{name} {len(getattr(self, name))}" for name in parts if getattr(self, name))
+        return f"<Recording {self.title!r}: {sizes or 'empty'}>"
 
     def graph(self, graph_id: str) -> Graph:
         """Return the graph with this id. Raises KeyError naming the ids there are."""

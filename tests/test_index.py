@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from pathlib import Path
 
 import networkx
 import pytest
@@ -128,3 +129,11 @@ def test_every_node_of_a_real_recording_is_found(request: pytest.FixtureRequest)
     graph = recording.to_networkx()
     assert all((item.id, node.name) in graph for item in recording.graphs for node in item.nodes)
     assert sum(key[0] == "launches" for key in graph) == len(recording.launches)
+
+
+def test_a_recording_at_a_prompt_is_one_line() -> None:
+    recording = fxscope.load(Path(__file__).parent / "data" / "report" / "mlp_compiled.json.gz")
+    for item in (recording, *recording.graphs, *recording.sources):
+        assert "\n" not in repr(item) and len(repr(item)) < 200
+    assert f"launches {len(recording.launches)}, " in repr(recording)
+    assert repr(Recording()) == "<Recording None: empty>"
