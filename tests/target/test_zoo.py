@@ -32,10 +32,15 @@ def test_plain_programs_are_what_the_gpu_compiled(tmp_path: Path) -> None:
     for name, plan in found.items():
         assert "error" not in plan, plan
         theirs = plans.unpacked(RECORDED / "h200" / f"{name}.json.xz")
-        equal = plans.compare(plan, theirs)
-        assert equal["calls"], name
         if plan["meta"]["torch"].split("+")[0] == theirs["meta"]["torch"].split("+")[0]:
+            equal = plans.compare(plan, theirs)
             assert all(equal.values()), (name, equal)
+        # Another torch orders a backward otherwise and fuses its ends otherwise; a library's calls are the model's.
+        assert library(plan) == library(theirs), name
+
+
+def library(plan: dict) -> list[str]:
+    return sorted(repr(call) for call in plans.grouping(plan["codes"]) if call[1].startswith("extern_kernels"))
 
 
 @pytest.mark.parametrize("gpu", ["h200", "h100"])
