@@ -83,7 +83,7 @@ def start(
     Raises:
         OSError: there is no Python to start.
     """
-    given = (environment or os.environ).get("PYTHONPATH", "").split(os.pathsep)
+    given = {**os.environ, **(environment or {})}.get("PYTHONPATH", "").split(os.pathsep)
     environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([packages, *filter(None, given)])}
     command = [python or sys.executable, "-c", _MODULE, _begin.__file__, str(os.getpid()), module, *arguments]
     return subprocess.Popen(command, env=environment, **options)

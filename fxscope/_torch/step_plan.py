@@ -51,8 +51,10 @@ def plan(
     starts = [start for start, _ in ops]
     if len(step_ends) >= 2:
         edges = [min(calls[0][0], step_ends[0]) if calls else begins, *step_ends]
-        if starts and starts[-1] > step_ends[-1]:
-            edges.append(ends)  # what follows the last step is work as well: an evaluation, a step that was cut off
+        # What follows the last step is work as well, an evaluation or a step that was cut off, if the model is called in
+        # it; reading the loss is none.
+        if calls and calls[-1][0] > step_ends[-1]:
+            edges.append(ends)
         warmup = (1 if len(step_ends) >= REPEATS else 0) if warmup is None else warmup
     elif len(calls) >= REPEATS and len({name for _, name in calls}) == 1:
         edges = [*(start for start, _ in calls), ends]

@@ -40,6 +40,11 @@ def redact(recording: Recording) -> Recording:
     return msgspec.convert(_Redactor().item(tree), Recording)
 
 
+# Annotations that torch makes itself: a step and a call of compiled code are found by them. (That
+# autograd::engine::evaluate_function is torch's is known by its words standing here.)
+_TORCHS = ("ProfilerStep#", "## Call CompiledFxGraph ")
+
+
 class _Redactor:
     """Gives each word that is not public a number."""
 
@@ -55,7 +60,7 @@ class _Redactor:
                 return {name: item for name, item in value.items() if name not in _DROPPED}
             theirs = value.get("category") in ("user_annotation", "python_function")
             return {
-                self.words(name) if key == "renames" else name: self.field(name, item, theirs)
+                self.words(name) if key in ("renames", "kwargs") else name: self.field(name, item, theirs)
                 for name, item in value.items()
                 if name not in _DROPPED
             }
@@ -70,7 +75,7 @@ class _Redactor:
         if name == "schema":
             return value
         if isinstance(value, str) and (
-            name in _THEIRS or (theirs and name == "name" and not value.startswith("ProfilerStep#"))
+            name in _THEIRS or (theirs and name == "name" and not value.startswith(_TORCHS))
         ):
             return self.theirs(_THEIRS.get(name, "annotation"), value)
         return self.item(value, name)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.errors import PassError
 from fxscope.index import index_of, kept
-from fxscope.op_names import is_called, op_name, op_of, ops_of, parse, qualified
+from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, qualified
 from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from fxscope.index import Key
     from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording, Source
@@ -80,7 +80,7 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
         if call is not None:
             names, graph_id = call.nodes, call.graph
         inside = [nodes[graph_id, name] for name in names if graph_id and (graph_id, name) in nodes]
-        ops = tuple(ops_of(inside))
+        ops = tuple(ops_in(call, inside) if call is not None else ops_of(inside))
         every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
         chain: tuple[str, ...] = launches[0].chain if launches else ()
         if launches and not ops and launches[0].op:
@@ -108,6 +108,21 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
             )
         )
     return tuple(found)
+
+
+def ops_in(call: KernelCall, inside: Sequence[Node]) -> list[str]:
+    """Return the user's ops that ran in a call, in order, views left out unless there is nothing else.
+
+    Args:
+        inside: the nodes that ran in it.
+    """
+    working = [node for node in inside if node.nature != "view"] or inside
+    if call.original_aten and not call.is_extern and not all(node.original_aten for node in working):
+        # Files may say which ops a call has without saying which node came from which.
+        written = [op_name(op) for op in call.original_aten if expected_nature(f"aten::{op_name(op)}") != "view"]
+        if written:
+            return list(dict.fromkeys(written))
+    return ops_of(inside)
 
 
 def call_of(recording: Recording, unit: Unit) -> KernelCall | None:

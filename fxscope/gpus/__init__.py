@@ -141,7 +141,7 @@ def text_of(name: str) -> bytes:
     key = name.strip().lower()
     if key.endswith(".json"):
         return Path(name.strip()).read_bytes()
-    if key in _opened:
+    if key in _opened and key not in names():  # a user's file does not change what a shipped name means
         return _opened[key].read_bytes()
     if key not in names():
         raise FxscopeError(

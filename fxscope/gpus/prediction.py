@@ -339,6 +339,8 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
     """
     if work is None or (work.family == "other" and not any(word in work.variant for word in _OTHERS)):
         return None  # a function of which nothing was measured
+    if work.m and work.dtype not in (None, "", "bfloat16", "float16", "float32", "tfloat32"):
+        return None  # nor was anything of a GEMM, convolution or attention in float64, integers or complex numbers
     source, scaled = _calibrated(gpu)
     multiprocessors = source.limit("multi_processor_count") if source is not None else None
     if source is None or source.calibration is None or not multiprocessors:

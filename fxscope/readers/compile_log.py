@@ -60,6 +60,7 @@ class Collected:
 
     where: str
     limit: int  # of bytes, unpacked
+    trusted: bool = False  # the user gave the limit
     size: int = 0  # read so far
     graphs: list[Graph] = field(default_factory=list)
     found: list[InductorGraph] = field(default_factory=list)
@@ -67,12 +68,13 @@ class Collected:
     problems: list[Problem] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
 
-    def count(self, size: int, path: Path) -> None:
-        """Count bytes that were read. Raises TraceError beyond the limit."""
+    def count(self, size: int, path: Path, limit: int | None = None) -> None:
+        """Count bytes that were read. Raises TraceError beyond the limit, or the lower one of this file."""
         self.size += size
-        if self.size > self.limit:
+        limit = min(self.limit, limit or self.limit)
+        if self.size > limit:
             raise TraceError(
-                f"{path} and what was read before it have more than {num_bytes(self.limit)} unpacked. "
+                f"{path} and what was read before it have more than {num_bytes(limit)} unpacked. "
                 "Raise --max-size if you trust it."
             )
 
@@ -106,7 +108,7 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
     files = sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz"))) if path.is_dir() else [path]
     if not files:
         raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
-    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES)
+    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
     for file in files:
         _read_log_file(file, collected)
     if not collected.found and not collected.graphs:
@@ -140,13 +142,12 @@ def _lines(path: Path, collected: Collected) -> Iterator[str]:
     try:
         with path.open("rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
-        if compressed:  # unpacked within the same bound as a packed trace
-            collected.limit = min(
-                collected.limit, collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size)
-            )
+        # A packed log is unpacked within the same bound as a packed trace, unless the user gave one.
+        packed = compressed and not collected.trusted
+        limit = collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
         with gzip.open(path) if compressed else path.open("rb") as file:
             while line := file.readline(MAX_LINE):
-                collected.count(len(line), path)
+                collected.count(len(line), path, limit)
                 if len(line) == MAX_LINE:
                     raise TraceError(f"{path} has a line of more than {num_bytes(MAX_LINE)}: it is no TORCH_TRACE log.")
                 yield line.decode("utf-8", errors="replace")
@@ -339,7 +340,7 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
     folders = sorted({file.parent for file in path.rglob("output_code.py")}, key=_folder_order)
     if not folders:
         raise TraceError(f"{path} holds no output_code.py: it is no debug folder of TORCH_COMPILE_DEBUG=1.")
-    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES)
+    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
     logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
     sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []
     for position, folder in enumerate(folders):

@@ -15,14 +15,15 @@ from fxscope.dtypes import ITEM_BYTES
 from fxscope.model import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fxscope.model import BufferAccess
     from fxscope.readers.output_code import Call, Kernel
 
 # Bounds keep a hostile text linear: no index is so long, no number of so many digits.
 _NUMEL = re.compile(r"^[ \t]+(\w{0,20}numel) = (\d{1,18})$", re.MULTILINE)
-_MEMORY = re.compile(r"tl\.(load|store|atomic_\w{1,20})\((\w{1,80}) \+ \((.{0,1000}?)\)(?:,|\))")
+_MEMORY = re.compile(r"tl\.(load|store|atomic_\w{1,20})\((\w{1,80}) \+ \(")
+_LONGEST_INDEX = 1000
 _VARIABLE = re.compile(r"^[ \t]+([xyr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.MULTILINE)
 _STATEMENT = re.compile(r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))", re.MULTILINE)
 _LOOP = re.compile(r"for r\d_offset in ")
@@ -31,6 +32,8 @@ _SLOWEST = re.compile(
     r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(|sort_with_index\("
 )
 _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
+# Position of `is_causal` in each op's schema, forward and backward (native_functions.yaml, torch 2.13).
+_IS_CAUSAL = {"flash": (4, 11), "efficient": (6, 11), "cudnn": (6, 14)}
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
 
 
@@ -76,7 +79,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
     tensors = dict(zip(kernel.arguments, call.tensors, strict=False))
     moved: dict[tuple[str, str], int] = {}
     ranges = variable_ranges(body, sizes, outer, inner)
-    for what, pointer, index in _MEMORY.findall(body):
+    for what, pointer, index in accesses(body):
         access = tensors.get(pointer)
         item = ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
         size = numel(access) if access is not None else None
@@ -126,10 +129,20 @@ def reach_of(index: str, ranges: dict[str, int]) -> int:
     return prod(ranges.get(name, 1) for name in set(re.findall(r"\b[xyr]\d{0,4}(?:_\d{1,4})?\b", index)))
 
 
+def accesses(body: str) -> Iterator[tuple[str, str, str]]:
+    """Yield ("load", "store" or "atomic_…", pointer, index) of each access: "in_ptr0 + (x0 + 64*((x1 % 4)))"."""
+    for found in _MEMORY.finditer(body):
+        depth = 1
+        for at in range(found.end(), min(found.end() + _LONGEST_INDEX, len(body))):
+            depth += {"(": 1, ")": -1}.get(body[at], 0)
+            if depth == 0:
+                yield found[1], found[2], body[found.end() : at]
+                break
+
+
 def numel(access: BufferAccess | None) -> int | None:
-    if access is None or access.shape is None or any(not isinstance(size, int) for size in access.shape):
-        return None
-    return prod(int(size) for size in access.shape)
+    dims = _dims(access)
+    return prod(dims) if dims is not None else None
 
 
 # ---------------------------------------------------------------------- library kernels
@@ -305,6 +318,7 @@ def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
         return None
     dtype = _dtype(*call.tensors[: first + 3])
     item = ITEM_BYTES.get(dtype or "", 2)
+    at = _IS_CAUSAL.get(backend, (0, 0))[backward]
     batch, heads, length, width = q
     return Workload(
         family="attention_backward" if backward else "attention",
@@ -316,7 +330,7 @@ def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
         k=width,
         batch=batch * heads,
         elements=prod(q),
-        causal="True" in call.arguments[first + 3 :] and backend != "efficient",
+        causal=call.arguments[at : at + 1] == ("True",),
         flops=int(4 * batch * heads * length * k[2] * width * (2.5 if backward else 1)),
     )
 

@@ -101,7 +101,7 @@ def facts(fleet: Fleet) -> str:
 def text(fleet: Fleet, *, width: int = 80) -> str:
     """Return the job for a terminal or a log: the verdict, the findings, ranks × steps, plans, problems."""
     lines = [
-        *([written_out(fleet.title)] if fleet.title else []),
+        *([legible(fleet.title)] if fleet.title else []),
         *_fold(sentence(fleet.verdict), width),
         *_fold(facts(fleet), width),
         "",
@@ -141,13 +141,8 @@ def text(fleet: Fleet, *, width: int = 80) -> str:
     return "\n".join(lines)
 
 
-def written_out(text: str) -> str:
-    """Return the text with what a terminal obeys, hides or reorders written out: names are other people's."""
-    return legible(text).replace("\x1b", "\\x1b")
-
-
 def _fold(line: str, width: int, indent: str = "") -> list[str]:
-    line = written_out(line)
+    line = legible(line)
     return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
 
 
@@ -270,4 +265,4 @@ def markdown(fleet: Fleet) -> str:
             "",
         ]
     lines.append(f"<sub>{md.text(fleet.rule)}</sub>")
-    return written_out("\n".join(lines) + "\n")
+    return legible("\n".join(lines) + "\n")

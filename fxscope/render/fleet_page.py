@@ -6,7 +6,8 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fxscope.render.fleet import CAUSES, change_line, facts, headline, plan_line, ranges, scale, typical, written_out
+from fxscope.render.fleet import CAUSES, change_line, facts, headline, plan_line, ranges, scale, typical
+from fxscope.render.legible import legible
 from fxscope.render.page import html
 from fxscope.text import counted, kernel_name, microseconds, sentence
 
@@ -31,9 +32,9 @@ def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str
         f"default-src 'none'; script-src 'sha256-{html.digest(script)}'; style-src 'sha256-{html.digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    title = escape(written_out(fleet.title or "fleet"))
+    title = escape(legible(fleet.title or "fleet"))
     problems = "".join(
-        f"<li>{escape(written_out(f'{p.where}: {sentence(p.message)} {p.remedy or str()}'))}</li>"
+        f"<li>{escape(legible(f'{p.where}: {sentence(p.message)} {p.remedy or str()}'))}</li>"
         for p in fleet.problems[:MAX_PROBLEMS]
     )
     more = f"<li>and {len(fleet.problems) - MAX_PROBLEMS} more</li>" if len(fleet.problems) > MAX_PROBLEMS else ""
@@ -84,7 +85,7 @@ def payload(fleet: Fleet, digests: Iterable[Digest], reports: Mapping[int, str])
 def _finding(item: Finding) -> dict[str, Any]:
     return {
         "headline": headline(item),
-        "evidence": [written_out(line) for line in item.evidence],
+        "evidence": [legible(line) for line in item.evidence],
         "ranks": item.ranks,
         "changes": _changes(item.changes),
         "num_changes": item.num_changes,
@@ -102,15 +103,15 @@ def _plan(item: PlanGroup, number: int) -> dict[str, Any]:
 
 
 def _changes(changes: Sequence[PlanChange]) -> list[str]:
-    return [written_out(change_line(change, 90)) for change in changes[:MAX_CHANGES]]
+    return [legible(change_line(change, 90)) for change in changes[:MAX_CHANGES]]
 
 
 def _rank(line: RankLine, digest: Digest, said: Mapping[int, str], reports: Mapping[int, str]) -> dict[str, Any]:
     most = sorted(digest.plan.kernels, key=lambda item: -item.total_us)[:MAX_KERNELS]
     return {
         "rank": line.rank,
-        "file": written_out(line.file),
-        "hostname": line.host and written_out(line.host),
+        "file": legible(line.file),
+        "hostname": line.host and legible(line.host),
         "plan": line.plan,
         "late": round(typical(line), 1),
         "device": _round(line.compute_us),
@@ -140,7 +141,7 @@ def _rank(line: RankLine, digest: Digest, said: Mapping[int, str], reports: Mapp
             ]
             for step in digest.steps
         ],
-        "kernels": [[written_out(kernel_name(item.name, 90)), item.most, round(item.total_us, 1)] for item in most],
+        "kernels": [[legible(kernel_name(item.name, 90)), item.most, round(item.total_us, 1)] for item in most],
     }
 
 

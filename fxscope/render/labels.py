@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from fxscope import op_names
+from fxscope.analysis import select
 from fxscope.index import index_of
-from fxscope.op_names import expected_nature, op_name
+from fxscope.op_names import op_name
 from fxscope.text import microseconds, num_bytes
 
 if TYPE_CHECKING:
@@ -20,14 +21,7 @@ MAX_OPS = 4  # of one end of a decision
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     """Return the user's ops that ran in a call, in order, views left out unless there is nothing else."""
-    found = [nodes[name] for name in call.nodes if name in nodes]
-    working = [node for node in found if node.nature != "view"] or found
-    if call.original_aten and not call.is_extern and not all(node.original_aten for node in working):
-        # Files may say which ops a call has without saying which node came from which
-        written = [op_name(op) for op in call.original_aten if expected_nature(f"aten::{op_name(op)}") != "view"]
-        if written:
-            return list(dict.fromkeys(written))
-    return op_names.ops_of(found) or [op_name(call.kernel)]
+    return select.ops_in(call, [nodes[name] for name in call.nodes if name in nodes]) or [op_name(call.kernel)]
 
 
 def time_words(call: KernelCall) -> str:

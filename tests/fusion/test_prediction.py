@@ -229,3 +229,19 @@ def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
     elsewhere = replace(planned, environment=Environment(target="a_gpu_of_somebody"))
     assert cost(elsewhere).calls[0].estimated_range_us == planned.calls[0].estimated_range_us
     assert cost(elsewhere).predicted == planned.predicted
+
+
+def test_what_was_never_measured_is_not_predicted() -> None:
+    gpu = gpus.load("h200")
+    work = Workload(family="gemm", variant="", dtype="bfloat16", num_bytes=3 * 2 * 4096**2, m=4096, n=4096, k=4096)
+    assert predict(gpu, work) is not None
+    assert all(predict(gpu, replace(work, dtype=dtype)) is None for dtype in ("float64", "complex64", "int8"))
+
+
+def test_an_index_is_read_to_its_own_bracket() -> None:
+    body = "tmp0 = tl.load(in_ptr0 + (x0 + 64*((x1 % 4)) + 256*x2), xmask)\ntl.store(out_ptr0 + (x3), tmp0, None)"
+    assert list(accesses(body)) == [
+        ("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2"),
+        ("store", "out_ptr0", "x3"),
+    ]
+    assert list(accesses("tl.load(p + (" + "(" * 2000)) == []

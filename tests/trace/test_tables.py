@@ -236,3 +236,17 @@ def test_memory_does_not_grow_with_the_steps_left_out(
     assert grown < 8 * num_more  # the marks of its steps, one in some two hundred events here
     monkeypatch.setattr(kept, "LARGE_BYTES", 1 << 40)  # all rows at once: the bound can fail
     assert peak(many) - peak(few) > 5 * grown
+
+
+def test_what_two_unions_have_in_common_has_no_moments() -> None:
+    def union(*times: tuple[int, int]) -> intervals.Times:
+        return np.array([start for start, _ in times], np.int64), np.array([end for _, end in times], np.int64)
+
+    def listed(times: intervals.Times) -> list[tuple[int, int]]:
+        return list(zip(times[0].tolist(), times[1].tolist(), strict=True))
+
+    busy = union((10, 20), (40, 50))
+    for moment in (10, 15, 20, 30, 40, 50):  # a trace in whole microseconds has intervals that end where they begin
+        assert listed(intervals.common(busy, union((moment, moment)))) == []
+        assert listed(intervals.common(union((moment, moment)), busy)) == []
+    assert listed(intervals.common(busy, union((5, 5), (15, 45), (50, 50)))) == [(15, 20), (40, 45)]

@@ -60,7 +60,7 @@ def record_for_target(
         backward: plan the backward as well (experimental).
         title: what to call the recording.
         keep: "ptx" and "sass", to keep those texts among the recording's sources.
-        python: path of another Python, to plan with its torch; it needs msgspec and numpy, too.
+        python: path of another Python, to plan with its torch; it needs triton, msgspec, numpy and networkx, too.
         timeout_s: give up after so many seconds.
         progress: called with a line now and then.
 
@@ -146,14 +146,15 @@ def _check(target: str, keep: tuple[str, ...], python: str | None = None) -> gpu
 def _check_python(python: str) -> None:
     """Raise CaptureError unless another Python has what a plan needs."""
     needed = ("torch", "triton", "msgspec", "numpy", "networkx")
-    code = f"import importlib.util as u; print(*(n for n in {needed!r} if u.find_spec(n) is None))"
+    code = "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import importlib.util as u; "
+    code += f"print(*(n for n in {needed!r} if u.find_spec(n) is None))"
     try:
-        done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+        done = children.run([python, "-c", code], timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CaptureError(f"{python} does not start ({error}): give the path of a Python that has torch.") from None
     if done.returncode:
         raise CaptureError(f"{python} is not a Python that can plan: it ended with code {done.returncode}.")
-    if missing := done.stdout.split():
+    if missing := done.stdout.decode(errors="replace").split():
         raise CaptureError(f"{python} lacks {', '.join(missing)}: `{python} -m pip install {' '.join(missing)}`.")
 
 

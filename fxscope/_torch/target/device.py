@@ -1,7 +1,7 @@
 """Answers torch's and Triton's questions about a CUDA device that is not there.
 
 Each patch answers one question that Inductor asks while it compiles. What a real device would be asked to measure or to
-choose is in `fake_decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
+choose is in `decisions.py`. Names: torch 2.11 to 2.14, Triton 3.6 to 3.8.
 """
 
 # torch's insides are untyped: what comes from there is Any.

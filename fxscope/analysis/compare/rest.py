@@ -68,9 +68,8 @@ def both_planned(a: Recording, b: Recording) -> bool:
 
 
 def predicted_us(recording: Recording) -> float | None:
-    """Return the predicted time of all calls of a plan, `None` unless each is predicted."""
-    times = [call.estimated_us for call in recording.calls]
-    return sum(time or 0.0 for time in times) if times and None not in times else None
+    """Return the predicted device time of a plan's step, `None` where a call has none."""
+    return recording.predicted.device_us if recording.predicted is not None else None
 
 
 def launch_cpu_us(recording: Recording) -> float | None:

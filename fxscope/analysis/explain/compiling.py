@@ -305,11 +305,7 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
         )
     if recording.compiles:
         steps, why = launch_cost.break_even(against, recording)
-        text = (
-            f"Compilation has paid for itself after {steps:,.0f} steps: {why}."
-            if steps is not None
-            else f"Compilation has not paid for itself: {why}."
-        )
+        text = f"Compilation has paid for itself after {steps:,.0f} steps: {why}." if steps is not None else why
         found.append(Sentence(topic="worth", text=text, evidence=evidence, values={"steps": steps}))
     return found
 

@@ -160,18 +160,20 @@ def num_dispatched(recording: Recording) -> dict[int, int]:
 
 
 def break_even(eager: Recording, compiled: Recording) -> tuple[float | None, str]:
-    """After how many steps compilation has paid for itself, and why there is no number where there is none."""
+    """After how many steps compilation has paid for itself, and why; where there is no number, a sentence that says so."""
+    unknown = "Whether compilation has paid for itself is not known: "
     before, after = index_of(eager).wall_us, index_of(compiled).wall_us
     durations = [item.duration_us for item in compiled.compiles if item.duration_us is not None]
     if not before or not after:
-        return None, "the steps' lengths are not known"
+        return None, f"{unknown}the steps' lengths are not known."
     if not durations:
-        return None, "how long compiling took is not known"
+        return None, f"{unknown}how long compiling took was not recorded."
     time = compare_times(before, after)
     if time.verdict not in ("faster", "slower") or not time.a_us or not time.b_us:
-        return None, "no difference between the steps is shown"
+        return None, f"{unknown}no difference between the steps is shown."
     if time.verdict == "slower":
-        return (None, f"a step takes {microseconds(time.b_us)} compiled and {microseconds(time.a_us)} eager")
+        steps = f"a step takes {microseconds(time.b_us)} compiled and {microseconds(time.a_us)} eager"
+        return None, f"Compilation has not paid for itself: {steps}."
     gain_us = time.a_us - time.b_us
     return sum(durations) / gain_us, (
         f"compiling took {microseconds(sum(durations))} and a step is {microseconds(gain_us)} shorter"

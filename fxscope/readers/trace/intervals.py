@@ -46,9 +46,17 @@ def overlap(a: Times, b: Times) -> int:
 
 def common(a: Times, b: Times) -> Times:
     """Return the times that two unions have in common, as a union."""
+    a, b = _lasting(a), _lasting(b)
     starts = np.concatenate((a[0][_inside(b, a[0], "right")], b[0][_inside(a, b[0], "right")]))
     ends = np.concatenate((a[1][_inside(b, a[1], "left")], b[1][_inside(a, b[1], "left")]))
     return np.unique(starts), np.unique(ends)
+
+
+def _lasting(times: Times) -> Times:
+    """Return the union without moments: what begins and ends at once has no time in common with anything."""
+    start, end = times
+    keep = end > start
+    return start[keep], end[keep]
 
 
 def _inside(times: Times, at: NDArray[np.int64], side: Literal["left", "right"]) -> NDArray[np.bool_]:
