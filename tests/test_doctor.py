@@ -162,3 +162,9 @@ def test_a_command_is_one_for_this_machines_package_manager(tmp_path: Path, monk
     assert (doctor.install("c++") or "").endswith("dnf install -y gcc-c++")
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     assert doctor.install("c++") is None
+
+
+def test_asking_for_pip_does_not_change_what_distutils_is() -> None:
+    code = "import warnings; warnings.simplefilter('error'); import fxscope.commands.doctor, setuptools, distutils; print(1)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n" or "No module named" in done.stderr, done.stderr

@@ -6,6 +6,7 @@ only if programs can be recorded here.
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 import json
@@ -43,7 +44,9 @@ PACKAGES = {"dot": "graphviz", "c++": "g++", "browser": "chromium"}  # what most
 COMPILER = "C++ compiler"
 HERE = shlex.quote(sys.executable)
 # An environment that uv made has no pip.
-if importlib.util.find_spec("pip"):
+# Asked of the folders alone: setuptools takes a question for pip in this process as a sign that pip runs, and then leaves
+# the standard library's deprecated distutils to whoever compiles.
+if importlib.machinery.PathFinder.find_spec("pip"):
     PIP = f"{HERE} -m pip install"
 elif shutil.which("uv"):
     PIP = f"uv pip install --python {HERE}"

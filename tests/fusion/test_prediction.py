@@ -14,6 +14,7 @@ from fxscope.gpus.prediction import FORMULAS, family_of, predict, time_of
 from fxscope.model import Environment, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers.measured import measured_calls
+from fxscope.readers.workload import accesses
 
 ZOO = Path(__file__).parents[1] / "data" / "zoo"
 
@@ -240,8 +241,5 @@ def test_what_was_never_measured_is_not_predicted() -> None:
 
 def test_an_index_is_read_to_its_own_bracket() -> None:
     body = "tmp0 = tl.load(in_ptr0 + (x0 + 64*((x1 % 4)) + 256*x2), xmask)\ntl.store(out_ptr0 + (x3), tmp0, None)"
-    assert list(accesses(body)) == [
-        ("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2"),
-        ("store", "out_ptr0", "x3"),
-    ]
+    assert list(accesses(body)) == [("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2"), ("store", "out_ptr0", "x3")]
     assert list(accesses("tl.load(p + (" + "(" * 2000)) == []
