@@ -17,7 +17,7 @@ import msgspec
 from fxscope.model import Item, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 T = TypeVar("T", bound=Item)
 BLOCK = 1024  # items that are made at a time
@@ -171,7 +171,7 @@ def _required(type_: type[Item]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
+def uncollected() -> Generator[None]:
     """Hold Python's garbage collector while many items are made, none of them in a cycle: it would look at each, often."""
     collecting = gc.isenabled()
     gc.disable()

@@ -46,12 +46,13 @@ HERE = shlex.quote(sys.executable)
 # An environment that uv made has no pip.
 # Asked of the folders alone: setuptools takes a question for pip in this process as a sign that pip runs, and then leaves
 # the standard library's deprecated distutils to whoever compiles.
-if importlib.machinery.PathFinder.find_spec("pip"):
-    PIP = f"{HERE} -m pip install"
-elif shutil.which("uv"):
-    PIP = f"uv pip install --python {HERE}"
-else:
-    PIP = f"{HERE} -m ensurepip && {HERE} -m pip install"
+PIP = (
+    f"{HERE} -m pip install"
+    if importlib.machinery.PathFinder.find_spec("pip")
+    else f"uv pip install --python {HERE}"
+    if shutil.which("uv")
+    else f"{HERE} -m ensurepip && {HERE} -m pip install"
+)
 NVIDIA = Path("/proc/driver/nvidia/params")
 SYMBOLS = "µ·×→■├"  # what the terminal views print
 

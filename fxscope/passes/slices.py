@@ -254,7 +254,7 @@ class OpSlices:
     def value(self, node: SchedulerNode) -> str | None:
         """Return the graph's node whose value, or a part of it, a scheduler node computes."""
         known = node.origin_node
-        if known in self.flow.nodes and (known in node.origins or self._is_item(known, node)):
+        if known is not None and known in self.flow.nodes and (known in node.origins or self._is_item(known, node)):
             return known
         return self._lowered[node.name]
 
@@ -272,9 +272,9 @@ class OpSlices:
         value, later = self.value(node), node.origin_node
         if value is None:
             return ()
-        if later in self.flow.nodes and later != value and self.flow.is_view(later) and self.flow.base(later) == value:
-            return (value, later)
-        return (value,)
+        if later is None or later == value or later not in self.flow.nodes:
+            return (value,)
+        return (value, later) if self.flow.is_view(later) and self.flow.base(later) == value else (value,)
 
     def _slice(self, node: SchedulerNode) -> set[str]:
         value = self.value(node)

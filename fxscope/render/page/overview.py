@@ -164,8 +164,8 @@ def tiles(recording: Recording) -> list[list[str]]:
         out.append([percent(share), "of the roof", "floor over measured time, all calls"])
     if not recording.launches and recording.calls:
         times = [c.estimated_us for c in recording.calls]
-        if recording.predicted is not None and recording.predicted.device_range_us is not None:
-            step = recording.predicted
+        step = recording.predicted
+        if step is not None and step.device_range_us is not None:
             span = labels.span(step.device_range_us)
             out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", f"{span}, 80 of 100"])
         elif times and all(t is not None for t in times):
