@@ -8,11 +8,6 @@ of a model find what the one before wrote; those of large tensors read from memo
 comes, in the form of `tests/data/zoo`: a program that fails is named, with its error, and costs nothing but itself.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
-
 from __future__ import annotations
 
 import argparse

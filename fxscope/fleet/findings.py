@@ -8,6 +8,7 @@ more of one of these than its peers, beyond what these differ by among themselve
 
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -346,24 +347,21 @@ def _late(
         others = peers[rank]
         if not len(others) or np.isnan(table.wall[row]).all():
             continue
-        item = _judge(table, row, rank, others, step_us, by_rank, groups) or _judge_some(
-            table, row, rank, others, step_us, by_rank, groups
-        )
+        judge = functools.partial(_judge, row=row, others=others, step_us=step_us, by_rank=by_rank, groups=groups)
+        item = judge(table) or _judge_some(table, row, others, step_us, judge)
         if item is not None:
             found.append(item)
     return found
 
 
 def _judge_some(
-    table: _Table,
-    row: int,
-    rank: int,
-    others: NDArray[np.intp],
-    step_us: float,
-    by_rank: Mapping[int, Digest],
-    groups: Sequence[PlanGroup],
+    table: _Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[_Table], _Late | None]
 ) -> _Late | None:
-    """Return the lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps."""
+    """Return the lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
+
+    Args:
+        judge: what says so of some of the steps alone.
+    """
     if len(table.steps) < STEPS_FOR_SOME:
         return None
     late = np.zeros(len(table.steps), bool)
@@ -378,7 +376,7 @@ def _judge_some(
         known={},
         **{name: getattr(table, name)[:, late] for name in _QUANTITIES},
     )
-    item = _judge(some, row, rank, others, step_us, by_rank, groups)
+    item = judge(some)
     share = len(some.steps) / len(table.steps)
     if item is None or item.cost_us * share <= FLOOR * step_us:
         return None
@@ -395,13 +393,13 @@ def _judge_some(
 def _judge(
     table: _Table,
     row: int,
-    rank: int,
     others: NDArray[np.intp],
     step_us: float,
     by_rank: Mapping[int, Digest],
     groups: Sequence[PlanGroup],
 ) -> _Late | None:
     """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
+    rank = table.ranks[row]
     device = _excess(table, "compute", row, others, step_us)
     loading = _excess(table, "idle_input", row, others, step_us)
     host = _excess(table, "host_work", row, others, step_us)

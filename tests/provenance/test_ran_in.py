@@ -107,6 +107,12 @@ def differences(recording: Recording, truth: list[dict]) -> tuple[int, list[str]
     return compared, found
 
 
+def assert_said_as_ran(recording: Recording, truth: list[dict]) -> None:
+    compared, found = differences(recording, truth)
+    assert compared and not found, "\n".join(found)
+    assert not check(recording)[1]
+
+
 CPU = ("conv_net", "cos_before_attention", "in_place", "horizontal_sides", "recomputed")
 H200 = (
     "conv_net",
@@ -122,28 +128,19 @@ H200 = (
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CPU)
 def test_live(name: str, tmp_path: Path) -> None:
-    recording, truth = recorded(name, tmp_path, target=None, backward=False)
-    compared, found = differences(recording, truth)
-    assert compared and not found, "\n".join(found)
-    assert not check(recording)[1]
+    assert_said_as_ran(*recorded(name, tmp_path, target=None, backward=False))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", H200)
 def test_planned(name: str, tmp_path: Path) -> None:
-    recording, truth = recorded(name, tmp_path, target="h200", backward=False)
-    compared, found = differences(recording, truth)
-    assert compared and not found, "\n".join(found)
-    assert not check(recording)[1]
+    assert_said_as_ran(*recorded(name, tmp_path, target="h200", backward=False))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in TRAINED if name not in ("decoder", "encoder")])
 def test_planned_training(name: str, tmp_path: Path) -> None:
-    recording, truth = recorded(name, tmp_path, target="h200", backward=True)
-    compared, found = differences(recording, truth)
-    assert compared and not found, "\n".join(found)
-    assert not check(recording)[1]
+    assert_said_as_ran(*recorded(name, tmp_path, target="h200", backward=True))
 
 
 @pytest.mark.slow

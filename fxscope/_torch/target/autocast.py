@@ -5,11 +5,6 @@ one is made to enter the other, and the CPU's casts follow CUDA's lists while th
 installed torch: its header `ATen/autocast_mode.h` has them as macros.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
-
 from __future__ import annotations
 
 import contextlib

@@ -7,11 +7,6 @@ compiled into it (`_Rules`), goes by torch's version; which cuDNN the other mach
 noted as an assumption.
 """
 
-# torch's insides are untyped: what comes from there is Any.
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportPrivateUsage=false, reportAttributeAccessIssue=false
-# pyright: reportMissingTypeStubs=false
-
 from __future__ import annotations
 
 import contextlib
