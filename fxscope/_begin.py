@@ -4,7 +4,7 @@ import os
 import sys
 
 
-def end_with(parent):  # no types: an import of `typing` would cost as much as all the rest
+def end_with(parent: int):  # a builtin: an import of `typing` would cost as much as all the rest
     """Have the kernel kill this process when the thread that started it ends; end at once where that is over already."""
     if sys.platform == "linux":
         try:

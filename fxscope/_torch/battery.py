@@ -29,7 +29,7 @@ from torch.nn import functional
 from fxscope._torch import gpu_dump
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
 BF16, F16, F32 = torch.bfloat16, torch.float16, torch.float32
 STEPS = 6
@@ -501,7 +501,7 @@ def rates() -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def tf32() -> Iterator[None]:
+def tf32() -> Generator[None]:
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:

@@ -145,7 +145,7 @@ def _are_whole_groups(plans: Sequence[Sequence[int]], digests: Mapping[int, Dige
         for item in digest.groups
         if item.ranks and 2 <= len(item.ranks) < len(digests)
     }
-    return all(frozenset().union(*(item for item in sets if item <= {*ranks})) == {*ranks} for ranks in plans)
+    return all(set[int]().union(*(item for item in sets if item <= {*ranks})) == {*ranks} for ranks in plans)
 
 
 def _same(here: Plan, there: Plan) -> bool:

@@ -39,7 +39,7 @@ class Kernel:
     @cached_property
     def signature(self) -> dict[str, str]:
         """The dtypes of a Triton kernel's pointers: in_ptr0 → "bfloat16"."""
-        found = re.findall(r"'(\w+)': '\*(\w+)'", self.meta.get("triton_meta", ""))
+        found: list[tuple[str, str]] = re.findall(r"'(\w+)': '\*(\w+)'", self.meta.get("triton_meta", ""))
         return {name: _TRITON_DTYPES.get(dtype, dtype) for name, dtype in found}
 
 

@@ -100,7 +100,7 @@ class _Rules:
     @classmethod
     def of(cls, version: str) -> _Rules:
         torch_version = TorchVersion(version)
-        return cls(torch_version >= (2, 12), *(torch_version >= (2, 14) for _ in range(5)))
+        return cls(torch_version >= "2.12", *(torch_version >= "2.14" for _ in range(5)))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
     """Return the numbers of both sides, per step; those that neither has are left out."""
+    planned = both_planned(a, b)
     rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
         ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
         ("kernels per step", *both(a, b, lambda r: per_step(r, "kernel", "cpu_kernel")), "count"),
@@ -26,7 +27,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
         ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
         ("device time per step", *both(a, b, device_us), "us"),
-        ("predicted device time per step", *(both(a, b, predicted_us) if both_planned(a, b) else (None, None)), "us"),
+        ("predicted device time per step", *both(a, b, lambda r: predicted_us(r) if planned else None), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
         ("wall time per step (profiled)", *both(a, b, lambda r: mean(index_of(r).wall_us)), "us"),
         ("CPU ops per step", *both(a, b, cpu_ops), "count"),
