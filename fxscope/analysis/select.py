@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording, Source
 
 T = TypeVar("T")
+_ENGINE = "autograd::engine::evaluate_function"  # torch/csrc/autograd/engine.cpp, around each node of a backward
 
 
 def place(source: Source | None) -> str | None:
@@ -51,6 +52,7 @@ class Unit(NamedTuple):
     chain: tuple[str, ...]
     modules: tuple[str, ...]
     sources: tuple[str, ...]
+    backward: bool | None = None  # whether autograd ran it; None where nothing tells
 
     @property
     def samples_us(self) -> list[float]:
@@ -105,9 +107,22 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
                 chain,
                 tuple(dict.fromkeys(s.module for s in sources if s.module)),
                 tuple(dict.fromkeys(p for s in sources if (p := place(s)))),
+                ran_backward(index_of(recording).graphs.get(graph_id or ""), chain),
             )
         )
     return tuple(found)
+
+
+def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
+    """Return whether work belongs to a backward pass: its graph's direction, else whether autograd's engine called it.
+
+    Compiled autograd traces a backward as an inference graph, whose compile id begins with "!".
+    """
+    if any(name.startswith(_ENGINE) for name in chain):
+        return True
+    if graph is not None and (graph.direction == "backward" or (graph.compile_id or "").startswith("!")):
+        return True
+    return False if chain or (graph is not None and graph.direction is not None) else None
 
 
 def ops_in(call: KernelCall, inside: Sequence[Node]) -> list[str]:

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from fxscope.analysis.compare import align, compare, like_with_like
+from fxscope.analysis.compare.rest import unnumbered
 from fxscope.analysis.explain import explain
-from fxscope.analysis.select import Unit
+from fxscope.analysis.select import Unit, by_position
 from fxscope.analysis.stats import compare_times
 from fxscope.cli import main
 from fxscope.commands import common
 from fxscope.model import replace
+from fxscope.readers.join import read_trace
 from fxscope.render import findings
 from tests.checks import made
 
@@ -200,3 +202,61 @@ def test_diff_and_explain_call_the_same_times_different(pair: tuple[str, str]) -
     assert time is not None
     [said] = [s.text for s in explain(b, against=a).sentences if s.topic == "worth" and time.reason in s.text]
     assert said.startswith("No difference") == (time.verdict == "no difference shown")
+
+
+TRAINING = (
+    ("mlp_train_eager", "mlp_train_compiled"),
+    ("plans/block/real", "plans/block_train/real"),
+    ("more/encoder_layer/real", "more/encoder_layer_train/real"),
+    ("more/encoder_layer_train/real", "plans/block_train/real"),
+    ("plans/conv_norm/real", "more/conv_norm_train/real"),
+)
+
+
+def is_backward(recording, position: int) -> bool:
+    """Read the direction off the trace alone: autograd calls its nodes "…Backward"."""
+    row = by_position(recording)[position][0]
+    return any("Backward" in name for name in row.chain)
+
+
+@pytest.mark.parametrize(("a", "b"), [*TRAINING, *((b, b) for _, b in TRAINING), *((b, a) for a, b in TRAINING)])
+def test_a_training_steps_forward_is_compared_with_a_forward(a: str, b: str) -> None:
+    left, right = common.read(str(H200 / a)), common.read(str(H200 / b))
+    comparison = compare(left, right)
+    matched = [match for match in comparison.kernels if match.a and match.b]
+    for match in matched:
+        directions = {is_backward(left, use.position) for use in match.a}
+        assert {is_backward(right, use.position) for use in match.b} == directions and len(directions) == 1, match
+    seen = {is_backward(right, use.position) for match in matched for use in match.b}
+    assert seen == ({False, True} if "train" in a and "train" in b else {False})
+    if a == b:
+        assert {match.kind for match in comparison.kernels} == {"same"} and not comparison.decisions
+
+
+def test_without_a_direction_equal_names_are_paired_all_the_same() -> None:
+    known = [unit(0, "gemm", ("mm",), "a.py:1")._replace(backward=False)]
+    known.append(unit(1, "gemm", ("mm",), "a.py:1")._replace(backward=True))
+    bare = [unit(0, "gemm", ("mm",), "a.py:1"), unit(1, "gemm", ("mm",), "a.py:1")]
+    assert [(len(a), len(b), how) for a, b, how in align(bare, known)] == [(1, 1, "name")] * 2
+    assert [(len(a), len(b)) for a, b, _ in align(known[:1], known)] == [(1, 1), (0, 1)]
+
+
+def test_numbers_that_only_count_are_no_change_of_a_decision() -> None:
+    block, train = (common.read(str(H200 / "plans" / name / "real")) for name in ("block", "block_train"))
+    assert compare(block, train).decisions == ()  # the same decisions about other calls, buffers and scheduler nodes
+    said = "became an argument (strides, shape) of extern_kernels.mm:7; max_fusion_size = 64, op12 with buf3_1"
+    call = replace(block.calls[0], handle="extern_kernels.mm:7")
+    assert unnumbered(replace(block, calls=(call,)), said) == (
+        "became an argument (strides, shape) of extern_kernels.mm; max_fusion_size = 64, op with buf"
+    )
+
+
+def test_files_of_less_detail_are_no_other_decision() -> None:
+    folder = H200 / "plans" / "block_train" / "real"
+    trace = folder / "trace.json.gz"
+    debug = read_trace(trace, debug_dir=folder / "inductor")
+    log = read_trace(trace, compile_log=folder / "torch_trace.log.gz")
+    assert compare(debug, log).decisions == compare(log, debug).decisions == ()
+    changed = tuple(replace(item, verdict="rejected") if item.how == "inlined" else item for item in debug.decisions)
+    found = compare(debug, replace(debug, decisions=changed)).decisions
+    assert found and {(item.a_verdict, item.b_verdict) for item in found} == {("fused", "rejected")}

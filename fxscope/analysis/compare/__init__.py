@@ -53,6 +53,24 @@ class Aligned(NamedTuple):
 
 
 def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
+    """Pair the kernels of the forward and those of the backward, each with their like."""
+    sides = [by_direction(units) for units in (a, b)]
+    if any(all(unit.backward is None for unit in units) for units in (a, b)):
+        return align_pass(a, b)  # nothing tells which is which
+    return rejoin([group for backward in (False, True) for group in align_pass(*(side[backward] for side in sides))])
+
+
+def by_direction(units: Sequence[Unit]) -> dict[bool, list[Unit]]:
+    """Return forward and backward work; what does not say goes with what ran before it."""
+    found: dict[bool, list[Unit]] = {False: [], True: []}
+    backward = False
+    for unit in units:
+        backward = backward if unit.backward is None else unit.backward
+        found[backward].append(unit)
+    return found
+
+
+def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     """Pair kernels: equal names in the same order first; what lies between two such pairs by source, module and op."""
     matcher = difflib.SequenceMatcher(None, [u.kernel for u in a], [u.kernel for u in b], autojunk=False)
     groups: list[Aligned] = []

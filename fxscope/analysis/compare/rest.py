@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, DecisionChange, OpChange
 from fxscope.analysis.stats import mean
-from fxscope.index import index_of
+from fxscope.index import index_of, kept
 from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
@@ -177,24 +178,62 @@ def self_us(recording: Recording) -> dict[str, float]:
 
 
 def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
-    """Return the pairs of ops whose verdict or reason differs; pairs that one side never met are left out."""
+    """Return the pairs of ops whose verdict or reason differs; pairs that one side never met, or cannot tell, are left out."""
     left, right = decisions_by_ops(a), decisions_by_ops(b)
     found: list[DecisionChange] = []
     for pair in dict.fromkeys((*left, *right)):
         x, y = left.get(pair), right.get(pair)
-        if x is None or y is None or (x.verdict, x.reason) == (y.verdict, y.reason):
+        if x is None or y is None or None in (x.verdict, y.verdict):
             continue
+        if x.verdict == y.verdict == "fused" and None in (x.how, y.how):
+            continue  # files of less detail, not another decision
+        if (x.verdict, unnumbered(a, x.reason)) == (y.verdict, unnumbered(b, y.reason)):
+            continue
+        ops = (f"{pair.a}#{pair.number}" if pair.number > 1 else pair.a, pair.b)
+        ends = tuple(
+            f"{op} (backward)" if late else op for op, late in zip(ops, (pair.a_backward, pair.b_backward), strict=True)
+        )
         found.append(
-            DecisionChange(pair=pair, a_verdict=x.verdict, b_verdict=y.verdict, a_reason=x.reason, b_reason=y.reason)
+            DecisionChange(pair=ends, a_verdict=x.verdict, b_verdict=y.verdict, a_reason=x.reason, b_reason=y.reason)
         )
     return tuple(found)
 
 
-def decisions_by_ops(recording: Recording) -> dict[tuple[str, str], Decision]:
-    """Return (op of the writer, op of the reader) → the decision; the n-th of equal pairs is numbered."""
-    nodes = index_of(recording).by_key
-    found: dict[tuple[str, str], Decision] = {}
-    seen: dict[tuple[str, str], int] = {}
+def unnumbered(recording: Recording, reason: str) -> str:
+    """Return a reason without the numbers that only count: of calls, kernels, nodes, buffers and scheduler nodes.
+
+    `mm:5` and `mm:7` in two compiles are the same call; `max_fusion_size = 64` stays as it is.
+    """
+    counting = kept(recording, "counting names", _counting)
+    return re.sub(
+        r"[\w.]+(?::\d+)?",
+        lambda found: counting.get(found[0]) or re.sub(r"^(buf|op)\d+(?:_\d+)?$", r"\1", found[0]),
+        reason,
+    )
+
+
+def _counting(recording: Recording) -> dict[str, str]:
+    """Return name → the name without its number, of the recording's own names that end in one."""
+    names = {node.name for graph in recording.graphs for node in graph.nodes}
+    names |= {name for call in recording.calls for name in (call.id, call.handle, call.kernel)}
+    return {name: short for name in names if (short := re.sub(r"(?:_\d+)?(?::\d+)?$", "", name)) != name}
+
+
+class PairKey(NamedTuple):
+    """What tells a pair in another recording: its ops, which of equal pairs, and the direction of both sides."""
+
+    a: str  # the op of the writer
+    b: str  # of the reader
+    a_backward: bool
+    b_backward: bool
+    number: int = 1
+
+
+def decisions_by_ops(recording: Recording) -> dict[PairKey, Decision]:
+    """Return each decision by its pair of ops; the n-th of equal pairs is numbered."""
+    nodes, graphs = index_of(recording).by_key, index_of(recording).graphs
+    found: dict[PairKey, Decision] = {}
+    seen: dict[PairKey, int] = {}
     for item in recording.decisions:
         ends: list[str] = []
         for side in (item.a, item.b):
@@ -204,9 +243,12 @@ def decisions_by_ops(recording: Recording) -> dict[tuple[str, str], Decision]:
                 if (item.graph, n) in nodes and nodes[item.graph, n].nature != "view"
             ]
             ends.append("·".join(dict.fromkeys(ops)) or "·".join(side[:2]))
-        pair = (ends[0], ends[1])
+        late = [
+            bool(select.ran_backward(graphs.get(graph), ())) for graph in (item.graph, item.other_graph or item.graph)
+        ]
+        pair = PairKey(ends[0], ends[1], *late)
         seen[pair] = seen.get(pair, 0) + 1
-        found[pair if seen[pair] == 1 else (f"{pair[0]}#{seen[pair]}", pair[1])] = item
+        found[pair._replace(number=seen[pair])] = item
     return found
 
 
