@@ -157,10 +157,11 @@ def pack(work: Path, out: Path) -> None:
 
 
 def plan_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Namespace) -> int:
-    """Plan one program after the other, each in a forked copy of this process that has imported what takes time."""
+    """Plan several programs at once, each in a forked copy of this process that has imported what takes time."""
     os.environ.update(
         CUDA_VISIBLE_DEVICES="", TORCHINDUCTOR_COMPILE_THREADS="1", TORCHINDUCTOR_FORCE_DISABLE_CACHES="1"
     )
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the programs are side by side already
     os.environ.setdefault("TRITON_CACHE_DIR", str(arguments.out.resolve() / ".triton"))  # the same kernel once for all
     sys.path.insert(0, str(ROOT))
     for module in ("torch._inductor.compile_fx", "triton", "transformers"):
@@ -168,14 +169,27 @@ def plan_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Na
             importlib.import_module(module)
 
     started = time.monotonic()
-    for name in wanted:
+    running: dict[int, tuple[str, float]] = {}  # process → program, when it began
+
+    def wait_for_one() -> None:
+        process, status = os.wait()
+        name, begin = running.pop(process)
         path = arguments.out / f"{name}.json.xz"
-        if path.exists() and not arguments.again:
+        if status:
+            write_packed(path, {"error": f"the process ended with {os.waitstatus_to_exitcode(status)}"})
+        failed = json.loads(lzma.decompress(path.read_bytes())).get("error")
+        said = f"FAILED: {failed.strip().splitlines()[0][:200]}" if failed else "ok"
+        print(f"{name} {said}, {time.monotonic() - begin:.1f} s", flush=True)
+
+    # Training takes longest to compile: first, so that all end together.
+    for name in sorted(wanted, key=lambda name: not programs[name].train):
+        if (arguments.out / f"{name}.json.xz").exists() and not arguments.again:
             continue
+        if len(running) == arguments.jobs:
+            wait_for_one()
         if time.monotonic() - started > arguments.seconds:
             print("time is up; the same command goes on from here")
             break
-        begin = time.monotonic()
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
@@ -185,14 +199,11 @@ def plan_all(wanted: list[str], programs: dict[str, Any], arguments: argparse.Na
             except BaseException as error:
                 traceback.print_exc()
                 packed = {"error": f"{type(error).__name__}: {error}"[:4000]}
-            write_packed(path, packed)
+            write_packed(arguments.out / f"{name}.json.xz", packed)
             os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if status:
-            write_packed(path, {"error": f"the process ended with {os.waitstatus_to_exitcode(status)}"})
-        failed = json.loads(lzma.decompress(path.read_bytes())).get("error")
-        said = f"FAILED: {failed.strip().splitlines()[0][:200]}" if failed else "ok"
-        print(f"{name} {said}, {time.monotonic() - begin:.1f} s", flush=True)
+        running[child] = name, time.monotonic()
+    while running:
+        wait_for_one()
     return 0
 
 
