@@ -196,6 +196,7 @@ def keeps_shape(text: str) -> bool:
     return name in _MORE_KEEP_SHAPE or "pointwise" in table().get(name, ())
 
 
+@lru_cache(maxsize=8192)
 def expected_nature(text: str) -> Nature:
     """Return what the name lets one expect before anything ran; what ran decides.
 

@@ -108,6 +108,8 @@ def with_sources(recording: Recording) -> Recording:
 
     def filled(graph: Graph, node: Node) -> Node:
         key = (graph.id, node.name)
+        if key not in earlier:
+            return node
         found = node.source if node.source is not None and node.source.file else source_of(key)
         before = [
             nodes[link.from_] for link in earlier.get(key, ()) if link.from_ in nodes and ":pre_grad" in link.from_[0]
@@ -138,9 +140,11 @@ def with_calls(recording: Recording) -> Recording:
         for name in call.nodes:
             homes.setdefault((call.graph, name), []).append(call)
     originals = _originals(recording)
+    ran = {graph for graph, _ in (*homes, *originals)}
     graphs = tuple(
         graph
         if graph.stage in ("scheduler", "kernel_calls")
+        or not (graph.id in ran or any(node.calls for node in graph.nodes))
         else replace(
             graph,
             nodes=tuple(

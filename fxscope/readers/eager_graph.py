@@ -269,6 +269,7 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
     category, step, start, duration, ids, name = (
         column(ops, field) for field in ("category", "step", "start_ns", "duration_ns", "id", "name")
     )
+    unobserved = {text: _unobserved(text) for text in set(name)}
     steps: dict[int, list[int]] = {}
     for position in range(len(ops)) if only is None else only:
         if category[position] == "cpu_op":
@@ -276,7 +277,7 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
     graphs, nodes = column(ops, "graph"), column(ops, "node")
     for _, positions in sorted(steps.items()):
         positions.sort(key=lambda position: (start[position], -duration[position], ids[position]))
-        for index, place in _align([_unobserved(name[position]) for position in positions], names):
+        for index, place in _align([unobserved[name[position]] for position in positions], names):
             graphs[positions[index]], nodes[positions[index]] = graph.id, wanted[place].name
     return with_columns(ops, graph=graphs, node=nodes)
 

@@ -115,16 +115,17 @@ def with_eager_graph(recording: Recording) -> Recording:
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
     """Return the positions of the ops that no compiled graph ran."""
     names = column(ops, "name")
-    regions = {name for name in set(names) if name.startswith(eager_graph.COMPILED_REGIONS)}
-    no_ops = {name for name in set(names) if name.startswith(eager_graph.NOT_OPS)}
+    known = set(names)
+    is_region = {name: name.startswith(eager_graph.COMPILED_REGIONS) for name in known}
+    no_ops = {name for name in known if name.startswith(eager_graph.NOT_OPS)}
     inside: set[int] = set()
-    found: list[int] = []
-    for position, (op_id, parent, name) in enumerate(zip(column(ops, "id"), column(ops, "parent"), names, strict=True)):
-        if name in regions or parent in inside:
-            inside.add(op_id)
-        elif name not in no_ops:
-            found.append(position)
-    return found
+    if any(is_region.values()):
+        columns = (column(ops, "id"), column(ops, "parent"), map(is_region.__getitem__, names))
+        for op_id, parent, opens in zip(*columns, strict=True):  # parents first
+            if opens or parent in inside:
+                inside.add(op_id)
+    outside = enumerate(zip(column(ops, "id"), names, strict=True))
+    return [position for position, (op_id, name) in outside if op_id not in inside and name not in no_ops]
 
 
 def with_shapes(nodes: Sequence[Node], ops: Sequence[Op]) -> Iterable[Node]:

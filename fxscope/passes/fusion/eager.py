@@ -6,7 +6,6 @@ there results are paired with the inputs of their size and dtype that follow, an
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -159,7 +158,10 @@ def of_trace(recording: Recording) -> list[Decision]:
         streams[op.id] = launch.stream
         regions[op.id] = next((name for name in launch.chain if name.startswith(_COMPILED)), None)
         shapes, dtypes = tensors(op)
-        slots = Counter((flops.numbers(*shape), dtype) for shape, dtype in zip(shapes, dtypes, strict=True))
+        slots: dict[tuple[int | None, str | None], int] = {}
+        for shape, dtype in zip(shapes, dtypes, strict=True):
+            key = (flops.numbers(*shape), dtype)
+            slots[key] = slots.get(key, 0) + 1
         for key, count in slots.items():
             results = waiting.pop(key, [])
             left = sum(item.num_unread for item in results) - count
@@ -169,14 +171,15 @@ def of_trace(recording: Recording) -> list[Decision]:
             if key in from_outside:
                 # The program's own tensor may be what is read, and surely is where the same op read it before (the
                 # projections of an attention); else what was written just now is the likelier.
-                sources = [item for item in results if item.ops == (previous,) and signature(op) not in before]
+                again = signature(op) in before
+                sources = [] if again else [item for item in results if item.ops == (previous,)]
                 left = 0
             if left > 0:
                 every = tuple(source for item in results for source in item.ops)
                 waiting[key] = [Waiting(every, left, results[0].result)]
                 sources = [Waiting(every, 1, results[0].result)] if sources else []
             found += [passed(graph, item, op, regions) for item in sources]
-        result = result_of(op)
+        result = result_of(op, shapes, dtypes)
         previous = op
         before.add(signature(op))
         if result is not None:
@@ -225,9 +228,8 @@ def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None
     )
 
 
-def result_of(op: Op) -> TensorMeta | None:
-    """Return the shape and dtype of an op's result, where its inputs tell."""
-    shapes, dtypes = tensors(op)
+def result_of(op: Op, shapes: list[tuple[int, ...]], dtypes: list[str]) -> TensorMeta | None:
+    """Return the shape and dtype of an op's result, where its inputs (`tensors`) tell."""
     if not shapes or op.dtypes is None:
         return None
     name = op_name(op.name)

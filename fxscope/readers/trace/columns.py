@@ -66,9 +66,9 @@ class Trace:
         """Return the arguments of some rows; where they were not kept, from the file: they are most of it."""
         found = {row: self.known_args[row] for row in rows if row in self.known_args} if self.known_args else {}
         if self.args is not None:
-            for row in rows:
-                at = int(self.args_at[row])
-                arguments = decode_args(bytes(self.args[at : at + int(self.args_length[row])])) if at >= 0 else None
+            rows = list(rows)
+            for row, at, length in zip(rows, self.args_at[rows].tolist(), self.args_length[rows].tolist(), strict=True):
+                arguments = decode_args(bytes(self.args[at : at + length])) if at >= 0 else None
                 if arguments is not None:
                     found[row] = arguments
             return found

@@ -289,6 +289,8 @@ class _Sources:
         frames = trace.category == t.PYTHON
         self._around = nearest(trace.parent, frames) if frames.any() else None
         self._meaning: dict[int, tuple[str | None, re.Match[str] | None]] = {}  # of a frame's name
+        # Of a frame: the user's innermost line; the innermost module and, nested, those around it
+        self._told: dict[int, tuple[re.Match[str] | None, tuple[str, Any] | None]] = {-1: (None, None)}
         self._known: dict[int, Source | None] = {-1: None}
 
     def of(self, row: int) -> Source | None:
@@ -301,18 +303,23 @@ class _Sources:
         return self._known[frame]
 
     def _from(self, frame: int) -> Source | None:
-        place: re.Match[str] | None = None
-        modules: list[str] = []
+        path: list[int] = []
         names, around = self._trace.name, self._around
-        while frame >= 0:
-            name = names.item(frame)
+        while frame not in self._told:
+            path.append(frame)
+            frame = around.item(frame)  # type: ignore[union-attr]
+        place, inmost = self._told[frame]
+        for inner in reversed(path):
+            name = names.item(inner)
             if name not in self._meaning:
                 self._meaning[name] = _meaning(self._trace.names[name])
             module, match = self._meaning[name]
-            if module is not None:
-                modules.append(module)
-            place = place or match
-            frame = around.item(frame)  # type: ignore[union-attr]
+            place, inmost = match or place, inmost if module is None else (module, inmost)
+            self._told[inner] = place, inmost
+        modules: list[str] = []
+        while inmost is not None:
+            module, inmost = inmost
+            modules.append(module)
         if place is None and not modules:
             return None
         return Source(
