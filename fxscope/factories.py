@@ -36,7 +36,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return name.strip(), False
     try:
         return name.strip(), ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # a text, however many brackets it has
         return name.strip(), value
 
 

@@ -138,7 +138,7 @@ def loads(data: bytes | str, *, where: str = "the text") -> Recording:
         )
     try:
         return msgspec.json.decode(data, type=Recording)
-    except msgspec.ValidationError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FxscopeError(f"{where} is not a valid recording: {error}.") from None
 
 

@@ -1,13 +1,14 @@
 """Mutants of every kind of file that fxscope reads, held to what docs/promises.md says. The suite runs a few seconds of it.
 
-    python tools/fuzz.py [valid|damaged|scanner|files …] [--seconds 60] [--seed 0]
+    python tools/fuzz.py [valid|damaged|scanner|formats|FORMAT …] [--seconds 60] [--seed 0]
 
 A finding is printed with its seed and ends the run with exit code 1; the same seed makes the same mutants.
 
 valid     documents that `json.loads` takes: the native scanner, msgspec and json give the same rows, and no problem
 damaged   real traces with one or a few bytes changed: both readers agree, and no event is lost but the damaged ones
 scanner   the native scanner alone; tools/sanitize.sh does it with a build that has sanitizers
-files     compile logs, and the graphs, schedules and code of debug folders: one line (FxscopeError) or a result
+formats   every small format, each in turn; or one by its name (tools/fuzz_formats.py): through the verbs that read it, an
+          answer or one line that says what and where
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import gzip
 import importlib.util
 import json
 import random
-import shutil
 import sys
 import tempfile
 import time
@@ -35,16 +35,12 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
 sys.path.insert(0, str(ROOT))
 
-from fxscope.errors import FxscopeError  # noqa: E402
 from fxscope.readers import trace  # noqa: E402
-from fxscope.readers.compile_log import read_debug_dir, read_log  # noqa: E402
 from fxscope.readers.trace import reader, table  # noqa: E402
+from tools import fuzz_formats  # noqa: E402
+from tools.fuzz_formats import Finding  # noqa: E402
 
 Row = tuple[int, str, str, int, int, int, int]
-
-
-class Finding(Exception):
-    """A promise that did not hold."""
 
 
 # ---- documents that are JSON ------------------------------------------------------------------------------------
@@ -385,30 +381,6 @@ def mutate(text: bytes, chance: random.Random, times: int) -> bytes:
     return text
 
 
-# ---- what a compile leaves ------------------------------------------------------------------------------------
-
-
-def compile_files(seed: int, folder: Path) -> None:
-    """Damage one file of a debug folder, or a log: a recording, or one line."""
-    chance = random.Random(seed)
-    real = DATA / "h200" / "plans" / chance.choice(("softmax", "linear", "geglu")) / "real"
-    if chance.random() < 0.3:
-        log = folder / "torch_trace.log"
-        log.write_bytes(
-            mutate(gzip.decompress((real / "torch_trace.log.gz").read_bytes()), chance, chance.randrange(1, 200))
-        )
-        with contextlib.suppress(FxscopeError):
-            read_log(log)
-        return
-    copy = folder / "inductor"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(real / "inductor", copy)
-    hit = chance.choice(sorted(path for path in copy.rglob("*") if path.is_file()))
-    hit.write_bytes(mutate(hit.read_bytes(), chance, chance.randrange(1, 30)))
-    with contextlib.suppress(FxscopeError):
-        read_debug_dir(copy)
-
-
 # ---- the native scanner alone -----------------------------------------------------------------------------------
 
 
@@ -456,7 +428,7 @@ def scanner_pieces(seed: int) -> list[bytes]:
 def main() -> int:
     """Run the chosen fuzzers for a while."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="*", default=["valid", "damaged", "scanner", "files"])
+    parser.add_argument("what", nargs="*", default=["valid", "damaged", "scanner", "formats"])
     parser.add_argument("--seconds", type=float, default=60, help="for each")
     parser.add_argument("--mutants", type=int, default=10**12, help="at most, for each")
     parser.add_argument("--seed", type=int, default=0)
@@ -493,8 +465,11 @@ def one(what: str, folder: Path, seed: int) -> Callable[[int], int | None]:
             raise SystemExit("the native scanner is not built here")
         pieces = scanner_pieces(seed)
         return lambda at: scanner(at, pieces)
-    if what == "files":
-        return lambda at: compile_files(at, folder)
+    if what == "formats":
+        names = list(fuzz_formats.FORMATS)
+        return lambda at: fuzz_formats.trial(names[at % len(names)], at, folder)
+    if what in fuzz_formats.FORMATS:
+        return lambda at: fuzz_formats.trial(what, at, folder)
     raise SystemExit(f"no fuzzer {what}")
 
 

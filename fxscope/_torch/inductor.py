@@ -348,6 +348,8 @@ class InductorCapture:
         source_id = graph_id.replace(":post_grad", ":output_code")
         self._sources[source_id] = SourceText(id=source_id, kind="output_code", text=text, graph=graph_id)
         parsed = output_code.parse(text)
+        if parsed.unread:
+            self.hooks.problem(graph_id, parsed.unread, parsed.remedy)
         order = {name: position for position, name in enumerate(names)}
         calls: list[KernelCall] = []
         for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope import store
-from fxscope.errors import CaptureError, FxscopeError
+from fxscope.errors import FOREIGN, CaptureError, FxscopeError
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise CaptureError(f"{out} exists. Use --force to overwrite it, or another name.")
     measured = read(Path(arguments.source)) if arguments.source else measure(arguments, out)
     print("fitting", file=sys.stderr)
-    description = described(measured, out.stem)
+    try:
+        description = described(measured, out.stem)
+    except FOREIGN as error:
+        raise CaptureError(
+            f"{arguments.source or out}: nothing can be fitted to these measurements ({type(error).__name__}: {error})."
+        ) from error
     store.write(out, json.dumps(description, indent=1, ensure_ascii=False) + "\n", force=True)
     families = description["calibration"]["families"]
     fitted = ", ".join(f"{name} ({fit['count']})" for name, fit in families.items())
@@ -76,12 +81,13 @@ def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
 def read(path: Path) -> dict[str, Any]:
     """Read measurements."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(store.contents(path, what="a file of measurements"))
     except OSError as error:
         raise CaptureError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CaptureError(f"{path} holds no measurements: {error}.") from None
-    if not isinstance(content, dict) or not {"gpu", "programs", "launch", "failed"} <= set(content):
+    parts = {"gpu", "programs", "launch", "failed"}
+    if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):
         raise CaptureError(f"{path} holds no measurements of `fxscope calibrate`.")
     return content
 

@@ -117,7 +117,7 @@ def read_sweep(path: Path) -> Sweep:
         sweep = msgspec.json.decode(contents(path, what="a sweep"), type=Sweep)
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror}.") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FxscopeError(
             f"{path} is not a sweep: {error}. One is made with `fxscope sweep … -o sweep.json`."
         ) from None

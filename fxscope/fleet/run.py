@@ -132,6 +132,11 @@ def decode(data: bytes, where: str) -> Digest:
         ) from None
     if found.schema != DIGEST_SCHEMA:
         raise FxscopeError(f"{where} has schema {found.schema!r}, this fxscope reads {DIGEST_SCHEMA!r}.")
+    columns = msgspec.structs.asdict(found.collectives).values()
+    if len({len(column) for column in columns}) > 1 or any(
+        not -1 <= group < len(found.groups) for group in found.collectives.group
+    ):
+        raise FxscopeError(f"{where} is not a digest: its collectives do not agree with each other. Make it again.")
     return found
 
 

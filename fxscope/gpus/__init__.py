@@ -111,6 +111,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
 
 
+MAX_BYTES = 16 << 20  # of a GPU's file
 _opened: dict[str, Path] = {}  # the user's own GPUs, by the names in their files
 
 
@@ -127,8 +128,40 @@ def load(name: str) -> Gpu:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
     if name.strip().lower().endswith(".json"):
+        if wrong := _what_is_wrong(gpu):
+            raise FxscopeError(f"{name} describes no GPU: {wrong}. `fxscope calibrate -o FILE` writes one.")
         _opened[gpu.name] = Path(name.strip())
     return gpu
+
+
+def _what_is_wrong(gpu: Gpu) -> str | None:
+    """Return what nothing can be computed with: numbers that are none, rates of zero, parameters that are missing."""
+    from fxscope.gpus.prediction import FORMULAS
+
+    needed = ("major", "minor") if gpu.vendor == "nvidia" else ()
+    for name in (*needed, *gpu.properties):
+        value = gpu.limit(name)
+        known = name in needed or type(load("h200").limit(name)) is int
+        if known and not (
+            type(value) is int and (value > 0 or (value == 0 and name in _MAY_BE_ZERO)) and value < 2**63
+        ):
+            return f"{name} is {value!r}"
+    tables = {"bandwidths": gpu.bandwidths, **gpu.matrix, **gpu.vector}
+    for name, value in ((name, rate.value) for name, rates in tables.items() for rate in rates):
+        if not 0 < value < 1e30:
+            return f"the rate of {name} is {value:g}"
+    for name, value in (msgspec.structs.asdict(gpu.times) if gpu.times is not None else {}).items():
+        if isinstance(value, float) and not (0 <= value < 1e30 and (value or name.endswith("_ps"))):
+            return f"times: {name} is {value:g}"
+    for family, fit in (gpu.calibration.families if gpu.calibration is not None else {}).items():
+        for name in FORMULAS[family][1] if family in FORMULAS else ():
+            value = fit.parameters.get(name, -1.0)
+            if not (0 <= value < 1e30 and (value or name not in ("l2", "dram", "capacity", "sm"))):
+                return f"the calibration of {family}: {name} is {fit.parameters.get(name, 'missing')}"
+    return None
+
+
+_MAY_BE_ZERO = ("minor", "reserved_shared_memory_per_block")
 
 
 def text_of(name: str) -> bytes:
@@ -140,7 +173,11 @@ def text_of(name: str) -> bytes:
     """
     key = name.strip().lower()
     if key.endswith(".json"):
-        return Path(name.strip()).read_bytes()
+        with Path(name.strip()).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise FxscopeError(f"{name} has more than {MAX_BYTES >> 20} MiB: it describes no GPU.")
+        return data
     if key in _opened and key not in names():  # a user's file does not change what a shipped name means
         return _opened[key].read_bytes()
     if key not in names():

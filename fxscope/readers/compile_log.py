@@ -339,6 +339,11 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
         )
     folders = sorted({file.parent for file in path.rglob("output_code.py")}, key=_folder_order)
     if not folders:
+        if next(path.rglob("torchdynamo"), None) is not None:
+            raise TraceError(
+                f"{path} holds no output_code.py: Inductor compiled nothing in that run (an eager run, another backend, or "
+                "everything came out of its cache)."
+            )
         raise TraceError(f"{path} holds no output_code.py: it is no debug folder of TORCH_COMPILE_DEBUG=1.")
     collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
     logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
@@ -418,6 +423,8 @@ def _recording(collected: Collected) -> Recording:
         graphs.append(post_grad)
         if found.code is not None:
             parsed = output_code.parse(found.code)
+            if parsed.unread:
+                collected.problems.append(Problem(where=graph_id, message=parsed.unread, remedy=parsed.remedy))
             calls += _calls(parsed, found, graph_id, prefix, known)
             source_id = f"{prefix}:output_code"
             sources.append(SourceText(id=source_id, kind="output_code", text=found.code, graph=graph_id))

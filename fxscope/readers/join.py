@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import column, picked, uncollected
-from fxscope.errors import TraceError
+from fxscope.errors import FOREIGN, PassError, TraceError
 from fxscope.model import Recording, replace
 from fxscope.readers import compile_log as compile_files
 from fxscope.readers import eager_graph, trace
@@ -47,8 +47,17 @@ def read_trace(
     recording = trace.recording(path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress)
     for artefact in artefacts(debug_dir, compile_log, max_bytes):
         recording = merged(recording, artefact)
-    with uncollected():
-        recording = passes.run(with_eager_graph(recording))
+    try:
+        with uncollected():
+            recording = passes.run(with_eager_graph(recording))
+    except (PassError, *FOREIGN) as error:  # a trace alone has no graph but ours
+        files = " and ".join(str(item) for item in (compile_log, debug_dir) if item is not None)
+        if not files:
+            raise
+        said = error if isinstance(error, PassError) else f"{type(error).__name__}: {error}"
+        raise TraceError(
+            f"{files} cannot be read as a whole ({said}): damaged, or not what this torch's Inductor writes. Make it again."
+        ) from error
     check_same_program(recording, debug_dir or compile_log)
     return recording
 

@@ -72,6 +72,8 @@ class OutputCode:
     assertions: tuple[InputAssertion, ...]
     direction: str | None  # "inference", "forward" or "backward", from the `AOT ID` line
     aot_id: str | None
+    unread: str | None = None  # why there are no calls, where the text is no wrapper in Python
+    remedy: str | None = None
 
 
 _TRITON_DTYPES = {
@@ -90,6 +92,7 @@ _HANDLE = re.compile(r"#\s*\[Provenance debug handles\]\s*(\S.*)$")
 _SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](?:,\s*Original ATen:\s*\[(.*?)\])?")
 _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 _AOT_ID = re.compile(r"^# AOT ID: \['?([^'\]]+)'?\]", re.MULTILINE)
+_CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What a wrapper calls that launches nothing of the graph.
 _NO_KERNEL = re.compile(
     r"^(reinterpret_tensor|empty_strided\w*|assert_\w+|alloc_from_pool|get_raw_stream|print|len|int|float|bool|range|"
@@ -113,22 +116,39 @@ _HEURISTICS: dict[str, CallType] = {
 
 
 def parse(text: str) -> OutputCode:
-    """Parse a wrapper; a text that is no Python has no kernels and no calls."""
+    """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why."""
     aot = _AOT_ID.search(text)
     direction = next((word for word in ("inference", "forward", "backward") if aot and word in aot[1]), None)
+    kernels: dict[str, Kernel] = {}
+    calls: list[Call] = []
+    assertions: list[InputAssertion] = []
+    unread = remedy = None
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return OutputCode(kernels={}, calls=(), assertions=(), direction=direction, aot_id=aot[1] if aot else None)
-    lines = text.splitlines()
-    kernels = {kernel.name: kernel for kernel in _kernels(tree, lines)}
-    walk = _Walk(tree, lines, kernels)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: brackets in brackets
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        said = getattr(error, "msg", None) or str(error) or "nested too deeply"
+        unread = f"the output code is no Python ({said}{line}): no kernel calls"
+        remedy = "make it again: it is damaged"
+    else:
+        lines = text.splitlines()
+        kernels = {kernel.name: kernel for kernel in _kernels(tree, lines)}
+        walk = _Walk(tree, lines, kernels)
+        calls, assertions = walk.calls, walk.assertions
+        if not walk.has_entry:
+            unread = "the output code has no function `call`: no kernel calls"
+            remedy = "it is empty, damaged, or from a torch that writes another form"
+    if unread and _CPP_WRAPPER.search(text):
+        unread = "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls"
+        remedy = "compile with a wrapper in Python: TORCHINDUCTOR_CPP_WRAPPER=0, or torch._inductor.config.cpp_wrapper = False"
     return OutputCode(
         kernels=kernels,
-        calls=tuple(walk.calls),
-        assertions=tuple(walk.assertions),
+        calls=tuple(calls),
+        assertions=tuple(assertions),
         direction=direction,
         aot_id=aot[1] if aot else None,
+        unread=unread,
+        remedy=remedy,
     )
 
 
@@ -199,7 +219,7 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
     """Return a Triton kernel's argument names, type, and the literal parts of its metadata."""
     try:
         body = ast.parse(source).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: brackets in brackets
         return (), "triton_other", {}
     functions = [item for item in body if isinstance(item, ast.FunctionDef)]
     decorated = [item for item in functions if any("triton_heuristics" in ast.unparse(d) for d in item.decorator_list)]
@@ -288,6 +308,7 @@ class _Walk:
         self.last_line = 0
         self.active: list[str] = []
         entry = self.functions.get("call") or _method(tree, "Runner", "call")
+        self.has_entry = entry is not None
         if entry is not None:
             self.block(entry.body)
 

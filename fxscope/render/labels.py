@@ -9,12 +9,12 @@ from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.op_names import op_name
-from fxscope.text import microseconds, num_bytes
+from fxscope.text import microseconds, num_bytes, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Decision, Graph, KernelCall, Node, PredictedStep, Recording
+    from fxscope.model import Decision, Graph, KernelCall, Node, PredictedStep, Problem, Recording
 
 MAX_OPS = 4  # of one end of a decision
 
@@ -109,6 +109,14 @@ def price(decision: Decision) -> str:
     """Say what staying apart costs: "100.7 MB, about 31.3 µs"; the time only on a GPU that was calibrated."""
     expected = decision.expected_us or 0.0
     return num_bytes(decision.saved_bytes) + (f", about {microseconds(expected)}" if expected >= 0.005 else "")
+
+
+def problem_line(problem: Problem) -> str:
+    """Return where, what, and what to do about it."""
+    if not problem.remedy:
+        return f"{problem.where}: {problem.message}"
+    stop = "" if problem.message.endswith((".", "!", "?")) else "."
+    return f"{problem.where}: {problem.message}{stop} {sentence(problem.remedy)}"
 
 
 def coverage_line(recording: Recording) -> str:

@@ -36,7 +36,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     parts.append(f"**Coverage:** {labels.coverage_line(recording)}")
     for heading, lines in (
         ("Assumed, not observed", [f"{a.subject}: {a.assumed} ({a.because})" for a in recording.assumptions]),
-        ("Problems", [f"{p.where}: {p.message} {p.remedy or ''}".rstrip() for p in recording.problems]),
+        ("Problems", [labels.problem_line(p) for p in recording.problems]),
     ):
         if lines:
             parts += ["", f"**{heading}:**", "", *(f"- {text(line)}" for line in lines)]

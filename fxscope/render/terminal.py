@@ -234,8 +234,7 @@ def footer(recording: Recording) -> list[RenderableType]:
     if recording.problems:
         parts.append(title("problems"))
         for problem in recording.problems[:12]:
-            remedy = f" {problem.remedy}" if problem.remedy else ""
-            parts.append(Text.assemble((" ! ", "bold red"), f"{problem.where}: {problem.message}{remedy}"))
+            parts.append(Text.assemble((" ! ", "bold red"), labels.problem_line(problem)))
         if len(recording.problems) > 12:
             parts.append(Text(f"   … {len(recording.problems) - 12} more", style="dim"))
     return parts

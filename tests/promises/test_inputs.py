@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import json
 import socket
 import subprocess
 import sys
@@ -14,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import kernel_names, store
+from fxscope import cli, gpus, kernel_names, store
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
 from fxscope.model import Op, replace
-from fxscope.readers import eager_graph, graph_text, schedule_text, trace
+from fxscope.readers import eager_graph, graph_text, output_code, schedule_text, trace
 from tests.render import recordings
-from tools import fuzz
+from tools import fuzz, fuzz_formats
 
 
 def test_a_recording_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +155,50 @@ def test_open_answers_its_own_address_alone_and_a_silent_client_holds_up_nobody(
         assert not serving.is_alive()
 
 
-def test_damaged_files_of_a_compile_are_one_line_or_a_recording(tmp_path: Path) -> None:
-    for seed in range(40):
-        fuzz.compile_files(seed, tmp_path)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", fuzz_formats.FORMATS)
+def test_damaged_files_of_every_format_are_one_line_or_an_answer(name: str, tmp_path: Path) -> None:
+    for seed in range(12):
+        fuzz_formats.trial(name, seed, tmp_path)
+
+
+def test_what_is_no_wrapper_in_python_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = str(fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz")
+    folder = fuzz.DATA / "cpp_wrapper"
+    assert cli.main(["trace", trace, "--debug-dir", str(folder), "--json"]) == 0
+    read = store.loads(capsys.readouterr().out)
+    assert [(problem.where, problem.message) for problem in read.problems] == [
+        (
+            "0/0:inference:post_grad",
+            "the output code is a wrapper in C++ (Inductor's cpp_wrapper), which is not read: no kernel calls",
+        )
+    ]
+    assert not read.calls and any(node.name == "erf" for graph in read.graphs for node in graph.nodes)
+    assert (
+        output_code.parse("x = (").unread
+        == "the output code is no Python ('(' was never closed, line 1): no kernel calls"
+    )
+    assert output_code.parse("").unread == "the output code has no function `call`: no kernel calls"
+    (tmp_path / "torch_compile_debug" / "run" / "torchdynamo").mkdir(parents=True)
+    assert cli.main(["trace", trace, "--debug-dir", str(tmp_path)]) == 2
+    assert "Inductor compiled nothing in that run" in capsys.readouterr().err
+    assert cli.main(["trace", trace, "--debug-dir", str(folder.parent / "sweep")]) == 2
+    assert "is no debug folder" in capsys.readouterr().err
+
+
+def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> None:
+    shipped = json.loads(gpus.text_of("h200"))
+    path = tmp_path / "mine.json"
+    for change, said in (
+        ({"properties": {**shipped["properties"], "multi_processor_count": [0, "card"]}}, "multi_processor_count is 0"),
+        ({"properties": {**shipped["properties"], "warp_size": ["many", "card"]}}, "warp_size is 'many'"),
+        ({"bandwidths": [{"value": 0.0, "kind": "measured", "source": "x"}]}, "the rate of bandwidths is 0"),
+        ({"times": {**shipped["times"], "dram_bytes_per_s": 0}}, "times: dram_bytes_per_s is 0"),
+    ):
+        path.write_text(json.dumps({**shipped, **change}))
+        with pytest.raises(FxscopeError, match=f"mine.json describes no GPU: {said}"):
+            gpus.load(str(path))
+    del shipped["calibration"]["families"]["gemm"]["parameters"]["l2"]
+    path.write_text(json.dumps(shipped))
+    with pytest.raises(FxscopeError, match="the calibration of gemm: l2 is missing"):
+        gpus.load(str(path))
