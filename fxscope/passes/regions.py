@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
+from math import isqrt
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column
@@ -175,24 +177,66 @@ def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tu
 
     Calls that launched nothing and ops that are no call (a copy into a graph's inputs) are left out.
     """
-    if len(names) == len(calls) and all(fits(name, call) for name, call in zip(names, calls, strict=True)):
-        return list(enumerate(calls))
-    rows, columns = len(names), len(calls)
-    best = [[0] * (columns + 1) for _ in range(rows + 1)]
-    for i in range(rows - 1, -1, -1):
-        for j in range(columns - 1, -1, -1):
-            best[i][j] = best[i + 1][j + 1] + 1 if fits(names[i], calls[j]) else max(best[i + 1][j], best[i][j + 1])
+    columns = len(calls)
+    masks = {name: _mask(name, calls) for name in set(names)}
+    table = _Lengths([masks[name] for name in names], columns)
     pairs: list[tuple[int, KernelCall]] = []
     i = j = 0
-    while i < rows and j < columns:
-        if fits(names[i], calls[j]):
+    while i < len(names) and j < columns:
+        if masks[names[i]] >> (columns - 1 - j) & 1:
             pairs.append((i, calls[j]))
             i, j = i + 1, j + 1
-        elif best[i + 1][j] >= best[i][j + 1]:
+        elif table.longest(i + 1, j) >= table.longest(i, j + 1):
             i += 1
         else:
             j += 1
     return pairs
+
+
+def _mask(name: str, calls: Sequence[KernelCall]) -> int:
+    """Return which calls an op of this name can be: the last call is bit 0."""
+    answers: dict[tuple[str, str], str] = {}
+    bits = [
+        answers.get(key := (call.kernel, call.type)) or answers.setdefault(key, "01"[fits(name, call)])
+        for call in calls
+    ]
+    return int("".join(bits) or "0", 2)
+
+
+class _Lengths:
+    """How long a common subsequence the rest of two sequences has, from each place on.
+
+    A row of the usual table rises by 0 or 1 from column to column, so it is kept as the bits of one integer, and one row
+    follows from the other in a few operations on whole integers (Hyyrö, Bit-parallel LCS-length computation revisited,
+    2004). Few rows are held; those between are made again, a block at a time.
+    """
+
+    def __init__(self, masks: Sequence[int], columns: int) -> None:
+        self._masks, self._columns = masks, columns
+        self._block = max(1, isqrt(len(masks)))
+        self._kept: dict[int, int] = {}  # row → its bits, where a block ends: a 0 where the length rises
+        self._rows: dict[int, int] = {}  # of the block looked at
+        bits = (1 << columns) - 1
+        for row in range(len(masks), -1, -1):
+            if row < len(masks):
+                bits = self._above(bits, row)
+            if row % self._block == 0 or row == len(masks):
+                self._kept[row] = bits
+
+    def _above(self, bits: int, row: int) -> int:
+        fitting = bits & self._masks[row]
+        return ((bits + fitting) | (bits - fitting)) & ((1 << self._columns) - 1)
+
+    def longest(self, row: int, column: int) -> int:
+        """Return the length from a row and a column on."""
+        if row not in self._rows:
+            first = row - row % self._block
+            end = min(first + self._block, len(self._masks))
+            self._rows = {end: self._kept[end]}
+            for at in range(end - 1, first - 1, -1):
+                self._rows[at] = self._above(self._rows[at + 1], at)
+        left = self._columns - column
+        return left - (self._rows[row] & ((1 << left) - 1)).bit_count()
 
 
 def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> list[tuple[Launch, KernelCall]]:
@@ -204,6 +248,10 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
     pairs: list[tuple[Launch, KernelCall]] = []
     position = 0
     pending: list[KernelCall] = []
+    named: dict[str, list[int]] = {}
+    for index, launch in enumerate(launches):
+        named.setdefault(launch.name, []).append(index)
+    places: dict[tuple[str, str], list[int]] = {}
 
     def take(until: int) -> None:
         pairs.extend(_share(launches[position:until], pending))
@@ -212,9 +260,13 @@ def match_replay(launches: Sequence[Launch], calls: Sequence[KernelCall]) -> lis
         if call.is_extern:
             pending.append(call)
             continue
-        found = next((i for i in range(position, len(launches)) if fits(launches[i].name, call)), None)
-        if found is None:
+        key = (call.kernel, call.type)
+        if key not in places:
+            places[key] = sorted(index for name, rows in named.items() if fits(name, call) for index in rows)
+        after = bisect_left(places[key], position)
+        if after == len(places[key]):
             continue
+        found = places[key][after]
         take(found)
         pairs.append((launches[found], call))
         position, pending = found + 1, []

@@ -1,0 +1,86 @@
+"""The alignment of what a compiled region launched with the wrapper's calls: the longest one, and of long regions too."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from fxscope.model import KernelCall, Launch
+from fxscope.passes import regions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pytest
+
+
+def call(position: int, kernel: str, type_: str = "triton") -> KernelCall:
+    return KernelCall(
+        id=f"c{position}", graph="0/0:post_grad", handle=f"{kernel}:{position}", kernel=kernel, type=type_
+    )
+
+
+def longest(names: Sequence[str], calls: Sequence[KernelCall]) -> int:
+    """Return how many pairs the best alignment has, by its definition."""
+
+    @cache
+    def rest(i: int, j: int) -> int:
+        if i == len(names) or j == len(calls):
+            return 0
+        both = 1 + rest(i + 1, j + 1) if regions.fits(names[i], calls[j]) else 0
+        return max(both, rest(i + 1, j), rest(i, j + 1))
+
+    return rest(0, 0)
+
+
+def test_an_alignment_is_in_order_fits_and_none_is_longer() -> None:
+    rng = random.Random(3)
+    kinds = [
+        ("extern_kernels.mm", "extern"),
+        ("triton_a", "triton"),
+        ("triton_b", "triton"),
+        ("mine_0", "triton_other"),
+    ]
+    names = ["aten::mm", "triton_a", "triton_b", "mine", "aten::copy_", "graph_0_cpp_fused_mul_0"]
+    for _ in range(300):
+        calls = [call(position, *rng.choice(kinds)) for position in range(rng.randint(0, 14))]
+        ran = rng.choices(names, k=rng.randint(0, 14))
+        pairs = regions.match_sequence(ran, calls)
+        positions = [(row, calls.index(found)) for row, found in pairs]
+        assert all(one[0] < other[0] and one[1] < other[1] for one, other in pairwise(positions))
+        assert all(regions.fits(ran[row], calls[column]) for row, column in positions)
+        assert len(pairs) == longest(ran, calls)
+
+
+def test_a_long_region_is_aligned_by_its_kernels_not_pair_by_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3,000 calls of 40 kernels; copies ran besides, and every 100th call launched nothing."""
+    calls = [call(position, f"triton_{position * 7919 % 40}") for position in range(3000)]
+    silent = set(range(50, 3000, 100))
+    ran: list[str] = []
+    expected: list[tuple[int, str]] = []
+    for position, item in enumerate(calls):
+        if position % 60 == 0:
+            ran.append("aten::copy_")
+        if position not in silent:
+            expected.append((len(ran), item.kernel))
+            ran.append(item.kernel)
+    asked: list[Any] = []
+    fits = regions.fits
+
+    def counted(name: str, item: KernelCall) -> bool:
+        asked.append(name)
+        return fits(name, item)
+
+    monkeypatch.setattr(regions, "fits", counted)
+    pairs = regions.match_sequence(ran, calls)
+    assert [(row, found.kernel) for row, found in pairs] == expected
+    assert len(asked) <= 41 * 40
+    asked.clear()
+    launches = [
+        Launch(id=row, name=name, category="kernel", start_ns=row, duration_ns=1) for row, name in enumerate(ran)
+    ]
+    replayed = regions.match_replay(launches, [call(-1, "triton_that_never_ran"), *calls])
+    assert [found.kernel for _, found in replayed][:50] == [name for _, name in expected[:50]]
+    assert len(asked) <= 41 * 41
