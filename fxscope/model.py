@@ -390,6 +390,8 @@ class Launch(Item, frozen=True, kw_only=True):
     shared_bytes: int | None = None
     occupancy: float | None = None  # 0 to 1, as the profiler estimates it
     bytes: int | None = None  # memcpy and memset
+    cuda_graph: int | None = None  # id of the CUDA or HIP graph whose replay launched it
+    cuda_graph_node: int | None = None  # its node there, the same in every replay; ids count up in the order of capture
     call: str | None = None
     nodes: tuple[str, ...] = ()
     graph: str | None = None  # the graph that `nodes` are in

@@ -17,7 +17,7 @@ from fxscope.passes.regions import Region, match_replay, match_sequence, pick_gr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Evidence, Graph, KernelCall
+    from fxscope.model import Evidence, Graph, KernelCall, Launch
 
 
 def attribute(recording: Recording) -> Recording:
@@ -65,14 +65,25 @@ def with_calls(links: list[Linked], recording: Recording) -> None:
     position = {launch_id: index for index, launch_id in enumerate(launches)}
     graphs = {graph.id: graph for graph in recording.graphs}
     by_id = index_of(recording).calls
+    regions = regions_of(recording, launches)
+    picked = [pick_graph(region, calls, graphs) for region in regions]
+    assigned = [
+        {} if graph_id is None else assign(region, calls[graph_id])
+        for region, graph_id in zip(regions, picked, strict=True)
+    ]
+    by_node = calls_of_nodes(regions, assigned)
     runs: dict[tuple[int, str], int] = {}
-    for region in regions_of(recording, launches):
-        graph_id = pick_graph(region, calls, graphs)
+    for region, graph_id, known in zip(regions, picked, assigned, strict=True):
+        for launch in region.replayed:
+            call_id = by_node.get(node_of(launch))
+            if call_id is not None and graph_id in (None, by_id[call_id].graph):
+                known.setdefault(launch.id, call_id)
+                graph_id = by_id[call_id].graph
         if graph_id is None:
             continue
         invocation = runs.get((region.step, graph_id), 0)
         runs[region.step, graph_id] = invocation + 1
-        for launch_id, call_id in assign(region, calls[graph_id]).items():
+        for launch_id, call_id in known.items():
             call = by_id[call_id]
             evidence = LaunchEvidence(
                 op=launches[launch_id].evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None
@@ -80,6 +91,23 @@ def with_calls(links: list[Linked], recording: Recording) -> None:
             links[position[launch_id]] = Linked(
                 call_id, call.nodes, graph_id if call.nodes else None, invocation, evidence
             )
+
+
+def node_of(launch: Launch) -> tuple[int | None, int | None, int | None]:
+    """Return what tells a CUDA graph's node from all others of the process."""
+    return launch.device, launch.cuda_graph, launch.cuda_graph_node
+
+
+def calls_of_nodes(
+    regions: Sequence[Region], assigned: Sequence[Mapping[int, str]]
+) -> dict[tuple[int | None, int | None, int | None], str]:
+    """Return which call each node of a CUDA graph runs, as all replays in which that is known agree on."""
+    found: dict[tuple[int | None, int | None, int | None], set[str]] = {}
+    for region, known in zip(regions, assigned, strict=True):
+        for launch in region.replayed:
+            if launch.cuda_graph_node is not None and launch.id in known:
+                found.setdefault(node_of(launch), set()).add(known[launch.id])
+    return {node: next(iter(calls)) for node, calls in found.items() if len(calls) == 1}
 
 
 def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:

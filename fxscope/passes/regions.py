@@ -12,7 +12,7 @@ from fxscope.columns import column
 from fxscope.op_names import runs_as
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fxscope.model import Graph, KernelCall, Launch, Recording
 
@@ -39,7 +39,7 @@ class Region:
     backward: bool
     step: int
     groups: list[OpGroup] = field(default_factory=list)
-    replayed: list[Launch] = field(default_factory=list)  # kernels of a CUDA graph's replay, in order of start
+    replayed: list[Launch] = field(default_factory=list)  # of a CUDA graph's replay, see `as_captured`
 
 
 def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
@@ -77,8 +77,27 @@ def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region
         group.launches.append(launch)
     for region in regions.values():
         region.groups.sort(key=lambda group: group.start_ns)
-        region.replayed.sort(key=lambda launch: launch.start_ns)
+        region.replayed = as_captured(region.replayed)
     return sorted(regions.values(), key=lambda region: region.start_ns)
+
+
+def as_captured(launches: Iterable[Launch]) -> list[Launch]:
+    """Return the device events of a replay in the order of capture where their nodes are known, else of their start.
+
+    Branches of a graph run side by side, and start in any order. A node's id is the graph's number, then one that counts
+    up as nodes are captured (Kineto: `graph node id`, CUPTI's; ROCm's the same). What is outside of the graph, such as
+    a copy of its inputs, keeps its place.
+    """
+    found = sorted(launches, key=lambda launch: launch.start_ns)
+    places = [place for place, launch in enumerate(found) if launch.cuda_graph_node is not None]
+    first: dict[int | None, int] = {}  # start of each replay
+    for place in places:
+        first.setdefault(found[place].correlation, found[place].start_ns)
+    nodes = [found[place] for place in places]
+    nodes.sort(key=lambda launch: (first[launch.correlation], launch.cuda_graph_node or 0))
+    for place, launch in zip(places, nodes, strict=True):
+        found[place] = launch
+    return found
 
 
 class _Ops:

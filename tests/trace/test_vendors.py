@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,80 @@ def test_a_launch_leads_to_its_op_and_a_wait_is_one(
     assert found.launched_ns == 15_000 and found.duration_ns == 25_000
     assert recording.summary is not None
     assert [op.name for op in recording.summary.syncs] == [wait] and recording.summary.steps[0].num_syncs == 1
+
+
+DATA = Path(__file__).parent.parent / "data" / "vendors"
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_training_step_on_an_mi250(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(reader, "native", None)
+    recording = trace.recording(DATA / "mi250_train.json.gz")
+    assert recording.environment.device == "AMD Radeon Graphics" and not recording.problems
+    assert all(launch.op is not None and launch.evidence.op == "correlation" for launch in recording.launches)
+    found = Counter(launch.runtime[-1] if "Cijk" in launch.name else launch.runtime[0] for launch in recording.launches)
+    assert found == {"hipMemcpyWithStream": 2, "hipLaunchKernel": 12, "hipExtModuleLaunchKernel": 2}
+    gemms = [launch for launch in recording.launches if launch.name.startswith("Cijk_")]
+    assert [launch.op for launch in gemms] == ["aten::addmm", "aten::mm"]
+    assert all(launch.stream == 0 and launch.device == 2 for launch in recording.launches)
+
+
+def test_a_replayed_graph_on_an_mi300() -> None:
+    recording = trace.recording(DATA / "mi300_graph.json.gz")
+    replayed = [launch for launch in recording.launches if launch.runtime == ("hipGraphLaunch",)]
+    assert len(replayed) == 12 and len({launch.correlation for launch in replayed}) == 1
+    assert {launch.op for launch in replayed} == {None} and all(launch.launched_ns is not None for launch in replayed)
+    assert [launch.name[:24] for launch in replayed][2] == "Cijk_Alik_Bljk_BBS_BH_Bi"
+    (problem,) = recording.problems
+    assert problem.message == (
+        "15 of 26 device events were launched outside of any op (hipGraphLaunch 12, hipLaunchKernel 2, "
+        "hipModuleLaunchKernel 1): no op is known of them"
+    )
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_queue_of_an_xpu_is_its_stream(native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kineto's XPU plugin writes `sycl queue` and `l0 queue`, and neither a stream nor a grid."""
+    if not native:
+        monkeypatch.setattr(reader, "native", None)
+    args = {"External id": 5, "device": 0, "correlation": 1023, "sycl queue": 64, "l0 queue": "0x55d0c8a0"}
+    events = [
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": "aten::mm",
+            "pid": 7,
+            "tid": 7,
+            "ts": 10,
+            "dur": 30,
+            "args": {"External id": 5},
+        },
+        {
+            "ph": "X",
+            "cat": "xpu_runtime",
+            "name": "urEnqueueKernelLaunchWithArgsExp",
+            "pid": 7,
+            "tid": 7,
+            "ts": 12,
+            "dur": 9,
+            "args": {"correlation": 1023},
+        },
+        {"ph": "X", "cat": "kernel", "name": "gemm_kernel", "pid": 0, "tid": 64, "ts": 30, "dur": 5, "args": args},
+        {
+            "ph": "X",
+            "cat": "gpu_memcpy",
+            "name": "Memcpy M2D",
+            "pid": 0,
+            "tid": 64,
+            "ts": 36,
+            "dur": 2,
+            "args": args | {"correlation": 1024, "bytes": 4096},
+        },
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    kernel, copy = trace.recording(path).launches
+    assert (kernel.op, kernel.evidence.op, kernel.device, kernel.stream) == ("aten::mm", "correlation", 0, 64)
+    assert kernel.runtime == ("urEnqueueKernelLaunchWithArgsExp",) and kernel.grid is None
+    assert (copy.op, copy.evidence.op, copy.bytes, copy.category) == ("aten::mm", "external_id", 4096, "gpu_memcpy")

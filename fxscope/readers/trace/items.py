@@ -194,6 +194,8 @@ def launches(kept: Kept) -> Items[Launch]:
             "shared_bytes": details.made(lambda args: whole(args.shared_bytes)),
             "bytes": details.made(lambda args: whole(args.bytes)),
             "occupancy": details.made(_occupancy),
+            "cuda_graph": details.made(lambda args: whole(args.graph_id) or None),
+            "cuda_graph_node": details.made(lambda args: whole(args.graph_node) or None),
             "evidence": Chosen(evidence, _EVIDENCE),
         },
     )

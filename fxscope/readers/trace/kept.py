@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -68,14 +69,23 @@ class Kept:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What could not be read of the trace, and how many launches nothing leads to."""
-        lost = int((self.trace.op[self.launch_rows] < 0).sum()) if self.on_device else 0
-        message = (
-            f"{lost} of {len(self.launch_rows)} device events have neither a launch nor an external id: "
-            "they are unattributed"
-        )
-        found = (*self.trace.problems, Problem(where=self.trace.path.name, message=message))
-        return found if lost else tuple(self.trace.problems)
+        """What could not be read of the trace, and how many launches lead to no op."""
+        trace = self.trace
+        found = list(trace.problems)
+        if not self.on_device:
+            return tuple(found)
+        launcher = trace.launcher[self.launch_rows[trace.op[self.launch_rows] < 0]]
+        calls = Counter(trace.name_of(row) for row in launcher[launcher >= 0].tolist())
+        lost = int((launcher < 0).sum())
+        of_all = f"of {len(self.launch_rows)} device events"
+        if calls:
+            by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
+            message = f"{calls.total()} {of_all} were launched outside of any op ({by}): no op is known of them"
+            found.append(Problem(where=trace.path.name, message=message))
+        if lost:
+            message = f"{lost} {of_all} have neither a launch nor an external id: they are unattributed"
+            found.append(Problem(where=trace.path.name, message=message))
+        return tuple(found)
 
     @property
     def launch_end(self) -> NDArray[np.int64]:

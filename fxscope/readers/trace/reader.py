@@ -69,6 +69,8 @@ class Args(
         "group_size": "Group size",
         "in_elements": "In msg nelems",
         "sequence": "Seq",
+        "graph_id": "graph id",
+        "graph_node": "graph node id",
     },
 ):
     """The arguments of an event that fxscope reads; everything is optional and nothing is trusted to have its type."""
@@ -107,6 +109,8 @@ class Args(
     group_size: Any = None
     in_elements: Any = None
     sequence: Any = None
+    graph_id: Any = None
+    graph_node: Any = None
 
 
 class Event(msgspec.Struct):
