@@ -147,8 +147,15 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Fail before the long work, not after it: unknown formats and files that exist. Raises RenderError."""
+    from typing import get_args
+
+    from fxscope.errors import RenderError
+    from fxscope.model import Stage
     from fxscope.render import check_target
 
+    stage = getattr(arguments, "stage", None)
+    if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
+        raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
     arguments.folder = Path.cwd()  # where the names are meant: a program may change it
     for name in arguments.output or ():
         check_target(name, format=arguments.format, force=arguments.force)
@@ -176,7 +183,7 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
         elif arguments.format and arguments.format != "terminal":
             write_stdout(recording, arguments.format, keep=keep, **options)
         else:
-            show(recording)
+            show(recording, **options)
 
 
 def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bool, **options: Any) -> None:

@@ -85,7 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def ask(questions: list[Question]) -> list[tuple[Question, Any]]:
-    """Ask on stderr, read stdin, a line each; an empty line is no guess. A bad line in a pipe is an FxscopeError."""
+    """Ask on stderr, read stdin, a line each; an empty line is no guess.
+
+    A line that is no answer is said to be none: at a terminal the question comes again, in a pipe it is left out.
+    """
     found: list[tuple[Question, Any]] = []
     interactive = sys.stdin.isatty()
     for question in questions:
@@ -98,9 +101,9 @@ def ask(questions: list[Question]) -> list[tuple[Question, Any]]:
                 found.append((question, question.read(line.strip())))
                 break
             except FxscopeError as error:
+                print(f"  {error}" + ("" if interactive else " Left out."), file=sys.stderr)
                 if not interactive:
-                    raise
-                print(f"  {error}", file=sys.stderr)
+                    break
         if not line:
             break
     return found

@@ -67,7 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
         from fxscope.render.sweeps import text
 
         sys.stdout.write(text(sweep, sentences_of(sweep)))
-    return 0 if any(point.problem is None for point in sweep.points) else 3
+    failed = [point for point in sweep.points if point.problem is not None]
+    if failed:
+        where = f"{failed[0].setup} at {sweep.vary}={failed[0].vary.get(sweep.vary)}"
+        print(
+            f"fxscope sweep: {len(failed)} of {len(sweep.points)} points failed; the first is {where}: "
+            f"{failed[0].problem}",
+            file=sys.stderr,
+        )
+    return 3 if failed else 0
 
 
 def sentences_of(sweep: Sweep) -> list[str]:

@@ -49,7 +49,7 @@ def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> 
     formats = {format_of(name, arguments.format) for name in arguments.output or ()}
     if not arguments.output and arguments.format in (None, "terminal"):
         for recording in recordings:
-            show(recording)
+            show(recording, stage=arguments.stage)
         return
     if formats - {"html", "slide"} or not (formats or arguments.format in ("html", "slide")):
         raise RenderError(

@@ -97,11 +97,11 @@ def save(
     return store.write(path, data, force=force)
 
 
-def show(recording: Recording) -> None:
-    """Print the recording to the terminal."""
+def show(recording: Recording, *, stage: str | None = None) -> None:
+    """Print the recording, or one stage of it, to the terminal. Raises RenderError where it has no such stage."""
     from fxscope.render import terminal
 
-    terminal.show(recording)
+    terminal.show(recording, stage=stage)
 
 
 def notebook(recording: Recording) -> str:

@@ -159,7 +159,7 @@ def graphs_of(recording: Recording, stage: str | None) -> list[Graph]:
 
     wanted = stage or default_stage(recording)
     found = [graph for graph in recording.graphs if wanted in (graph.stage, graph.id)]
-    if not found and recording.graphs:
+    if not found and (recording.graphs or stage):
         stages: Iterable[str] = dict.fromkeys(graph.stage for graph in recording.graphs)
-        raise RenderError(f"the recording has no stage {stage!r}. It has {', '.join(stages)}.")
+        raise RenderError(f"the recording has no stage {stage!r}. It has {', '.join(stages) or 'no graph'}.")
     return found

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MAX_CALLS = 60
 MAX_KERNELS = 15
 MAX_DECISIONS = 5
+WITH_CALLS = ("post_grad", "scheduler", "kernel_calls")  # stages of which the kernel calls are a view
 
 
 def render(recording: Recording, *, width: int = 80, color: bool = False, stage: str | None = None) -> str:
@@ -52,28 +53,30 @@ def _print(console: Console, shown: Group) -> None:
     console.print(Segments(pieces), end="")
 
 
-def show(recording: Recording) -> None:
+def show(recording: Recording, *, stage: str | None = None) -> None:
     """Print to stdout; colour only on a terminal and where `NO_COLOR` is not set (rich's rule)."""
     stream = LegibleStream(sys.stdout, colours=True)
     console = Console(file=cast("IO[str]", stream), highlight=False)
     width = console.width if console.is_terminal else 80
     if console.is_terminal and not console.no_color:
-        _print(console, view(recording, width=width))
+        _print(console, view(recording, width=width, stage=stage))
     else:
-        stream.write(render(recording, width=width))
+        stream.write(render(recording, width=width, stage=stage))
 
 
 def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> Group:
     """Return the whole view as one rich renderable."""
     parts: list[RenderableType] = [header(recording)]
-    for graph in labels.graphs_of(recording, stage) if stage else recording.graphs:
+    graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
+    for graph in graphs:
         if graph.stage == "eager":
             parts += [
                 title("eager dispatch chain"),
                 Padding(dispatch_tree(recording, graph, width=width), (0, 0, 0, 1)),
             ]
     if recording.calls:
-        parts += calls(recording, width=width)
+        if not stage or any(graph.stage in WITH_CALLS for graph in graphs):
+            parts += calls(recording, width=width)
     elif recording.summary and recording.summary.kernels:
         parts += kernels(recording, width=width)
     if seen := traced_regions.lines(recording):

@@ -143,11 +143,14 @@ def test_a_mistake_is_one_line(
     assert word in error and "Traceback" not in error
 
 
-def test_a_later_point_that_fails_is_a_point_with_a_problem(tmp_path: Path) -> None:
+def test_a_later_point_that_fails_is_a_point_with_a_problem_and_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = tmp_path / "sweep_model.py"
     model.write_text(FACTORY)
     arguments = ["sweep", f"{model}:broken", "--vary", "rows=2,3", "--setup", "eager", "--repeats", "2"]
-    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 0
+    assert main([*arguments, "-o", str(tmp_path / "s.json")]) == 3
+    assert "1 of 2 points failed; the first is eager at rows=3: " in capsys.readouterr().err
     points = json.loads((tmp_path / "s.json").read_text())["points"]
     assert points[0]["problem"] is None and "too many rows" in points[1]["problem"]
 
@@ -167,6 +170,18 @@ def test_a_guess_through_a_pipe(
     assert "'gelo' does not occur" in captured.out and "gelu" in captured.out
     assert "4 of 5" not in captured.out and "3 of 5 hold" in captured.out
     assert "How many graph breaks?" in captured.err
+
+
+def test_a_line_that_is_no_answer_costs_one_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "guess_model.py"
+    model.write_text(FACTORY)
+    monkeypatch.setattr("sys.stdin", io.StringIO("a few\n\nseven or so\n2\ngelu\n0\n"))
+    assert main(["guess", f"{model}:factory"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("Left out.") == 3 and "'gelu' is one op" in captured.err
+    assert "2 of 2 hold" in captured.out
 
 
 def test_no_guess_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
