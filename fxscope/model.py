@@ -161,6 +161,12 @@ class Timing(Item, frozen=True, kw_only=True):
     mean_us: float
     min_us: float
     max_us: float
+    median_us: float | None = None  # recordings made before it was kept have none
+
+    @property
+    def typical_us(self) -> float:
+        """The median, which one outlier does not move; the mean where no median was kept."""
+        return self.mean_us if self.median_us is None else self.median_us
 
 
 class Node(Item, frozen=True, kw_only=True):
@@ -338,12 +344,14 @@ class KernelCall(Item, frozen=True, kw_only=True):
     workload: Workload | None = None
     device: str | None = None
     code: CodeLines = CodeLines()
+    profiled_as: str | None = None  # the name that a C++ kernel gives its event in a trace, where its code has one
     sources: tuple[Source, ...] = ()
     resources: Resources | None = None
     estimated_us: float | None = None  # on a target: predicted by its calibrated model, else the roof's floor
     estimated_range_us: tuple[float, float] | None = None  # holds the real time in 80 of 100 calls
     estimated_basis: str | None = None  # what the prediction stands on
     timing: Timing | None = None
+    untimed: str | None = None  # why no launch is known, where something was launched and nothing of this call
     roof: Roof | None = None
 
     @property
@@ -578,6 +586,12 @@ class KernelStats(Item, frozen=True, kw_only=True):
     min_us: float
     max_us: float
     share: float  # of all device time, 0 to 1
+    median_us: float | None = None  # recordings made before it was kept have none
+
+    @property
+    def typical_us(self) -> float:
+        """The median, which one outlier does not move; the mean where no median was kept."""
+        return self.mean_us if self.median_us is None else self.median_us
 
 
 class StepStats(Item, frozen=True, kw_only=True):

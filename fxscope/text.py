@@ -29,6 +29,15 @@ def microseconds(value: float | None) -> str:
     return _scaled(value, _TIMES)
 
 
+def span(low: float | None, high: float | None) -> str:
+    """Format the least and the greatest of some times in µs: "9.80–12.1 µs", "9.80 µs–1.20 ms"; one where they are alike."""
+    first, last = microseconds(low), microseconds(high)
+    if first == last:
+        return first
+    same = first.rpartition(" ")[2] == last.rpartition(" ")[2]
+    return f"{first.rpartition(' ')[0] if same else first}–{last}"
+
+
 def num_bytes(value: float | None) -> str:
     """Format a size: "512 B", "98.3 kB", "50.3 MB"."""
     return _scaled(value, [f"{prefix}B" for prefix in _PREFIXES])

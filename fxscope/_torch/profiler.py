@@ -332,7 +332,7 @@ def strip_observation(path: Path, **options: Any) -> ObservedThreads:
         trace, problems = mend(path)
     events: list[dict[str, Any]] = trace["traceEvents"]
     spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
-    found = _Stripped({event["tid"] for event in spans if event["name"].endswith(COMPILING)})
+    found = _Stripped(compile_phases(spans))
     for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
         found.add(event)
     observed = found.observed()
@@ -364,12 +364,28 @@ def strip_observation(path: Path, **options: Any) -> ObservedThreads:
     return dataclasses.replace(observed, problems=problems)
 
 
+def compile_phases(events: list[dict[str, Any]]) -> dict[Any, set[str]]:
+    """Return the outermost phases of compiling by thread: elsewhere, a name like those of Dynamo's is the user's.
+
+    A phase `X` has an annotation `X_data: compile_id=…` in it, also in a thread where Inductor runs a C++ compiler
+    (torch 2.13: torch/_dynamo/utils.py, `log_event_start`).
+    """
+    found: dict[Any, set[str]] = {}
+    for event in events:
+        name = event["name"]
+        if name.endswith(COMPILING):
+            found.setdefault(event["tid"], set(COMPILE_SPANS))
+        elif "compile_id=" in name and (phase := name.partition("_data: ")[0]) != name:
+            found.setdefault(event["tid"], set(COMPILE_SPANS)).add(phase)
+    return found
+
+
 class _Stripped:
     """What stays of a trace and what of it was observed; fed with host events in order of time, parents first."""
 
-    def __init__(self, compiling: set[Any]) -> None:
-        """Take the threads in which Dynamo compiles: elsewhere, a name like those of its phases is the user's."""
-        self._compiling_threads = compiling
+    def __init__(self, phases: dict[Any, set[str]]) -> None:
+        """Take what `compile_phases` found."""
+        self._phases = phases
         self.drop: set[int] = set()
         self.ops: list[tuple[float, str]] = []  # outermost ones: start and name
         self.calls: list[tuple[float, str]] = []
@@ -416,7 +432,7 @@ class _Stripped:
 
     def _compiles(self, event: dict[str, Any], parent: Any) -> bool:
         inside = parent is not None and id(parent) in self._compiling
-        outermost = event["name"] in COMPILE_SPANS and event["tid"] in self._compiling_threads
+        outermost = event["name"] in self._phases.get(event["tid"], ())
         if not (inside or outermost or event["name"].endswith(COMPILING)):
             return False
         self._compiling.add(id(event))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SORTS = {
     "total": ("total_us", "device_total_us"),
     "mean": ("mean_us", "device_self_us"),
+    "median": ("typical_us", "device_self_us"),
     "count": ("count", "count"),
     "self": ("total_us", "device_self_us"),
     "cpu": ("total_us", "cpu_total_us"),

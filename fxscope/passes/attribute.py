@@ -6,6 +6,7 @@ A kernel's name is never enough: the same kernel may run in every layer.
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.columns import column, with_columns
@@ -28,7 +29,7 @@ def attribute(recording: Recording) -> Recording:
     names, op_names = column(launches, "name"), column(launches, "op")
     links = [Linked(None, (), None, None, evidence) for evidence in column(launches, "evidence")]
     with_eager_nodes(links, recording)
-    with_calls(links, recording)
+    runs = with_calls(links, recording)
     decoded = {name: decode(name) for name in set(names)}
     call, nodes, graph, invocation, evidence = map(list, zip(*links, strict=True))
     launches = with_columns(
@@ -41,7 +42,7 @@ def attribute(recording: Recording) -> Recording:
         decoded=[decoded[name] for name in names],
     )
     recording = replace(recording, launches=launches, coverage=coverage_of(recording, op_names, call, nodes))
-    return with_timing(recording)
+    return with_reasons(with_timing(recording), runs)
 
 
 class Linked(NamedTuple):
@@ -54,13 +55,13 @@ class Linked(NamedTuple):
     evidence: LaunchEvidence
 
 
-def with_calls(links: list[Linked], recording: Recording) -> None:
-    """Fill in the launches inside compiled regions: their call and its nodes."""
+def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
+    """Fill in the launches inside compiled regions: their call and its nodes; return how often each graph ran."""
     calls: dict[str, list[KernelCall]] = {}
     for call in recording.calls:
         calls.setdefault(call.graph, []).append(call)
     if not calls:
-        return
+        return {}
     launches = {launch.id: launch for launch in recording.launches}
     position = {launch_id: index for index, launch_id in enumerate(launches)}
     graphs = {graph.id: graph for graph in recording.graphs}
@@ -91,6 +92,10 @@ def with_calls(links: list[Linked], recording: Recording) -> None:
             links[position[launch_id]] = Linked(
                 call_id, call.nodes, graph_id if call.nodes else None, invocation, evidence
             )
+    totals: dict[str, int] = {}
+    for (_, graph_id), count in runs.items():
+        totals[graph_id] = totals.get(graph_id, 0) + count
+    return totals
 
 
 def node_of(launch: Launch) -> tuple[int | None, int | None, int | None]:
@@ -183,6 +188,20 @@ def with_timing(recording: Recording) -> Recording:
     return replace(recording, calls=calls, graphs=graphs)
 
 
+def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:
+    """Say of each call without a launch what is known of it; `runs` counts the runs of each graph in the recorded steps."""
+
+    def reason(call: KernelCall) -> str | None:
+        if call.timing is not None:
+            return None
+        if not runs.get(call.graph):
+            return "its graph was not seen to run in the recorded steps"
+        times = "once" if runs[call.graph] == 1 else f"{runs[call.graph]} times"
+        return f"its graph ran {times}, and no device event there is known to be this call's"
+
+    return replace(recording, calls=tuple(replace(call, untimed=reason(call)) for call in recording.calls))
+
+
 def _timed(graph: Graph, per_step: Mapping[str, Mapping[int, int]]) -> Graph:
     return replace(
         graph,
@@ -197,5 +216,10 @@ def timing(durations_ns: Iterable[int]) -> Timing:
     """Summarise executions, given in nanoseconds."""
     times = [duration / 1e3 for duration in durations_ns]
     return Timing(
-        count=len(times), total_us=sum(times), mean_us=sum(times) / len(times), min_us=min(times), max_us=max(times)
+        count=len(times),
+        total_us=sum(times),
+        mean_us=sum(times) / len(times),
+        min_us=min(times),
+        max_us=max(times),
+        median_us=median(times),
     )

@@ -182,6 +182,8 @@ def fits(op: str, call: KernelCall) -> bool:
     """Return whether an op of a trace can be this call."""
     if call.is_extern:
         return runs_as(call.kernel, op)
+    if call.profiled_as is not None and op == call.profiled_as:
+        return True
     # A C++ kernel's profile entry carries the graph's number: `graph_0_cpp_fused_gelu_mul_0` (torch 2.13, codegen/cpp.py).
     op = re.sub(r"^graph_\d+_(?=cpp_)", "", op)
     return op == call.kernel or (call.type in ("user_triton", "triton_other") and _without_number(call.kernel) == op)

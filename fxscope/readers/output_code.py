@@ -42,6 +42,12 @@ class Kernel:
         found: list[tuple[str, str]] = re.findall(r"'(\w+)': '\*(\w+)'", self.meta.get("triton_meta", ""))
         return {name: _TRITON_DTYPES.get(dtype, dtype) for name, dtype in found}
 
+    @property
+    def profiled_as(self) -> str | None:
+        """The name of a C++ kernel's event: `graph_0_cpp_fused_gelu_mul_0`, of a template's `graph_0_kernel`."""
+        found = _RECORDS.search(self.source) if self.type == "cpp" else None
+        return found[1] if found else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
@@ -91,6 +97,8 @@ _TRITON_DTYPES = {
 _HANDLE = re.compile(r"#\s*\[Provenance debug handles\]\s*(\S.*)$")
 _SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](?:,\s*Original ATen:\s*\[(.*?)\])?")
 _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
+# With `cpp.enable_kernel_profile` (torch 2.13, codegen/cpp.py and cpp_template_kernel.py).
+_RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
 _AOT_ID = re.compile(r"^# AOT ID: \['?([^'\]]+)'?\]", re.MULTILINE)
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What a wrapper calls that launches nothing of the graph.
@@ -182,6 +190,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
                 workload=done,
                 device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
+                profiled_as=kernel.profiled_as if kernel else None,
             )
         )
     return found

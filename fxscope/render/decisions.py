@@ -139,7 +139,7 @@ def roof(call: KernelCall, recording: Recording) -> str:
     item = call.roof
     parts: list[str] = []
     if call.timing is not None:
-        parts.append(f"{microseconds(call.timing.mean_us)} mean of {call.timing.count}")
+        parts.append(f"{microseconds(call.timing.typical_us)} {labels.middle([call.timing])} of {call.timing.count}")
         setting = config(call, recording)
         if setting:
             parts.append(f"with {setting}")

@@ -185,7 +185,7 @@ def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
     lines = [shorten(call.handle, 60)]
     facts = []
     if timed and call.timing:
-        facts.append(microseconds(call.timing.mean_us))
+        facts.append(microseconds(call.timing.typical_us))
     elif timed and call.estimated_us is not None:
         facts.append(f"≈ {microseconds(call.estimated_us)}")
     if call.bytes_read is not None or call.bytes_written is not None:

@@ -14,7 +14,17 @@ from fxscope.text import microseconds, num_bytes, sentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Decision, Graph, KernelCall, Node, PredictedStep, Problem, Recording
+    from fxscope.model import (
+        Decision,
+        Graph,
+        KernelCall,
+        KernelStats,
+        Node,
+        PredictedStep,
+        Problem,
+        Recording,
+        Timing,
+    )
 
 MAX_OPS = 4  # of one end of a decision
 
@@ -25,12 +35,17 @@ def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
 
 
 def time_words(call: KernelCall) -> str:
-    """Return the mean time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
+    """Return the median time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
     if call.timing:
-        return microseconds(call.timing.mean_us)
+        return microseconds(call.timing.typical_us)
     if call.estimated_us is None:
         return ""
     return f"≈ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
+
+
+def middle(timed: Iterable[Timing | KernelStats]) -> str:
+    """Return what a column of `typical_us` is: "median", or "mean" where some recorded no median."""
+    return "mean" if any(item.median_us is None for item in timed) else "median"
 
 
 def predicted_words(step: PredictedStep) -> str:

@@ -9,7 +9,7 @@ from fxscope.index import index_of
 from fxscope.passes import stages
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
-from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
+from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten, span
 
 if TYPE_CHECKING:
     from fxscope.model import Graph, KernelCall, Recording
@@ -62,7 +62,7 @@ def mermaid(calls: list[KernelCall], graph: Graph, nodes: dict[str, GraphNode]) 
     lines = ["```mermaid", "flowchart TD"]
     for position, call in enumerate(calls):
         extern = call.is_extern
-        time = f"<br/>{microseconds(call.timing.mean_us)}" if call.timing else ""
+        time = f"<br/>{microseconds(call.timing.typical_us)}" if call.timing else ""
         ops = " · ".join(labels.ops_of(call, nodes))
         label = f"{mermaid_text(shorten(call.handle, 60))}<br/>{mermaid_text(shorten(ops, 60))}{time}"
         lines.append(f'  k{position}["{label}"]:::{"kernel" if extern else "fused"}')
@@ -78,17 +78,22 @@ def mermaid(calls: list[KernelCall], graph: Graph, nodes: dict[str, GraphNode]) 
 
 def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
     """Return the table of kernel calls."""
-    lines = ["| # | kernel | type | ops that ran in it | mean | bytes | roof |", "|--:|---|---|---|--:|--:|--:|"]
+    middle = labels.middle(call.timing for call in calls if call.timing)
+    lines = [
+        f"| # | kernel | type | ops that ran in it | {middle} | range | bytes | roof |",
+        "|--:|---|---|---|--:|--:|--:|--:|",
+    ]
     for call in calls[:MAX_ROWS]:
         known = call.bytes_read is not None or call.bytes_written is not None
         nbytes = (call.bytes_read or 0) + (call.bytes_written or 0) if known else None
-        mean = call.timing.mean_us if call.timing else None
+        timing = call.timing
         cells = [
             call.id.rsplit(":", 1)[-1],
             code(call.kernel),
             theme.CALLS[call.type],
             text(" · ".join(labels.ops_of(call, nodes))),
-            microseconds(mean),
+            microseconds(timing.typical_us if timing else None),
+            span(timing.min_us, timing.max_us) if timing else text(call.untimed or "–"),
             num_bytes(nbytes),
             percent(call.roof.share if call.roof else None),
         ]
@@ -101,9 +106,10 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
 def kernel_table(recording: Recording) -> list[str]:
     """Return the kernels of a trace, most expensive first."""
     assert recording.summary is not None
-    lines = ["| kernel | calls | total | mean | share |", "|---|--:|--:|--:|--:|"]
+    middle = labels.middle(recording.summary.kernels)
+    lines = [f"| kernel | calls | total | {middle} | range | share |", "|---|--:|--:|--:|--:|--:|"]
     for item in sorted(recording.summary.kernels, key=lambda item: -item.total_us)[:MAX_ROWS]:
-        times = f"{microseconds(item.total_us)} | {microseconds(item.mean_us)}"
+        times = f"{microseconds(item.total_us)} | {microseconds(item.typical_us)} | {span(item.min_us, item.max_us)}"
         lines.append(f"| {code(kernel_name(item.name, 70))} | {item.count} | {times} | {percent(item.share)} |")
     return lines
 

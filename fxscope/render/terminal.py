@@ -19,7 +19,7 @@ from fxscope.passes import bound
 from fxscope.render import labels, theme
 from fxscope.render.legible import LegibleStream, legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import counted, kernel_name, microseconds, percent, shorten
+from fxscope.text import counted, kernel_name, listed, microseconds, percent, shorten, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MAX_CALLS = 60
 MAX_KERNELS = 15
 MAX_DECISIONS = 5
+WIDE = 100  # columns from which a range is shown instead of the maximum
 WITH_CALLS = ("post_grad", "scheduler", "kernel_calls")  # stages of which the kernel calls are a view
 
 
@@ -122,16 +123,20 @@ def header(recording: Recording) -> RenderableType:
 
 
 def calls(recording: Recording, *, width: int) -> list[RenderableType]:
-    """Return one table per compiled graph: kernel, type, the ops that ran in it, mean time, share, roof."""
+    """Return one table per compiled graph: kernel, type, the ops that ran in it, median and range of its time, share, roof.
+
+    A share is of the device time that the header totals.
+    """
     nodes = index_of(recording).nodes
     parts: list[RenderableType] = []
-    total = sum(call.timing.mean_us * per_step(recording, call) for call in recording.calls if call.timing)
+    total = sum(index_of(recording).step_us)
     shown = 0
     for graph_id in dict.fromkeys(call.graph for call in recording.calls):
         group = index_of(recording).calls_of_graph.get(graph_id, [])
         parts += [title(f"kernel calls · {graph_id.removesuffix(':post_grad')}")]
         room = max(0, MAX_CALLS - shown)
-        parts.append(call_table(recording, group[:room], nodes.get(graph_id, {}), total, width=width))
+        parts.append(call_table(group[:room], nodes.get(graph_id, {}), total, width=width))
+        parts += without_launch(group[:room])
         shown += len(group[:room])
         if len(group) > room:
             parts.append(
@@ -140,10 +145,27 @@ def calls(recording: Recording, *, width: int) -> list[RenderableType]:
     return parts
 
 
-def call_table(
-    recording: Recording, group: list[KernelCall], nodes: dict[str, Node], total_us: float, *, width: int
-) -> Table:
-    """Return the table of one graph's calls; columns that say nothing in this recording are left out."""
+def without_launch(group: list[KernelCall]) -> list[RenderableType]:
+    """Return a line for each reason why calls have no time, with their numbers."""
+    why: dict[str, list[str]] = {}
+    for call in group:
+        if call.untimed:
+            why.setdefault(call.untimed, []).append(call.id.rsplit(":", 1)[-1])
+    return [
+        Padding(Text(f"no launch of {listed(numbers)}: {reason}", style="dim"), (0, 0, 0, 4))
+        for reason, numbers in why.items()
+    ]
+
+
+def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float, *, width: int) -> Table:
+    """Return the table of one graph's calls; columns that say nothing in this recording are left out.
+
+    Args:
+        group: the calls.
+        nodes: of their graph, by name.
+        total_us: device time of all steps, of which a share is.
+        width: in columns.
+    """
     timed = any(call.timing for call in group)
     roofed = any(call.roof and call.roof.share is not None for call in group) and width >= 72
     estimated = not timed and any(call.estimated_us is not None for call in group)
@@ -152,12 +174,18 @@ def call_table(
     table.add_column("kernel", no_wrap=True)
     table.add_column("ops that ran in it", overflow="fold")
     if timed or estimated:
-        table.add_column("mean" if timed else "planned", justify="right", no_wrap=True)
+        middle = labels.middle(call.timing for call in group if call.timing)
+        table.add_column(middle if timed else "planned", justify="right", no_wrap=True)
+    ranged = width >= WIDE and any(call.timing and call.timing.count > 1 for call in group)
+    if ranged:
+        table.add_column("range", justify="right", no_wrap=True)
+    elif timed:
+        table.add_column("max", justify="right", no_wrap=True)
     if timed:
         table.add_column("share", justify="right", no_wrap=True)
     if roofed:
         table.add_column("roof", justify="right", no_wrap=True)
-    name_width = max(24, width - (52 if roofed else 44))
+    name_width = max(24, width - (52 if roofed else 44) - (20 if ranged else 10 if timed else 0))
     for call in group:
         extern = call.is_extern
         style = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].terminal
@@ -171,9 +199,13 @@ def call_table(
             ops,
         ]
         if timed:
-            cells.append(microseconds(call.timing.mean_us if call.timing else None))
-            share = call.timing.mean_us * per_step(recording, call) / total_us if call.timing and total_us else None
-            cells.append(percent(share))
+            timing = call.timing
+            cells.append(microseconds(timing.typical_us if timing else None))
+            if ranged:
+                cells.append(span(timing.min_us, timing.max_us) if timing else "–")
+            else:
+                cells.append(microseconds(timing.max_us if timing else None))
+            cells.append(percent(timing.total_us / total_us if timing and total_us else None))
         elif estimated:
             cells.append(microseconds(call.estimated_us))
         if roofed:
@@ -182,25 +214,22 @@ def call_table(
     return table
 
 
-def per_step(recording: Recording, call: KernelCall) -> float:
-    """Return how many launches this call made in one step."""
-    return call.timing.count / index_of(recording).num_steps if call.timing else 0.0
-
-
 def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
     """Return the kernel table of a trace, most expensive first."""
     assert recording.summary is not None
     table = Table(box=None, padding=(0, 1), header_style="dim")
     table.add_column("kernel", no_wrap=True)
-    for name in ("calls", "total", "mean", "share"):
+    middle = labels.middle(recording.summary.kernels)
+    for name in ("calls", "total", middle, "range" if width >= WIDE else "max", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     stats = sorted(recording.summary.kernels, key=lambda item: -item.total_us)
     for item in stats[:MAX_KERNELS]:
         table.add_row(
-            kernel_name(item.name, width - 42),
+            kernel_name(item.name, width - (62 if width >= WIDE else 53)),
             f"{item.count}",
             microseconds(item.total_us),
-            microseconds(item.mean_us),
+            microseconds(item.typical_us),
+            span(item.min_us, item.max_us) if width >= WIDE else microseconds(item.max_us),
             percent(item.share),
         )
     parts: list[RenderableType] = [title("kernels"), table]

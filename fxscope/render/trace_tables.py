@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fxscope.passes import bound
+from fxscope.render import labels
 from fxscope.text import kernel_name, microseconds, percent, shorten
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def render(summary: Summary, *, width: int = 80) -> str:
             section(
                 console,
                 title,
-                ("name", "calls", "total", "mean", "min", "max", "share"),
+                ("name", "calls", "total", labels.middle(lines), "min", "max", "share"),
                 lines,
                 lambda k: kernel_row(k, width),
             )
@@ -121,7 +122,7 @@ def section(
 
 def kernel_row(item: KernelStats, width: int) -> tuple[str, ...]:
     """Return one kernel's cells."""
-    times = (microseconds(value) for value in (item.total_us, item.mean_us, item.min_us, item.max_us))
+    times = (microseconds(value) for value in (item.total_us, item.typical_us, item.min_us, item.max_us))
     return (kernel_name(item.name, max(16, width - 56)), str(item.count), *times, percent(item.share))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -20,7 +21,7 @@ MAX_LINES = 150
 
 
 def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_LINES) -> Tree:
-    """Return the tree of an eager graph: views dimmed, each launch under its op with its mean time."""
+    """Return the tree of an eager graph: views dimmed, each launch under its op with its median time."""
     runs = index_of(recording).runs_of_node[graph.id]
     children: dict[str | None, list[Node]] = {}
     for node in graph.nodes:
@@ -98,10 +99,10 @@ def node_label(node: Node, *, room: int) -> Text:
 
 
 def launch_label(name: str, runs: list[tuple[int, int]], steps: int, room: int) -> Text:
-    """Return one kernel with its mean time, and how often it ran in a step where that is not once."""
-    mean_us = sum(duration for _, duration in runs) / len(runs) / 1e3
+    """Return one kernel with its median time, and how often it ran in a step where that is not once."""
+    time = microseconds(median(duration for _, duration in runs) / 1e3)
     times = len(runs) / max(1, len({step for step, _ in runs}) or steps)
-    tail = f"  {microseconds(mean_us)}" + (f" × {times:g}" if times != 1 else "")
+    tail = f"  {time}" + (f" × {times:g}" if times != 1 else "")
     text = Text("→ ", style="dim")
     text.append(kernel_name(name, max(12, room - len(tail) - 2)), style="bold")
     text.append(tail, style="bold green")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope.model import Gap, KernelStats, OpStats, StepStats, replace
@@ -114,6 +115,7 @@ def kernel_table(launches: Iterable[Launch]) -> tuple[KernelStats, ...]:
             min_us=min(times) / 1e3,
             max_us=max(times) / 1e3,
             share=sum(times) / everything,
+            median_us=median(times) / 1e3,
         )
         for (name, category), times in groups.items()
     ]

@@ -51,7 +51,7 @@ def _fusion(recording: Recording) -> list[Sentence]:
             continue
         text = f"`{call.kernel}` runs {counted(len(call.nodes), 'node')} in one kernel ({listed(list(call.nodes), limit=3)})"
         if call.timing:
-            text += f", {microseconds(call.timing.mean_us)} on average"
+            text += f", {microseconds(call.timing.typical_us)} at the median"
         if call.bytes_read is not None and call.bytes_written is not None:
             text += f" for {num_bytes(call.bytes_read + call.bytes_written)} of memory traffic"
         if call.roof and call.roof.share is not None and call.roof.bound:

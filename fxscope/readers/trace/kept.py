@@ -13,7 +13,7 @@ import numpy as np
 
 from fxscope.errors import TraceError
 from fxscope.model import Problem, Step
-from fxscope.op_names import MAY_COPY, expected_nature, op_name, out_of_place
+from fxscope.op_names import MAY_COPY, expected_nature, op_name, out_of_place, table
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest, read
 
@@ -249,12 +249,13 @@ def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
     return step_of
 
 
-# Ops that hand all their work to an op they call; other ops may call one for a detail (`addmm` copies its bias) and then
-# do their own work.
+# Ops that hand all their work to an op they call, as those with one kernel for all devices do where they call any; other
+# ops may call one for a detail (`addmm` copies its bias) and then do their own work. On the CPU `relu` is `clamp_min`, and
+# `mean` is `sum` and `div_` (torch 2.13: aten/src/ATen/native/Activation.cpp, ReduceOps.cpp).
 _DELEGATES = frozenset(
     """clone _to_copy to contiguous reshape flatten copy zero_ zeros ones full zeros_like ones_like full_like empty_like
     new_zeros new_ones new_full rand randn rand_like randn_like randint arange dropout normal convolution _convolution
-    scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax""".split()
+    scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax relu mean linalg_inv_ex _linalg_solve_ex""".split()
 )
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
@@ -271,7 +272,7 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     """
     trace, name = kept.trace, kept.name
     works = of_names(trace, name, _does_work) & (kept.category == t.CPU_OP)
-    hands_on = of_names(trace, name, lambda text: op_name(text) in _DELEGATES or expected_nature(text) != "kernel")
+    hands_on = of_names(trace, name, _hands_on)
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
     duration = trace.duration_ns[kept.rows]
@@ -297,6 +298,10 @@ def _does_work(name: str) -> bool:
         return False
     # reshape, contiguous, to: where they copy, an op below them does it
     return expected_nature(name) not in ("view", "host") and op_name(name) not in MAY_COPY
+
+
+def _hands_on(name: str) -> bool:
+    return op_name(name) in _DELEGATES or "explicit" in table().get(op_name(name), ()) or expected_nature(name) != "kernel"
 
 
 def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], bool]) -> NDArray[np.bool_]:

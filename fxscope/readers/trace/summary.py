@@ -151,7 +151,10 @@ def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
     np.minimum.at(least, which, kept.launch_ns)
     np.maximum.at(most, which, kept.launch_ns)
     everything = int(kept.launch_ns.sum()) or 1
-    columns = (column[np.argsort(first)].tolist() for column in (keys, count, total, least, most))
+    in_order = kept.launch_ns[np.lexsort((kept.launch_ns, which))]  # of each key, the least first
+    begin = np.cumsum(count) - count
+    middle = (in_order[begin + (count - 1) // 2] + in_order[begin + count // 2]) / 2
+    columns = (column[np.argsort(first)].tolist() for column in (keys, count, total, least, most, middle))
     found = [
         KernelStats(
             name=kept.trace.names[key >> 4],
@@ -162,8 +165,9 @@ def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
             min_us=low / 1e3,
             max_us=high / 1e3,
             share=time / everything,
+            median_us=half / 1e3,
         )
-        for key, calls, time, low, high in zip(*columns, strict=True)
+        for key, calls, time, low, high, half in zip(*columns, strict=True)
     ]
     return tuple(sorted(found, key=lambda item: (-item.total_us, item.name)))
 

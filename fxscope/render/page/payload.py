@@ -381,7 +381,7 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
             stride=lambda n: n.outputs[0].stride if n.outputs else None,
             aten=lambda n: n.original_aten,
             place=lambda n: place(n.source),
-            mean=lambda n: n.timing.mean_us if n.timing else None,
+            median=lambda n: n.timing.typical_us if n.timing else None,
             args=lambda n: n.arguments,
             parent=lambda n: index.get(n.parent or "", -1),
             aliases=lambda n: n.aliases,
@@ -414,8 +414,8 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
 
 
 def timing(item: Any) -> list[Any] | None:
-    """Return count, mean, least and most."""
-    return None if item is None else [item.count, item.mean_us, item.min_us, item.max_us]
+    """Return count, median, least and most, and whether the second is a median."""
+    return None if item is None else [item.count, item.typical_us, item.min_us, item.max_us, labels.middle([item])]
 
 
 def resources(item: Any) -> dict[str, Any] | None:

@@ -198,7 +198,7 @@ class GroupBuilder:
                 self.own[position] = len(self.groups)
                 shape = tensor_of(node)
                 title = op_name(node.target)
-                meta = microseconds(node.timing.mean_us) if node.timing and works(node) else ""
+                meta = microseconds(node.timing.typical_us) if node.timing and works(node) else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
         for repeat in of_repeat.values():
             self.take_in(repeat)
@@ -411,7 +411,7 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
     if call is not None:
         meta = cost_line(call)
     elif node.timing is not None:
-        meta = microseconds(node.timing.mean_us)
+        meta = microseconds(node.timing.typical_us)
     width = max(7.6 * len(title) + 30, 6.7 * len(shape) + 24, 6.7 * len(meta) + 24)
     return Words(title, shape, meta, max(72, round(width)), 26 + (15 if shape else 0) + (15 if meta else 0))
 

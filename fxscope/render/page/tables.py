@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from fxscope.dtypes import short_dtype
@@ -51,7 +52,7 @@ def kernels(recording: Recording) -> dict[str, Any]:
         ("category", "Category", "text"),
         ("count", "Launches", "int"),
         ("total", "Total", "us"),
-        ("mean", "Mean", "us"),
+        ("median", labels.middle(recording.summary.kernels if recording.summary else ()).title(), "us"),
         ("min", "Min", "us"),
         ("max", "Max", "us"),
         ("share", "Share", "share"),
@@ -65,7 +66,7 @@ def kernels(recording: Recording) -> dict[str, Any]:
             says[launch.name] = family(launch)
     if recording.summary and recording.summary.kernels:
         rows = [
-            (k.name, k.category, k.count, k.total_us, k.mean_us, k.min_us, k.max_us, k.share, says.get(k.name))
+            (k.name, k.category, k.count, k.total_us, k.typical_us, k.min_us, k.max_us, k.share, says.get(k.name))
             for k in recording.summary.kernels
         ]
     else:
@@ -77,7 +78,7 @@ def kernels(recording: Recording) -> dict[str, Any]:
                     category,
                     len(v),
                     sum(v) / 1e3,
-                    sum(v) / 1e3 / len(v),
+                    median(v) / 1e3,
                     min(v) / 1e3,
                     max(v) / 1e3,
                     sum(v) / total,
@@ -103,7 +104,10 @@ def calls(recording: Recording) -> dict[str, Any]:
         ("handle", "Kernel call", "text"),
         ("type", "Type", "text"),
         ("ops", "Ops", "text"),
-        ("mean", "Mean", "us"),
+        ("median", labels.middle(call.timing for call in recording.calls if call.timing).title(), "us"),
+        ("min", "Min", "us"),
+        ("max", "Max", "us"),
+        ("untimed", "No launch because", "text"),
         ("count", "Runs", "int"),
         ("planned", "Planned", "us"),
         ("read", "Read", "bytes"),
@@ -128,7 +132,10 @@ def calls(recording: Recording) -> dict[str, Any]:
                 call.handle,
                 theme.CALLS[call.type],
                 " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
-                timing.mean_us if timing else None,
+                timing.typical_us if timing else None,
+                timing.min_us if timing else None,
+                timing.max_us if timing else None,
+                call.untimed,
                 timing.count if timing else None,
                 call.estimated_us,
                 call.bytes_read,

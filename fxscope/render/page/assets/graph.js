@@ -1217,7 +1217,7 @@ class GraphView {
         ['shape', 'Output', 'text'],
         ['inputs', 'Inputs', 'text'],
         ['call', 'Kernel call', 'text'],
-        ['mean', 'Device time', 'us'],
+        ['median', 'Device time', 'us'],
         ['where', 'Source', 'text'],
         ['module', 'Module', 'text'],
         ['why', 'How it is known', 'text'],
@@ -1230,7 +1230,7 @@ class GraphView {
         rows.map((i) => at(n, 'shape', i)),
         rows.map((i) => graph.inputs[i].map((s) => n.name[s]).join(', ')),
         rows.map((i) => (graph.call[i] >= 0 ? r.calls.handle[graph.call[i]] : null)),
-        rows.map((i) => at(n, 'mean', i)),
+        rows.map((i) => at(n, 'median', i)),
         rows.map((i) => {
           const p = r.place(index(n, 'place', i));
           return p && p[0] ? `${p[0].split('/').pop()}:${p[1]}` : null;

@@ -244,7 +244,7 @@ class Panel {
             el(
               'span',
               { class: 'muted' },
-              ` mean of ${timing[0]}, ${microseconds(timing[2])} to ${microseconds(timing[3])}`,
+              ` ${timing[4]} of ${timing[0]}, ${microseconds(timing[2])} to ${microseconds(timing[3])}`,
             ),
           ],
         ],

@@ -1,0 +1,88 @@
+"""Every call has its time or a reason why not; what is counted as a kernel is what did the work itself."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+import fxscope
+from fxscope.model import replace
+from fxscope.passes import attribute
+from fxscope.render import markdown, terminal
+
+
+@torch.library.custom_op("who_ran::silu", mutates_args=())
+def own_silu(x: torch.Tensor) -> torch.Tensor:
+    return x * torch.sigmoid(x)
+
+
+@own_silu.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+class WithOwnOp(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(16, 16)
+
+    def forward(self, x):
+        return torch.ops.who_ran.silu(self.a(x).relu()) + 1
+
+
+def test_a_custom_op_in_compiled_code_has_its_time() -> None:
+    recording = fxscope.record(WithOwnOp(), torch.randn(4, 16), compile=True)
+    call = next(call for call in recording.calls if "who_ran" in call.kernel)
+    mine = [launch for launch in recording.launches if launch.call == call.id]
+    # What the op's Python calls inside is the op's.
+    assert {launch.name for launch in mine} == {"aten::sigmoid", "aten::mul"}
+    assert call.timing.count == 3 and call.timing.total_us == sum(launch.duration_ns for launch in mine) / 1e3
+    assert all(c.timing is not None and c.untimed is None for c in recording.calls)
+
+
+def test_a_cpu_template_has_its_time_and_the_compilers_own_work_is_none_of_the_programs() -> None:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    torch._dynamo.reset()
+    compiled = torch.compile(flex_attention)
+    q, k, v = (torch.randn(1, 2, 32, 16) for _ in range(3))
+    with torch.no_grad(), fxscope.record() as recorder:
+        for _ in range(2):
+            compiled(q, k, v)
+    recording = recorder.recording
+    call = next(call for call in recording.calls if "flex_attention" in call.kernel)
+    assert call.profiled_as not in (None, call.kernel)  # a template's event has a name of its own
+    assert call.timing is not None and call.timing.count == 2
+    assert {launch.name for launch in recording.launches if launch.call == call.id} == {call.profiled_as}
+    names = {op.name for op in recording.ops} | {launch.name for launch in recording.launches}
+    assert not any("compile_file" in name for name in names)
+
+
+def test_a_call_without_a_launch_says_why() -> None:
+    recording = fxscope.record(WithOwnOp(), torch.randn(4, 16), compile=True)
+    dropped = next(call for call in recording.calls if call.kernel.startswith("cpp_fused_relu"))
+    kept = tuple(launch for launch in recording.launches if launch.call != dropped.id)
+    again = attribute.attribute(replace(recording, launches=kept))
+    found = {call.id: call for call in again.calls}
+    assert found[dropped.id].timing is None
+    assert found[dropped.id].untimed == "its graph ran 3 times, and no device event there is known to be this call's"
+    assert [call.id for call in again.calls if call.untimed] == [dropped.id]
+    line = f"no launch of {dropped.id.rsplit(':', 1)[-1]}: its graph ran 3 times"
+    assert line in " ".join(terminal.render(again, width=200).split())
+    assert "its graph ran 3 times" in markdown.render(again)
+    elsewhere = attribute.attribute(replace(recording, launches=kept[:0] + tuple(x for x in kept if not x.call)))
+    assert all(call.untimed is None for call in elsewhere.calls) or {call.untimed for call in elsewhere.calls} == {
+        "its graph was not seen to run in the recorded steps"
+    }
+
+
+def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
+    def function(x):
+        y = torch.stack([x, x]).relu().mean() + nn.functional.embedding(torch.tensor([1]), x).sum()
+        return torch.addmm(x[0], x, x) + y
+
+    recording = fxscope.record(function, torch.randn(4, 4))
+    launched = {launch.name for launch in recording.launches}
+    assert not launched & {"aten::stack", "aten::relu", "aten::mean", "aten::embedding"}
+    assert launched >= {"aten::cat", "aten::clamp_min", "aten::sum", "aten::div_", "aten::index_select", "aten::addmm"}
+    assert {stats.name for stats in recording.summary.kernels} == launched

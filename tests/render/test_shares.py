@@ -1,0 +1,102 @@
+"""A share is of the device time that the header totals, in every table: its shares sum to no more than all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from fxscope import load
+from fxscope.commands import common
+from fxscope.index import index_of
+from fxscope.model import Recording, Timing
+from fxscope.passes.attribute import timing
+from fxscope.render import labels, markdown, terminal
+from fxscope.render.page import spent, tables
+from fxscope.text import microseconds, span
+
+DATA = Path(__file__).parents[1] / "data"
+CAPTURES = {
+    **{str(path.parent.relative_to(DATA)): path.parent for path in sorted(DATA.glob("h200/**/trace.json.gz"))},
+    **{str(path.relative_to(DATA)): path for path in sorted(DATA.rglob("*.fxscope"))},
+    **{str(path.relative_to(DATA)): path for path in sorted(DATA.glob("report/*.json.gz"))},
+}
+
+
+def read(path: Path) -> Recording:
+    return load(path) if path.suffixes == [".json", ".gz"] else common.read(str(path))
+
+
+def printed(text: str) -> list[list[float]]:
+    """Return the shares that the terminal's tables print, in per cent."""
+    found: list[list[float]] = []
+    end = 0
+    for line in text.splitlines():
+        if line.startswith("─"):
+            end = 0
+        elif " share" in line and " calls " in line + " " or " kernel  " in line and " share" in line:
+            end = line.index(" share") + len(" share")
+            found.append([])
+        elif end and (cell := line[end - 7 : end].strip()).endswith("%") and "<" not in cell:
+            found[-1].append(float(cell.removesuffix("%")))
+    return found
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_the_shares_of_a_table_are_of_what_the_header_says(name: str) -> None:
+    recording = read(CAPTURES[name])
+    index = index_of(recording)
+    if not recording.launches:
+        pytest.skip("nothing ran in it")
+    whole = sum(launch.duration_ns for launch in recording.launches) / 1e3
+    shown = terminal.render(recording, width=160)
+    header = shown.split("─", 1)[0]
+    assert f"{microseconds(whole / index.num_steps)} of device time" in " ".join(header.split())
+    shares = printed(shown)
+    assert shares
+    # Each is rounded to a tenth, or to one from ten on.
+    assert sum(map(sum, shares)) <= 100 + 0.5 * sum(map(len, shares)), shares
+    for call in recording.calls:
+        if call.timing is not None:
+            assert call.timing.total_us <= whole * 1.000001
+    timed = sum(call.timing.total_us for call in recording.calls if call.timing)
+    assert timed <= whole * 1.000001
+    if recording.summary is not None:
+        stats = recording.summary.kernels
+        assert sum(item.total_us for item in stats) == pytest.approx(whole, rel=1e-6)
+        assert sum(item.share for item in stats) == pytest.approx(1, abs=1e-6)
+        assert all(item.share == pytest.approx(item.total_us / whole, abs=1e-9) for item in stats)
+    page = tables.kernels(recording)
+    keys = [key for key, _, _ in page["columns"]]
+    assert sum(page["values"][keys.index("share")]) == pytest.approx(1, abs=1e-6)
+    top = spent.top_kernels(spent.Runs(recording).all(), most=10_000)
+    assert sum(item["us"] for item in top) == pytest.approx(whole / index.num_steps, rel=1e-6)
+    assert sum(item["share"] for item in top) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_call_has_its_share_of_all_that_ran_not_of_the_calls() -> None:
+    recording = read(CAPTURES["h200/mlp_train_compiled"])
+    whole = sum(launch.duration_ns for launch in recording.launches) / 1e3
+    of_calls = sum(call.timing.total_us for call in recording.calls if call.timing)
+    assert of_calls < 0.99 * whole  # the optimizer or the gradients run beside them
+    shown = printed(terminal.render(recording, width=160))
+    assert sum(map(sum, shown)) == pytest.approx(100 * of_calls / whole, abs=0.5 * sum(map(len, shown)))
+
+
+def test_the_middle_of_times_is_their_median_and_an_outlier_moves_the_range_only() -> None:
+    times = [10_000, 11_000, 12_000, 13_000, 900_000]
+    found = timing(times)
+    assert (found.typical_us, found.min_us, found.max_us) == (12.0, 10.0, 900.0) and found.mean_us > 180
+    assert span(found.min_us, found.max_us) == "10.0–900.0 µs" and span(5, 2000) == "5.00 µs–2.00 ms"
+    old = Timing(count=1, total_us=3.0, mean_us=3.0, min_us=3.0, max_us=3.0)
+    assert labels.middle([found]) == "median" and labels.middle([found, old]) == "mean" and old.typical_us == 3.0
+    recording = read(CAPTURES["h200/mlp_eager"])
+    durations: dict[str, list[int]] = {}
+    for launch in recording.launches:
+        durations.setdefault(launch.name, []).append(launch.duration_ns)
+    stats = {item.name: item for item in recording.summary.kernels}
+    assert {name: item.median_us for name, item in stats.items()} == {
+        name: pytest.approx(median(of) / 1e3) for name, of in durations.items()
+    }
+    assert " median  " in terminal.render(recording, width=160) and "| median |" in markdown.render(recording)
