@@ -43,7 +43,7 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
 def test_view_prints_the_recording_and_nothing_else_on_stdout(saved: Path) -> None:
     done = fxscope("view", saved)
     assert done.returncode == 0 and done.stderr == ""
-    assert "triton_poi_fused__" in done.stdout and "\x1b[" not in done.stdout
+    assert "triton_poi_fuse" in done.stdout and "\x1b[" not in done.stdout
     assert done.stdout.startswith("mlp_compiled")
 
 

@@ -10,8 +10,8 @@ from typing import Any
 PATH = Path(__file__).resolve().parent.parent / "fxscope" / "data" / "ops.txt"
 HEAD = """# The ops of torch {torch}, from its native_functions.yaml and its registry; written by tools/make_op_table.py.
 # NAME [view] [composite] [pointwise] [explicit], each true of every overload: its result aliases an input; it has no kernel
-# but calls other ops (CompositeImplicitAutograd); it computes each element by itself; it has one kernel for all devices
-# (CompositeExplicitAutograd), which may call other ops. Out variants are left out, and so are in-place
+# but calls other ops (CompositeImplicitAutograd); it computes each element by itself; on a CPU it has the kernel
+# for all devices (CompositeExplicitAutograd), which may call other ops. Out variants are left out, and so are in-place
 # ones that are no view.
 """
 
@@ -34,7 +34,7 @@ def from_yaml(functions: list[dict[str, Any]]) -> dict[str, set[str]]:
             kinds.add("view")
         elif implicit and not keys & {"CPU", "CUDA", "CompositeExplicitAutograd"}:
             kinds.add("composite")
-        elif any(key.startswith("CompositeExplicitAutograd") for key in keys) and not keys & {"CPU", "CUDA"}:
+        elif any(key.startswith("CompositeExplicitAutograd") for key in keys) and "CPU" not in keys:
             kinds.add("explicit")
         overloads.setdefault(name, []).append(kinds)
     return {name: set.intersection(*every) for name, every in overloads.items()}

@@ -11,7 +11,7 @@ from fxscope.op_names import expected_nature, op_name
 from fxscope.passes.slices import written_by
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 # Values known when code is generated: they become constants of the kernels that use them.
 _CONSTANTS = frozenset(
@@ -330,11 +330,28 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
             child.name in launched or below.get(child.name, False) for child in children.get(node.name, ())
         )
     ran = bool(recording.launches)
-    classified = tuple(
+    classified = [
         _eager_node(node, launched.get(node.name, []), below[node.name], bool(children.get(node.name)), ran, problems)
         for node in graph.nodes
-    )
-    return replace(graph, nodes=classified)
+    ]
+    if "cpu_kernel" in column(recording.launches, "category"):
+        classified = _with_parts(classified, launched)
+    return replace(graph, nodes=tuple(classified))
+
+
+def _with_parts(nodes: Sequence[Node], launched: Mapping[str, Sequence[str]]) -> list[Node]:
+    """Say of the ops inside one that is a kernel of the CPU that they are a part of it: its time holds theirs."""
+    around: dict[str, str] = {}  # node → what it is a part of
+    found: list[Node] = []
+    for node in nodes:  # parents first
+        parent = node.parent or ""
+        whole = around.get(parent) or (parent if parent in launched else None)
+        if whole is not None:
+            around[node.name] = whole
+            if node.kind in ("host", "kernel") and node.name not in launched:
+                node = replace(node, kind="host", reason=f"a part of {whole}, which is one kernel of the CPU")
+        found.append(node)
+    return found
 
 
 def _eager_node(

@@ -80,7 +80,7 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
     """Return the table of kernel calls."""
     middle = labels.middle(call.timing for call in calls if call.timing)
     lines = [
-        f"| # | kernel | type | ops that ran in it | {middle} | range | bytes | roof |",
+        f"| # | kernel | type | ran in it | {middle} | range | bytes | roof |",
         "|--:|---|---|---|--:|--:|--:|--:|",
     ]
     for call in calls[:MAX_ROWS]:

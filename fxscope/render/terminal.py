@@ -172,7 +172,7 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
     table = Table(box=None, padding=(0, 1), pad_edge=True, header_style="dim", expand=False)
     table.add_column("#", justify="right", style="dim", no_wrap=True)
     table.add_column("kernel", no_wrap=True)
-    table.add_column("ops that ran in it", overflow="fold")
+    table.add_column("ran in it", overflow="fold")
     if timed or estimated:
         middle = labels.middle(call.timing for call in group if call.timing)
         table.add_column(middle if timed else "planned", justify="right", no_wrap=True)
@@ -185,7 +185,7 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
         table.add_column("share", justify="right", no_wrap=True)
     if roofed:
         table.add_column("roof", justify="right", no_wrap=True)
-    name_width = max(24, width - (52 if roofed else 44) - (20 if ranged else 10 if timed else 0))
+    name_width = max(24, width - (52 if roofed else 46) - (6 if ranged else 0))
     for call in group:
         extern = call.is_extern
         style = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].terminal

@@ -6,6 +6,9 @@ import torch
 from torch import nn
 
 import fxscope
+from fxscope.analysis import check
+from fxscope.analysis.check import learn
+from fxscope.assertions import Recorded
 from fxscope.model import replace
 from fxscope.passes import attribute
 from fxscope.render import markdown, terminal
@@ -36,6 +39,7 @@ def test_a_custom_op_in_compiled_code_has_its_time() -> None:
     mine = [launch for launch in recording.launches if launch.call == call.id]
     # What the op's Python calls inside is the op's.
     assert {launch.name for launch in mine} == {"aten::sigmoid", "aten::mul"}
+    assert {"aten::sigmoid", "aten::mul"} <= {launch.name for launch in mine}, {launch.name for launch in mine}
     assert call.timing.count == 3 and call.timing.total_us == sum(launch.duration_ns for launch in mine) / 1e3
     assert all(c.timing is not None and c.untimed is None for c in recording.calls)
 
@@ -86,3 +90,15 @@ def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
     assert not launched & {"aten::stack", "aten::relu", "aten::mean", "aten::embedding"}
     assert launched >= {"aten::cat", "aten::clamp_min", "aten::sum", "aten::div_", "aten::index_select", "aten::addmm"}
     assert {stats.name for stats in recording.summary.kernels} == launched
+
+
+def test_what_a_library_op_calls_for_itself_is_a_part_of_it() -> None:
+    recording = fxscope.record(nn.Linear(8, 4), torch.randn(2, 8))  # on a CPU, addmm copies the bias first
+    assert [launch.name for launch in recording.launches if launch.step == 0] == ["aten::addmm"]
+    copy = next(node for node in recording.graph("eager").nodes if node.target == "aten::copy_")
+    assert copy.kind == "host" and copy.reason == "a part of addmm, which is one kernel of the CPU"
+    learned = learn.learn(recording)
+    assert "kernels = 1\n" in learned and 'kernel_counts = { "aten::addmm" = 1 }' in learned
+    assert "aten::copy_" not in learned and "aten::expand" not in learned and '"aten::t"' in learned
+    Recorded(recording).assert_kernels(1)
+    assert check.check({"it": recording}, check.parse(learned, "learned")).passed

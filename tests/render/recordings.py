@@ -73,7 +73,12 @@ def call(
         bytes_written=written,
         roof=Roof(share=0.63),
         timing=Timing(
-            count=3, total_us=3 * mean_us, mean_us=mean_us, min_us=0.9 * mean_us, max_us=1.5 * mean_us, median_us=mean_us
+            count=3,
+            total_us=3 * mean_us,
+            mean_us=mean_us,
+            min_us=0.9 * mean_us,
+            max_us=1.5 * mean_us,
+            median_us=mean_us,
         ),
     )
 

@@ -35,7 +35,7 @@ def printed(text: str) -> list[list[float]]:
     for line in text.splitlines():
         if line.startswith("─"):
             end = 0
-        elif " share" in line and " calls " in line + " " or " kernel  " in line and " share" in line:
+        elif (" share" in line and " calls " in line + " ") or (" kernel  " in line and " share" in line):
             end = line.index(" share") + len(" share")
             found.append([])
         elif end and (cell := line[end - 7 : end].strip()).endswith("%") and "<" not in cell:

@@ -77,11 +77,17 @@ def all_fused(recording: Recording, ops: list[str]) -> bool:
 
 
 def silent_ops(recording: Recording) -> list[str]:
-    """Return ATen ops of the first step that launch nothing, in order."""
+    """Return ATen ops of the first step that launch nothing, in order; not the details inside a kernel of the CPU."""
     if not recording.launches or not recording.ops:
         return []
-    first = index_of(recording).first_step
-    found = dict.fromkeys(op.name for op in recording.ops if op.step == first and op.name.startswith("aten::"))
+    index = index_of(recording)
+    inside = {launch.op_id for launch in recording.launches if launch.category == "cpu_kernel"}
+    found: dict[str, None] = {}
+    for op in recording.ops:  # parents first
+        if op.parent in inside:
+            inside.add(op.id)
+        elif op.step == index.first_step and op.name.startswith("aten::"):
+            found[op.name] = None
     return [name for name in found if launched_under(recording, name) == []]
 
 

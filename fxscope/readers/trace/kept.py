@@ -266,18 +266,15 @@ _BOOKKEEPING = re.compile(
 
 
 def _with_cpu_launches(kept: Kept) -> Kept:
-    """Fill in the executions of a CPU-only trace: ops that do more than change metadata, without what they hand on.
+    """Fill in the executions of a CPU-only trace: the outermost ops that do their work themselves.
 
-    The duration is the op's own: what an op that it calls did is that op's launch.
+    An op that hands its work on is none; one that calls others for a detail is one, with the time of all that is in it.
     """
     trace, name = kept.trace, kept.name
     works = of_names(trace, name, _does_work) & (kept.category == t.CPU_OP)
     hands_on = of_names(trace, name, _hands_on)
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
-    duration = trace.duration_ns[kept.rows]
-    below = np.zeros(len(kept.rows), np.int64)
-    np.add.at(below, around[inner], duration[inner])
     has_below = np.zeros(len(kept.rows), np.bool_)
     has_below[around[inner]] = True
     bare: dict[str, int] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`: the inner one is the launch
@@ -286,10 +283,11 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     ]
     repeated = np.zeros(len(kept.rows), np.bool_)
     repeated[around[inner[same[inner] == same[around[inner]]]]] = True
-    chosen = np.flatnonzero(works & ~(has_below & hands_on) & ~repeated)
+    does = works & ~(has_below & hands_on) & ~repeated
+    chosen = np.flatnonzero(does & (nearest(kept.parent, does) < 0))
     kept.launch_rows, kept.launch_step = kept.rows[chosen], kept.step[chosen]
     kept.launch_op = chosen.astype(np.int32)
-    kept.launch_ns = np.maximum(0, duration[chosen] - below[chosen])
+    kept.launch_ns = trace.duration_ns[kept.rows][chosen]
     return kept
 
 
@@ -301,7 +299,10 @@ def _does_work(name: str) -> bool:
 
 
 def _hands_on(name: str) -> bool:
-    return op_name(name) in _DELEGATES or "explicit" in table().get(op_name(name), ()) or expected_nature(name) != "kernel"
+    op = op_name(name)
+    if op in _DELEGATES or expected_nature(name) != "kernel":
+        return True
+    return op != "copy_" and "explicit" in table().get(out_of_place(name), ())  # `copy_` is no `copy` in place
 
 
 def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], bool]) -> NDArray[np.bool_]:
