@@ -14,17 +14,7 @@ from fxscope.text import microseconds, num_bytes, sentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import (
-        Decision,
-        Graph,
-        KernelCall,
-        KernelStats,
-        Node,
-        PredictedStep,
-        Problem,
-        Recording,
-        Timing,
-    )
+    from fxscope.model import Decision, Graph, KernelCall, KernelStats, Node, PredictedStep, Problem, Recording, Timing
 
 MAX_OPS = 4  # of one end of a decision
 
