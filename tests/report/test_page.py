@@ -357,6 +357,36 @@ def test_back_goes_back_and_the_address_holds_stage_folds_and_place(open_page):
     again.page.wait_for_url(re.compile("at="))
 
 
+def test_the_address_holds_the_second_step_the_range_and_the_time_in_view(open_page):
+    page = open_page("geglu", "#view=timeline")
+    page.page.select_option("select[aria-label='Second step, below']", index=2)
+    page.page.wait_for_url(re.compile("below="))
+    box = page.page.locator(".timeline-canvas").bounding_box()
+    page.page.keyboard.down("Shift")
+    page.page.mouse.move(box["x"] + 300, box["y"] + 300)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + 500, box["y"] + 300)
+    page.page.mouse.move(box["x"] + 600, box["y"] + 300)
+    page.page.mouse.up()
+    page.page.keyboard.up("Shift")
+    page.page.wait_for_url(re.compile("range="))
+    sums = page.text(".sums")
+    assert sums.count("busy") == 2  # of both steps
+    page.page.keyboard.press("+")
+    page.page.wait_for_url(re.compile("span="))
+    again = open_page("geglu", "#" + page.page.url.split("#", 1)[1])
+    assert again.text(".sums") == sums
+    page.page.go_back()
+    page.page.wait_for_url(re.compile("below=(?!.*range)"))
+    assert page.page.locator(".sums").is_hidden()
+    page.page.go_back()
+    page.page.wait_for_url(re.compile("timeline$"))
+    assert page.page.input_value("select[aria-label='Second step, below']") == ""
+    page.page.go_forward()
+    page.page.go_forward()
+    assert page.text(".sums") == sums
+
+
 def test_headings_stand_over_their_columns_and_stay(open_page):
     page = open_page("geglu", "#view=tables")
     for tab in page.page.locator("#view-tables [role=tab]").all():
@@ -739,3 +769,24 @@ def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
         assert words in picture, words
     ends = [float(x) + len(text) * 6 for x, text in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', picture)]
     assert max(ends) <= width  # nothing cut
+
+
+def test_data_flows_downward_through_what_lies_between_two_ops_of_a_kernel(browser, folder):
+    """A view outside of the kernel whose ops write and read it: every arrow still ends below where it began."""
+    (folder / "between.html").write_text(html.render(MAKE.large(120, layers=4), stage="post_grad"), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{(folder / 'between.html').as_uri()}#view=graph")
+    page.wait_for_selector("html[data-ready=yes]")
+    assert page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"  # the stage that was asked for
+    page.get_by_role("button", name="Unfold everything").click()
+    page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
+    with page.expect_download() as waiting:
+        page.click(".menu summary")
+        page.click("#save-svg")
+    picture = Path(waiting.value.path()).read_text()
+    page.close()
+    # Every plain edge is a piece of one path; red and dashed marks of missed fusions are others.
+    edges = max(re.findall(r'<path d="([^"]+)"[^>]*fill="none"', picture), key=len).split("M")[1:]
+    ends = [[float(x) for x in re.findall(r"-?[\d.]+", edge)] for edge in edges]
+    assert len(ends) > 100
+    assert [end for end in ends if end[-1] <= end[1]] == []

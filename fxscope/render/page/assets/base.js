@@ -61,17 +61,20 @@ const kindColours = (kind) =>
 const mono = (px, weight = 400) => `${weight} ${px}px ${PAGE.theme.mono}`;
 const sans = (px, weight = 400) => `${weight} ${px}px ${PAGE.theme.font}`;
 
-/** Mix two #rrggbb colours. */
+/** Mix two #rrggbb colours; few are asked for, and often. */
 function mix(a, b, share) {
-  const part = (c, i) => parseInt(c.slice(1 + 2 * i, 3 + 2 * i), 16);
-  return `#${[0, 1, 2]
-    .map((i) =>
-      Math.round(part(a, i) * (1 - share) + part(b, i) * share)
-        .toString(16)
-        .padStart(2, '0'),
-    )
-    .join('')}`;
+  const key = `${a}${b}${share}`;
+  let mixed = mix.known.get(key);
+  if (!mixed) {
+    const part = (c, i) => parseInt(c.slice(1 + 2 * i, 3 + 2 * i), 16);
+    const one = (i) => Math.round(part(a, i) * (1 - share) + part(b, i) * share);
+    mixed = `#${[0, 1, 2].map((i) => one(i).toString(16).padStart(2, '0')).join('')}`;
+    if (mix.known.size > 4000) mix.known.clear();
+    mix.known.set(key, mixed);
+  }
+  return mixed;
 }
+mix.known = new Map();
 
 /** Fit a canvas to its box at the screen's density; returns the context in CSS pixels. */
 function fit(canvas) {

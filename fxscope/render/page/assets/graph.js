@@ -140,6 +140,7 @@ class GraphView {
       const wanted = r.graphs.findIndex((g) => g.stage === PAGE.stage || g.id === PAGE.stage);
       if (wanted >= 0) first = wanted;
     }
+    this.first = first; // what opens where nothing else is asked for
     if (first >= 0) this.open(first);
     else {
       this.graph = null;
@@ -277,7 +278,9 @@ class GraphView {
       this.waitingFor = graph;
       this.thens = thens; // what an overtaken wish wanted to do is done with the newer one
       this.busy.setAttribute('aria-busy', 'true');
-      const timer = setTimeout(() => this.say(`laying out ${plural(shown.boxes.size, 'box')} …`), 250);
+      const timer = setTimeout(() => {
+        if (this.as !== 'changes') this.say(`laying out ${plural(shown.boxes.size, 'box')} …`);
+      }, 250);
       placed = await this.engine.place(graph, shown, PAGE.theme.layout);
       clearTimeout(timer);
       if (!placed) return;

@@ -521,11 +521,15 @@ function openFromHash() {
   show(given.view || (given.type || given.graph >= 0 ? 'graph' : 'overview'), { keepHash: true });
   choose(given.type, given.key, { recording: given.recording, keepHash: true, from: 'link' });
   const asOpened = given.view === 'graph' && !given.type && given.graph < 0;
-  if (asOpened) given.graph = current().opening;
+  if (asOpened) {
+    prepare('graph');
+    given.graph = parts.graph.first ?? -1;
+  }
   if (given.graph >= 0 || given.fold || given.at.length === 3) {
     prepare('graph');
     parts.graph.restore(given);
   }
+  if (PAGE.view === 'timeline') parts.timeline.restore(given);
   if (PAGE.view === 'graph' && parts.graph.graph && (given.as || null) !== parts.graph.as) parts.graph.showAs(given.as);
   if (!given.type && given.asked) say('The link names something that is not in this recording');
 }

@@ -232,7 +232,7 @@ function address(r, type, key) {
 function graphAddress(out) {
   const { graph, g, state } = parts.graph;
   if (PAGE.view !== 'graph' || !graph) return;
-  if (g !== current().opening || chosen.links?.focus) out.set('graph', graph.id);
+  if (g !== parts.graph.first || chosen.links?.focus) out.set('graph', graph.id);
   const first = openingState(graph);
   const differs = (name) => first[name] !== state[name];
   const ids = (from, without) => [...from].filter((id) => !without.has(id)).sort((x, y) => x - y);
@@ -264,6 +264,7 @@ function writeHash(push = true) {
   if (!chosen.type && PAGE.all.length > 1) out.set('recording', chosen.recording);
   if (PAGE.view && (PAGE.view !== 'overview' || PAGE.all.length > 1)) out.set('view', PAGE.view);
   graphAddress(out);
+  parts.timeline.address(out);
   const hash = `#${out.toString()}`;
   if (hash === (location.hash || '#')) return;
   try {
@@ -282,6 +283,13 @@ let moveTimer = 0;
 function writeMoved() {
   clearTimeout(moveTimer);
   moveTimer = setTimeout(() => writeHash(false), 250);
+}
+// Keys of an address that say how things are looked at, not what is chosen.
+const HOW_SEEN = new Set(['view', 'recording', 'graph', 'fold', 'at', 'as', 'step', 'below', 'range', 'span']);
+/** "120_4500": two times in ns, in order; nothing where they are not. */
+function numbersOf(text) {
+  const found = (text || '').split('_').map(Number);
+  return found.length === 2 && found.every(Number.isFinite) && found[0] < found[1] ? found : [];
 }
 /** Find what `#node=…` and its kin name; a bare node name is looked for in every graph, the drawn one first. */
 function readHash() {
@@ -362,6 +370,10 @@ function readHash() {
     fold: given.get('fold'),
     at: (given.get('at') || '').split('.').map(Number),
     as: given.get('as'),
-    asked: [...given.keys()].some((k) => !['view', 'recording', 'graph', 'fold', 'at', 'as'].includes(k)),
+    step: given.has('step') ? Number(given.get('step')) : null,
+    below: given.get('below'),
+    range: numbersOf(given.get('range')),
+    span: numbersOf(given.get('span')),
+    asked: [...given.keys()].some((k) => !HOW_SEEN.has(k)),
   };
 }

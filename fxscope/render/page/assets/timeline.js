@@ -16,7 +16,7 @@ class Timeline {
         'Timeline. Left and right arrows go from launch to launch, plus and minus zoom, zero shows the whole step. ' +
         'The kernel table has the same numbers.',
     });
-    this.pick = el('select', { 'aria-label': 'Step', onchange: () => this.openStep(Number(this.pick.value)) });
+    this.pick = el('select', { 'aria-label': 'Step', onchange: () => this.pickStep(Number(this.pick.value)) });
     this.below = el('select', { 'aria-label': 'Second step, below', onchange: () => this.openBelow(this.below.value) });
     this.sums = el('div', { class: 'sums', role: 'status', hidden: true });
     this.flows = el('input', { type: 'checkbox', checked: true, onchange: () => this.paint() });
@@ -35,7 +35,7 @@ class Timeline {
         button('−', 'Zoom out', () => this.zoom(1 / 1.6)),
         button('+', 'Zoom in', () => this.zoom(1.6)),
         button('⇥', 'Zoom to what the device ran', () => this.fitDevice()),
-        button('⤢', 'Whole step', () => this.fitAll()),
+        button('⤢', 'Whole step', () => this.showAll()),
       ),
       this.sums,
       this.canvas,
@@ -73,14 +73,57 @@ class Timeline {
       const [first] = stepsOf(r);
       this.tracks = first ? [this.track(r, first[0])] : [];
       this.active = this.tracks[0];
-      const other = PAGE.all[r.position ? 0 : 1];
-      const second = other && stepsOf(other)[0];
-      if (first && second) this.tracks.push(this.track(other, second[0]));
+      this.addTrack(this.opensWith());
     }
     this.relist();
     this.range = null;
     if (this.tracks.length) this.fitAll();
     else this.paint();
+  }
+  /** The step that is drawn below the first one when the timeline opens, as its list names it: another recording's. */
+  opensWith() {
+    const r = this.recording;
+    const other = PAGE.all[r.position ? 0 : 1];
+    const second = other && stepsOf(other)[0];
+    return second && stepsOf(r).length ? `${other.position}:${second[0]}` : '';
+  }
+  addTrack(value) {
+    const [position, step] = value.split(':').map(Number);
+    const r = value ? PAGE.all[position] : null;
+    if (r && stepsOf(r).some(([number]) => number === step)) this.tracks.push(this.track(r, step));
+    this.tracks = [...new Set(this.tracks)];
+  }
+  /** What the address says: steps other than those that open, the range that is summed, and the time in view. */
+  address(out) {
+    if (PAGE.view !== 'timeline' || !this.active) return;
+    const second = this.tracks.find((track) => track !== this.active);
+    const below = second ? `${second.r.position}:${second.step}` : '';
+    const rounded_ = (a, b) => `${Math.round(a)}_${Math.round(b)}`;
+    if (this.active.step !== stepsOf(this.recording)[0][0]) out.set('step', this.active.step);
+    if (below !== this.opensWith()) out.set('below', below || 'none');
+    if (this.range) out.set('range', rounded_(...this.range));
+    if (this.moved) out.set('span', rounded_(this.from, this.from + this.span / this.perNs));
+  }
+  /** Show what an address says. */
+  restore({ type, step, below, range, span }) {
+    const r = this.recording;
+    const own = stepsOf(r).map(([number]) => number);
+    if (!own.length) return;
+    const plain = type ? this.active.step : own[0]; // what is chosen has opened its step
+    this.active = this.track(r, own.includes(step) ? step : plain);
+    this.tracks = [this.active];
+    this.addTrack(below === 'none' ? '' : below || this.opensWith());
+    this.relist();
+    if (span.length === 2 || !type) this.fitAll();
+    if (span.length === 2) this.window(...span);
+    this.moved = span.length === 2;
+    this.select(...(range.length === 2 ? range : [null]));
+  }
+  /** The view was moved by hand: it is in the address. */
+  touched(yes = true) {
+    this.moved = yes;
+    writeMoved();
+    this.paint();
   }
   /** Fill the two lists of steps. */
   relist() {
@@ -112,21 +155,26 @@ class Timeline {
     if (!this.cache.has(key)) this.cache.set(key, this.build(r, step));
     return this.cache.get(key);
   }
+  pickStep(step) {
+    this.openStep(step);
+    writeHash();
+  }
   openStep(step, keep = false) {
     const track = this.track(this.recording, step);
     this.tracks = [...new Set(this.tracks.map((other) => (other === this.active ? track : other)))];
     this.active = track;
-    this.range = null;
+    this.select(null);
     this.relist();
     if (!keep) this.fitAll();
     this.paint();
   }
   /** Draw a second step below, at the same scale; none for "". */
   openBelow(value) {
-    const [position, step] = value.split(':').map(Number);
-    this.tracks = value ? [this.active, this.track(PAGE.all[position], step)] : [this.active];
-    this.range = null;
+    this.tracks = [this.active];
+    this.addTrack(value);
+    this.select(null);
     this.fitAll();
+    writeHash();
   }
   /** The steps that are drawn: where there is little room, the active one alone. */
   get shown() {
@@ -185,7 +233,7 @@ class Timeline {
       t1 = 1;
     }
     const lanes = [];
-    const opRow = (items) => this.row('op', items, ops, t0);
+    const opRow = (items) => this.row('op', items, r, t0);
     for (const [thread, rows] of threads) {
       lanes.push({ label: threads.size > 1 ? `CPU thread ${thread}` : 'CPU', rows: rows.slice(0, 14).map(opRow) });
       if (runtimes.has(thread)) {
@@ -209,7 +257,7 @@ class Timeline {
       }
       lanes.push({
         label: cpuOnly ? 'kernels on the CPU' : `GPU ${device} · stream ${stream}`,
-        rows: rows.map((ids) => this.row('launch', ids, launches, t0)),
+        rows: rows.map((ids) => this.row('launch', ids, r, t0)),
         device: true,
       });
     }
@@ -250,14 +298,15 @@ class Timeline {
     const found = track.rows.get(event);
     return found ? found[0].y + found[1] * this.rowHeight : undefined;
   }
-  row(type, items, table, t0) {
+  row(type, items, r, t0) {
+    const table = type === 'launch' ? r.launches : r.ops;
     const start = new Float64Array(items.length),
       end = new Float64Array(items.length);
     items.forEach((i, k) => {
       start[k] = table.start[i] - t0;
       end[k] = start[k] + table.duration[i];
     });
-    return { type, items, start, end };
+    return { type, items, start, end, looks: items.map((i) => this.look(type, i, r)) };
   }
 
   get left() {
@@ -279,10 +328,15 @@ class Timeline {
     this.paint();
   }
   fitAll() {
+    this.moved = false;
     const pad = this.t1 * 0.01;
     this.fitted = this.canvas.clientWidth ? this.shown.length : 0; // to how many steps
     this.scroll = this.canvas.clientHeight < LOW ? 1e9 : 0;
     this.window(-pad, this.t1 + pad);
+  }
+  showAll() {
+    this.fitAll();
+    this.touched(false);
   }
   fitDevice() {
     const some = this.shown.filter((track) => track.list.length);
@@ -292,11 +346,14 @@ class Timeline {
       b = Math.max(...some.flatMap(ends)),
       pad = (b - a) * 0.03 + 1;
     this.window(a - pad, b + pad);
+    this.touched();
   }
   /** Look at what is chosen. */
   fitChosen() {
     const found = this.extent();
-    if (found) this.window(found[0] - (found[1] - found[0]) * 2, found[1] + (found[1] - found[0]) * 2);
+    if (!found) return;
+    this.window(found[0] - (found[1] - found[0]) * 2, found[1] + (found[1] - found[0]) * 2);
+    this.touched();
   }
   /** From when to when the chosen launches ran in the active step, or the chosen CPU events. */
   extent() {
@@ -321,7 +378,7 @@ class Timeline {
       least = this.span / (this.t1 * 1.5 + 1);
     this.perNs = Math.max(least, Math.min(4, this.perNs * by));
     this.from = t - (x - this.left) / this.perNs;
-    this.paint();
+    this.touched();
   }
 
   draw() {
@@ -404,22 +461,31 @@ class Timeline {
       );
     }
   }
-  look(type, i, c, r) {
+  /** What an event is coloured as. */
+  look(type, i, r) {
     if (type === 'launch') {
       const category = r.names[r.launches.category[i]],
         call = index(r.launches, 'call', i);
-      if (category === 'gpu_memset' || category === 'gpu_memcpy') return kindColours('input');
+      if (category === 'gpu_memset' || category === 'gpu_memcpy') return 'input';
       const name = r.launchName(i);
       const generated =
         call >= 0
           ? !PAGE.theme.extern.includes(r.calls.type[call])
           : name.startsWith('triton_') || name.startsWith('cpp_fused');
-      return kindColours(generated ? 'fused' : 'kernel');
+      return generated ? 'fused' : 'kernel';
     }
     const category = r.names[r.ops.category[i]];
-    if (category === 'cpu_op') return [mix(c.paper, c.muted, 0.2), mix(c.paper, c.muted, 0.7)];
-    if (category === 'runtime') return kindColours('host');
-    return [mix(c.paper, c.muted, 0.08), mix(c.paper, c.muted, 0.4)];
+    return category === 'cpu_op' ? 'op' : category === 'runtime' ? 'host' : 'span';
+  }
+  /** The colours of each look: fill, stroke, and the one colour of a bar too thin for both. */
+  looks(c) {
+    const out = {
+      op: [mix(c.paper, c.muted, 0.2), mix(c.paper, c.muted, 0.7)],
+      span: [mix(c.paper, c.muted, 0.08), mix(c.paper, c.muted, 0.4)],
+    };
+    for (const kind of ['input', 'fused', 'kernel', 'host']) out[kind] = [...kindColours(kind)];
+    for (const look of Object.values(out)) look.push(mix(look[0], look[1], 0.5));
+    return out;
   }
   drawRow(context, row, y, width, c, links, r) {
     const from = this.T(0),
@@ -428,15 +494,25 @@ class Timeline {
     let k = lowerBound(end, from);
     const chosenSet = links ? (row.type === 'launch' ? links.launches : links.ops) : null;
     const h = this.rowHeight - 3,
+      { left, perNs } = this,
+      looks = this.looks(c),
       marks = [];
     context.textAlign = 'left';
     context.textBaseline = 'middle';
     context.font = row.type === 'launch' ? mono(11, 600) : mono(11);
     let edge = -1e9; // nothing finer than half a pixel is drawn twice
+    const run = { colour: null, start: 0, end: -1e9 }; // thin bars of one colour without a gap that could be seen
+    const flush = () => {
+      if (run.colour) {
+        context.fillStyle = run.colour;
+        context.fillRect(run.start, y, run.end - run.start, h);
+      }
+      Object.assign(run, { colour: null, end: -1e9 });
+    };
     while (k < items.length && start[k] < to) {
       const i = items[k],
-        x0 = Math.max(-4, this.X(start[k])),
-        x1 = Math.min(width + 4, this.X(end[k]));
+        x0 = Math.max(-4, left + (start[k] - this.from) * perNs),
+        x1 = Math.min(width + 4, left + (end[k] - this.from) * perNs);
       const w = Math.max(x1 - x0, 0.8);
       if (chosenSet && chosenSet.has(i)) marks.push([x0, w]);
       if (x1 < edge + 0.5 && !(chosenSet && chosenSet.has(i))) {
@@ -444,11 +520,16 @@ class Timeline {
         continue;
       }
       edge = Math.max(edge, x1);
-      const [fill, stroke] = this.look(row.type, i, c, r);
+      const [fill, stroke, thin] = looks[row.looks[k]];
       if (w < 3) {
-        context.fillStyle = row.type === 'launch' ? stroke : mix(fill, stroke, 0.5);
-        context.fillRect(x0, y, w, h);
+        const colour = row.type === 'launch' ? stroke : thin;
+        if (colour !== run.colour || x0 > run.end + 1) {
+          flush();
+          Object.assign(run, { colour, start: x0 });
+        }
+        run.end = Math.max(run.end, x0 + w);
       } else {
+        flush();
         context.fillStyle = fill;
         context.fillRect(x0, y, w - 0.5, h);
         if (row.type === 'launch') {
@@ -470,6 +551,7 @@ class Timeline {
       }
       k += 1;
     }
+    flush();
     context.strokeStyle = c.text;
     context.lineWidth = 2;
     for (const [x, w] of marks.slice(0, 400)) {
@@ -545,7 +627,7 @@ class Timeline {
         else if (down.moved) {
           this.from = down.from - (event.offsetX - down.x) / this.perNs;
           this.scroll = down.scroll - (event.offsetY - down.y);
-          this.paint();
+          this.touched();
         }
         return;
       }
@@ -562,7 +644,7 @@ class Timeline {
           this.select(null);
           choose(null, null, { from: 'timeline' });
         }
-      }
+      } else if (down?.moved && down.range !== null) writeHash();
       down = null;
     });
     canvas.addEventListener('pointerleave', () => {
@@ -576,7 +658,7 @@ class Timeline {
         if (!this.tracks.length) return;
         if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
           this.from += (event.deltaX || event.deltaY) / this.perNs;
-          this.paint();
+          this.touched();
         } else this.zoom(Math.exp(-Math.max(-200, Math.min(200, event.deltaY)) * 0.003), event.offsetX);
       },
       { passive: false },
@@ -655,21 +737,23 @@ class Timeline {
       '+': () => this.zoom(1.5),
       '=': () => this.zoom(1.5),
       '-': () => this.zoom(1 / 1.5),
-      0: () => this.fitAll(),
+      0: () => this.showAll(),
       a: () => {
         this.from -= 80 / this.perNs;
-        this.paint();
+        this.touched();
       },
       d: () => {
         this.from += 80 / this.perNs;
-        this.paint();
+        this.touched();
       },
       w: () => this.zoom(1.5),
       s: () => this.zoom(1 / 1.5),
       f: () => this.fitChosen(),
       m: () => {
         const found = this.extent();
-        if (found) this.select(...found);
+        if (!found) return;
+        this.select(...found);
+        writeHash();
       },
     };
     if (actions[event.key]) {
