@@ -143,7 +143,9 @@ def main() -> int:
     folder = Path(arguments.keep or tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     print("frames/s: drag/zoom/scroll (ms of script in a frame, of the slowest)")
-    print("page                               size    made   ready   graph      unfolded  graph      unfolded   timeline")
+    print(
+        "page                               size    made   ready   graph      unfolded  graph      unfolded   timeline"
+    )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=ARGUMENTS)
         for name, build, has_graph in (
