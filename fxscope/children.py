@@ -86,7 +86,8 @@ def start(
     given = {**os.environ, **(environment or {})}.get("PYTHONPATH", "").split(os.pathsep)
     environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([packages, *filter(None, given)])}
     command = [python or sys.executable, "-c", _MODULE, _begin.__file__, str(os.getpid()), module, *arguments]
-    return subprocess.Popen[bytes](command, env=environment, **options)
+    process: subprocess.Popen[bytes] = subprocess.Popen(command, env=environment, **options)
+    return process
 
 
 def begin_copy(parent: int) -> None:

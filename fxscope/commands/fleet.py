@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".parquet": "parquet"}
 MAX_REPORTS = 8
+MAX_LISTED = 6  # folders
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 EPILOG = """One trace a rank, as torch.profiler exports them (rank0.json.gz, …; two steps at least). By default the traces are
@@ -137,12 +138,11 @@ def run(arguments: argparse.Namespace) -> int:
 def run_shard(arguments: argparse.Namespace) -> int:
     """Digest one part of the traces into a folder."""
     from fxscope.errors import FxscopeError
-    from fxscope.fleet import sources
 
     if len(arguments.output) != 1 or Path(arguments.output[0]).suffix in SUFFIXES or arguments.made:
         raise FxscopeError("--shard writes digests: name their folder, as in --shard 0/4 -o digests.")
     index, count = arguments.shard
-    found = sources.find(arguments.traces, pattern=arguments.pattern)[index::count]
+    found = traces_of(arguments)[index::count]
     digest_all(found, Path(arguments.output[0]), arguments)
     print(
         f"wrote {len(found)} digests to {arguments.output[0]}; go on with: fxscope fleet --from {arguments.output[0]}",
@@ -180,13 +180,26 @@ def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str
 
 def made_now(arguments: argparse.Namespace, outputs: list[tuple[Path | None, str]]) -> list[Digest]:
     """Return the digests of the traces, kept beside the first output."""
-    from fxscope.fleet import sources
-
-    found = sources.find(arguments.traces, pattern=arguments.pattern)
+    found = traces_of(arguments)
     folder = Path(arguments.digests) if arguments.digests else None
     if folder is None and outputs[0][0] is not None:
         folder = outputs[0][0].with_suffix(".digests")
     return digest_all(found, folder, arguments)
+
+
+def traces_of(arguments: argparse.Namespace) -> list[Source]:
+    """Return the job's traces, and say what was left out."""
+    from fxscope.fleet import sources
+    from fxscope.text import listed
+
+    found, folders = sources.latest(sources.listed(arguments.traces, pattern=arguments.pattern))
+    if folders:
+        others = listed(folders[1:], MAX_LISTED)
+        print(
+            f"compared is {folders[0]}, the last whole one; --pattern {folders[1]}/ takes another: {others}",
+            file=sys.stderr,
+        )
+    return found
 
 
 def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Namespace) -> list[Digest]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _LOG = re.compile(r"\.log(\.gz)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
+_ITERATION = re.compile(r"^(?:iteration|iter|step)[-_]?(\d+)$", re.IGNORECASE)  # torchtitan's folders
 _HEAD_BYTES = 1 << 16
 UNPACKED = 14  # a packed trace unpacks to about this many times its size, where its trailer cannot say
 
@@ -69,6 +70,30 @@ def is_remote(address: str) -> bool:
 
 
 def find(places: Sequence[str], *, pattern: str | None = None) -> list[Source]:
+    """Return the traces of one run: `listed`, of several times that it was profiled `latest`."""
+    return latest(listed(places, pattern=pattern))[0]
+
+
+def latest(found: Sequence[Source]) -> tuple[list[Source], list[str]]:
+    """Return the traces of the last complete profile; and, where there are several, their folders, that one first.
+
+    torchtitan makes a folder `iteration_N` each time that it profiles. Of those with the most traces the last one counts: a
+    run that was stopped may have left a part of its last.
+    """
+    folders: dict[tuple[int, str], list[Source]] = {}
+    for source in found:
+        parts = PurePosixPath(source.name).parts[:-1] or Path(source.address).parts[-2:-1]
+        numbered = next(((int(match[1]), part) for part in parts if (match := _ITERATION.match(part))), None)
+        if numbered is None:
+            return list(found), []
+        folders.setdefault(numbered, []).append(source)
+    if len(folders) < 2:
+        return list(found), []
+    chosen = max(folders, key=lambda key: (len(folders[key]), key))
+    return folders[chosen], [chosen[1], *(name for _, name in sorted(folders) if name != chosen[1])]
+
+
+def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]:
     """Return the traces in folders, at addresses and of files, by rank where their names say one.
 
     Args:

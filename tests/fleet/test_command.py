@@ -232,7 +232,9 @@ def test_nothing_readable_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFix
     assert "no rank's trace could be read. Rank0.json.gz" in capsys.readouterr().err
 
 
-def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(tmp_path: Path) -> None:
+def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from make_fleet import make
 
     from fxscope.fleet import findings
@@ -249,8 +251,20 @@ def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(tmp_path: Path)
         target.mkdir(parents=True)
         for rank in range(4):
             shutil.copy(folder / f"rank{rank}.json.gz", target / f"rank{rank}_trace.json.gz")
-    found = sources.find([str(tmp_path / "profile_traces")], pattern="iteration_20/")
-    assert [source.name for source in found] == [f"iteration_20/rank{rank}_trace.json.gz" for rank in range(4)]
+    job = str(tmp_path / "profile_traces")
+    for pattern, iteration in ((None, 20), ("iteration_20/", 20), ("iteration_10/", 10)):
+        found = sources.find([job], pattern=pattern)
+        assert [source.name for source in found] == [
+            f"iteration_{iteration}/rank{rank}_trace.json.gz" for rank in range(4)
+        ]
+    assert cli.main(["fleet", job, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["ranks"][0]["file"].startswith("iteration_20/") and not json.loads(out)["problems"]
+    assert err == "compared is iteration_20, the last whole one; --pattern iteration_10/ takes another: iteration_10\n"
+    # A run that was stopped while it wrote: the one before is whole
+    (tmp_path / "profile_traces" / "iteration_20" / "rank3_trace.json.gz").unlink()
+    found, folders = sources.latest(sources.listed([job]))
+    assert len(found) == 4 and folders == ["iteration_10", "iteration_20"]
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
