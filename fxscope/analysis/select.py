@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.errors import PassError
 from fxscope.index import index_of, kept
-from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, qualified
+from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, qualified, table
 from fxscope.text import counted
 
 if TYPE_CHECKING:
@@ -240,7 +240,9 @@ def find(recording: Recording, text: str) -> Found:
     for sort in (selector.sort,) if selector.sort else SORTS:
         places = _look_up(tables[sort], selector.name)
         if not places and sort == "op":
-            places = _look_up(tables[sort], qualified(selector.name))
+            # `softmax` and `layer_norm` are what people call `_softmax` and `native_layer_norm`.
+            others = (qualified(selector.name), f"_{selector.name}", f"native_{selector.name}")
+            places = next(filter(None, (_look_up(tables[sort], name) for name in others)), [])
         found = list(dict.fromkeys(places))
         if found:
             found.sort(key=lambda item: (item.call is None, order.get(item.call or "", 0)))
@@ -420,8 +422,31 @@ def _names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
     for graph in recording.graphs:
         if graph.stage in ("post_grad", "eager"):
             _name_nodes(graph, recording, add)
+    _name_decomposed(recording, tables["op"], add)
     _name_variables(recording, add)
     return tables
+
+
+def _is_piece(node: Node) -> Callable[[KernelCall], bool]:
+    """Return a test: whether in a call the node is a piece of some op, by the ops that torch wrote above the call."""
+    own = op_name(node.target)
+    return lambda call: call.is_generated and bool(call.original_aten) and own not in map(op_name, call.original_aten)
+
+
+def _name_decomposed(recording: Recording, ops: dict[str, list[Place]], add: Callable[[str, str, Place], None]) -> None:
+    """Add the ops that ran in a kernel by what torch wrote above it, where no node tells which nodes they became."""
+    nodes = index_of(recording).by_key
+    known = {(name, place.call) for name, places in ops.items() for place in places}
+    for call in recording.calls:
+        unsaid = tuple(
+            name for name in call.nodes if (node := nodes.get((call.graph, name))) and not node.original_aten
+        )
+        if not call.is_generated or call.named_only or not unsaid:
+            continue  # the comment also names ops that ran before, in other calls
+        for op in call.original_aten:
+            if expected_nature(f"aten::{op_name(op)}") != "view" and (qualified(op), call.id) not in known:
+                for name in (parse(op).name, qualified(op), op):
+                    add("op", name, Place(call.graph, unsaid, call.id))
 
 
 def _name_nodes(graph: Graph, recording: Recording, add: Callable[[str, str, Place], None]) -> None:
@@ -436,7 +461,8 @@ def _name_nodes(graph: Graph, recording: Recording, add: Callable[[str, str, Pla
         calls = {call.id: call for call in (*index.calls_of_node.get(key, ()), *index.folded_into.get(key, ()))}
         target, source = node.original_aten or node.target, node.source
         path = source.module if source is not None else None
-        written = [("op", name) for name in (parse(target).name, qualified(target), target)]
+        piece = node.original_aten is None and calls and all(map(_is_piece(node), calls.values()))
+        written = [] if piece else [("op", name) for name in (parse(target).name, qualified(target), target)]
         written += [("module", name) for name in ((path, path.rsplit(".", 1)[-1]) if path else ())]
         line = place(source)
         written += [("line", line)] if line else []
@@ -468,14 +494,27 @@ def _name_variables(recording: Recording, add: Callable[[str, str, Place], None]
         if earlier.stage == "pre_grad" and later.stage == "post_grad":
             for call in index.calls_of_node.get(link.to, ()):
                 lowered.setdefault(link.from_, {}).setdefault((later.id, call.id), []).append(link.to[1])
+    for graph in recording.graphs:
+        # Files without the pre-grad graph still say what its nodes were called.
+        if graph.stage != "post_grad" or any(key[0] == f"{graph.compile_id}:pre_grad" for key in lowered):
+            continue
+        for node in graph.nodes:
+            # A node that torch named after its function says of that one call only, so it answers for no function.
+            for name in [n for n in node.from_node if (graph.id, n) not in index.by_key and not _is_function(n)]:
+                for call in index.calls_of_node.get((graph.id, node.name), ()):
+                    lowered.setdefault(("", name), {}).setdefault((graph.id, call.id), []).append(node.name)
     for source, by_call in lowered.items():
         places = [Place(graph, tuple(nodes), call) for (graph, call), nodes in by_call.items()]
-        function = op_name(index.by_key[source].target)
+        function = op_name(index.by_key[source].target) if source in index.by_key else source[1]
         is_function = not any(key in function for key in ("placeholder", "getattr"))
         # Views of it that ran in another's call are not what the user means by the variable.
         for item in [item for item in places if not _all_views(item, recording)] or places:
             for name in dict.fromkeys((source[1], function) if is_function else (source[1],)):
                 add("variable", name, item)
+
+
+def _is_function(name: str) -> bool:
+    return re.sub(r"_\d+$", "", name) in table()
 
 
 def _all_views(item: Place, recording: Recording) -> bool:

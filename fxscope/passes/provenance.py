@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.model import Link, Recording, replace
-from fxscope.op_names import expected_nature, op_name, op_of
+from fxscope.op_names import MAY_COPY, expected_nature, op_name, op_of, table
 
 if TYPE_CHECKING:
     from fxscope.model import Graph, KernelCall, Node, Source
 
 # Views that only rename sizes: they stay views where a transposed operand is folded into the strides of a GEMM.
 _RESIZES = frozenset("view reshape _unsafe_view alias detach squeeze unsqueeze getitem flatten unflatten".split())
+# Views, copies and casts, which torch puts around any op.
+_MOVES = frozenset(name for name in table() if expected_nature(f"aten::{name}") == "view") | MAY_COPY | _RESIZES
+_MOVES |= {"convert_element_type", "_to_copy"}
 _MAX_HOPS = 8  # views between an operand and the extern call that reads it
 
 
@@ -172,26 +176,71 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
     """Return the ATen op that a decomposed node came from, as far as torch's comments above the calls decide it.
 
     A pre-grad node `h = gelu(g)` becomes eleven post-grad nodes; the comment above their call names `aten.gelu`. The op
-    that both the pre-grad node and the comment name is the one; where they do not agree, nothing is said.
+    that both the pre-grad node and the comment name is the one. Where only the comment is there, nodes of one pre-grad
+    node that cannot all be ops of the comment themselves came from one that no other nodes account for: torch writes
+    both in the order of the graph. Where that leaves a choice, nothing is said.
     """
     nodes = index_of(recording).by_key
-    sources: dict[tuple[str, str], list[Node]] = {}
+    functions: dict[tuple[str, str], str] = {}
     for link in recording.links:
         if link.relation == "lowered_to" and link.from_ in nodes and link.from_[0].endswith(":pre_grad"):
-            sources.setdefault(link.to, []).append(nodes[link.from_])
+            functions.setdefault(link.to, op_name(nodes[link.from_].target.split("(")[0]))
+    graphs = index_of(recording).graphs
     found: dict[tuple[str, str], str] = {}
     for call in recording.calls:
-        named = {op_name(op): op for op in call.original_aten}
-        for name in call.nodes:
-            key = (call.graph, name)
-            node = nodes.get(key)
-            if node is None:
-                continue
-            own = op_name(node.target)
-            for source in sources.get(key, ()):
-                op = op_name(source.target.split("(")[0])
-                if op in named and own != op:
-                    found[key] = named[op]
-            if key not in found and own in named:
-                found[key] = named[own]
+        members = [nodes[call.graph, name] for name in call.nodes if (call.graph, name) in nodes]
+        if call.original_aten and any(node.original_aten is None for node in members):
+            told = _originals_in(call, members, functions, graphs[call.graph])
+            found |= {(call.graph, name): op for name, op in told.items()}
+    return found
+
+
+def _as_named(function: str | None, named: dict[str, str]) -> str | None:
+    """Return the op of a comment that a function is: `softmax` runs as `_softmax`, `layer_norm` as `native_layer_norm`."""
+    return next((op for op in (function, f"_{function}", f"native_{function}") if op in named), None)
+
+
+def _originals_in(
+    call: KernelCall, members: list[Node], functions: dict[tuple[str, str], str], graph: Graph
+) -> dict[str, str]:
+    """Return node → original op in one call."""
+    named = {op_name(op): op for op in call.original_aten}
+    here = {node.name for node in graph.nodes}
+    groups: dict[str, list[Node]] = {}
+    for node in members:
+        groups.setdefault(node.from_node[0] if node.from_node else node.name, []).append(node)
+    found: dict[str, str] = {}
+    whole: list[Node] = []  # born in this graph, and possibly an op of the comment as they are
+    before: list[list[Node]] = []  # decomposed from a node of an earlier graph
+    born: list[Node] = []  # decomposed from what autograd called
+    for source, group in groups.items():
+        function = next(
+            (op for node in group if (op := _as_named(functions.get((call.graph, node.name)), named))), None
+        )
+        own = {node.name: op_name(node.target) for node in group}
+        if function is not None:
+            found |= {name: named[op if op in _MOVES and op in named else function] for name, op in own.items()}
+        elif all(op in named or op in _MOVES for op in own.values()):
+            if source in here:
+                whole += group
+            else:
+                found |= {name: named[op] for name, op in own.items() if op in named}
+        elif source in here:
+            born += group
+        elif (op := _as_named(re.sub(r"_\d+$", "", source), named)) is not None:
+            found |= dict.fromkeys(own, named[op])  # torch calls a node after its function where it has no variable
+        else:
+            before.append(group)
+    own_ops = {op_name(node.target) for node in whole}
+    left = [name for name in named if named[name] not in found.values() and name not in own_ops and name not in _MOVES]
+    late = [name for name in left if "_backward" in name]
+    early = [name for name in left if name not in late]
+    ordered = call.type != "cpp"  # the ops of a C++ kernel's name are sorted
+    if len(early) == 1 or (ordered and len(early) == len(before)):
+        ops = early * len(before) if len(early) == 1 else early
+        found |= {node.name: named[op] for group, op in zip(before, ops, strict=True) for node in group}
+    if len(late) == 1 and graph.direction == "backward":
+        found |= {node.name: named[late[0]] for node in born}
+    if not late:  # else a `mul` may be the user's or a piece of what autograd called
+        found |= {node.name: named[op] for node in whole if (op := op_name(node.target)) in named}
     return found

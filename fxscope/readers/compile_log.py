@@ -36,6 +36,8 @@ from fxscope.text import num_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fxscope.model import Node
+
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
 MAX_LINE = 64 << 20
 
@@ -410,8 +412,10 @@ def _recording(collected: Collected) -> Recording:
     for found in _last_of_each(collected.found):
         prefix = f"{found.compile_id}:{found.direction}"
         graph_id = f"{prefix}:post_grad"
+        parsed = output_code.parse(found.code) if found.code is not None else None
         nodes, outputs = graph_text.parse(found.post_grad or "")
         known = {node.name for node in nodes}
+        nodes = _with_from_node(nodes, found, parsed)
         post_grad = Graph(
             id=graph_id,
             stage="post_grad",
@@ -421,8 +425,7 @@ def _recording(collected: Collected) -> Recording:
             outputs=outputs,
         )
         graphs.append(post_grad)
-        if found.code is not None:
-            parsed = output_code.parse(found.code)
+        if found.code is not None and parsed is not None:
             if parsed.unread:
                 collected.problems.append(Problem(where=graph_id, message=parsed.unread, remedy=parsed.remedy))
             calls += _calls(parsed, found, graph_id, prefix, known)
@@ -470,6 +473,19 @@ def _calls(
         ran.sort(key=order.__getitem__)
         result.append(replace(call, nodes=tuple(ran), nodes_evidence=evidence if ran else None))
     return result
+
+
+def _with_from_node(
+    nodes: tuple[Node, ...], found: InductorGraph, parsed: output_code.OutputCode | None
+) -> tuple[Node, ...]:
+    """Return the nodes with the names that they came from, by torch's mapping, else by the comments above its kernels."""
+    earlier = (
+        {name: (source,) for kernel in parsed.kernels.values() for name, source in kernel.from_node.items()}
+        if parsed
+        else {}
+    )
+    earlier |= {name: tuple(names) for name, names in (found.mappings.get("postToPre") or {}).items()}
+    return tuple(replace(node, from_node=earlier.get(node.name, node.from_node)) for node in nodes)
 
 
 def _links(found: InductorGraph, graph_id: str, graphs: list[Graph]) -> list[Link]:

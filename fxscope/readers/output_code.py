@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall
+from fxscope.op_names import split_joined, table
 from fxscope.passes.predicted import of_dtype
 from fxscope.readers.workload import workload
 
@@ -35,6 +36,9 @@ class Kernel:
     arguments: tuple[str, ...]  # of the kernel's function: in_ptr0, out_ptr0, …
     origins: tuple[str, ...]  # post-grad nodes that torch's comment names, in order
     meta: dict[str, Any] = field(default_factory=dict)
+    from_node: dict[str, str] = field(
+        default_factory=dict
+    )  # post-grad node → the node of an earlier graph it came from
 
     @cached_property
     def signature(self) -> dict[str, str]:
@@ -99,6 +103,7 @@ _SOURCE_NODES = re.compile(r"#\s*Topologically Sorted Source Nodes:\s*\[(.*?)\](
 _FRAGMENT = re.compile(r"#\s+%(\w+)\b.*?call_function\[")
 # With `cpp.enable_kernel_profile` (torch 2.13, codegen/cpp.py and cpp_template_kernel.py).
 _RECORDS = re.compile(r'RecordFunctionHandle\s+\w+\("([^"]+)"')
+_MAPPING = re.compile(r"#   (\w+) => (\w+(?:, \w+)*)$")
 _AOT_ID = re.compile(r"^# AOT ID: \['?([^'\]]+)'?\]", re.MULTILINE)
 _CPP_WRAPPER = re.compile(r"\bCppWrapperCodeCache\b|^#include <torch/csrc/inductor/", re.MULTILINE)
 # What a wrapper calls that launches nothing of the graph.
@@ -160,6 +165,16 @@ def parse(text: str) -> OutputCode:
     )
 
 
+def _ops_in_name(call: Call) -> tuple[str, ...]:
+    """Return the ATen ops after which Inductor names a C++ function, sorted; nothing where it is not made of known ops.
+
+    No comment stands above its call (torch 2.11 to 2.13, `get_fused_kernel_name` in torch/_inductor/utils.py).
+    """
+    found = re.fullmatch(r"(?:kernel_)?cpp_fused_([a-z_]\w*?)_\d+", call.kernel) if call.type == "cpp" else None
+    ops = split_joined(found[1]) if found else []
+    return tuple(f"aten.{op}" for op in ops) if all(op in table() for op in ops) else ()
+
+
 def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
     """Return the calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
     found: list[KernelCall] = []
@@ -182,7 +197,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
                 graph=graph_id,
                 handle=handle,
                 kernel=call.kernel,
-                original_aten=call.original_aten,
+                original_aten=call.original_aten or _ops_in_name(call),
                 source_names=call.source_nodes,
                 type=call.type,
                 reads=call.reads,
@@ -221,6 +236,7 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
             arguments=_cpp_arguments(call, source) if is_cpp else arguments,
             origins=_origins(lines, statement.lineno),
             meta=meta,
+            from_node=_from_node(lines, statement.lineno),
         )
 
 
@@ -284,16 +300,22 @@ def _between(text: str) -> bool:
     return stream or "_" in name[1 : max(1, name.rfind("numel"))]
 
 
+def _comment_above(lines: list[str], lineno: int) -> list[str]:
+    first = lineno - 1
+    while first > 0 and lines[first - 1].startswith("#"):
+        first -= 1
+    return lines[first : lineno - 1]
+
+
 def _origins(lines: list[str], lineno: int) -> tuple[str, ...]:
     """Return the nodes in the `Graph fragment` comment above a kernel."""
-    names: list[str] = []
-    for line in reversed(lines[: lineno - 1]):
-        if not line.startswith("#"):
-            break
-        found = _FRAGMENT.match(line)
-        if found:
-            names.append(found[1])
-    return tuple(reversed(names))
+    return tuple(found[1] for line in _comment_above(lines, lineno) if (found := _FRAGMENT.match(line)))
+
+
+def _from_node(lines: list[str], lineno: int) -> dict[str, str]:
+    """Return node → earlier node of the `Source node to ATen node mapping` above a kernel."""
+    rows = [found for line in _comment_above(lines, lineno) if (found := _MAPPING.match(line))]
+    return {name: found[1] for found in rows for name in found[2].split(", ")}
 
 
 # ---------------------------------------------------------------------- calls

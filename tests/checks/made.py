@@ -266,7 +266,7 @@ def compiled(*, fused_ns: int = 40_000, break_reason: str | None = None) -> Reco
         graphs=(Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=nodes),),
         calls=calls,
         memory=Memory(peak_bytes=1_000_000),
-        compiles=(Compile(compile_id="0/0", break_reason=break_reason),),
+        compiles=(Compile(compile_id="0/0", source=HERE, break_reason=break_reason),),
         decisions=(
             Decision(
                 graph=GRAPH,

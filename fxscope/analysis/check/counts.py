@@ -9,6 +9,7 @@ from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Answer, Context, a_list, a_table, counted, met, unknown
 from fxscope.analysis.compare import is_gemm
+from fxscope.analysis.compare.rest import tells_of_dynamo
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.op_names import is_called
@@ -85,6 +86,10 @@ def compiled(what: str) -> Callable[[Context, object], Answer]:
         expected, compiles = quantity.parse(value), context.recording.compiles
         if not compiles:
             return unknown(expected.text, "no compile was recorded: an eager run, or files without a compile log")
+        if what != "graphs" and not tells_of_dynamo(context.recording):
+            return unknown(
+                expected.text, "a debug folder does not tell of it: give the compile log (TORCH_TRACE=FOLDER)"
+            )
         if what == "graph_breaks":
             chosen = [c.break_reason for c in compiles if c.break_reason]
         elif what == "recompiles":

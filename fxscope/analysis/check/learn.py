@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fxscope.analysis import select
 from fxscope.analysis.check.counts import KERNELS, launched_under, per_step
 from fxscope.analysis.compare import is_gemm
-from fxscope.analysis.compare.rest import traffic
+from fxscope.analysis.compare.rest import graph_breaks, traffic
 from fxscope.index import index_of
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def learn(recording: Recording) -> str:
     if num_gemms:
         lines.append(f"gemms = {num_gemms}")
     if recording.compiles:
-        breaks = sum(item.break_reason is not None for item in recording.compiles)
-        lines += [f"graphs = {len(recording.compiles)}", f"graph_breaks = {breaks}"]
+        breaks = graph_breaks(recording)
+        lines += [f"graphs = {len(recording.compiles)}"] + ([] if breaks is None else [f"graph_breaks = {breaks}"])
     quiet = silent_ops(recording)
     if quiet:
         lines.append(f"launches_none = {toml(quiet[:MAX_LISTED])}")

@@ -105,9 +105,14 @@ def most_registers(recording: Recording) -> int | None:
     return max(found, default=None)
 
 
+def tells_of_dynamo(recording: Recording) -> bool:
+    """Return whether the compiles say where their frames are and what guards them; a debug folder says neither."""
+    return any(item.source or item.guards or item.break_reason for item in recording.compiles)
+
+
 def graph_breaks(recording: Recording) -> int | None:
-    """Return how many graphs ended in a break; `None` where nothing was compiled."""
-    if not recording.compiles:
+    """Return how many graphs ended in a break; `None` where nothing was compiled, or nothing tells of Dynamo."""
+    if not tells_of_dynamo(recording):
         return None
     return sum(item.break_reason is not None for item in recording.compiles)
 
