@@ -243,7 +243,11 @@ def test_without_a_direction_equal_names_are_paired_all_the_same() -> None:
 
 def test_numbers_that_only_count_are_no_change_of_a_decision() -> None:
     block, train = (common.read(str(H200 / "plans" / name / "real")) for name in ("block", "block_train"))
-    assert compare(block, train).decisions == ()  # the same decisions about other calls, buffers and scheduler nodes
+    # The same decisions about other calls, buffers and scheduler nodes; only the norms keep one result more to train.
+    found = compare(block, train).decisions
+    assert {(item.a_reason[:24], item.b_reason[:24]) for item in found} == {
+        ("3 scheduler nodes joined", "4 scheduler nodes joined")
+    }
     said = "became an argument (strides, shape) of extern_kernels.mm:7; max_fusion_size = 64, op12 with buf3_1"
     call = replace(block.calls[0], handle="extern_kernels.mm:7")
     assert unnumbered(replace(block, calls=(call,)), said) == (
