@@ -23,8 +23,14 @@ from fxscope.readers import trace
 from fxscope.readers.trace import intervals, kept, reader
 from tests.trace.by_objects import gaps, kernel_table, op_table, step_table, sync_table
 
-H200 = Path(__file__).parent.parent / "data" / "h200"
-TRACES = sorted(H200.rglob("trace.json.gz"))
+DATA = Path(__file__).parent.parent / "data"
+H200 = DATA / "h200"
+TRACES = [
+    *sorted(H200.rglob("trace.json.gz")),
+    *sorted(DATA.glob("fleet/*/rank*.json.gz")),
+    *sorted(DATA.glob("vendors/*.gz")),
+]
+NAMES = ["-".join(path.relative_to(DATA).parts[:-1]) + path.name.removesuffix("trace.json.gz") for path in TRACES]
 OPS = """aten::mul aten::add aten::add_ aten::linear aten::to aten::copy_ aten::_to_copy aten::zero_ aten::fill_ aten::view
 my::op aten::sum aten::clone FooBackward0 aten::mm""".split()
 
@@ -44,7 +50,7 @@ def assert_same_tables(recording: Recording) -> None:
         assert summary.gaps == gaps(recording)
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: "-".join(path.parent.relative_to(H200).parts))
+@pytest.mark.parametrize("path", TRACES, ids=NAMES)
 def test_tables_of_every_capture_are_what_its_objects_say(path: Path) -> None:
     assert_same_tables(trace.recording(path))
     assert_same_tables(trace.recording(path, steps=[0]))
@@ -155,6 +161,29 @@ def repeated(times: int, folder: Path) -> Path:
     return path
 
 
+def pack(path: Path, how: str | None) -> Path:
+    """Return the file packed."""
+    if how is None:
+        return path
+    text, target = path.read_bytes(), path.with_name(f"{path.name}.{how}")
+    if how == "gz":
+        target.write_bytes(gzip.compress(text, 1))
+    else:
+        target.write_bytes(pytest.importorskip("zstandard").ZstdCompressor().compress(text))
+    return target
+
+
+@pytest.mark.parametrize("packed", [None, "gz", "zst"])
+def test_reading_says_how_far_it_is(packed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "CHUNK_BYTES", 1 << 16)
+    whole = repeated(4, tmp_path)
+    path = pack(whole, packed)
+    said: list[int] = []
+    trace.read(path, progress=said.append)
+    size = whole.stat().st_size  # as unpacked
+    assert said == sorted(said) and len(said) >= size >> 17 and size - (1 << 17) <= said[-1] <= size
+
+
 def cost_of_tables(path: Path) -> tuple[int, int]:
     """Return (function calls, largest number of memory blocks) while `fxscope trace PATH --tables` runs."""
     parser = argparse.ArgumentParser()
@@ -187,7 +216,7 @@ def test_tables_make_no_object_and_call_no_function_an_event(tmp_path: Path) -> 
     assert many_blocks - few_blocks < num_more / 10
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: "-".join(path.parent.relative_to(H200).parts))
+@pytest.mark.parametrize("path", TRACES, ids=NAMES)
 def test_some_steps_of_a_large_file_are_what_they_are_in_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     num_steps = len(trace.recording(path).steps)
     for steps in ([0], [num_steps - 1], list(range(1, num_steps)) or [0]):
@@ -210,11 +239,12 @@ def test_some_steps_of_random_nests_are_what_they_are_in_the_whole(
         trace.recording(path, steps=[99])
 
 
+@pytest.mark.parametrize("packed", [None, "gz", "zst"])
 @pytest.mark.parametrize("what", [["--step", "1", "--tables"], ["--step", "1"]], ids=" ".join)
 def test_memory_does_not_grow_with_the_steps_left_out(
-    what: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: list[str], packed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few, many = repeated(10, tmp_path), repeated(60, tmp_path)
+    few, many = (pack(repeated(times, tmp_path), packed) for times in (10, 60))
     num_more = len(trace.read(many)) - len(trace.read(few))
     parser = argparse.ArgumentParser()
     command.configure(parser)

@@ -345,7 +345,9 @@ def _environment(trace: Trace, on_device: bool) -> Environment:
     devices = [item for item in trace.header.get("deviceProperties") or () if isinstance(item, dict)]
     used = {
         device for (_, device), _ in (trace.threads[t] for t in set(trace.thread[trace.category >= t.KERNEL].tolist()))
-    }
+    } or {
+        device for device, _ in map(device_and_stream, trace.threads)
+    }  # of the whole file, where no kept step ran there
     first = next((item for item in devices if item.get("id") in used), devices[0] if devices else None)
     version = trace.header.get("cuda_runtime_version")
     cuda = f"{version // 1000}.{version % 1000 // 10}" if isinstance(version, int) and version > 1000 else None

@@ -667,7 +667,7 @@ class Unpacked:
         parts: list[bytes] = []
         missing = size
         while missing > 0 and self.damage is None:
-            self._packed = self._packed or self._file.read(1 << 20)
+            self._packed = self._packed or self._file.read(CHUNK_BYTES >> 3)
             if not self._packed:
                 if not self._unpacker.eof:
                     self.damage = "ends early"
