@@ -277,6 +277,7 @@ class Recorder:
         self._only = _Only(self._title)
         self._only.__enter__()
         self._process = os.getpid()
+        self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self.recording = self.failure = None
         try:
             self._capture = InductorCapture(bypass_caches=self._bypass_caches)
@@ -338,6 +339,10 @@ class Recorder:
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if os.getpid() != self._process or self.failure is not None:
+            return
+        try:
+            self._running.pop()
+        except IndexError:  # it has ended, and what it recorded stays
             return
         traces: Sequence[tuple[Path, bool]] = ()
         try:

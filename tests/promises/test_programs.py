@@ -83,6 +83,78 @@ def test_a_recording_may_be_left_in_another_thread(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "None () [2.0, 2.0]\n"), done.stderr
 
 
+def test_a_recording_may_begin_in_another_thread_and_end_while_others_run(tmp_path: Path) -> None:
+    code = """
+import threading, torch, fxscope
+from fxscope._torch import hooks
+going = True
+def work():
+    while going: torch.ones(50, 50) @ torch.ones(50, 50)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+def elsewhere(function):
+    thread = threading.Thread(target=function)
+    thread.start()
+    return thread
+for number in range(4):
+    r = fxscope.record()
+    begin, end = r.__enter__, lambda: r.__exit__(None, None, None)
+    def observed():
+        begin()
+        torch.ones(3).add(1)
+    elsewhere(observed).join() if number % 2 else observed()
+    ending = elsewhere(end) if number < 3 else end()
+    for _ in range(30): torch.ones(3).add(1)
+    if ending: ending.join()
+    print(r.failure, hooks.active(), any(l.op == "aten::add" for l in r.recording.launches))
+going = False
+for thread in threads: thread.join()
+print(torch.ones(2).add(1).tolist())
+"""
+    done = run(code, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "None () True\n" * 4 + "[2.0, 2.0]\n"), done.stdout + done.stderr
+
+
+def test_a_recording_that_is_left_twice_or_by_four_threads_at_once_stays(tmp_path: Path) -> None:
+    code = """
+import threading, torch, fxscope
+r = fxscope.record()
+r.__enter__()
+torch.ones(3).add(1)
+threads = [threading.Thread(target=r.__exit__, args=(None, None, None)) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+kept = r.recording
+r.__exit__(None, None, None)
+print(r.failure, r.recording is kept, any(l.op == "aten::add" for l in kept.launches))
+"""
+    done = run(code, tmp_path, "-W", "error")
+    assert (done.returncode, done.stdout) == (0, "None True True\n"), done.stderr
+
+
+def test_a_recording_may_be_left_in_the_thread_of_a_backward_pass(tmp_path: Path) -> None:
+    code = """
+import threading, torch, fxscope
+r = fxscope.record()
+r.__enter__()
+class Leave(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        r.__exit__(None, None, None)
+        return g * 3
+x = torch.ones(3, requires_grad=True)
+y = Leave.apply(x).sum()
+thread = threading.Thread(target=y.backward)
+thread.start()
+thread.join()
+print(r.failure, x.grad.tolist(), bool(r.recording.launches))
+"""
+    done = run(code, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "None [3.0, 3.0, 3.0] True\n"), done.stderr
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 class TestForks:
     LEAVE = (
@@ -105,6 +177,32 @@ class TestForks:
         done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
         assert done.returncode == 0 and done.stdout == "end\nend\n" and done.stderr.count("wrote") == 1, done.stderr
         assert store.load(tmp_path / "out.fxscope").launches
+
+    def test_workers_that_fork_and_children_that_fail_cost_the_parent_nothing(self, tmp_path: Path) -> None:
+        code = """
+import multiprocessing, os, torch
+def work(n): return float((torch.ones(10) * n).sum())
+def child(body):
+    pid = os.fork()
+    if pid == 0: body()
+    return os.waitpid(pid, 0)[1] >> 8
+def fails(): raise ValueError("child")
+def forks():
+    if os.fork() == 0: os._exit(0)
+    os.wait()
+    os._exit(4)
+torch.ones(3).add(1)
+with multiprocessing.get_context("fork").Pool(2) as pool: print(pool.map(work, range(3)))
+print([b.tolist() for b in torch.utils.data.DataLoader(list(range(4)), num_workers=2, batch_size=2)])
+print(child(fails), child(forks))
+torch.ones(3).mul(2)
+"""
+        done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
+        assert (done.returncode, done.stdout) == (0, "[0.0, 10.0, 20.0]\n[[0, 1], [2, 3]]\n1 4\n"), done.stderr
+        assert done.stderr.count("wrote out.fxscope") == 1 and done.stderr.count("Traceback") == 1
+        ran = {launch.op for launch in store.load(tmp_path / "out.fxscope").launches}
+        assert {"aten::add", "aten::mul"} <= ran
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["out.fxscope", "script.py"]
 
     def test_a_folder_of_the_parents_outlives_the_child(self) -> None:
         folder = store.OwnFolder()
