@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ import fxscope
 from fxscope import capture, store
 from fxscope._torch import environment, hooks, inductor, nodes, op_recorder, profiler, running, step_plan, steps
 from fxscope.errors import RenderError
+
+DATA = Path(__file__).resolve().parent.parent / "data"
 
 
 def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
@@ -342,3 +345,40 @@ def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -
         assert results == ([2, 2], [1, 1]) and recorder.recording is not None, (owner, name)
         assert not hooks.active() and not profiler.is_profiling() and not capture._current, (owner, name)
         assert not _get_current_dispatch_mode_stack(), (owner, name)
+
+
+VERBS = """trace TRACE/trace.json.gz --debug-dir TRACE/inductor -o o.fxscope
+view o.fxscope
+view o.fxscope -o o.html -o o.svg -o o.md -o o.json
+why o.fxscope
+explain o.fxscope
+code o.fxscope
+diff o.fxscope o.json
+redact o.fxscope -o r.fxscope
+check o.fxscope --learn -o e.toml
+check o.fxscope e.toml
+fleet FLEET
+kernel triton_poi_fused_add_0
+dispatch aten::linear
+run script.py -o p.fxscope
+view p.fxscope"""
+
+
+@pytest.mark.parametrize("options", [["-OO"], ["-W", "error"]], ids=" ".join)
+def test_python_without_docstrings_and_assertions_or_with_warnings_as_errors(
+    options: list[str], tmp_path: Path
+) -> None:
+    places = {"TRACE": str(DATA / "h200" / "plans" / "geglu" / "real"), "FLEET": str(DATA / "fleet" / "ddp_even")}
+    lines = re.sub("[A-Z]{5}", lambda name: places[name[0]], VERBS).splitlines()
+    (tmp_path / "script.py").write_text(
+        "import torch\ntorch.compile(lambda x: x.sin() + 1, backend='eager')(torch.ones(8))\n"
+    )
+    code = (
+        "import sys\nfrom fxscope import cli\n"
+        "for line in sys.argv[1:]:\n    print(f'[{line}] ends with', cli.main(line.split()), file=sys.stderr)\n"
+    )
+    command = [sys.executable, *options, "-c", code, *lines]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    ends = [line for line in done.stderr.splitlines() if line.startswith("[")]
+    assert [line.rpartition(" ")[2] for line in ends] == ["0"] * len(lines), done.stderr
+    assert done.returncode == 0 and "Warning" not in done.stderr and "Traceback" not in done.stderr, done.stderr
