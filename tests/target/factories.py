@@ -165,3 +165,61 @@ def distributed():
         return _Wrapper(nn.parallel.DistributedDataParallel(nn.Linear(64, 64))), (torch.randn(8, 64),)
     finally:
         dist.destroy_process_group()
+
+
+def longest():
+    """A size is the largest of the lengths, as in speech models."""
+    lengths = {"lengths": torch.tensor([5, 3])}
+
+    class Padded(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.settings = lengths
+
+        def forward(self, x):
+            lengths = self.settings["lengths"]
+            steps = torch.arange(int(lengths.max().item()), device=x.device)
+            return x[:, : steps.numel()] * (steps[None] < lengths[:, None])
+
+    return Padded(), (torch.randn(2, 8),)
+
+
+def without_loops():
+    """Edges from a node to itself are dropped, as graph networks do."""
+
+    def forward(x, edges):
+        kept = edges[:, edges[0] != edges[1]]
+        return torch.zeros_like(x).index_add(0, kept[0], x[kept[1]])
+
+    return Function(forward), (torch.randn(4, 8), torch.tensor([[0, 1, 2, 3], [0, 2, 2, 1]]))
+
+
+class DropoutInPlace(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.proj = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return nn.functional.dropout(self.proj(x), 0.2, True, inplace=True)
+
+
+def dropout_in_place():
+    return DropoutInPlace().to(torch.bfloat16), (torch.randn(8, 64, dtype=torch.bfloat16),)
+
+
+class TwoGraphs(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(64, 32), nn.Linear(32, 16)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        torch._dynamo.graph_break()
+        return torch.tanh(self.second(x))
+
+
+def convolutions():
+    """Inductor computes these channels last, so that the backward reads what is laid out otherwise than was traced."""
+    layers = [nn.Conv2d(128, 128, 3, padding=1, bias=False) for _ in range(3)]
+    model = nn.Sequential(*(part for layer in layers for part in (layer, nn.ReLU())), nn.AdaptiveAvgPool2d(1))
+    return model.to(torch.bfloat16), (torch.randn(4, 128, 12, 12, dtype=torch.bfloat16),)

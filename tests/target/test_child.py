@@ -12,9 +12,11 @@ import torch
 from torch import nn
 
 import fxscope
-from fxscope._torch.target import child, skeleton
+from fxscope import gpus
+from fxscope._torch.target import child, simulate, skeleton
 from fxscope.errors import CaptureError, FxscopeError
 from fxscope.passes import verify
+from fxscope.readers import output_code
 from tests.target import factories
 
 FACTORIES = Path(__file__).with_name("factories.py")
@@ -133,6 +135,43 @@ def test_branch_on_data_is_assumed_false_and_said() -> None:
     (branch,) = (a for a in recording.assumptions if a.subject == "branch")
     assert "is false (factories.py:" in branch.assumed
     assert len({call.graph for call in recording.calls}) == 2  # the graph breaks there, as it does on the device
+
+
+def test_values_of_integers_that_the_program_was_given() -> None:
+    """Sizes that only lengths and masks can tell are theirs: as on the device, whatever stands in the tensors."""
+    recording = forked("longest")
+    (value,) = (a for a in recording.assumptions if a.subject == "value")
+    assert value.assumed.startswith("5 (factories.py:")
+    assert any(output.shape == (2, 5) for graph in recording.graphs for node in graph.nodes for output in node.outputs)
+    recording = forked("without_loops")
+    assert any(access.shape == (2, 2) for call in recording.calls for access in call.reads)  # two of four edges
+    assert not recording.problems
+
+
+def test_dropout_in_place_keeps_its_dtype() -> None:
+    recording = forked("dropout_in_place", backward=True)
+    (drawn,) = (call for call in recording.calls if "bernoulli" in call.kernel)
+    assert {access.dtype for access in drawn.writes} == {"bool", "bfloat16"}
+
+
+def test_backwards_come_in_the_order_in_which_they_run(tmp_path: Path) -> None:
+    target = simulate.target_of(gpus.text_of("h200"))
+    with simulate.planning(target) as planned:
+        simulate.compile_for_target(factories.TwoGraphs(), (torch.randn(8, 64),), planned, train=True)
+    written = [
+        {access.shape for call in output_code.parse(code).calls for access in call.writes} for code in planned.codes
+    ]
+    assert [(8, 32) in written[0], (8, 16) in written[1]] == [True, True]
+    assert [(16, 32) in written[2], (32, 64) in written[3]] == [True, True]  # the second graph's weights come first
+
+
+def test_a_backward_reads_what_the_forward_left_in_its_layout() -> None:
+    recording = forked("convolutions", backward=True)
+    backward = [call for call in recording.calls if "aten.convolution_backward" in call.kernel]
+    assert len(backward) == 3
+    saved = [access for call in backward for access in call.reads if not access.buffer.startswith("buf")]
+    assert len(saved) >= 3
+    assert {access.stride[1] for access in saved} == {1}  # channels last
 
 
 def test_constants_that_a_program_makes_on_the_device() -> None:

@@ -32,9 +32,10 @@ _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are 
 def padding(target: Target, plan: Plan) -> Generator[None]:
     """Where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
-    The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; an unaligned one on matrix
-    units takes three times as long (they load whole aligned rows), and just as long without them (float32). The one
-    that was recorded on an H200 (tests/data/h200/plans/odd_matmul) is padded, as the rule says.
+    The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; one on matrix units whose
+    rows are not aligned takes three times as long (they load whole aligned rows), and just as long without them
+    (float32). How many rows there are does not matter. Recorded on an H200: tests/data/h200/plans/odd_matmul (odd rows)
+    is padded, tests/data/zoo/h200/vision_transformer (394 aligned rows) is not.
     """
     import torch._inductor.fx_passes.pad_mm as pad_mm
 
@@ -57,7 +58,7 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
             pass
         if torch._inductor.config.deterministic:
             return False
-        padded_s, plain_s = estimates(target, mat1, mat2)
+        padded_s, plain_s = estimates(target, mat1, mat2, pad_mm.get_alignment_size(mat1))
         padded = plain_s > 1.1 * padded_s  # Inductor's own margin
         shapes = f"{tuple(mat1.shape)} × {tuple(mat2.shape)}"
         plan.assume(
@@ -72,8 +73,15 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
         yield
 
 
-def estimates(target: Target, mat1: Any, mat2: Any) -> tuple[float, float]:
-    """Return the seconds of a product with and without padding."""
+def estimates(target: Target, mat1: Any, mat2: Any, alignment: int) -> tuple[float, float]:
+    """Return the seconds of a product with and without padding.
+
+    Args:
+        target: the device.
+        mat1: the left operand, or a batch of them.
+        mat2: the right operand.
+        alignment: to how many elements rows have to be aligned.
+    """
     operations = 2.0 * math.prod(_hints(mat1)) * _hints(mat2)[-1]
     dtype = str(mat1.dtype).removeprefix("torch.")
     if dtype == "float32" and torch.backends.cuda.matmul.allow_tf32:
@@ -84,16 +92,28 @@ def estimates(target: Target, mat1: Any, mat2: Any) -> tuple[float, float]:
         max(_LAUNCH_S, 2 * tensor.dtype.itemsize * math.prod(_hints(tensor)) / target.bandwidth)
         for tensor in (mat1, mat2)
     )
-    slower = 1.0 if dtype in ("float32", "float64") else _UNALIGNED
+    rows = (*(_row(tensor) for tensor in (mat1, mat2)), _hints(mat2)[-1])  # the last is the result's
+    odd = any(row % alignment for row in rows) and dtype not in ("float32", "float64")
+    slower = _UNALIGNED if odd else 1.0
     return copies_s + max(_LAUNCH_S, gemm_s), max(_LAUNCH_S, slower * gemm_s)
 
 
+def _row(tensor: Any) -> int:
+    """Return how many elements lie between two rows of a matrix, or between two columns where those are contiguous."""
+    sizes, strides = _hints(tensor)[-2:], _known(tensor.stride())[-2:]
+    return max(strides[0] if strides[1] == 1 else strides[1], 1) if 1 in strides else sizes[1]
+
+
 def _hints(tensor: Any) -> list[int]:
-    """Return a tensor's sizes; of a symbolic one the size it was traced with."""
+    return _known(tensor.shape)
+
+
+def _known(sizes: Any) -> list[int]:
+    """Return sizes as numbers; of a symbolic one that with which it was traced."""
     import torch.fx.experimental.symbolic_shapes as symbolic_shapes
 
     hint: Any = getattr(symbolic_shapes, "optimization_hint", None) or symbolic_shapes.size_hint  # the latter to 2.11
-    return [size if isinstance(size, int) else int(hint(size)) for size in tensor.shape]
+    return [size if isinstance(size, int) else int(hint(size)) for size in sizes]
 
 
 @contextlib.contextmanager
@@ -230,7 +250,7 @@ def branches(mode: Any, plan: Plan) -> Generator[None]:
         if fake_mode is mode and tensor.dtype == torch.bool and torch._guards.TracingContext.try_get() is None:
             plan.assume(
                 "branch",
-                f"a condition that depends on the data is false{_asked_at()}",
+                f"a condition that depends on the data is false{asked_at()}",
                 "a plan has no values; on the device Python looks at them between two graphs",
             )
             return False
@@ -240,7 +260,7 @@ def branches(mode: Any, plan: Plan) -> Generator[None]:
         yield
 
 
-def _asked_at() -> str:
+def asked_at() -> str:
     """Return the innermost line of code outside of torch that is being run, as " (FILE:LINE)"."""
     for frame in reversed(traceback.extract_stack()):
         if "/torch/" not in frame.filename and "/fxscope/_torch/" not in frame.filename and frame.filename[0] != "<":

@@ -49,6 +49,7 @@ def triton_resources(code: str, plan: Plan, *, keep: tuple[str, ...] = ()) -> di
     with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
         environment = {} if os.environ.get("TRITON_CACHE_DIR") else {"TRITON_CACHE_DIR": str(Path(folder) / "cache")}
         with mock.patch.dict(os.environ, environment):
+            _use_ptxas_of_torch(plan)
             for name, source in kernel_sources(code):
                 body = source.replace(name, "KERNEL")
                 if body in known:
@@ -58,6 +59,24 @@ def triton_resources(code: str, plan: Plan, *, keep: tuple[str, ...] = ()) -> di
                 plan.progress(f"compiling {name} for {plan.target.device_name}")
                 found[name] = _compile(name, source, Path(folder), plan, keep)
     return found
+
+
+def _use_ptxas_of_torch(plan: Plan) -> None:
+    """Let Triton assemble with the ptxas in torch's wheel where there is one, as Inductor does: it is not Triton's own.
+
+    A CPU build of torch has none; registers may then be a few off.
+    """
+    from torch._inductor.runtime import compile_tasks
+
+    choose: Any = getattr(compile_tasks, "_set_triton_ptxas_path", None)
+    if choose is not None:
+        getattr(choose, "__wrapped__", choose)()  # it remembers that it has been called, the environment is forgotten
+    if "TRITON_PTXAS_PATH" not in os.environ:
+        plan.assume(
+            "ptxas",
+            "kernels were assembled with the ptxas of Triton's wheel",
+            "this torch brings none; a CUDA build's may be another version and take a few registers more or less",
+        )
 
 
 def kernel_sources(code: str) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """The GPU that is not there: Inductor writes its CUDA code for a device described by `gpus/NAME.json`.
 
-    target = read_target(path_of("h200.json"))
+    target = target_of(gpus.text_of("h200"))
     with planning(target) as plan:
         compile_for_target(module, inputs, plan)
     plan.codes                      # the output code of each graph
@@ -8,7 +8,7 @@
 
 Tensors are fake (shape, stride, dtype, no memory) on device `cuda:0`; torch's questions about the device are answered
 from the file; nothing is launched. The patches are global and a mistake in them can abort the process, so this runs in
-a child process (`child.py`). This module and the `fake_*` ones beside it need nothing but torch and Triton, so that
+a child process (`child.py`). This module and those beside it that it imports need nothing but torch and Triton, so that
 they also run where fxscope's other dependencies are missing (`tools/zoo.py`).
 
 Works with a CPU build of torch, and with a CUDA build on a machine without a driver.
@@ -33,6 +33,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from fxscope._torch.target import decisions, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.kernels import triton_resources
+from fxscope._torch.target.values import Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -94,7 +95,7 @@ class Plan:
     """What came of planning.
 
     Attributes:
-        codes: the output code of each graph, in the order they were compiled.
+        codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
         on_cpu: a training is being traced on CPU tensors that stand for the device's.
         progress: called with a line now and then.
@@ -102,10 +103,15 @@ class Plan:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.codes: list[str] = []
+        self.forwards: list[str] = []
+        self.backwards: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
         self.on_cpu = False
         self.progress: Callable[[str], None] = lambda message: None
+
+    @property
+    def codes(self) -> list[str]:
+        return [*self.forwards, *reversed(self.backwards)]
 
     def assume(self, subject: str, assumed: str, because: str) -> None:
         """Note an assumption, once."""
@@ -149,7 +155,7 @@ def _no_launch(plan: Plan) -> Generator[None]:
     def compile_to_module(lowering: Any) -> Any:
         plan.progress(f"writing the kernels of graph {lowering.graph_id if lowering.graph_id is not None else ''}")
         code, _ = lowering.codegen()
-        plan.codes.append(code.value)
+        (plan.backwards if lowering.is_backward else plan.forwards).append(code.value)
         graph_module = lowering.orig_gm
 
         def call(arguments: list[Any]) -> Any:
@@ -204,18 +210,24 @@ def compile_for_target(
         "trace.provenance_tracking_level": 1,
         "triton.cudagraphs": False,
     }
-    mode = FakeTensorMode()
+    mode, values = FakeTensorMode(), Values()
     device = "cpu" if train else "cuda"
+
+    def fake(tensor: torch.Tensor) -> torch.Tensor:
+        made = _fake(tensor.detach(), mode, device)
+        values.learn(made, tensor)
+        return made
+
     with torch.no_grad():
         if isinstance(module, nn.Module):
             _refuse_processes(module)
-            _make_fake(module, mode, device)
+            _make_fake(module, fake)
         elif isinstance(getattr(module, "__self__", None), torch.optim.Optimizer):
             raise PlanError(
                 "the step of an optimizer cannot be planned: it makes its state on the device when it first runs, and there "
                 "is none. Plan the forward and backward, or record on a machine that has the GPU."
             )
-        call_inputs, call_kwargs = _fake_values((tuple(inputs), dict(kwargs or {})), mode, device, train=train)
+        call_inputs, call_kwargs = _fake_values((tuple(inputs), dict(kwargs or {})), fake, train=train)
     with contextlib.ExitStack() as stack:
         known = {name: value for name, value in patches.items() if name in switches or _has(inductor_config, name)}
         stack.enter_context(inductor_config.patch(known))
@@ -224,6 +236,7 @@ def compile_for_target(
         stack.enter_context(torch.set_grad_enabled(train))
         stack.enter_context(mode)
         stack.enter_context(decisions.branches(mode, plan))
+        stack.enter_context(values.followed(mode, plan, decisions.asked_at))
         compiled(*call_inputs, **call_kwargs)
 
 
@@ -287,29 +300,38 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
         return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
 
 
-def _make_fake(module: nn.Module, mode: FakeTensorMode, device: str) -> None:
-    """Replace parameters, buffers and tensor attributes by fake ones; tied ones stay tied."""
+def _make_fake(module: nn.Module, fake: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Replace parameters, buffers and tensors in attributes by fake ones; tied ones stay tied."""
     known: dict[int, torch.Tensor] = {}
+    keep: list[torch.Tensor] = []  # an id is only good as long as its object lives
 
-    def fake(tensor: torch.Tensor) -> torch.Tensor:
+    def once(tensor: Any) -> Any:
+        if not isinstance(tensor, torch.Tensor):
+            return tensor
         found = known.get(id(tensor))
         if found is None:
-            found = _fake(tensor.detach(), mode, device)
+            found = fake(tensor)
             if isinstance(tensor, nn.Parameter):
                 found = nn.Parameter(found, requires_grad=tensor.requires_grad)
             known[id(tensor)] = found
             keep.append(tensor)
         return found
 
-    keep: list[torch.Tensor] = []  # an id is only good as long as its object lives
     for part in module.modules():
         for table in (part._parameters, part._buffers):
             for name, tensor in list(table.items()):
                 if tensor is not None:
-                    table[name] = fake(tensor)  # type: ignore[assignment]
+                    table[name] = once(tensor)  # type: ignore[assignment]
         for name, value in list(vars(part).items()):
-            if isinstance(value, torch.Tensor):
-                vars(part)[name] = fake(value)
+            if name not in ("_parameters", "_buffers", "_modules") and _holds_tensors(value):
+                vars(part)[name] = torch.utils._pytree.tree_map(once, value)
+
+
+def _holds_tensors(value: Any) -> bool:
+    """Whether an attribute is a tensor, or a container with some."""
+    return isinstance(value, torch.Tensor | list | tuple | dict) and any(
+        isinstance(leaf, torch.Tensor) for leaf in torch.utils._pytree.tree_leaves(value)
+    )
 
 
 def _refuse_processes(module: nn.Module) -> None:
@@ -324,11 +346,10 @@ def _refuse_processes(module: nn.Module) -> None:
             )
 
 
-def _fake_values(values: Any, mode: FakeTensorMode, device: str, *, train: bool) -> Any:
+def _fake_values(values: Any, fake: Callable[[torch.Tensor], torch.Tensor], *, train: bool) -> Any:
     def convert(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            wants_grad = value.requires_grad and train
-            return _fake(value.detach(), mode, device).requires_grad_(wants_grad)
+            return fake(value).requires_grad_(value.requires_grad and train)
         return value
 
     return torch.utils._pytree.tree_map(convert, values)

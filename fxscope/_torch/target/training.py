@@ -50,8 +50,11 @@ def backend(plan: Plan) -> Generator[Any]:
 
     def inner_compile(graph_module: Any, example_inputs: Sequence[Any], **kwargs: Any) -> Any:
         placeholders = graph_module.graph.find_nodes(op="placeholder")
+        # The backward's examples are on the device already, with the strides that the forward gave them.
         moved = [
-            node.meta["val"] if isinstance(node.meta.get("val"), torch.Tensor) else example
+            node.meta["val"]
+            if isinstance(node.meta.get("val"), torch.Tensor) and example.device.type == "cpu"
+            else example
             for node, example in zip(placeholders, example_inputs, strict=True)
         ]
         return compile_fx.compile_fx_inner(graph_module, moved, **kwargs)
@@ -158,8 +161,16 @@ def decompose(graph_module: Any) -> None:
     values = [node.meta["val"] for node in placeholders]
     mode: Any = torch._guards.detect_fake_mode(values)
 
+    class Again(torch.fx.Interpreter):
+        def run_node(self, n: torch.fx.Node) -> Any:
+            result, before = super().run_node(n), n.meta.get("val")
+            # `bernoulli_` of a bfloat16 tensor is one; what it is decomposed into has a dtype of its own.
+            if isinstance(result, torch.Tensor) and isinstance(before, torch.Tensor) and result.dtype != before.dtype:
+                return result.to(before.dtype)
+            return result
+
     def again(*arguments: Any) -> Any:
-        return torch.fx.Interpreter(graph_module).run(*arguments)
+        return Again(graph_module).run(*arguments)
 
     with torch.no_grad(), traceback.preserve_node_meta(), mode or contextlib.nullcontext():
         traced: Any = make_fx(again, decomposition_table=select_decomp_table(), tracing_mode="real")(*values)

@@ -1,0 +1,115 @@
+"""What a plan knows of data: integers and masks that the program was given, and what is computed from them alone.
+
+Between two graphs Python asks tensors: `int(lengths.max())` becomes a size, `edges[:, mask]` drops what a mask says. On
+the device they have values. A plan's tensors have none, but for the example's indices, lengths and masks: those are kept
+beside their fake tensors, and every op that reads nothing else is also computed on the CPU. Nothing of it is looked at
+while a graph is traced: there Dynamo sees what it sees on the device.
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.weak import WeakTensorKeyDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from fxscope._torch.target.simulate import Plan
+
+MOST_ELEMENTS = 1 << 22  # of one tensor whose values are kept
+
+
+class Values:
+    """Known values of fake tensors, on the CPU."""
+
+    def __init__(self) -> None:
+        self._known: Any = WeakTensorKeyDictionary()
+
+    def learn(self, fake: torch.Tensor, real: torch.Tensor) -> None:
+        """Keep the values of an index, a length or a mask that the program was given."""
+        if not real.dtype.is_floating_point and not real.dtype.is_complex and real.device.type != "meta":
+            self._keep(fake, real.detach().cpu())
+
+    def _keep(self, fake: torch.Tensor, real: torch.Tensor) -> None:
+        if real.numel() <= MOST_ELEMENTS:
+            self._known[fake] = real
+
+    @contextlib.contextmanager
+    def followed(self, mode: Any, plan: Plan, asked_at: Callable[[], str]) -> Generator[None]:
+        """Compute, for a `with` block, what ops between graphs make of known values."""
+        original: Any = mode.dispatch
+
+        def dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if not self._known or torch._guards.TracingContext.try_get() is not None:
+                return original(func, types, args, kwargs or {})
+            real = self._computed(func, args, kwargs or {})
+            if isinstance(real, bool | int | float):
+                plan.assume(
+                    "value", f"{real}{asked_at()}", "computed from the integers and masks that the program was given"
+                )
+                return real
+            try:
+                fake = original(func, types, args, kwargs or {})
+            except (
+                torch._subclasses.fake_tensor.DynamicOutputShapeException,
+                torch._subclasses.fake_tensor.DataDependentOutputException,
+            ):
+                shape = real if isinstance(real, torch.Tensor) else self._indexed(func, args)
+                if not isinstance(shape, torch.Tensor):
+                    raise
+                dtype = shape.dtype if real is not None else args[0].dtype
+                with mode:
+                    fake = torch.empty_strided(shape.size(), shape.stride(), dtype=dtype, device=args[0].device)
+            self._follow(func, args, fake, real)
+            return fake
+
+        with mock.patch.object(mode, "dispatch", dispatch):
+            yield
+
+    def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Return what an op makes of its arguments on the CPU; None where a tensor's values are not known, or it draws."""
+        if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":  # `prim.device` is not about values
+            return None
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if not tensors or any(tensor not in self._known for tensor in tensors):
+            return None
+        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+            return None
+
+        def convert(value: Any) -> Any:
+            if isinstance(value, torch.Tensor):
+                return self._known[value]
+            return torch.device("cpu") if isinstance(value, torch.device) else value
+
+        with torch._C._DisableTorchDispatch():
+            return func(*tree_map(convert, args), **tree_map(convert, kwargs))
+
+    def _indexed(self, func: Any, args: Any) -> Any:
+        """Return something of the shape that indexing by known masks gives."""
+        if func is not torch.ops.aten.index.Tensor:
+            return None
+        indices = [None if index is None else self._known.get(index) for index in args[1]]
+        if any(known is None and index is not None for known, index in zip(indices, args[1], strict=True)):
+            return None
+        with torch._C._DisableTorchDispatch():
+            return torch.empty(tuple(args[0].shape), device="cpu", dtype=torch.bool)[
+                tuple(slice(None) if index is None else index for index in indices)
+            ]
+
+    def _follow(self, func: Any, args: Any, fake: Any, real: Any) -> None:
+        schema = getattr(func, "_schema", None)
+        if real is None and schema is not None and schema.is_mutable:
+            self._known.clear()  # something unknown may have been written into what was known
+        outputs, values = tree_leaves(fake), tree_leaves(real)
+        if len(outputs) != len(values):
+            return
+        for output, value in zip(outputs, values, strict=True):
+            if isinstance(output, torch.Tensor) and isinstance(value, torch.Tensor) and output.shape == value.shape:
+                self._keep(output, value)
