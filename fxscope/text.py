@@ -53,6 +53,11 @@ def rate(value: float | None, unit: str = "B/s") -> str:
     return _scaled(value, [f"{prefix}{unit}" for prefix in _PREFIXES])
 
 
+def at_least(value: float | None) -> str:
+    """Return a lower bound: "at least 23.4 µs"; "" where none is known, or it is below what is written as a time."""
+    return f"at least {microseconds(value)}" if value is not None and value >= 0.005 else ""
+
+
 def percent(share: float | None, *, signed: bool = False) -> str:
     """Format a share of 1: "63 %", "3.4 %"; `signed` for a change: "+12 %"."""
     if share is None:

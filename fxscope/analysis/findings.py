@@ -71,6 +71,9 @@ class KernelMatch(Item, frozen=True, kw_only=True):
     time: TimeComparison | None = None
     saved_bytes: int | None = None  # traffic of A minus traffic of B, where both are known
     predicted_us: float | None = None  # between plans: the predicted time of B minus that of A
+    not_predicted: tuple[
+        str, ...
+    ] = ()  # between plans: kernels whose time no model predicts; then there is no difference
 
 
 class Change(Item, frozen=True, kw_only=True):

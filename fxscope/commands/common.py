@@ -10,6 +10,7 @@ from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from fxscope.analysis.findings import Sweep
     from fxscope.model import Recording
@@ -34,6 +35,19 @@ def read(name: str) -> Recording:
 
         recording = read_trace(path)
     return recording if recording.title else replace(recording, title=stem(path))
+
+
+def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
+    """Return the recordings with the names of their files in their titles: those of one program have the same title."""
+    from fxscope.model import replace
+
+    files = [Path(name).name for name in names]
+    out: list[Recording] = []
+    for recording, name, file in zip(recordings, names, files, strict=True):
+        shown = file if files.count(file) == 1 else name
+        own = recording.title in (shown, Path(name).stem)
+        out.append(recording if own else replace(recording, title=f"{recording.title} ({shown})"))
+    return out
 
 
 def read_folder(path: Path) -> Recording:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fxscope.analysis.findings import Comparison
-    from fxscope.model import Recording
 
 FORMATS = ("terminal", "md", "json")
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
@@ -37,10 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render.findings import comparison_markdown, comparison_text
 
     format = chosen_format(arguments)
-    a, b = (
-        told_apart(common.read(name), name, other)
-        for name, other in ((arguments.a, arguments.b), (arguments.b, arguments.a))
-    )
+    names = (arguments.a, arguments.b)
+    a, b = common.told_apart([common.read(name) for name in names], names)
     comparison = compare(a, b)
     show: dict[str, Callable[[Comparison], str]] = {
         "terminal": comparison_text,
@@ -79,16 +76,6 @@ def as_ranks(a: str, b: str, format: str) -> str:
     job = findings.examine(ranks, title=f"ranks {ranks[0].rank} and {ranks[1].rank} of {ranks[0].world}")
     said = "As ranks of one job (time in collectives is mostly waiting: what each needed for itself is compared):"
     return f"\n{said}\n\n" + (fleet.markdown(job) if format == "md" else fleet.text(job, width=80))
-
-
-def told_apart(recording: Recording, name: str, other: str) -> Recording:
-    """Add the file's name to the title: two recordings of one program have the same."""
-    from fxscope.model import replace
-
-    file = Path(name).name if Path(name).name != Path(other).name else name
-    if recording.title in (file, Path(name).stem):
-        return recording
-    return replace(recording, title=f"{recording.title} ({file})")
 
 
 def resources(comparison: Comparison, format: str) -> str:

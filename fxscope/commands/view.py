@@ -30,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     if len(recordings) == 1:
         common.emit(recordings[0], arguments)
     else:
+        if len({recording.title for recording in recordings}) < len(recordings):
+            recordings = common.told_apart(recordings, arguments.recordings)
         view_several(recordings, arguments)
     return 0
 

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 
 class Side(NamedTuple):
-    """One of the two: its traffic, its arithmetic, its measured device time, and whether a library's kernel runs it."""
+    """One of the two: its traffic, its arithmetic, its device time, and whether a library's kernel runs it."""
 
     num_bytes: int
     elements: int
     transcendentals: int
     erfs: int
     reductions: int
-    measured_us: float | None
+    known_us: float | None  # measured, or on a target predicted
+    predicted: bool
     library: bool
 
     def work(self) -> timing.Work:
@@ -77,7 +78,7 @@ def priced(
 
 def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
     """Both kernels' device time less the fused one's; `None` where it is not positive or a library's time is unknown."""
-    apart = [side.measured_us or (None if side.library else timing.time_us(gpu, side.work())) for side in (a, b)]
+    apart = [side.known_us or (None if side.library else timing.time_us(gpu, side.work())) for side in (a, b)]
     if None in apart or (a.library and b.library):
         return None
     num_bytes = max(0, a.num_bytes + b.num_bytes - saved_bytes)
@@ -96,6 +97,10 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
             reductions=a.reductions + b.reductions,
         )
         fused = timing.time_us(gpu, together) or 0.0
+        by_model = sum(timing.time_us(gpu, side.work()) or 0.0 for side in (a, b))
+        if (a.predicted or b.predicted) and by_model:
+            # Two predictions less one of another model would be the models' difference: it is put to their scale.
+            fused *= sum(time or 0.0 for time in apart) / by_model
     saved = sum(time or 0.0 for time in apart) - fused
     return saved if saved > 0 else None
 
@@ -114,6 +119,7 @@ def side_of(
         every = [graphs[call.graph][name] for name in call.nodes if name in graphs.get(call.graph, {})]
         if (call.device or "").startswith("cpu") or (call.bytes_read is None and call.bytes_written is None):
             return None
+        predicted = call.timing is None and call.estimated_range_us is not None
         return Side(
             num_bytes=(call.bytes_read or 0) + (call.bytes_written or 0),
             elements=max((largest(node.outputs) for node in every), default=0),
@@ -122,7 +128,8 @@ def side_of(
             reductions=max(
                 sum(op_names.reductions(node.target) for node in every), int("reduction" in (call.type or ""))
             ),
-            measured_us=call.timing.mean_us if call.timing else None,
+            known_us=call.timing.mean_us if call.timing else call.estimated_us if predicted else None,
+            predicted=predicted,
             library=call.type in ("extern", "fallback", "triton_template", "user_triton"),
         )
     if not nodes or any(node.bytes_read is None or node.bytes_written is None for node in nodes):
@@ -136,7 +143,8 @@ def side_of(
         transcendentals=sum(op_names.transcendentals(node.target) for node in nodes),
         erfs=sum(op_names.erfs(node.target) for node in nodes),
         reductions=sum(op_names.reductions(node.target) for node in nodes),
-        measured_us=None if None in times else sum(time or 0.0 for time in times),
+        known_us=None if None in times else sum(time or 0.0 for time in times),
+        predicted=False,
         library=any(is_library(node.target) for node in nodes),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.render import labels, theme
-from fxscope.text import counted, flop, microseconds, num_bytes, percent, rate, shorten
+from fxscope.text import at_least, counted, flop, microseconds, num_bytes, percent, rate, shorten
 
 if TYPE_CHECKING:
     from fxscope.model import Decision, KernelCall, Node, Recording, Source
@@ -59,9 +59,10 @@ def cost(decision: Decision) -> str | None:
         text += f" and {counted(decision.saved_launches, 'launch')}"
     if decision.expected_us:
         text += f"; about {microseconds(decision.expected_us)} of device time"
-        text += f", at least {microseconds(decision.saved_us)}" if decision.saved_us else LIKE_THE_LIBRARY
-    elif decision.saved_us:
-        text += f"; at least {microseconds(decision.saved_us)} of device time"
+        least = at_least(decision.saved_us)
+        text += f", {least}" if least else "" if decision.saved_us is not None else LIKE_THE_LIBRARY
+    elif least := at_least(decision.saved_us):
+        text += f"; {least} of device time"
     return text
 
 
@@ -124,7 +125,7 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
     if call.named_only:
-        lines += wrap(f"only named, did not run here: {', '.join(call.named_only)}", width)
+        lines += wrap(f"its name also says {', '.join(call.named_only)}, which did not run here", width)
     if call.bytes_read is not None or call.bytes_written is not None:
         text = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
         lines += wrap(text + (f", {flop(call.flops)}" if call.flops else ""), width)

@@ -245,7 +245,11 @@ def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
 
 def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
     """Return the most expensive unfused neighbours within one graph."""
-    mine = [item for item in labels.costly(recording) if item.graph == graph.id and not item.other_graph]
+    mine = [
+        item
+        for item in labels.costly(recording)
+        if item.saved_bytes and item.graph == graph.id and not item.other_graph
+    ]
     return mine[:MAX_RED_EDGES]
 
 

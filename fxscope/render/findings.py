@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from fxscope.render.markdown import code, text
-from fxscope.text import kernel_name, microseconds, num_bytes
+from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
 if TYPE_CHECKING:
     from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, Outcome, Report, Status
@@ -154,6 +154,8 @@ def match_line(match: KernelMatch) -> str:
     gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
     if match.predicted_us is not None and match.kind != "same":
         gain = f": predicted {signed(match.predicted_us)}"
+    elif match.not_predicted and match.kind != "same":
+        gain = f": not predicted ({listed(list(dict.fromkeys(match.not_predicted)), 2)})"
     saved = f"; {num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
     return f"{VERBS[match.kind]}{how}{gain}{saved}"
 
@@ -232,6 +234,8 @@ def comparison_markdown(comparison: Comparison) -> str:
             time = f"{microseconds(match.time.a_us)} → {microseconds(match.time.b_us)}, {match.time.verdict}"
         elif match.predicted_us is not None:
             time = f"predicted {signed(match.predicted_us)}"
+        elif match.not_predicted:
+            time = "not predicted"
         lines.append(f"| {VERBS[match.kind]}{how} | {cells[0]} | {cells[1]} | {time} |")
     for heading, changes in (
         ("CPU ops that vanished or became fewer", comparison.ops_gone),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.index import index_of
+from fxscope.model import replace
 from fxscope.op_names import op_name
 from fxscope.text import microseconds, num_bytes, sentence
 
@@ -22,6 +23,11 @@ MAX_OPS = 4  # of one end of a decision
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     """Return the user's ops that ran in a call, in order, views left out unless there is nothing else."""
     return select.ops_in(call, [nodes[name] for name in call.nodes if name in nodes]) or [op_name(call.kernel)]
+
+
+def call_number(call: KernelCall) -> str:
+    """Return the number after a call's handle, "3" of "triton_poi_fused_gelu_mul_0:3", by which `why` names it."""
+    return call.handle.rsplit(":", 1)[-1]
 
 
 def time_words(call: KernelCall) -> str:
@@ -98,22 +104,54 @@ class Ends:
 
     def _end(self, names: Sequence[str], graph: str, call_id: str | None) -> str:
         nodes, call = self.nodes.get(graph, {}), self.calls.get(call_id or "")
-        ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or list(names)
+        ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or [op_name(name) for name in names]
         if call and call.nodes and set(names) >= set(call.nodes):
             ops = ops_of(call, nodes)  # all of a kernel goes by the words of every other place
         return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or (call.kernel if call else "?")
 
 
 def costly(recording: Recording) -> list[Decision]:
-    """Return the unfused neighbours whose price is known, most expensive first."""
-    found = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes]
+    """Return the unfused neighbours that cost something, most expensive first; then those whose price is not known."""
+    found = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes != 0]
     return sorted(found, key=lambda item: -(item.saved_bytes or 0))
 
 
 def price(decision: Decision) -> str:
     """Say what staying apart costs: "100.7 MB, about 31.3 µs"; the time only on a GPU that was calibrated."""
+    if decision.saved_bytes is None:
+        return "not known"
     expected = decision.expected_us or 0.0
     return num_bytes(decision.saved_bytes) + (f", about {microseconds(expected)}" if expected >= 0.005 else "")
+
+
+def told_apart(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return the recordings with titles that differ: to equal ones what tells them apart is added, else a number."""
+    titles = [recording.title or "recording" for recording in recordings]
+    kinds = [settings(recording) for recording in recordings]
+    out: list[Recording] = []
+    for position, (recording, title) in enumerate(zip(recordings, titles, strict=True)):
+        same = [kinds[i] for i, other in enumerate(titles) if other == title]
+        own = [word for k, word in enumerate(kinds[position]) if word and len({kind[k] for kind in same}) > 1]
+        if len(same) > 1:
+            alike = [i for i, other in enumerate(titles) if other == title and kinds[i] == kinds[position]]
+            number = [str(alike.index(position) + 1)] if len(alike) > 1 else []
+            title = f"{title} ({', '.join([*own, *number])})"
+        out.append(recording if title == recording.title else replace(recording, title=title))
+    return out
+
+
+def settings(recording: Recording) -> tuple[str, ...]:
+    """Return what two recordings of one program may differ in: how it ran, on which device, with which torch."""
+    environment = recording.environment
+    if environment.target:
+        how = "plan"
+    elif recording.calls or any(graph.stage == "post_grad" for graph in recording.graphs):
+        how = "compiled"
+    else:
+        how = "eager" if any(graph.stage == "eager" for graph in recording.graphs) else "trace"
+    dynamic = "dynamic" if any(item.dynamic for item in recording.compiles) else ""
+    torch = f"torch {environment.torch}" if environment.torch else ""
+    return how, environment.target or environment.device or "", torch, dynamic
 
 
 def problem_line(problem: Problem) -> str:

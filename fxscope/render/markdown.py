@@ -62,7 +62,7 @@ def mermaid(calls: list[KernelCall], graph: Graph, nodes: dict[str, GraphNode]) 
     lines = ["```mermaid", "flowchart TD"]
     for position, call in enumerate(calls):
         extern = call.is_extern
-        time = f"<br/>{microseconds(call.timing.typical_us)}" if call.timing else ""
+        time = f"<br/>{labels.time_words(call)}" if labels.time_words(call) else ""
         ops = " · ".join(labels.ops_of(call, nodes))
         label = f"{mermaid_text(shorten(call.handle, 60))}<br/>{mermaid_text(shorten(ops, 60))}{time}"
         lines.append(f'  k{position}["{label}"]:::{"kernel" if extern else "fused"}')
@@ -78,7 +78,8 @@ def mermaid(calls: list[KernelCall], graph: Graph, nodes: dict[str, GraphNode]) 
 
 def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
     """Return the table of kernel calls."""
-    middle = labels.middle(call.timing for call in calls if call.timing)
+    timed = [call.timing for call in calls if call.timing]
+    middle = labels.middle(timed) if timed or not any(call.estimated_us is not None for call in calls) else "predicted"
     lines = [
         f"| # | kernel | type | ran in it | {middle} | range | bytes | roof |",
         "|--:|---|---|---|--:|--:|--:|--:|",
@@ -86,14 +87,13 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
     for call in calls[:MAX_ROWS]:
         known = call.bytes_read is not None or call.bytes_written is not None
         nbytes = (call.bytes_read or 0) + (call.bytes_written or 0) if known else None
-        timing = call.timing
         cells = [
-            call.id.rsplit(":", 1)[-1],
+            labels.call_number(call),
             code(call.kernel),
             theme.CALLS[call.type],
             text(" · ".join(labels.ops_of(call, nodes))),
-            microseconds(timing.typical_us if timing else None),
-            span(timing.min_us, timing.max_us) if timing else text(call.untimed or "–"),
+            text(labels.time_words(call).removesuffix(" planned")) or "–",
+            time_range(call),
             num_bytes(nbytes),
             percent(call.roof.share if call.roof else None),
         ]
@@ -101,6 +101,15 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
     if len(calls) > MAX_ROWS:
         lines.append(f"\n… {len(calls) - MAX_ROWS} more calls")
     return lines
+
+
+def time_range(call: KernelCall) -> str:
+    """Return the least and the most time of a call, or what a planned one will lie between."""
+    if call.timing:
+        return span(call.timing.min_us, call.timing.max_us)
+    if call.estimated_range_us is not None:
+        return span(*call.estimated_range_us)
+    return text(call.untimed or ("a floor" if call.estimated_us is not None else "–"))
 
 
 def kernel_table(recording: Recording) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from fxscope.render import theme
+from fxscope.render import labels, theme
 from fxscope.render.page import overview, spent
 from fxscope.text import counted, kernel_name, microseconds, sentence, shorten
 
@@ -40,7 +40,7 @@ class Strip:
     def draw(self) -> list[str]:
         """Return the strip with its title, its total and its segments."""
         title = shorten(self.recording.title or "recording", 60)
-        planned = "planned, at least " if not self.recording.launches else ""
+        planned = "predicted, sum of the calls: " if not self.recording.launches else ""
         words = f"{planned}{microseconds(self.total)} a step, {counted(len(self.runs), 'launch')}"
         out = [text(LEFT, self.top - 12, title, 20, weight=700), text(WIDTH - LEFT, self.top - 12, words, 18, end=True)]
         for run, (x, width) in zip(self.runs, self.places, strict=True):
@@ -69,7 +69,7 @@ def render(
     """
     from fxscope.errors import RenderError
 
-    shown = (recording, *others)
+    shown = labels.told_apart((recording, *others))
     if len(shown) > MAX_STRIPS:
         raise RenderError(f"a slide holds {MAX_STRIPS} recordings, these are {len(shown)}: use -o report.html.")
     totals = [sum(run.us for run in step(item)) for item in shown]

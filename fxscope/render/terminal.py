@@ -192,9 +192,9 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
         glyph = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].glyph
         ops = Text(" · ".join(labels.ops_of(call, nodes)))
         if call.named_only and not extern:  # an extern's name claims nothing
-            ops.append(f"  (only named: {', '.join(call.named_only)})", style="dim")
+            ops.append(f"  (its name also says {', '.join(call.named_only)}, which did not run here)", style="dim")
         cells: list[RenderableType] = [
-            call.id.rsplit(":", 1)[-1],
+            labels.call_number(call),
             Text(f"{glyph} {shorten(call.kernel, name_width)}", style=style),
             ops,
         ]
@@ -250,7 +250,8 @@ def unfused(recording: Recording) -> list[RenderableType]:
     for item in costly[:MAX_DECISIONS]:
         glyph, style = theme.VERDICTS[item.verdict]
         a, b = ends(item)
-        lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (f"costs {labels.price(item)}", "bold")))
+        cost = "cost not known" if item.saved_bytes is None else f"costs {labels.price(item)}"
+        lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (cost, "bold")))
         lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))
     if len(costly) > MAX_DECISIONS:
         lines.append(Text(f"   … {len(costly) - MAX_DECISIONS} more: fxscope why RECORDING", style="dim"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fxscope.model import Environment, Graph, Launch, Node, Op, Recording, TensorMeta
 from fxscope.passes import cost, fusion
+from fxscope.readers import join
 
 SIZE = 64 * 128 * 3072 * 2
 
@@ -175,3 +178,16 @@ def test_a_tensor_of_the_programs_own_may_be_what_is_read():
 def test_two_runs_of_the_pass_give_the_same():
     once = fusion.fusion(mlp())
     assert fusion.fusion(once) == once
+
+
+def test_a_compiles_files_do_not_hide_the_eager_pairs_around_it():
+    """The loss of a training step runs eagerly, beside compiled layers: with the compile's log it is still paired."""
+    folder = Path(__file__).parents[1] / "data" / "h200" / "mlp_train_compiled"
+    trace = folder / "trace.json.gz"
+    alone = [item for item in join.read_trace(trace).decisions if item.evidence == "order"]
+    both = join.read_trace(trace, compile_log=folder / "torch_trace.log.gz").decisions
+    pairs = {(item.a, item.b) for item in both if item.evidence == "order" and item.reason.startswith("eager")}
+    assert {(("pow",), ("mean_1",)), (("mul_1",), ("mul_2",))} <= pairs
+    assert pairs <= {(item.a, item.b) for item in alone}
+    # Of two ops of compiled code the log says why, not the order in the trace.
+    assert not any("compiled, and a trace alone" in item.reason for item in both)

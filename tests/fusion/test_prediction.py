@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 
 from fxscope import cli, gpus
+from fxscope.analysis.compare import compare
 from fxscope.gpus import fitting
 from fxscope.gpus.prediction import FORMULAS, family_of, predict, time_of
-from fxscope.model import Environment, KernelCall, Recording, Workload, replace
+from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers.measured import measured_calls
 from fxscope.readers.workload import accesses
+from fxscope.render import markdown
+from fxscope.render.findings import comparison_markdown
+from fxscope.text import microseconds, span
 
 ZOO = Path(__file__).parents[1] / "data" / "zoo"
 
@@ -141,8 +145,27 @@ def test_a_planned_step_has_a_time_with_a_range(bert):
     assert step.device_range_us[0] < step.device_us < step.device_range_us[1]
     assert step.wall_range_us[0] >= step.cpu_range_us[0]
     assert step.num_calls == len(calls)
+    total = sum(
+        call.estimated_us for call in cost(Recording(environment=Environment(target="h200"), calls=calls)).calls
+    )
+    assert step.basis.startswith(f"the sum of the calls, {microseconds(total)}, times ")
     assert step.bound == "cpu", "small kernels are over before the CPU has launched the next"
     assert cost(Recording(environment=Environment(target="a100"), calls=calls)).predicted.device_range_us is None
+
+
+def test_a_floor_is_no_prediction_in_a_comparison(bert):
+    calls = tuple(item.call for item in bert)[:4]
+    graph = Graph(id=calls[0].graph, stage="post_grad")
+    plan = cost(Recording(title="a", environment=Environment(target="h200"), graphs=(graph,), calls=calls))
+    floors = tuple(replace(call, estimated_range_us=None, estimated_basis="a floor") for call in plan.calls)
+    shown = compare(plan, replace(plan, title="b", calls=floors))
+    assert all(match.predicted_us is None and len(match.not_predicted) == 1 for match in shown.kernels)
+    assert comparison_markdown(shown).count("| not predicted |") == 4
+    assert [match.predicted_us for match in compare(plan, plan).kernels] == [0.0] * 4
+    table = [line for line in markdown.render(plan).splitlines() if line.startswith("| 1 |")]
+    assert f"≈ {microseconds(plan.calls[0].estimated_us)}" in table[0] and "planned" not in table[0]
+    assert span(*plan.calls[0].estimated_range_us) in table[0]
+    assert "a floor" in markdown.render(replace(plan, calls=floors))
 
 
 def measurements(tmp_path) -> Path:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from fxscope.commands import common
+from fxscope.model import replace
+from fxscope.readers import join
 from fxscope.render import code, decisions, dot, labels, markdown, terminal
-from fxscope.render.page import payload
+from fxscope.render.page import payload, spent
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
 
@@ -50,3 +52,39 @@ def test_the_ends_of_a_decision_are_named_the_same(recording):
         a, b = ends(decision)
         assert all(f"{a} → {b}" in view for view in views.values()), (a, b)
         assert f"| {markdown.text(a)} | {markdown.text(b)} |" in markdown.render(recording)
+
+
+def test_neighbours_whose_price_is_not_known_are_named_all_the_same():
+    """A compile's log alone does not say how many bytes pass between two kernels."""
+    folder = H200 / "mlp_compiled"
+    read = join.read_trace(folder / "trace.json.gz", compile_log=folder / "torch_trace.log.gz")
+    assert [item.saved_bytes for item in labels.costly(read)] == [None] * 4
+    shown = terminal.render(read)
+    assert "mm → gelu·mul  cost not known" in shown and "costs –" not in shown
+    assert "| mm | gelu·mul | not known |" in markdown.render(read)
+    rows = spent.missed(read)
+    assert [(row["pair"], len(row["all"]), row["price"]) for row in rows] == [
+        ("mm → mm", 1, ""),
+        ("mm → gelu·mul", 2, ""),
+        ("gelu·mul → mm", 1, ""),
+    ]
+
+
+def test_recordings_of_one_title_are_told_apart_by_how_they_ran(recording):
+    eager = common.read(str(H200 / "mlp_eager"))
+    same = [replace(item, title="factory") for item in (eager, recording, recording)]
+    shown = labels.told_apart(same)
+    assert [item.title for item in shown] == ["factory (eager)", "factory (compiled, 1)", "factory (compiled, 2)"] or [
+        re.sub(r", torch [^,)]*", "", item.title) for item in shown
+    ] == ["factory (eager)", "factory (compiled, 1)", "factory (compiled, 2)"]
+    assert labels.told_apart([eager, recording]) == [eager, recording]
+    named = common.told_apart(same, ["a/x.fxscope", "a/y.fxscope", "b/y.fxscope"])
+    assert [item.title for item in named] == ["factory (x.fxscope)", "factory (a/y.fxscope)", "factory (b/y.fxscope)"]
+
+
+def test_a_call_has_one_number_in_view_and_why(recording):
+    for call in recording.calls:
+        assert re.search(
+            rf"^ *{labels.call_number(call)} +\S+ {re.escape(call.kernel[:12])}", terminal.render(recording), re.M
+        )
+        assert decisions.call_story(recording, call).startswith(call.handle)

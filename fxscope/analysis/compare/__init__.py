@@ -210,6 +210,7 @@ def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], 
         time = like_with_like(time, work(group_a), work(group_b)) if time else None
     bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
     saved = bytes_a - bytes_b if bytes_a is not None and bytes_b is not None and group_a and group_b else None
+    planned = not a.launches and not b.launches
     return KernelMatch(
         kind=kind_of(group_a, group_b),
         a=uses_a,
@@ -217,7 +218,8 @@ def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], 
         aligned_by=how,
         time=time,
         saved_bytes=saved,
-        predicted_us=predicted_difference(uses_a, uses_b) if not a.launches and not b.launches else None,
+        predicted_us=predicted_difference(uses_a, uses_b) if planned else None,
+        not_predicted=tuple(item.kernel for item in (*uses_a, *uses_b) if planned and item.mean_us is None),
     )
 
 

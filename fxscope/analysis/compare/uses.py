@@ -32,7 +32,7 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         modules=unit.modules,
         sources=unit.sources,
         num_samples=len(samples),
-        mean_us=sum(samples) / len(samples) if samples else (call.estimated_us if call and not samples else None),
+        mean_us=sum(samples) / len(samples) if samples else predicted_us(call),
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
         registers=first(launch.registers if launch else None, resources.registers if resources else None),
@@ -47,6 +47,11 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         chosen_by=chosen_by,
         share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )
+
+
+def predicted_us(call: KernelCall | None) -> float | None:
+    """Return the predicted time of a planned call; a floor of the roof is no prediction, and stands beside none."""
+    return call.estimated_us if call is not None and call.estimated_range_us is not None else None
 
 
 def first(*values: T | None) -> T | None:

@@ -12,7 +12,7 @@ from fxscope.analysis.stats import compare_times, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
-from fxscope.text import counted, listed, microseconds, num_bytes, percent, sentence, sizes
+from fxscope.text import at_least, counted, listed, microseconds, num_bytes, percent, sentence, sizes
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def _intermediates(recording: Recording) -> list[Sentence]:
             if rate and gpu:
                 floor = total / rate.value * 1e6
                 values["floor_us"] = floor
-                text += f": at least {microseconds(floor)} at {per_second(rate.value)} ({gpu.basis(rate)})"
+                least = at_least(floor)
+                text += f": {least} at {per_second(rate.value)} ({gpu.basis(rate)})" if least else ""
             found.append(
                 Sentence(topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values=values)
             )
@@ -176,8 +177,8 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
     if not who:
         return []
     text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(total)} written and read"
-    if rate and gpu:
-        text += f", at least {microseconds(total / rate.value * 1e6)} at {per_second(rate.value)}"
+    if rate and gpu and (least := at_least(total / rate.value * 1e6)):
+        text += f", {least} at {per_second(rate.value)}"
     return [
         Sentence(
             topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values={"bytes": total}

@@ -30,9 +30,7 @@ def decisions(recording: Recording) -> list[Decision]:
     for graph in recording.graphs:
         if graph.stage == "eager" and any(node.outputs for node in graph.nodes):
             found += of_graph(graph)
-    if found or recording.calls:
-        return found
-    return of_trace(recording)
+    return found or of_trace(recording)
 
 
 def of_graph(graph: Graph) -> list[Decision]:
@@ -139,7 +137,7 @@ def of_trace(recording: Recording) -> list[Decision]:
     """
     first = index_of(recording).first_step
     rows = [position for position, step in enumerate(column(recording.launches, "step")) if step == first]
-    mine = picked(recording.launches, rows, ("op_id", "stream", "chain"))
+    mine = picked(recording.launches, rows, ("op_id", "stream", "chain", "call"))
     wanted = {launch.op_id for launch in mine}
     rows = [position for position, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
     ops = {op.id: op for op in picked(recording.ops, rows, ("shapes", "dtypes", "node"))}
@@ -157,6 +155,8 @@ def of_trace(recording: Recording) -> list[Decision]:
             continue
         streams[op.id] = launch.stream
         regions[op.id] = next((name for name in launch.chain if name.startswith(_COMPILED)), None)
+        if regions[op.id] is None and launch.call is not None:
+            regions[op.id] = "compiled"
         shapes, dtypes = tensors(op)
         slots: dict[tuple[int | None, str | None], int] = {}
         for shape, dtype in zip(shapes, dtypes, strict=True):
@@ -178,7 +178,12 @@ def of_trace(recording: Recording) -> list[Decision]:
                 every = tuple(source for item in results for source in item.ops)
                 waiting[key] = [Waiting(every, left, results[0].result)]
                 sources = [Waiting(every, 1, results[0].result)] if sources else []
-            found += [passed(graph, item, op, regions) for item in sources]
+            found += [
+                passed(graph, item, op, regions)
+                for item in sources
+                # Between two ops of compiled code the compile's own files say more.
+                if not recording.calls or None in {regions[end.id] for end in (*item.ops, op)}
+            ]
         result = result_of(op, shapes, dtypes)
         previous = op
         before.add(signature(op))

@@ -260,7 +260,7 @@ class PairVerdict:
     def other_versions(self) -> Reason:
         """Say why two nodes that use the same memory have no buffer in common."""
         if any(node.type == "nop" for node in self.nodes.values()):
-            return Reason("they write or read different parts of one buffer (a concatenation): no data in common")
+            return Reason("each uses a part of its own of one concatenated buffer: neither reads what the other wrote")
         return Reason(
             "mutation: between the two their buffer is written again in place, so each uses another version of it"
         )

@@ -8,7 +8,8 @@ import html
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from fxscope.render import svg, theme
+from fxscope.model import replace
+from fxscope.render import labels, svg, theme
 from fxscope.render.page import payload
 
 if TYPE_CHECKING:
@@ -48,11 +49,15 @@ def render(
     stage: str | None = None,
 ) -> str:
     """Return the page. `others` are shown beside the first; `comparison` aligns each of them with it."""
-    data = payload.encode(payload.page((recording, *others), comparison, stage=stage))
+    shown = labels.told_apart((recording, *others))
+    if comparison:
+        pairs = zip(comparison, shown[1:], strict=False)
+        comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
+    data = payload.encode(payload.page(shown, comparison, stage=stage))
     script, style = assemble("js"), palette() + assemble("css")
     # Graphviz as WebAssembly, packed: the page lays out graphs itself (`assets/graphviz.txt` says where it is from).
     engine = base64.b64encode((ASSETS / "graphviz.zlib").read_bytes()).decode()
-    title = html.escape(" · ".join(r.title or "recording" for r in (recording, *others)))
+    title = html.escape(" · ".join(r.title or "recording" for r in shown))
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest(script)}' 'wasm-unsafe-eval'; worker-src blob:; "
         f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"

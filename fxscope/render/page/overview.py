@@ -34,6 +34,7 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
         out.append(
             {
                 "what": what_it_is(recording),
+                "predicted": recording.predicted is not None,
                 "unknown": unknown(recording),
                 "tiles": tiles(recording),
                 "lines": lines(recording, against, each),
@@ -167,7 +168,9 @@ def tiles(recording: Recording) -> list[list[str]]:
         step = recording.predicted
         if step is not None and step.device_range_us is not None:
             span = labels.span(step.device_range_us)
-            out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", f"{span}, 80 of 100"])
+            known = [t for t in times if t is not None]
+            remark = f"{span}, 80 of 100; its calls alone add up to {microseconds(sum(known))}"
+            out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", remark])
         elif times and all(t is not None for t in times):
             out.append([f"≈ {microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
     if recording.memory and recording.memory.peak_bytes is not None:

@@ -13,7 +13,7 @@ from fxscope.index import index_of
 from fxscope.op_names import op_name
 from fxscope.render import labels
 from fxscope.render.page import scene
-from fxscope.text import kernel_name, microseconds, num_bytes
+from fxscope.text import at_least, kernel_name, microseconds, num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -350,30 +350,32 @@ def missed(recording: Recording) -> list[dict[str, Any]]:
     ends = labels.Ends(recording)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for position, decision in enumerate(recording.decisions):
-        if decision.verdict == "fused" or not decision.saved_bytes:
+        if decision.verdict == "fused" or decision.saved_bytes == 0:
             continue
         call = calls.get(decision.b_call or "")
         runs = call.timing.count / steps if call and call.timing and call.timing.count > steps else 1.0
         key = (" → ".join(ends(decision)), decision.reason)
         row = found.setdefault(key, {"pair": key[0], "reason": decision.reason, "hint": decision.hint, "all": []})
         row["all"].append(position)
-        row["bytes"] = row.get("bytes", 0.0) + decision.saved_bytes * runs
-        for name, us in (("us", decision.saved_us), ("expected", decision.expected_us)):
+        costs = {"bytes": decision.saved_bytes, "us": decision.saved_us, "expected": decision.expected_us}
+        for name, value in costs.items():
             before = row.get(name, 0.0)  # a sum of all of them, or none
-            row[name] = None if us is None or before is None else before + us * runs
+            row[name] = None if value is None or before is None else before + value * runs
         row["config"] = decision.config
     for row in found.values():
         row["price"] = price_words(row)
-    return sorted(found.values(), key=lambda row: (-(row["expected"] or row["us"] or 0), -row["bytes"]))
+    return sorted(found.values(), key=lambda row: (-(row["expected"] or row["us"] or 0), -(row["bytes"] or 0)))
 
 
 def price_words(row: Mapping[str, Any]) -> str:
-    """Return what pairs kept apart cost: "201.3 MB, about 91.2 µs"; "at least" where that is what is known."""
+    """Return what pairs kept apart cost: "201.3 MB, about 91.2 µs"; "at least" where that is known; "" for nothing."""
+    if row["bytes"] is None:
+        return ""
     parts = [num_bytes(row["bytes"])]
     if row["expected"]:
         parts.append(f"about {microseconds(row['expected'])}")
-    elif row["us"] and row["us"] >= 0.005:
-        parts.append(f"at least {microseconds(row['us'])}")
+    elif least := at_least(row["us"]):
+        parts.append(least)
     return ", ".join(parts)
 
 

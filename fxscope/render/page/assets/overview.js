@@ -89,8 +89,8 @@ function missedList(items) {
       el(
         'button',
         { type: 'button', class: 'pair', onclick: () => open(item) },
-        `${item.pair}${times}: `,
-        el('span', { class: 'price' }, `${item.price} a step`),
+        `${item.pair}${times}`,
+        item.price ? [': ', el('span', { class: 'price' }, `${item.price} a step`)] : null,
       ),
       el('p', {}, capital(item.reason)),
       item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`, config) : null,
@@ -173,7 +173,7 @@ class Overview {
     const draw = (item, depth) => {
       seen.add(heat(item.share));
       const share = item.us / total;
-      const label = depth ? words_(item) : 'one step';
+      const label = depth ? words_(item) : o.predicted ? 'all calls' : 'one step';
       const roof = known(item.share) ? `, ${words(item.share, 'share')} of the roof` : '';
       const type = item.type ? ` ${item.type}` : '';
       return el(
@@ -233,7 +233,13 @@ class Overview {
     return el(
       'section',
       { class: 'next' },
-      el('h2', {}, 'What to do next: the most expensive pairs kept apart'),
+      el(
+        'h2',
+        {},
+        o.missed[0].price
+          ? 'What to do next: the most expensive pairs kept apart'
+          : 'What to do next: pairs kept apart, at a cost that is not known',
+      ),
       missedList(o.missed.slice(0, 3)),
       o.num_missed > 3
         ? el(
@@ -247,7 +253,7 @@ class Overview {
                 show('tables');
               },
             },
-            `${o.num_missed - 3} more kinds of pairs in the table of decisions`,
+            `${plural(o.num_missed - 3, 'more kind')} of pairs in the table of decisions`,
           )
         : null,
     );

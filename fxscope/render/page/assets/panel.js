@@ -514,7 +514,7 @@ class Panel {
         'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, ' +
           'with how each link is known.',
       ),
-      missed.length ? el('section', {}, el('h3', {}, 'Most expensive pairs kept apart'), missedList(missed)) : null,
+      missed.length ? el('section', {}, el('h3', {}, missed[0].price ? 'Most expensive pairs kept apart' : 'Pairs kept apart'), missedList(missed)) : null,
       el(
         'section',
         {},
