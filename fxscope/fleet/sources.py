@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
-_LOG = re.compile(r"\.log(\.gz)?$", re.IGNORECASE)
+_LOG = re.compile(r"\.log(\.gz|\.zst)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _ITERATION = re.compile(r"^(?:iteration|iter|step)[-_]?(\d+)$", re.IGNORECASE)  # torchtitan's folders
 _HEAD_BYTES = 1 << 16

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import gzip
+import io
 import json
 import re
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from fxscope.errors import FOREIGN, TraceError
 from fxscope.model import (
@@ -30,7 +31,7 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import graph_text, output_code, schedule_text
-from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO
+from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO, ZSTANDARD, zstandard_errors, zstandard_file
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
@@ -101,13 +102,17 @@ def _refused(read: Callable[..., Recording]) -> Callable[..., Recording]:
 
 @_refused
 def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
-    """Read a TORCH_TRACE log (.log, .log.gz) or a folder of them, of 4 GiB unpacked at most or of `max_bytes`.
+    """Read a TORCH_TRACE log (.log, .log.gz, .log.zst) or a folder of them, of 4 GiB unpacked at most or of `max_bytes`.
 
     Raises:
         TraceError: there is none, it is no such log, or it is larger.
     """
     path = Path(path)
-    files = sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz"))) if path.is_dir() else [path]
+    files = (
+        sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz", ".log.zst")))
+        if path.is_dir()
+        else [path]
+    )
     if not files:
         raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
     collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
@@ -143,11 +148,12 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
 def _lines(path: Path, collected: Collected) -> Iterator[str]:
     try:
         with path.open("rb") as file:
-            compressed = file.read(2) == b"\x1f\x8b"
+            magic = file.read(4)
+        compressed = magic[:2] == b"\x1f\x8b" or magic == ZSTANDARD
         # A packed log is unpacked within the same bound as a packed trace, unless the user gave one.
         packed = compressed and not collected.trusted
         limit = collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
-        with gzip.open(path) if compressed else path.open("rb") as file:
+        with _opened(path, magic) as file:
             while line := file.readline(MAX_LINE):
                 collected.count(len(line), path, limit)
                 if len(line) == MAX_LINE:
@@ -155,8 +161,17 @@ def _lines(path: Path, collected: Collected) -> Iterator[str]:
                 yield line.decode("utf-8", errors="replace")
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise TraceError(f"{path} is a damaged or truncated gzip file. Copy it again.") from None
+    except zstandard_errors() as error:
+        raise TraceError(f"{path} is a damaged or truncated Zstandard file ({error}). Copy it again.") from None
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}.") from None
+
+
+def _opened(path: Path, magic: bytes) -> IO[bytes]:
+    """Open a log, unpacked where its first bytes say that it is packed."""
+    if magic == ZSTANDARD:
+        return io.BufferedReader(zstandard_file(path.open("rb")))
+    return cast("IO[bytes]", gzip.open(path) if magic[:2] == b"\x1f\x8b" else path.open("rb"))
 
 
 def _read_log_file(path: Path, collected: Collected) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 import tarfile
 import threading
@@ -127,6 +128,37 @@ def test_a_server_is_read_and_its_digests_are_not_trusted_without_a_version(
         with pytest.raises(FxscopeError, match="does not exist, or cannot be reached"):
             sources.find([f"{address}nowhere/"])
         server.shutdown()
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
+def test_a_ranks_compile_log_is_read_beside_its_trace(packed: str, tmp_path: Path) -> None:
+    """In a folder and at an address, packed or not: the digest knows the nodes of the compiled graphs."""
+    log = gzip.decompress((JOBS.parent / "h200" / "mlp_compiled" / "torch_trace.log.gz").read_bytes())
+    if packed == ".gz":
+        log = gzip.compress(log)
+    elif packed:
+        log = pytest.importorskip("zstandard").ZstdCompressor().compress(log)
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install 'fxscope[fleet]'")
+    names = ("rank3.json.gz", f"logs/rank_3/dedicated_log_torch_trace_rank_3_x1y2.log{packed}")
+    store = fsspec.filesystem("memory")
+    for name, content in zip(names, ((JOBS / "ddp_even" / "rank3.json.gz").read_bytes(), log), strict=True):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+        store.pipe(f"/with-log/{name}", content)
+    try:
+        for place in (str(tmp_path), "memory://with-log"):
+            (found,) = sources.find([place])
+            made = run.decode(run.work(found, run.Settings()), "here")
+            assert made.rank == 3 and not made.problems
+            assert [name for name, _ in made.plan.compiled] == ["0/0:inference:post_grad"]
+            (nodes,) = [lines for _, lines in made.plan.nodes]
+            assert "mm = aten.mm.default" in nodes and any(line.startswith("tanh") for line in nodes)
+    finally:
+        store.rm("/with-log", recursive=True)
+    if packed:  # half of it: the trace still counts, and the log is said
+        (tmp_path / names[1]).write_bytes(log[: len(log) // 2])
+        made = run.decode(run.work(sources.find([str(tmp_path)])[0], run.Settings()), "here")
+        assert made.coverage is not None and made.problems[0].where == Path(names[1]).name
 
 
 def test_compile_logs_beside_traces_at_an_address_are_read() -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from fxscope.readers.trace.table import Table
 
+ZSTANDARD = b"\x28\xb5\x2f\xfd"  # how such a file begins
 CHUNK_BYTES = 2 << 20
 LARGEST_BYTES = 16 << 20  # of one event and of one value of the header; what is larger is damage
 HEADER_BYTES = 8 << 20  # of the header's values together, as text
@@ -702,7 +703,7 @@ class UnpackedZstandard(Unpacked):
         self._file = path.open("rb")
         self._position = 0
         try:
-            self._stream = _zstandard(self._file)
+            self._stream = zstandard_file(self._file)
         except BaseException:
             self._file.close()
             raise
@@ -726,7 +727,20 @@ class UnpackedZstandard(Unpacked):
         return result
 
 
-def _zstandard(file: IO[bytes]) -> Any:
+def zstandard_errors() -> tuple[type[Exception], ...]:
+    """Return what is raised of a damaged Zstandard file."""
+    try:
+        from compression.zstd import ZstdError  # pyright: ignore - Python 3.14
+    except ImportError:
+        try:
+            from zstandard import ZstdError  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            return ()
+    return (ZstdError,)
+
+
+def zstandard_file(file: IO[bytes]) -> Any:
+    """Return the unpacked stream of a Zstandard file. Raises TraceError where nothing here can unpack it."""
     try:
         from compression import zstd  # pyright: ignore - Python 3.14
     except ImportError:
@@ -754,7 +768,7 @@ def open_trace(path: Path) -> IO[bytes] | Unpacked:
     try:
         with path.open("rb") as file:
             magic = file.read(4)
-        if magic == b"\x28\xb5\x2f\xfd":
+        if magic == ZSTANDARD:
             return UnpackedZstandard(path)
         return Unpacked(path) if magic[:2] == b"\x1f\x8b" else path.open("rb")
     except OSError as error:
