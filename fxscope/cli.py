@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fxscope import __version__
+from fxscope.commands.common import tidy_on_termination
 from fxscope.errors import FxscopeError
 from fxscope.render.legible import legible_streams
 
@@ -79,10 +80,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         from fxscope.commands.script import end_as_interrupted
 
         atexit.register(end_as_interrupted)
-    # A program that `run` observes writes to streams that are as it knows them; `emit` sees to what follows.
-    streams = contextlib.nullcontext() if arguments.verb == "run" else legible_streams()
+    # A program that `run` observes has streams and signals as it knows them; `emit` and `script` see to what follows.
+    around = contextlib.ExitStack()
+    if arguments.verb != "run":
+        around.enter_context(legible_streams())
+        if own_process:
+            around.enter_context(tidy_on_termination())
     try:
-        with streams:
+        with around:
             return module(arguments.verb).run(arguments)
     except FxscopeError as error:
         with legible_streams():
@@ -98,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 2
     except KeyboardInterrupt:
-        print(f"fxscope {arguments.verb}: interrupted; nothing was written", file=sys.stderr)
+        print(f"fxscope {arguments.verb}: interrupted", file=sys.stderr)
         return 130
     except RecursionError:
         print(f"fxscope {arguments.verb}: the input is nested too deeply to be read.", file=sys.stderr)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +14,41 @@ from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from fxscope.analysis.findings import Sweep
     from fxscope.model import Recording
 
 TRACES = ("trace.json.gz", "trace.json")
 LOGS = ("torch_trace.log.gz", "torch_trace.log")
+
+
+class Terminated(BaseException):
+    """SIGTERM came: no `except Exception` is to hold it."""
+
+
+@contextlib.contextmanager
+def tidy_on_termination() -> Generator[None]:
+    """On SIGTERM let every `finally` run, so that no temporary file stays, and then die of it."""
+    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    mine = os.getpid()
+
+    def terminated(number: int, _: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
+        if os.getpid() != mine:  # a forked child has the handler as well
+            os.kill(os.getpid(), number)
+        raise Terminated
+
+    if own:
+        signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    except Terminated:
+        os.kill(mine, signal.SIGTERM)
+        raise
+    finally:
+        if own and signal.getsignal(signal.SIGTERM) is terminated:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def read(name: str) -> Recording:

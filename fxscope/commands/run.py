@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
 from fxscope.commands import script
-from fxscope.commands.common import add_output_options, check_outputs, emit
+from fxscope.commands.common import add_output_options, check_outputs, emit, tidy_on_termination
 from fxscope.errors import CaptureError, FxscopeError
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 def _run_factory(arguments: argparse.Namespace) -> int:
     title = arguments.title or arguments.program.rpartition(":")[2]
-    with script.stdout_for_the_result(arguments), script.progress() as say:
+    with tidy_on_termination(), script.stdout_for_the_result(arguments), script.progress() as say:
         if arguments.target:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child

@@ -28,7 +28,7 @@ from fxscope.readers.trace.reader import MAX_BYTES
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from fxscope.fleet.sources import Source
 
@@ -74,12 +74,13 @@ def digests(
     done = kept(found, keep, settings)
     missing = [source for source in found if source.key not in done]
     count = len(found) - len(missing)
-    for source, data in _local(missing, jobs or usable_cores(), memory_bytes, settings):
-        done[source.key] = decode(data, source.name)
-        hold(source, data, keep, settings)
-        count += 1
-        if progress is not None:
-            progress(count, len(found), source.name)
+    with contextlib.closing(_local(missing, jobs or usable_cores(), memory_bytes, settings)) as made:
+        for source, data in made:
+            done[source.key] = decode(data, source.name)
+            hold(source, data, keep, settings)
+            count += 1
+            if progress is not None:
+                progress(count, len(found), source.name)
     return [done[source.key] for source in found]
 
 
@@ -204,8 +205,8 @@ class _Worker:
     `multiprocessing` would start the user's program again in each process, and its pool breaks as a whole when one dies.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    def __init__(self, settings: Settings, folder: str) -> None:
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": folder}
         self._process = children.start(
             "fxscope.fleet.worker", environment=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -239,7 +240,8 @@ class _Worker:
 class _Pool:
     """Workers, one a thread, and how much memory is spoken for."""
 
-    def __init__(self, memory_bytes: int, settings: Settings) -> None:
+    def __init__(self, memory_bytes: int, settings: Settings, folder: str) -> None:
+        self._folder = folder  # for what is fetched: a process that is killed removes nothing
         self._settings = msgspec.structs.replace(settings, memory_bytes=memory_bytes)
         self._total = self._free = memory_bytes
         self._changed = threading.Condition()
@@ -277,7 +279,7 @@ class _Pool:
         try:
             return self._idle.pop()
         except IndexError:
-            worker = _Worker(self._settings)
+            worker = _Worker(self._settings, self._folder)
             self._all.add(worker)
             return worker
 
@@ -290,13 +292,15 @@ class _Pool:
             worker.stop()
 
 
-def _local(found: Sequence[Source], jobs: int, memory_bytes: int, settings: Settings) -> Iterator[tuple[Source, bytes]]:
+def _local(
+    found: Sequence[Source], jobs: int, memory_bytes: int, settings: Settings
+) -> Generator[tuple[Source, bytes]]:
     """Yield digests as they are made."""
     if not found:
         return
     jobs = max(1, min(jobs, len(found), memory_bytes // PROCESS_BYTES))
-    pool = _Pool(memory_bytes, settings)
-    with ThreadPoolExecutor(jobs) as threads:
+    with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder, ThreadPoolExecutor(jobs) as threads:
+        pool = _Pool(memory_bytes, settings, folder)
         try:
             # Large ones first, so that the last to finish is not one that has just begun.
             running = {threads.submit(pool.digest, source): source for source in sorted(found, key=need, reverse=True)}

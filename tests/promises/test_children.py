@@ -27,7 +27,7 @@ PARENTS = {
     "png": "from fxscope import children\nchildren.run(['dot'], input=b'')",
     "fleet": "import threading\nfrom fxscope.fleet import run, sources\nos.mkfifo('t.json')\n"
     f"threading.Thread(target=lambda: (open('t.json', 'wb'), {DIE})).start()\n"
-    "run._Worker(run.Settings()).ask(sources.Source(name='t.json', address='t.json', size=1))",
+    "run._Worker(run.Settings(), '/tmp').ask(sources.Source(name='t.json', address='t.json', size=1))",
     "target": "from fxscope._torch.target import child\n"
     "child.record_for_target('h200', factory='factory.py:make', progress=print)",
     "forked target": "import torch\nfrom fxscope._torch.target import child\n"

@@ -1,0 +1,50 @@
+"""ctrl-C and SIGTERM at any moment: what a verb writes is whole or absent, and no temporary file stays."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fxscope.readers import trace
+from tools import fuzz, interrupt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+
+
+@pytest.mark.parametrize("verb", interrupt.VERBS)
+def test_what_is_written_is_whole_or_absent_and_nothing_else_stays(verb: str, tmp_path: Path) -> None:
+    harness = interrupt.Harness(verb, tmp_path)
+    for seed in range(2 if verb == "run" else 4):
+        harness.trial(seed)
+
+
+def test_a_long_scan_can_be_interrupted(tmp_path: Path) -> None:
+    head, events, between, tail = fuzz.Traces().documents[0]
+    path = tmp_path / "long.json"
+    block = between.join(events)
+    path.write_bytes(head + between.join([block] * (64 * 2**20 // len(block))) + tail)
+    read: list[int] = []
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            trace.read(
+                path,
+                progress=lambda size: (
+                    read.append(size),
+                    len(read) == 1 and signal.setitimer(signal.ITIMER_REAL, 0.02),
+                ),
+            )
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert read and read[-1] < path.stat().st_size / 2
