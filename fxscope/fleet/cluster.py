@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import warnings
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -82,14 +83,21 @@ def _connected(ray: Any, address: str | None) -> Generator[None]:
         return
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        if address or os.environ.get("RAY_ADDRESS"):
-            ray.init(address=address or os.environ["RAY_ADDRESS"], **options)
-        else:
-            ray.init(include_dashboard=False, num_cpus=run.usable_cores(), **options)
-    except (ConnectionError, RuntimeError, OSError, ValueError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray's own, of what is said below
+            if address or os.environ.get("RAY_ADDRESS"):
+                ray.init(address=address or os.environ["RAY_ADDRESS"], **options)
+            else:
+                ray.init(include_dashboard=False, num_cpus=run.usable_cores(), **options)
+    except (ConnectionError, RuntimeError, OSError, ValueError, ImportError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
+        there = (
+            " Is that the head's client server (port 10001 unless `ray start` was given another)?"
+            if (address or "").startswith("ray://")
+            else ""
+        )
         raise FxscopeError(
-            f"cannot connect to Ray{f' at {address}' if address else ''}: {lines[0].rstrip('.')}."
+            f"cannot connect to Ray{f' at {address}' if address else ''}: {lines[0].rstrip('.')}.{there}"
         ) from None
     try:
         yield

@@ -168,13 +168,21 @@ def change_words(change: Change) -> str:
     return line
 
 
+def step_words(comparison: Comparison) -> str:
+    """Say of what part of a step the device time is."""
+    return "a step, no collectives" if comparison.without_collectives else "a step"
+
+
 def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
     """Return the comparison for a terminal."""
     lines = [f"A  {comparison.a_title}", f"B  {comparison.b_title}", ""]
     lines += [f"{change.subject:42} {change_words(change)}" for change in comparison.totals]
-    for name, time in (("device time", comparison.step_time), ("wall time", comparison.wall_time)):
+    for name, time in (
+        (f"device time of {step_words(comparison)}", comparison.step_time),
+        ("wall time of a step", comparison.wall_time),
+    ):
         if time is not None:
-            lines += wrapped_under(f"{name + ' of a step':42} {time.verdict}: {time.reason}", width)
+            lines += wrapped_under(f"{name:42} {time.verdict}: {time.reason}", width)
     lines += ["", "Kernels, in the order of a step"]
     for match in comparison.kernels:
         lines.append("")
@@ -219,7 +227,8 @@ def comparison_markdown(comparison: Comparison) -> str:
     for change in comparison.totals:
         left, right = (number(value, change.unit) for value in (change.a, change.b))
         lines.append(f"| {text(change.subject)} | {left} | {right} |")
-    for name, time in (("Device time", comparison.step_time), ("Wall time", comparison.wall_time)):
+    device = "Device time without collectives" if comparison.without_collectives else "Device time"
+    for name, time in ((device, comparison.step_time), ("Wall time", comparison.wall_time)):
         if time is not None:
             lines += ["", f"**{name}:** {text(time.verdict)}: {text(time.reason)}"]
     lines += ["", f"| | {a} | {b} | time |", "|---|---|---|---|"]

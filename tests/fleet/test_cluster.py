@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import sys
 import tarfile
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from fxscope import cli
 from fxscope.errors import FxscopeError
 from fxscope.fleet import findings, run, sources
 
@@ -53,6 +55,35 @@ def test_a_node_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     assert spread == run.digests(found, jobs=2)
     first = findings.examine(spread).findings[0]
     assert first.ranks == (17,) and first.cause == "input"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_a_cluster_is_reached_through_rays_client(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--on ray://HOST:PORT`, as from a laptop: the client's process is no node of the cluster."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fxscope[fleet]'")
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    pytest.importorskip("grpc", reason="Ray's client is not installed: pip install 'fxscope[fleet]'")
+    from fxscope.fleet import cluster
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    head = {"num_cpus": 2, "include_dashboard": False, "ray_client_server_port": port}
+    nodes = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
+    found = sources.find([str(JOBS / "ddp_slow_gpu")])
+    try:
+        assert cluster.digests(found, address=f"ray://127.0.0.1:{port}") == run.digests(found, jobs=1)
+        assert not ray.is_initialized()
+    finally:
+        nodes.shutdown()
+    monkeypatch.setattr("ray.util.client.worker.INITIAL_TIMEOUT_SEC", 1)  # Ray's own; it tries three times
+    assert cli.main(["fleet", str(JOBS / "ddp_even"), "--on", f"ray://127.0.0.1:{port}"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"cannot connect to Ray at ray://127.0.0.1:{port}" in said and "client server (port 10001" in said
 
 
 def test_parquet_holds_the_whole_digests(tmp_path: Path) -> None:

@@ -232,6 +232,30 @@ def test_nothing_readable_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFix
     assert "no rank's trace could be read. Rank0.json.gz" in capsys.readouterr().err
 
 
+def test_two_ranks_are_compared_without_what_they_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The collectives of a rank last as long as it waits: the late rank, with the least of that, is not the faster one."""
+    job = JOBS / "ddp_slow_gpu"  # rank 2 runs 40 GEMMs more a step
+    steps = ["--steps", "1:3"]  # in the cut data the first step has its collectives only
+    for rank in (0, 2):
+        recording = str(tmp_path / f"rank{rank}.fxscope")
+        assert cli.main(["trace", str(job / f"rank{rank}.json.gz"), *steps, "-o", recording]) == 0
+    capsys.readouterr()
+    assert cli.main(["diff", str(tmp_path / "rank0.fxscope"), str(tmp_path / "rank2.fxscope"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    totals = {item["subject"]: (item["a"], item["b"]) for item in found["totals"]}
+    waiting = totals["collectives per step, with waiting"]
+    everything = totals["device time per step"]
+    assert waiting[0] > 10 * waiting[1] and everything[0] / everything[1] > 0.8
+    assert found["without_collectives"] is True and found["step_time"]["ratio"] > 4
+    assert found["step_time"]["a_us"] == pytest.approx(everything[0] - waiting[0], rel=0.02)
+    alone = str(JOBS.parent / "h200" / "mlp_eager" / "trace.json.gz")
+    assert cli.main(["diff", alone, alone, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert not found.get("without_collectives") and not any(
+        "collectives" in item["subject"] for item in found["totals"]
+    )
+
+
 def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.analysis.compare.rest import decision_changes, notes, op_changes, totals
+from fxscope.analysis.compare.rest import collective_us, decision_changes, notes, op_changes, own_step_us, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
 from fxscope.analysis.stats import compare_times
@@ -27,7 +27,9 @@ def compare(a: Recording, b: Recording) -> Comparison:
     """Align the kernels of A and B by name, source line, module and op, in that order of trust; count the rest."""
     units_a, units_b = select.units(a), select.units(b)
     matches = [build(a, b, group_a, group_b, how) for group_a, group_b, how in align(units_a, units_b)]
-    steps_a, steps_b = index_of(a).step_us, index_of(b).step_us
+    # A collective's kernel runs until the last rank is there: the late rank has the least of it
+    apart = collective_us(a) is not None or collective_us(b) is not None
+    steps_a, steps_b = (own_step_us(side) if apart else index_of(side).step_us for side in (a, b))
     wall_a, wall_b = index_of(a).wall_us, index_of(b).wall_us
     gone, added = op_changes(a, b)
     return Comparison(
@@ -36,6 +38,7 @@ def compare(a: Recording, b: Recording) -> Comparison:
         kernels=tuple(matches),
         totals=totals(a, b),
         step_time=compare_times(steps_a, steps_b) if a.launches and b.launches else None,
+        without_collectives=apart,
         wall_time=compare_times(wall_a, wall_b) if wall_a and wall_b else None,
         ops_gone=gone,
         ops_added=added,

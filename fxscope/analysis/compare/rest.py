@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, DecisionChange, OpChange
 from fxscope.analysis.stats import mean
+from fxscope.columns import column
 from fxscope.index import index_of, kept
+from fxscope.kernel_names import decode
 from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
         ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
         ("device time per step", *both(a, b, device_us), "us"),
+        ("collectives per step, with waiting", *both(a, b, collective_us), "us"),
         ("predicted device time per step", *both(a, b, lambda r: predicted_us(r) if planned else None), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
         ("wall time per step (profiled)", *both(a, b, lambda r: mean(index_of(r).wall_us)), "us"),
@@ -62,6 +65,28 @@ def per_step(recording: Recording, *categories: str) -> float | None:
 def device_us(recording: Recording) -> float | None:
     """Return device time per step."""
     return index_of(recording).device_us
+
+
+def own_step_us(recording: Recording) -> tuple[float, ...]:
+    """Return device time of each step without collectives, whose kernels run while they wait for other ranks."""
+    total = dict.fromkeys(index_of(recording).steps, 0)
+    columns = (column(recording.launches, field) for field in ("name", "step", "duration_ns"))
+    for name, step, duration in zip(*columns, strict=True):
+        if not is_collective(name):
+            total[step] += duration
+    return tuple(time / 1e3 for time in total.values())
+
+
+def collective_us(recording: Recording) -> float | None:
+    """Return device time in collectives per step, `None` where none ran."""
+    if not any(map(is_collective, set(column(recording.launches, "name")))):
+        return None
+    return mean(index_of(recording).step_us) - mean(own_step_us(recording))
+
+
+def is_collective(kernel: str) -> bool:
+    """Return whether a kernel's name is a collective's."""
+    return (decode(kernel) or {}).get("role") == "collective"
 
 
 def both_planned(a: Recording, b: Recording) -> bool:
