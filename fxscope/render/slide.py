@@ -20,7 +20,7 @@ SPAN = WIDTH - 2 * LEFT
 TOP, BOTTOM = 168, 500  # of the strips
 MAX_STRIPS = 3
 CHARACTER = 0.68  # width of a letter over its size: names are cut to their segments by it
-STYLES = {"fused": "fused", "kernel": "kernel", "input": "input", "planned": "fused"}
+MAX_BANDS = 6  # of two steps: the widest; more are a mesh
 LEGEND = (("fused", "generated, fused kernel"), ("kernel", "library kernel"), ("input", "memset or copy"))
 
 
@@ -42,9 +42,14 @@ class Strip:
         title = shorten(self.recording.title or "recording", 60)
         planned = "predicted, sum of the calls: " if not self.recording.launches else ""
         words = f"{planned}{microseconds(self.total)} a step, {counted(len(self.runs), 'launch')}"
-        out = [text(LEFT, self.top - 12, title, 20, weight=700), text(WIDTH - LEFT, self.top - 12, words, 18, end=True)]
+        ground = f'<rect x="{LEFT}" y="{self.top - 32:.1f}" width="{len(title) * 12.5:.0f}" height="27" fill="{theme.PAPER}"/>'
+        out = [
+            ground,
+            text(LEFT, self.top - 12, title, 20, weight=700),
+            text(WIDTH - LEFT, self.top - 12, words, 18, end=True),
+        ]
         for run, (x, width) in zip(self.runs, self.places, strict=True):
-            style = theme.KINDS[STYLES[run.style]]  # type: ignore[index]
+            style = theme.KINDS[run.style]  # type: ignore[index]
             tip = f"{run.label}: {run.kernel}, {microseconds(run.us)}"
             out.append(
                 f'<g><title>{escape(tip)}</title><rect x="{x:.1f}" y="{self.top:.1f}" width="{max(width, 0.3):.2f}" '
@@ -91,10 +96,10 @@ def render(
         parts += brackets(item, strips[0], strips[k + 1]) if k == 0 else []
     for strip in strips:
         parts += strip.draw()
-    if len(shown) == 1:
-        parts += became(strips[0])
+    if len(shown) < MAX_STRIPS:  # more steps leave no room below
+        parts += became(strips[-1], most=3 if len(shown) == 1 else 1)
     parts += sentences(shown)
-    parts += legend({STYLES[run.style] for strip in strips for run in strip.runs})
+    parts += legend({run.style for strip in strips for run in strip.runs})
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -124,7 +129,7 @@ def text(
 
 def brackets(item: Comparison, above: Strip, below: Strip) -> list[str]:
     """Return a band from each group of kernels of the first to the one kernel that they became."""
-    out: list[str] = []
+    out: list[tuple[float, str]] = []
     style = theme.KINDS["fused"]
     for match in item.kernels:
         if match.kind != "collapsed" or not match.b:
@@ -136,11 +141,12 @@ def brackets(item: Comparison, above: Strip, below: Strip) -> list[str]:
         x0, x1 = min(x for x, _ in a), max(x + width for x, width in a)
         y0, y1 = min(x for x, _ in b), max(x + width for x, width in b)
         foot, head = above.top + above.height, below.top
-        out.append(
+        band = (
             f'<path d="M{x0:.1f} {foot:.1f}L{x1:.1f} {foot:.1f}L{y1:.1f} {head:.1f}L{y0:.1f} {head:.1f}Z" '
             f'fill="{style.fill}" fill-opacity="0.6" stroke="{style.stroke}" stroke-dasharray="4 3"/>'
         )
-    return out
+        out.append((x1 - x0, band))
+    return [band for _, band in sorted(out, reverse=True)[:MAX_BANDS]]
 
 
 def at(strip: Strip, position: int, kernel: str) -> bool:
@@ -148,14 +154,14 @@ def at(strip: Strip, position: int, kernel: str) -> bool:
     return position < len(strip.runs) and strip.runs[position].kernel == kernel
 
 
-def became(strip: Strip) -> list[str]:
-    """Return, below the strip, the ops of the generated kernels with the most time and the kernel they became."""
+def became(strip: Strip, most: int) -> list[str]:
+    """Return, below the strip, the ops of the `most` generated kernels with the most time, and what they became."""
     style = theme.KINDS["fused"]
-    fused = [(run, place) for run, place in zip(strip.runs, strip.places, strict=True) if STYLES[run.style] == "fused"]
+    fused = [(run, place) for run, place in zip(strip.runs, strip.places, strict=True) if run.style == "fused"]
     by_label = {
         run.label: (run, place) for run, place in sorted(fused, key=lambda item: item[0].us)
     }  # the longest stays
-    best = sorted(by_label.values(), key=lambda item: -item[0].us)[:3]
+    best = sorted(by_label.values(), key=lambda item: -item[0].us)[:most]
     out: list[str] = []
     for k, (run, (x, width)) in enumerate(sorted(best, key=lambda item: item[1][0])):
         top = strip.top + strip.height + 6

@@ -154,7 +154,7 @@ def tiles(recording: Recording) -> list[list[str]]:
             [
                 f"{len(recording.calls)}",
                 "kernel calls compiled",
-                f"{ops} nodes inside {counted(len(fused), 'generated kernel')}",
+                f"{counted(ops, 'node')} inside {counted(len(fused), 'generated kernel')}",
             ]
         )
     total = moved(recording)

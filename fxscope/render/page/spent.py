@@ -125,7 +125,7 @@ class Runs:
         ref = ("call", self.position[call.id])
         phase = self.phases.get(call.graph)  # no floor: what is planned is the floor
         path, label = scene.call_path(call, self.nodes.get(call.graph, {})), self.call_label(call)
-        return Run(path, label, call.kernel, us, None, ref, "planned", 1.0, phase=phase)
+        return Run(path, label, call.kernel, us, None, ref, "kernel" if call.is_extern else "fused", 1.0, phase=phase)
 
     def of_launch(self, launch: Launch, us: float, count: float) -> Run:
         """Return a launch, with `us` as its time."""

@@ -212,7 +212,7 @@ class Compare {
     }));
   }
   style(use, k) {
-    if (use.style) return use.style === 'planned' ? 'fused' : use.style;
+    if (use.style) return use.style;
     if (use.category === 'gpu_memset' || use.category === 'gpu_memcpy') return 'input';
     const r = PAGE.all[k];
     if (use.call >= 0) return PAGE.theme.extern.includes(r.calls.type[use.call]) ? 'kernel' : 'fused';

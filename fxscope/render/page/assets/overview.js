@@ -57,7 +57,7 @@ function stripOf(strip, recording, most = strip.total) {
         open ? 'button' : 'span',
         {
           type: open ? 'button' : null,
-          class: `segment kind-${segment.style === 'planned' ? 'fused' : segment.style}`,
+          class: `segment kind-${segment.style}`,
           title: `${segment.label}\n${segment.kernel ? `${segment.kernel}\n` : ''}${microseconds(segment.us)}`,
           style: { flexGrow: segment.us, flexBasis: '0px' },
           'aria-label': open && !wide ? `${segment.label}, ${microseconds(segment.us)}, ${segment.kernel}` : null,
