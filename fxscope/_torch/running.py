@@ -64,9 +64,7 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return Inductor options with dots; a name that Inductor does not have is an error with the nearest ones."""
     import difflib
 
-    import torch._inductor.config as config
-
-    known = config.get_config_copy() if hasattr(config, "get_config_copy") else config.shallow_copy_dict()
+    known = inductor_switches()
     checked: dict[str, Any] = {}
     for name, value in options.items():
         name = name.replace("-", "_")
@@ -318,7 +316,15 @@ class Observer:
 
 
 def inductor_switches() -> dict[str, Any]:
-    """Return every switch of `torch._inductor.config` with its value here."""
+    """Return every switch of `torch._inductor.config` with its value here, but for deprecated ones.
+
+    To read one of those warns, once a process: that warning is the program's.
+    """
     import torch._inductor.config as config
 
-    return dict(config.get_config_copy() if hasattr(config, "get_config_copy") else config.shallow_copy_dict())
+    entries: Any = getattr(config, "_config", {})
+    return {
+        name: getattr(config, name)
+        for name, entry in entries.items()
+        if getattr(entry, "alias", None) is None and not getattr(entry, "deprecated", False)
+    } or dict(config.get_config_copy())

@@ -214,6 +214,11 @@ def explain(error: BaseException, device: str, op: str | None) -> str:
     kind, text = type(innermost).__name__, str(error)
     if kind == "PlanError":
         return str(innermost)
+    if "autograd's threading" in str(innermost):
+        return (
+            f"no plan for {device}: a backward has run in this process already, and autograd's threads do not survive the "
+            "copy of it that plans. Name a factory, FILE.py:FUNCTION, or plan before the first backward."
+        )
     lines = [line.strip() for line in str(innermost).strip().splitlines() if line.strip()]
     what = f"{kind}: {lines[0]}" if lines else kind
     named = next((found[1] for pattern in _OP_IN_TEXT if (found := pattern.search(text))), None)

@@ -164,10 +164,10 @@ def decompose(graph_module: Any) -> None:
     class Again(torch.fx.Interpreter):
         def run_node(self, n: torch.fx.Node) -> Any:
             result, before = super().run_node(n), n.meta.get("val")
-            # `bernoulli_` of a bfloat16 tensor is one; what it is decomposed into has a dtype of its own.
-            if isinstance(result, torch.Tensor) and isinstance(before, torch.Tensor) and result.dtype != before.dtype:
-                return result.to(before.dtype)
-            return result
+            # A draw has the dtype of its tensor, what it is decomposed into one of its own. (Other ops may really differ:
+            # the statistics of a norm are bfloat16 on a CPU and float32 on the device.)
+            drawn = torch.Tag.nondeterministic_seeded in getattr(n.target, "tags", ())
+            return result.to(before.dtype) if drawn and isinstance(before, torch.Tensor) else result
 
     def again(*arguments: Any) -> Any:
         return Again(graph_module).run(*arguments)
