@@ -27,6 +27,7 @@ from fxscope._torch import probe, profiler, running, step_plan
 from fxscope._torch.environment import environment
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.op_recorder import MAX_OPS, OpRecorder
+from fxscope._torch.processes import Processes
 from fxscope._torch.steps import StepWatch, soon
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
 from fxscope.model import Memory, Problem, Recording, Unobserved, replace
@@ -255,17 +256,21 @@ class Recorder:
         *,
         title: str | None = None,
         bypass_caches: bool = True,
+        remember: bool = False,
         observe_ops: bool = True,
         warn: bool = True,
         steps: int | None = None,
         warmup: int | None = None,
         skip_start: bool = False,
         max_ops: int = MAX_OPS,
+        follow: Path | None = None,
     ) -> None:
         self.recording: Recording | None = None
+        self._processes = Processes(follow, title or "recording")
+        self._at_bound = False
         self._steps, self._warmup, self._skip_start, self._max_ops = steps, warmup, skip_start, max_ops
         self._title = title or "recording"
-        self._bypass_caches = bypass_caches
+        self._bypass_caches, self._remember = bypass_caches, remember
         self._observe_ops = observe_ops
         self._warn = warn
         self._open: list[Any] = []
@@ -280,7 +285,7 @@ class Recorder:
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self.recording = self.failure = None
         try:
-            self._capture = InductorCapture(bypass_caches=self._bypass_caches)
+            self._capture = InductorCapture(bypass_caches=self._bypass_caches, remember=self._remember)
             self._capture.__enter__()
             self._open.append(self._capture)
             self._mode = running.Observer(OpRecorder(max_ops=self._max_ops)) if self._observe_ops else None
@@ -288,6 +293,7 @@ class Recorder:
             self._session = profiler.Session(on_yield=self._mode.stop if self._mode is not None else None)
             self._session.start()
             self._session.hooks.guard("optimizer steps", self._watch.start, self._session.hooks)
+            self._session.hooks.guard("child processes", self._processes.start, self._session.hooks)
             if self._mode is not None:
                 self._mode.recorder.on_full = self._full
                 self._mode.start()
@@ -317,6 +323,7 @@ class Recorder:
         """The bound of ops was reached, inside an op: end when it has returned."""
         mode = self._mode
         assert mode is not None
+        self._at_bound = True
         mode.recorder.mute()
         if not soon(self._enough_at_the_bound, mode.is_on_here):
             if self._session is not None:
@@ -401,10 +408,16 @@ class Recorder:
             after = (time.perf_counter_ns() - watch.ended_at) / 1e3
             count = watch.durations.count
             detail = f"{after / 1e6:.3g} s after the observed part"
+            if self._at_bound:
+                detail += f", which ended at the bound of {self._max_ops:,} ops"
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
-        return found
+        cached = self._capture.num_unexplained
+        if cached:
+            detail = f"{plural(cached, 'graph')} that came out of a cache with no evidence"
+            found.append(Unobserved(what="caches", count=cached, detail=detail))
+        return [*found, *self._processes.unobserved()]
 
     def _of_traces(self, traces: Sequence[tuple[Path, bool]], seen: Sequence[Any]) -> Recording:
         """Return what the first trace that holds events says, and the eager graph with it."""

@@ -22,6 +22,7 @@ Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15 where
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 import sys
@@ -31,8 +32,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from fxscope._torch import kept_facts
 from fxscope._torch import nodes as live
-from fxscope._torch.hooks import Hooks, has_switch
+from fxscope._torch.hooks import Hooks, exists, has_switch, resolve
 from fxscope.model import Compile, Graph, Item, KernelCall, Link, Node, Problem, Schedule, Source, SourceText, replace
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ JOINT_PASSES = "torch._inductor.compile_fx:_recursive_joint_graph_passes"
 INNER_COMPILE = "torch._inductor.compile_fx:_compile_fx_inner"
 CODEGEN = "torch._inductor.graph:GraphLowering.codegen"
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
+CACHE_TAG = "torch.compiler.config:cache_key_tag"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 
 # Ours, not the user's: left out of `Compile.config`.
@@ -72,17 +75,23 @@ class Facts(Item, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-def config_patches(*, bypass_caches: bool = True) -> dict[str, dict[str, Any]]:
+def config_patches(*, bypass_caches: bool = True, remember: bool = False) -> dict[str, dict[str, Any]]:
     """Return the switches that a capture needs, for each config module.
 
     Level 1 of provenance tracking writes a debug handle beside each call. C++ kernels appear in a trace only with
     `enable_kernel_profile`. Both are part of the generated code, so they are on for the compile, not for the run.
+    With `remember`, Inductor's local cache is used, under keys of fxscope's own.
     """
     patches: dict[str, dict[str, Any]] = {
         "torch._inductor.config": {"trace.provenance_tracking_level": 1, "cpp.enable_kernel_profile": True}
     }
     if bypass_caches:
-        patches["torch._inductor.config"].update(fx_graph_cache=False, fx_graph_remote_cache=False)
+        patches["torch._inductor.config"].update(fx_graph_remote_cache=False)
+        if remember:
+            tag = f"{torch.compiler.config.cache_key_tag} {kept_facts.TAG}"
+            patches["torch.compiler.config"] = {"cache_key_tag": tag}
+        else:
+            patches["torch._inductor.config"]["fx_graph_cache"] = False
         patches["torch._functorch.config"] = {"enable_autograd_cache": False, "enable_remote_autograd_cache": False}
     return patches
 
@@ -99,10 +108,13 @@ class InductorCapture:
     Args:
         bypass_caches: lower every graph again although it is in Inductor's cache: a hit skips lowering and leaves no
             evidence. With False, hits are reported as problems.
+        remember: with `bypass_caches`, keep what a lowering told beside Inductor's cache, and lower a graph again only
+            where nothing is kept of it (`kept_facts`).
     """
 
-    def __init__(self, *, bypass_caches: bool = True) -> None:
+    def __init__(self, *, bypass_caches: bool = True, remember: bool = False) -> None:
         self.bypass_caches = bypass_caches
+        self.remember = bypass_caches and remember and exists(kept_facts.LOAD) and exists(CACHE_TAG)
         self.hooks = Hooks()
         self._graphs: dict[str, Graph] = {}
         self._calls: dict[str, tuple[KernelCall, ...]] = {}
@@ -120,6 +132,7 @@ class InductorCapture:
         self._autograd_hits = 0
         self._num_lowered = 0
         self.num_compiles = 0
+        self._num_hits = 0  # of Inductor's cache, with nothing kept of their lowering
         self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
 
     # ------------------------------------------------------------------ life
@@ -148,6 +161,11 @@ class InductorCapture:
         self.hooks.wrap(JOINT_PASSES, before=self._aot_graph)
         self.hooks.wrap(INNER_COMPILE, around=self._inner_compile)
         self.hooks.wrap(CODEGEN, around=self._codegen)
+        if self.remember:
+            original = resolve(kept_facts.LOAD)[2]
+            self.remember = self.hooks.replace(
+                kept_facts.LOAD, staticmethod(functools.partial(self._from_cache, original))
+            )
 
         def listen() -> Any:
             from fxscope._torch import scheduler
@@ -179,6 +197,11 @@ class InductorCapture:
                 compiles=tuple(self._compiles.values()),
                 problems=(*self.hooks.problems, *(self._watch.problems if self._watch is not None else ())),
             )
+
+    @property
+    def num_unexplained(self) -> int:
+        """How many graphs came out of a cache, so that nothing is known of how they were made."""
+        return self._num_hits + max(0, _autograd_cache_hits() - self._autograd_hits)
 
     # ------------------------------------------------------------------ Dynamo
 
@@ -240,8 +263,14 @@ class InductorCapture:
         compile_id = current_compile_id()
         self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
         before, started = self._num_lowered, time.perf_counter_ns()
+        told = self._problems_told()
+        self._depth.looked = looked = _Looked(compile_id, direction) if self.remember else None
         with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
             result = original(module, *args, **kwargs)
+        self._depth.looked = None
+        lowered = self._num_lowered > before
+        if looked is not None and looked.kept is not None and not lowered:
+            self.hooks.guard("kept facts", self._restore, compile_id, direction, looked.kept, looked.base)
         self.hooks.guard(
             "inner compile",
             self._compiled,
@@ -249,10 +278,83 @@ class InductorCapture:
             direction,
             kwargs,
             result,
-            self._num_lowered > before,
+            lowered,
             time.perf_counter_ns() - started,
         )
+        if looked is not None and looked.name is not None and lowered and self._problems_told() == told:
+            self.hooks.guard("kept facts", self._keep, compile_id, direction, looked.name, looked.base)
         return result
+
+    def _problems_told(self) -> int:
+        return len(self.hooks.problems) + (len(self._watch.problems) if self._watch is not None else 0)
+
+    # ------------------------------------------------------------------ the cache, with what its lowering told
+
+    def _from_cache(
+        self,
+        original: Callable[..., Any],
+        key: str,
+        lines: Any,
+        inputs: Any,
+        local: Any,
+        remote: Any,
+        *args: Any,
+        **more: Any,
+    ) -> Any:
+        """Look a graph up in Inductor's cache; where nothing is kept of its lowering, say that it is not there."""
+        looked = getattr(self._depth, "looked", None)
+        if looked is None:  # AOTAutograd asks by itself, or fxscope is not in this compile
+            return original(key, lines, inputs, local, remote, *args, **more)
+        kept = self.hooks.guard("kept facts", self._kept, looked, key, inputs)
+        if kept is None:
+            return original(key, lines, inputs, False, None, *args, **more)
+        graph, information = original(key, lines, inputs, local, None, *args, **more)
+        code = getattr(graph, "source_code", None)
+        looked.kept = self.hooks.guard("kept facts", kept_facts.of_code, kept, code) if graph is not None else None
+        if looked.kept is None:
+            return None, {**information, "cache_state": "miss"}
+        return graph, information
+
+    def _kept(self, looked: _Looked, key: str, inputs: Any) -> kept_facts.Lowered | None:
+        if not kept_facts.is_static(inputs):
+            return None
+        stages = (f"{looked.compile_id}:{stage}" for stage in ("pre_grad", "joint", looked.direction))
+        graphs = [self._graphs[graph_id] for graph_id in stages if graph_id in self._graphs]
+        ids = {graph.id for graph in graphs}
+        links = [link for link in self._links.values() if link.to[0] in ids]
+        looked.base = kept_facts.first_sequence(graphs)
+        looked.name = kept_facts.name_of(key, looked.compile_id, looked.direction, graphs, links)
+        return kept_facts.load(looked.name, looked.compile_id)
+
+    def _keep(self, compile_id: str, direction: Direction, name: str, base: int) -> None:
+        graph_id = f"{compile_id}:{direction}:post_grad"
+        source = self._sources.get(graph_id.replace(":post_grad", ":output_code"))
+        known = self._compiles.get(compile_id)
+        if graph_id not in self._graphs or source is None or graph_id.replace("_grad", "_grad_2") in self._graphs:
+            return
+        lowered = kept_facts.Lowered(
+            graph=kept_facts.shifted(replace(self._graphs[graph_id], cache_key=None), -base),
+            calls=self._calls.get(graph_id, ()),
+            links=tuple(link for link in self._links.values() if link.to[0] == graph_id),
+            source=source,
+            schedule=self._schedules.get(graph_id),
+            assertions=known.assertions if known is not None and direction != "backward" else (),
+        )
+        kept_facts.save(name, compile_id, lowered)
+
+    def _restore(self, compile_id: str, direction: Direction, kept: kept_facts.Lowered, base: int) -> None:
+        graph_id = kept.graph.id
+        with self._lock:
+            if graph_id in self._graphs:
+                raise ValueError(f"{graph_id} is there already")
+            self._graphs[graph_id] = kept_facts.shifted(kept.graph, base)
+            self._calls[graph_id] = kept.calls
+            self._sources[kept.source.id] = kept.source
+            self._links.update({(*link.from_, *link.to): link for link in kept.links})
+            if kept.schedule is not None:
+                self._schedules[graph_id] = kept.schedule
+            if direction != "backward":
+                self._compile(compile_id, assertions=kept.assertions)
 
     def _direction_graph(self, compile_id: str, direction: Direction, module: Any) -> None:
         if direction == "inference" and f"{compile_id}:inference" in self._graphs:
@@ -265,7 +367,12 @@ class InductorCapture:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,
         # and a CUDA backward is compiled on autograd's own thread.
         stack = contextlib.ExitStack()
-        patches = self.hooks.guard("Inductor's switches", config_patches, bypass_caches=self.bypass_caches) or {}
+        patches = (
+            self.hooks.guard(
+                "Inductor's switches", config_patches, bypass_caches=self.bypass_caches, remember=self.remember
+            )
+            or {}
+        )
         for module, values in patches.items():
             context = self.hooks.guard(f"config {module}", patched, module, values)
             if context is not None:
@@ -282,11 +389,14 @@ class InductorCapture:
                 compile_id,
                 cudagraphs=bool(cudagraphs) if cudagraphs is not None else None,
                 config=_changed_config(),
-                cache=("bypassed" if self.bypass_caches else "miss") if lowered else ("hit" if code else None),
+                cache=("bypassed" if self.bypass_caches and not self.remember else "miss")
+                if lowered
+                else ("hit" if code else None),
             )
             self._name_runs(f"{compile_id}:{direction}:post_grad", result)
-            if not lowered and code:
-                graph_id = f"{compile_id}:{direction}:post_grad"
+            graph_id = f"{compile_id}:{direction}:post_grad"
+            if not lowered and code and graph_id not in self._graphs:
+                self._num_hits += 1
                 self.hooks.problem(
                     graph_id,
                     "came out of Inductor's cache: its code is known, but nothing was lowered, so there are no nodes",
@@ -298,7 +408,8 @@ class InductorCapture:
         """Tie a compiled graph to its runs in a trace, which carry its cache key, or None where caches are off."""
         if not hasattr(result, "_fx_graph_cache_key"):
             return
-        if result._fx_graph_cache_key is None and graph_id in self._graphs:
+        # A key stands for every graph of the same code: here each has a name of its own, in memory only.
+        if (result._fx_graph_cache_key is None or self.remember) and graph_id in self._graphs:
             result._fx_graph_cache_key = graph_id.removesuffix(":post_grad")
         if graph_id in self._graphs:
             self._graphs[graph_id] = replace(self._graphs[graph_id], cache_key=result._fx_graph_cache_key)
@@ -442,6 +553,16 @@ class InductorCapture:
             if getattr(metrics, "fail_reason", None):
                 where = f"compile {compile_id}"
                 self.hooks.problem(where, f"{metrics.fail_type}: {str(metrics.fail_reason).strip().splitlines()[0]}")
+
+
+class _Looked:
+    """What became of one look into Inductor's cache."""
+
+    def __init__(self, compile_id: str, direction: Direction) -> None:
+        self.compile_id, self.direction = compile_id, direction
+        self.base = 0  # the first sequence number of the graphs that it is made of
+        self.name: str | None = None  # under which the lowering is kept
+        self.kept: kept_facts.Lowered | None = None  # taken, with its code
 
 
 def current_compile_id(default: str = "unknown") -> str:

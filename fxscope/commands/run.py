@@ -69,9 +69,22 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         choices=("ptx", "sass"),
         help="with --target: keep ptx or sass of each Triton kernel among the recording's sources; repeatable",
     )
-    group.add_argument("--steps", type=int, default=3, metavar="N", help="profiled calls (default 3)")
     both = parser.add_argument_group("recording")
     both.add_argument("--title", metavar="TEXT", help="what to call the recording")
+    both.add_argument(
+        "--steps",
+        type=int,
+        metavar="N",
+        help="profiled calls of a factory (default 3); steps of each kind that are kept of a script (default 3)",
+    )
+    both.add_argument(
+        "--warmup", type=int, metavar="N", help="calls, or steps of a script, before them (default 2; of a script 1)"
+    )
+    both.add_argument(
+        "--follow-children",
+        action="store_true",
+        help="record each process that a script starts with multiprocessing (spawn) to a file of its own, beside -o",
+    )
     both.add_argument(
         "--keep-caches",
         action="store_true",
@@ -152,7 +165,8 @@ def _record(
             kwargs=kwargs,
             compile=False if options is None else options,
             backward=arguments.backward,
-            steps=arguments.steps,
+            steps=3 if arguments.steps is None else arguments.steps,
+            **({} if arguments.warmup is None else {"warmup": arguments.warmup}),
             title=title,
             bypass_caches=not arguments.keep_caches,
             progress=say,

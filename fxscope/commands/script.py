@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     parser.parse_args(options, namespace=arguments)
     arguments.output = [*given, *(arguments.output or ())] or None
     check_outputs(arguments)
+    if (arguments.steps is not None and arguments.steps < 1) or (arguments.warmup is not None and arguments.warmup < 0):
+        raise CaptureError("--steps must be at least 1, and --warmup at least 0.")
     for flag in _FOR_FACTORIES:
         if getattr(arguments, flag):
             raise CaptureError(
@@ -126,7 +128,16 @@ class _Run:
 
         self.arguments, self.program, self.own = arguments, program, own
         self.recorder = Recorder(
-            title=arguments.title or program.label, bypass_caches=not arguments.keep_caches, warn=False, skip_start=True
+            title=arguments.title or program.label,
+            bypass_caches=not arguments.keep_caches,
+            warn=False,
+            skip_start=True,
+            remember=True,
+            steps=arguments.steps,
+            warmup=arguments.warmup,
+            follow=Path(arguments.folder, (arguments.output or [f"{Path(program.label).stem}.fxscope"])[0])
+            if arguments.follow_children
+            else None,
         )
         self.around = contextlib.ExitStack()  # what is in place while the program runs
         self.how = "ended"

@@ -165,7 +165,7 @@ def problem_line(problem: Problem) -> str:
 def coverage_line(recording: Recording) -> str:
     """Return the one line that says how much of what ran was attributed, and what was not observed."""
     missing = "; ".join(item.detail for item in recording.unobserved)
-    return attributed(recording) + (f"; not in the steps: {missing}" if missing else "")
+    return attributed(recording) + (f"; not in it: {missing}" if missing else "")
 
 
 def attributed(recording: Recording) -> str:

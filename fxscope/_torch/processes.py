@@ -1,0 +1,151 @@
+"""The processes that a program starts while it is observed: counted, and recorded each where that is asked for.
+
+A process that `multiprocessing` starts anew (spawn, forkserver) can be recorded: its target is called inside a recording
+of its own, which is written when it returns. One that is forked cannot: Kineto has lost its thread there. What Inductor
+starts to compile is no part of the program.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from multiprocessing import process as mp_process
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxscope.model import Unobserved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fxscope._torch.hooks import Hooks
+
+START = "multiprocessing.process:BaseProcess.start"
+POPEN = "subprocess:Popen.__init__"
+FORK = "os:fork"
+# Whoever compiles: what they start is theirs.
+_COMPILERS = ("/torch/_inductor/", "/torch/_dynamo/", "/torch/utils/cpp_extension.py", "/triton/", "/fxscope/")
+_LOADER = "/torch/utils/data/dataloader.py"
+_MARKS = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py")  # Python's own helpers
+KINDS = {
+    "worker": ("DataLoader worker", "DataLoader workers"),
+    "process": ("process of multiprocessing", "processes of multiprocessing"),
+    "fork": ("forked process", "forked processes"),
+    "command": ("command", "commands"),
+}
+
+
+class Followed:
+    """A process's target that records itself."""
+
+    def __init__(self, target: Callable[..., Any], path: str, title: str) -> None:
+        self.target, self.path, self.title = target, path, title
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from fxscope import store
+        from fxscope.capture import Recorder
+
+        recorder = Recorder(title=self.title, warn=False, skip_start=True)
+        try:
+            with recorder:
+                return self.target(*args, **kwargs)
+        finally:
+            try:
+                if recorder.failure is not None or recorder.recording is None:
+                    raise recorder.failure or RuntimeError("it was not recorded")
+                store.write(self.path, store.encode(recorder.recording), force=True)
+            except Exception as error:  # the program's own end is what counts
+                print(f"fxscope run: {self.title} was not recorded: {error}", file=sys.stderr, flush=True)
+
+
+class Processes:
+    """Counts what is started; with `follow`, has each record itself to a file beside that one."""
+
+    def __init__(self, follow: Path | None = None, title: str = "") -> None:
+        self.follow, self.title = follow, title
+        self.started: dict[str, int] = {}
+        self.followed: list[Path] = []
+        self._inside = False  # of one that is being started: what it calls is not another
+
+    def start(self, hooks: Hooks) -> None:
+        """Begin; the hooks' end is this one's."""
+        self._hooks = hooks
+        hooks.wrap(START, around=self._start)
+        hooks.wrap(POPEN, before=lambda *_, **__: self._count("command"))
+        hooks.wrap(FORK, around=self._fork)
+
+    def unobserved(self) -> list[Unobserved]:
+        """Return what was started and is in no recording."""
+        parts = [f"{count:,} {KINDS[kind][count != 1]}" for kind, count in self.started.items()]
+        found: list[Unobserved] = []
+        if parts:
+            detail = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+            found.append(
+                Unobserved(what="children", count=sum(self.started.values()), detail=f"{detail}, not followed")
+            )
+        if self.followed:
+            count = len(self.followed)
+            names = f"{self.followed[0].name}" + (f" to {self.followed[-1].name}" if count > 1 else "")
+            found.append(
+                Unobserved(
+                    what="followed children",
+                    count=count,
+                    detail=f"{count:,} {KINDS['process'][count != 1]} with a recording of their own ({names})",
+                )
+            )
+        return found
+
+    def _start(self, original: Callable[..., Any], process: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._inside:
+            return original(process, *args, **kwargs)
+        self._hooks.guard("child processes", self._begins, process)
+        self._inside = True
+        try:
+            return original(process, *args, **kwargs)
+        finally:
+            self._inside = False
+
+    def _fork(self, original: Callable[..., Any]) -> Any:
+        self._hooks.guard("child processes", self._count, "fork")
+        return original()
+
+    def _begins(self, process: Any) -> None:
+        files = self._callers()
+        if any(mark in file for file in files for mark in _COMPILERS):
+            return
+        method = getattr(type(process), "_start_method", None) or multiprocessing.get_start_method(allow_none=True)
+        target = getattr(process, "_target", None)
+        plain = type(process).run is mp_process.BaseProcess.run and target is not None
+        if self.follow is not None and plain and method in ("spawn", "forkserver"):
+            path = self.follow.with_name(f"{self.follow.stem}.{process.name}.fxscope".replace(":", "-"))
+            process._target = Followed(target, str(path), f"{self.title}, {process.name}")
+            self.followed.append(path)
+            return
+        kind = "worker" if any(file.endswith(_LOADER) for file in files) else "process"
+        self.started[kind] = self.started.get(kind, 0) + 1
+
+    def _count(self, kind: str) -> None:
+        if self._inside:
+            return
+        files = self._callers()
+        if not any(mark in file for file in files for mark in (*_COMPILERS, *_MARKS)):
+            self.started[kind] = self.started.get(kind, 0) + 1
+
+    def _callers(self) -> list[str]:
+        """Return the files of the frames that led here, the nearest first, without fxscope's around the program."""
+        files: list[str] = []
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            files.append(frame.f_code.co_filename.replace("\\", "/"))
+            frame = frame.f_back
+        own = str(Path(__file__).parents[1]).replace("\\", "/")
+        inner = next((place for place, file in enumerate(files) if not file.startswith(own)), len(files))
+        outer = next(
+            (place for place, file in enumerate(files) if place > inner and file == f"{own}/commands/script.py"),
+            len(files),
+        )
+        return [
+            file
+            for file in files[inner:outer]
+            if "/fxscope/_torch/hooks.py" not in file and not file.startswith(f"{own}/_torch/processes")
+        ]
