@@ -409,7 +409,7 @@ class Recorder:
             count = watch.durations.count
             detail = f"{after / 1e6:.3g} s after the observed part"
             if self._at_bound:
-                detail += f", which ended at the bound of {self._max_ops:,} ops"
+                detail += f", which ended at the bound of {self._max_ops:,} observed ops"
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
@@ -473,7 +473,7 @@ def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ..
     plan = observed.steps
     if plan.start_up is not None:
         duration = plan.start_up.end - plan.start_up.start
-        detail = f"start-up ({plural(observed.num_ops[0], 'op')}, {duration / 1e6:.3g} s)"
+        detail = f"start-up ({plural(observed.num_ops[0], 'op')} called, {duration / 1e6:.3g} s)"
         found.append(Unobserved(what="start-up", count=observed.num_ops[0], duration_us=duration, detail=detail))
     if plan.others:
         duration = sum(span.end - span.start for span in plan.others)

@@ -53,7 +53,7 @@ def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict
     factory = _load(match["module"], match["name"])
     if given:
         _accepts(factory, given, program)
-    return _call(functools.partial(factory, **given) if given else factory, program)
+    return call_factory(functools.partial(factory, **given) if given else factory, program)
 
 
 def _accepts(factory: Any, given: dict[str, Any], label: str) -> None:
@@ -95,7 +95,26 @@ def _load(module_name: str, name: str) -> Any:
     return getattr(module, name)
 
 
-def _call(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+def load_function(program: str) -> Any:
+    """Return what `FILE.py:NAME` names. Raises CaptureError where there is none, or it cannot be called."""
+    match = _FACTORY.match(program)
+    function = _load(match["module"], match["name"]) if match is not None else None
+    if not callable(function):
+        raise CaptureError(f"{program} is no function: write FILE.py:FUNCTION.")
+    return function
+
+
+def takes_arguments(function: Any) -> bool:
+    """Return whether a function cannot be called without any."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+def call_factory(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return (model, inputs, keyword inputs) that a factory gives. Raises CaptureError."""
     expected = f"{label} must be a function of no arguments that returns (module, inputs)"
     if not callable(factory):
         raise CaptureError(f"{expected}; it is a {type(factory).__name__}.")

@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 SCHEMA = "fxscope/1"
+WHOLE = "whole trace"  # the name of the one step of a recording in which none were found
 
 Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad", "scheduler", "kernel_calls"]
 Direction = Literal["inference", "forward", "backward"]

@@ -57,9 +57,7 @@ def example(
     op = dispatch_table.overload(name)
     if op is None:
         raise FxscopeError(f"{name} cannot be called from Python: it has no overload there.")
-    kind = getattr(torch, dtype, None)
-    if not isinstance(kind, torch.dtype):
-        raise FxscopeError(f"torch has no dtype {dtype!r}: use float32, bfloat16, …")
+    kind = _dtype(dtype)
     needed = [item for item in op._schema.arguments if "Tensor" in str(item.type)]
     sets = (shapes,) if shapes else (*_SETS, *itertools.product(_SHAPES, repeat=min(2, max(1, len(needed)))))
     failure = ""
@@ -78,6 +76,21 @@ def example(
             return real, words(op, real)
     what = f"the shapes {', '.join(map(str, shapes))}" if shapes else "any of the example shapes"
     raise FxscopeError(f"{name} did not take {what} ({failure[:160]}). Give others with --shape 8x16 --shape 16x4.")
+
+
+def tensors(
+    shapes: tuple[tuple[int, ...], ...], dtype: str, device: str, *, requires_grad: bool
+) -> tuple[torch.Tensor, ...]:
+    """Return a tensor of each shape. Raises FxscopeError for a dtype that torch has not."""
+    kind = _dtype(dtype)
+    return tuple(_on(torch.ones(shape, dtype=kind), device, grad=requires_grad) for shape in shapes)
+
+
+def _dtype(name: str) -> torch.dtype:
+    kind = getattr(torch, name, None)
+    if not isinstance(kind, torch.dtype):
+        raise FxscopeError(f"torch has no dtype {name!r}: use float32, bfloat16, …")
+    return kind
 
 
 def _arguments(

@@ -17,8 +17,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "op",
         metavar="OP",
-        help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; or, with "
-        "--recording, a node of it",
+        help="aten::linear, aten.linear.default, torch.nn.functional.linear, linear; with --recording, a node of it; or "
+        "FILE.py:FUNCTION of yours, a factory or with a --shape for each tensor that it takes",
     )
     parser.add_argument(
         "--device", metavar="DEVICE", help="where the tensors are: cpu, cuda, meta (default: cuda where there is a GPU)"
@@ -39,12 +39,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe the op."""
+    from fxscope import factories
     from fxscope._torch import dispatch_table
     from fxscope.commands.why import width
     from fxscope.model import replace
     from fxscope.render import dispatch as text
 
     op, shapes, dtype = arguments.op, _shapes(arguments.shape), arguments.dtype
+    if ".py:" in op and factories.is_factory(op):
+        return of_function(op, shapes, dtype, arguments)
     if arguments.recording:
         op, shapes, dtype = from_recording(arguments.recording, op, shapes, dtype)
     device = arguments.device or default_device()
@@ -65,6 +68,37 @@ def run(arguments: argparse.Namespace) -> int:
         print(msgspec.json.encode(found).decode())
     else:
         print(text.render(found, form=arguments.format, width=width()))
+    return 0
+
+
+def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, arguments: argparse.Namespace) -> int:
+    """Run a function of the user's once and show the chain of ops that it dispatched. Raises FxscopeError."""
+    from fxscope import factories
+    from fxscope._torch import dispatch_example
+    from fxscope.capture import record
+    from fxscope.render import render
+    from fxscope.render.legible import legible_streams
+
+    if arguments.recording:
+        raise FxscopeError(f"--recording is for an op of it: {program} is run.")
+    device = arguments.device or default_device()
+    if not can_run(device):
+        raise FxscopeError(f"{program} is run, and this machine has no {device} device. Use --device cpu.")
+    model, inputs, kwargs = factories.load_function(program), (), {}
+    if shapes:
+        inputs = dispatch_example.tensors(shapes, dtype, device, requires_grad=not arguments.no_grad)
+    elif factories.takes_arguments(model):
+        raise FxscopeError(f"{program} takes arguments: give a --shape for each tensor, such as --shape 8x16.")
+    else:
+        model, inputs, kwargs = factories.call_factory(model, program)
+    try:
+        recording = record(model, *inputs, kwargs=kwargs, steps=1, title=program)
+    except FxscopeError:
+        raise
+    except Exception as error:
+        raise factories.raised(program, error) from None
+    with legible_streams():
+        print(recording.to_json() if arguments.json else str(render(recording, "terminal", stage="eager")).rstrip())
     return 0
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from fxscope.analysis import traced_regions
 from fxscope.index import index_of
+from fxscope.model import WHOLE
 from fxscope.passes import bound
 from fxscope.render import labels, theme
 from fxscope.render.legible import LegibleStream, legible
@@ -111,7 +112,11 @@ def header(recording: Recording) -> RenderableType:
     if recording.launches:
         steps = index_of(recording).num_steps
         per_step, time = len(recording.launches) / steps, microseconds(index_of(recording).device_us)
-        facts.append(f"{counted(steps, 'step')}; per step {per_step:g} launches, {time} of device time")
+        if [step.name for step in recording.steps] == [WHOLE]:
+            launches = counted(len(recording.launches), "launch")
+            facts.append(f"the whole run, no steps were found: {launches}, {time} of device time")
+        else:
+            facts.append(f"{counted(steps, 'step')}; per step {per_step:g} launches, {time} of device time")
     compiled = len({call.graph for call in recording.calls})
     if compiled:
         facts.append(f"{counted(compiled, 'compiled graph')}, {counted(len(recording.calls), 'kernel call')}")

@@ -38,10 +38,10 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
 
 
 def root_label(graph: Graph, children: dict[str | None, list[Node]]) -> str:
-    """Say how many ops there are and how many of them do work."""
+    """Say how many ops were dispatched, those that ops call among them, and how many of them do work themselves."""
     ops = [node for group in children.values() for node in group]
     working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
-    return f"{counted(len(ops), 'op')}, {working} of them {'reaches' if working == 1 else 'reach'} the device"
+    return f"{counted(len(ops), 'op')} dispatched, {working} of them {'launches' if working == 1 else 'launch'} work"
 
 
 def _grow(

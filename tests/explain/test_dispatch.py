@@ -151,3 +151,30 @@ def test_a_node_of_a_recording_brings_its_shapes(capsys):
     assert found["name"] == "aten::addmm" and found["ran"]["shapes"] == [[64], [1024, 32], [32, 64]]
     assert cli.main(["dispatch", "nothing_like_it", "--recording", str(H200 / "linear_compiled")]) == 2
     assert "it has" in capsys.readouterr().err
+
+
+def test_a_function_of_the_users_is_run_and_its_chain_shown(tmp_path, capsys):
+    file = tmp_path / "own_functions.py"
+    file.write_text(
+        "import torch\n"
+        "def chain(x, y):\n    return (x @ y).relu()\n"
+        "def made():\n    return torch.nn.Linear(4, 2), torch.randn(3, 4)\n"
+        "def fails(x):\n    raise ValueError('mine')\n"
+    )
+    shapes = ["--shape", "2x3", "--shape", "3x4", "--device", "cpu"]
+    assert cli.main(["dispatch", f"{file}:chain", *shapes]) == 0
+    shown = capsys.readouterr().out
+    assert "aten::matmul" in shown and "aten::mm" in shown and "aten::relu" in shown and "own_functions.py:3" in shown
+    assert cli.main(["dispatch", f"{file}:made", "--device", "cpu", "--json"]) == 0
+    recording = json.loads(capsys.readouterr().out)
+    assert "aten::addmm" in {node["target"] for node in recording["graphs"][0]["nodes"]}
+    for words, message in (
+        ([f"{file}:chain"], "takes arguments: give a --shape for each tensor"),
+        ([f"{file}:chain", "--shape", "2x3"], "raised TypeError"),
+        ([f"{file}:fails", *shapes[:2]], "raised ValueError: mine"),
+        ([f"{file}:nothing"], "has no nothing"),
+        ([f"{file}:chain", *shapes[:4], "--dtype", "float33"], "no dtype 'float33'"),
+    ):
+        assert cli.main(["dispatch", *words, "--device", "cpu"]) == 2
+        error = capsys.readouterr().err
+        assert message in error and "Traceback" not in error and error.count("\n") == 1, error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fxscope.errors import TraceError
-from fxscope.model import Problem, Step
+from fxscope.model import WHOLE, Problem, Step
 from fxscope.op_names import MAY_COPY, expected_nature, op_name, out_of_place, table
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest, read
@@ -216,7 +216,7 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
     else:
         start = int(trace.start_ns.min())
         end = int((trace.start_ns + trace.duration_ns).max())
-        found = [Step(index=0, name="whole trace", start_ns=start, duration_ns=end - start)]
+        found = [Step(index=0, name=WHOLE, start_ns=start, duration_ns=end - start)]
     if steps is None:
         return tuple(found)
     wanted: set[int] = set()
