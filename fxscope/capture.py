@@ -266,7 +266,7 @@ class Recorder:
         follow: Path | None = None,
     ) -> None:
         self.recording: Recording | None = None
-        self._processes = Processes(follow, title or "recording")
+        self._processes = Processes(follow, title or "recording", Followed)
         self._at_bound = False
         self._steps, self._warmup, self._skip_start, self._max_ops = steps, warmup, skip_start, max_ops
         self._title = title or "recording"
@@ -465,6 +465,26 @@ class Recorder:
 
         wrapper.recording = None  # type: ignore[attr-defined]
         return wrapper
+
+
+class Followed:
+    """A process's target that records itself."""
+
+    def __init__(self, target: Callable[..., Any], path: str, title: str) -> None:
+        self.target, self.path, self.title = target, path, title
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorder = Recorder(title=self.title, warn=False, skip_start=True)
+        try:
+            with recorder:
+                return self.target(*args, **kwargs)
+        finally:
+            try:
+                if recorder.failure is not None or recorder.recording is None:
+                    raise recorder.failure or RuntimeError("it was not recorded")
+                store.write(self.path, store.encode(recorder.recording), force=True)
+            except Exception as error:  # the program's own end is what counts
+                print(f"fxscope run: {self.title} was not recorded: {error}", file=sys.stderr, flush=True)
 
 
 def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ...]:

@@ -35,34 +35,17 @@ KINDS = {
 }
 
 
-class Followed:
-    """A process's target that records itself."""
-
-    def __init__(self, target: Callable[..., Any], path: str, title: str) -> None:
-        self.target, self.path, self.title = target, path, title
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from fxscope import store
-        from fxscope.capture import Recorder
-
-        recorder = Recorder(title=self.title, warn=False, skip_start=True)
-        try:
-            with recorder:
-                return self.target(*args, **kwargs)
-        finally:
-            try:
-                if recorder.failure is not None or recorder.recording is None:
-                    raise recorder.failure or RuntimeError("it was not recorded")
-                store.write(self.path, store.encode(recorder.recording), force=True)
-            except Exception as error:  # the program's own end is what counts
-                print(f"fxscope run: {self.title} was not recorded: {error}", file=sys.stderr, flush=True)
-
-
 class Processes:
-    """Counts what is started; with `follow`, has each record itself to a file beside that one."""
+    """Counts what is started; with `follow`, has each record itself to a file beside that one.
 
-    def __init__(self, follow: Path | None = None, title: str = "") -> None:
-        self.follow, self.title = follow, title
+    Args:
+        follow: the file.
+        title: of the recording.
+        recorded: makes of a process's target, a path and a title a target that records itself.
+    """
+
+    def __init__(self, follow: Path | None, title: str, recorded: Callable[[Any, str, str], Any]) -> None:
+        self.follow, self.title, self._recorded = follow, title, recorded
         self.started: dict[str, int] = {}
         self.followed: list[Path] = []
         self._inside = False  # of one that is being started: what it calls is not another
@@ -118,7 +101,7 @@ class Processes:
         plain = type(process).run is mp_process.BaseProcess.run and target is not None
         if self.follow is not None and plain and method in ("spawn", "forkserver"):
             path = self.follow.with_name(f"{self.follow.stem}.{process.name}.fxscope".replace(":", "-"))
-            process._target = Followed(target, str(path), f"{self.title}, {process.name}")
+            process._target = self._recorded(target, str(path), f"{self.title}, {process.name}")
             self.followed.append(path)
             return
         kind = "worker" if any(file.endswith(_LOADER) for file in files) else "process"
