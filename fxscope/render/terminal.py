@@ -116,7 +116,8 @@ def header(recording: Recording) -> RenderableType:
             launches = counted(len(recording.launches), "launch")
             facts.append(f"the whole run, no steps were found: {launches}, {time} of device time")
         else:
-            facts.append(f"{counted(steps, 'step')}; per step {per_step:g} launches, {time} of device time")
+            launches = f"{per_step:g} {'launch' if per_step == 1 else 'launches'}"
+            facts.append(f"{counted(steps, 'step')}; per step {launches}, {time} of device time")
     compiled = len({call.graph for call in recording.calls})
     if compiled:
         facts.append(f"{counted(compiled, 'compiled graph')}, {counted(len(recording.calls), 'kernel call')}")

@@ -78,8 +78,11 @@ class Experts(nn.Module):
         return out
 
 
-def user_kernel():
-    """A kernel of the user's between two ops of torch's. Triton is imported here: the C++ tests do not need it."""
+def user_kernel(*, alone=False):
+    """A kernel of the user's between two ops of torch's; the second reads nothing else where it is `alone`.
+
+    Triton is imported here: the C++ tests do not need it.
+    """
     import triton
     import triton.language as tl
 
@@ -93,7 +96,7 @@ def user_kernel():
         y = x.sin()
         out = torch.empty_like(y)
         double[(triton.cdiv(y.numel(), 256),)](y, out, y.numel(), BLOCK=256)
-        return out.cos() + y
+        return out.cos() if alone else out.cos() + y
 
     return program
 
@@ -112,4 +115,7 @@ PROGRAMS = {
     "experts": (Experts, lambda: (torch.randn(8, 16),), False),
 }
 # Programs that only a GPU's backend can compile.
-ON_A_GPU = {"user_kernel": (user_kernel, lambda: (torch.randn(16, 64),), False)}
+ON_A_GPU = {
+    "user_kernel": (user_kernel, lambda: (torch.randn(16, 64),), False),
+    "user_kernel_alone": (lambda: user_kernel(alone=True), lambda: (torch.randn(16, 64),), False),
+}

@@ -58,7 +58,8 @@ def test_gelu_and_mul_pass_50_mb_written_once_and_read_once():
     # Through the views between them.
     assert pairs["mm", "gelu"].saved_bytes == 2 * SIZE
     assert pairs["mul", "mm_2"].saved_bytes == 2 * SIZE
-    assert "max-autotune" in pairs["mul", "mm_2"].hint
+    # As a prologue it hangs on dtypes and sizes whether a template takes it: nothing is promised.
+    assert pairs["mul", "mm_2"].hint == "torch.compile calls the same library kernel here"
     assert pairs["mm", "mm_1"].saved_bytes == 8192 * 768 * 2  # both read x
     assert [item.saved_bytes for item in found.decisions] == sorted(
         (item.saved_bytes for item in found.decisions), reverse=True

@@ -59,11 +59,11 @@ def test_every_pair_has_one_verdict_in_cuda_code_too(plan_of, name):
     check_every_pair(plan_of(name))
 
 
-def test_a_users_kernel_is_opaque_and_its_switch_is_named(plan_of):
+def test_a_users_kernel_is_opaque(plan_of):
     recording = plan_of("user_kernel")
     item = next(item for item in recording.decisions if (item.a_call or "").endswith(":2"))
     assert "user-written Triton kernel double_0" in item.reason
-    assert item.config == "epilogue_fusion_user_defined_triton_kernel"
+    assert item.hint is None  # its reader reads another tensor too, and then torch does not join them
     assert item.saved_bytes == 16 * 64 * 4
     assert item.saved_us is None
     between = next(item for item in recording.decisions if item.raw_reason)

@@ -11,9 +11,9 @@ from fxscope.analysis.explain import launch_cost
 from fxscope.analysis.stats import compare_times, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.gpus import timing as device_times
 from fxscope.index import index_of
-from fxscope.text import at_least, counted, listed, microseconds, num_bytes, percent, sentence, sizes
-from fxscope.text import rate as per_second
+from fxscope.text import counted, listed, microseconds, num_bytes, percent, sentence, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,14 +106,12 @@ def _folded(recording: Recording) -> list[Sentence]:
 
 def _intermediates(recording: Recording) -> list[Sentence]:
     """Buffers that one kernel writes and another reads: traffic that more fusion could save."""
-    gpu = gpus.find(recording.environment.device)
-    rate = gpu.bandwidth() if gpu is not None else None
     by_graph: dict[str, list[KernelCall]] = {}
     for call in recording.calls:
         by_graph.setdefault(call.id.rsplit(":", 1)[0], []).append(call)
     found: list[Sentence] = []
     for name, calls in by_graph.items():
-        total = 0
+        sizes: list[int] = []
         evidence: list[str] = []
         buffers: list[str] = []
         for position, writer in enumerate(calls):
@@ -127,30 +125,42 @@ def _intermediates(recording: Recording) -> list[Sentence]:
                     moved = access.bytes + sum(
                         read.bytes or 0 for call in readers for read in call.reads or () if read.buffer == access.buffer
                     )
-                    total += moved
+                    sizes.append(moved)
                     buffers.append(access.buffer)
                     evidence += [f"call:{writer.id}", *(f"call:{call.id}" for call in readers)]
         if buffers:
-            text = f"{name}: {counted(len(buffers), 'intermediate')} ({listed(buffers, limit=4)}) {'is' if len(buffers) == 1 else 'are'} written to memory by one kernel and read by another, {num_bytes(total)} in all"
-            values: dict[str, object] = {"bytes": total}
-            if rate and gpu:
-                floor = total / rate.value * 1e6
+            text = f"{name}: {counted(len(buffers), 'intermediate')} ({listed(buffers, limit=4)}) {'is' if len(buffers) == 1 else 'are'} written to memory by one kernel and read by another, {num_bytes(sum(sizes))} in all"
+            values: dict[str, object] = {"bytes": sum(sizes)}
+            floor, words = _floor(recording, sizes)
+            if floor is not None:
                 values["floor_us"] = floor
-                least = at_least(floor)
-                text += f": {least} at {per_second(rate.value)} ({gpu.basis(rate)})" if least else ""
+                text += words
             found.append(
                 Sentence(topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values=values)
             )
     return found
 
 
+def _floor(recording: Recording, sizes: Sequence[int]) -> tuple[float | None, str]:
+    """Return the time that moving tensors of these sizes takes at least, in µs, and its words; nothing is said of a GPU
+    that was not calibrated: what one kernel writes the next may find in the L2 cache.
+    """
+    gpu = gpus.find(recording.environment.device)
+    floors = [device_times.floor_us(gpu, size) for size in sizes] if gpu is not None else []
+    known = [floor for floor in floors if floor is not None]
+    if gpu is None or not known or len(known) < len(floors):
+        return None, ""
+    return (
+        sum(known),
+        f": at least {microseconds(sum(known))}, by the fastest traffic measured on an {gpu.device_name}, through its L2 cache or beyond it",
+    )
+
+
 def _eager_intermediates(recording: Recording) -> list[Sentence]:
     """In an eager run: results that one kernel writes and the next op's kernel reads."""
     if recording.calls:
         return []
-    gpu = gpus.find(recording.environment.device)
-    rate = gpu.bandwidth() if gpu is not None else None
-    total = 0
+    sizes: list[int] = []
     evidence: list[str] = []
     who: list[str] = []
     for graph in recording.graphs:
@@ -171,17 +181,16 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
                 count = width
                 for size in meta.shape:
                     count *= int(size)
-                total += 2 * count
+                sizes.append(2 * count)
                 who.append(f"{source.name} → {node.name}")
                 evidence += [f"node:{graph.id}/{source.name}", f"node:{graph.id}/{node.name}"]
     if not who:
         return []
-    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(total)} written and read"
-    if rate and gpu and (least := at_least(total / rate.value * 1e6)):
-        text += f", {least} at {per_second(rate.value)}"
+    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(sum(sizes))} written and read"
+    text += _floor(recording, sizes)[1].replace(":", ",", 1)
     return [
         Sentence(
-            topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values={"bytes": total}
+            topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values={"bytes": sum(sizes)}
         )
     ]
 

@@ -25,7 +25,7 @@ def fusion(recording: Recording) -> Recording:
         known = index_of(recording).graphs.get(graph)
         slices = OpSlices(schedule, known, calls) if schedule is not None and known is not None else None
         found += inside.decisions(calls, schedule, slices, nodes_of.get(graph, {}))
-        found += pairs.decisions(calls, schedule, slices)
+        found += pairs.decisions(calls, schedule, slices, known)
     found += across.decisions(recording)
     found += eager.decisions(recording)
     return replace(recording, decisions=tuple(sorted(found, key=rank)))

@@ -67,8 +67,11 @@ def between(
                 verdict="never_considered",
                 reason=f"other direction: the forward saves {', '.join(accesses)} for the backward, which is another "
                 "compiled graph",
+                # A library's kernel would be called again, a kernel of its own as before.
                 hint="torch._functorch.config.activation_memory_budget below 1 recomputes in the backward what is "
-                "cheap, instead of saving it",
+                "cheap, instead of saving it"
+                if a.is_generated and b.is_generated
+                else None,
                 shared_buffers=tuple(accesses),
                 saved_launches=0,
                 # Forward and backward cannot be one kernel, so only the read is counted.

@@ -13,13 +13,15 @@ from fxscope.columns import column, picked
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
 from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
-from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name
+from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name, reductions
 from fxscope.passes import flops
+from fxscope.passes.fusion.hints import share_the_activation
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+JOINS = "torch.compile joins such neighbours"
 REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
 _COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph")  # what a trace calls compiled code
 
@@ -101,7 +103,7 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> 
         b=(b.name,),
         verdict="never_considered",
         reason=f"{REASON}; both read {source.name}, {num_bytes(size)}",
-        hint=sibling_hint(a, b),
+        hint=sibling_hint(graph, a, b),
         shared_buffers=(source.name,),
         saved_bytes=size,
         saved_launches=1,
@@ -109,22 +111,35 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> 
     )
 
 
-def hint(a: Node | Op, b: Node | Op) -> str:
-    """Say what would join them."""
-    names = [item.target if isinstance(item, Node) else item.name for item in (a, b)]
-    if any(is_gemm(name) or is_convolution(name) for name in names):
-        return (
-            "torch.compile calls the same library kernel here; mode='max-autotune' can try a template that takes both"
-        )
-    return "torch.compile joins such neighbours"
+def hint(a: Node | Op, b: Node | Op) -> str | None:
+    """Say what would join a writer and its reader, as far as rules decide it; `None` where they do not."""
+    first, second = (item.target if isinstance(item, Node) else item.name for item in (a, b))
+    if any(is_gemm(name) or is_convolution(name) for name in (first, second)):
+        same = "torch.compile calls the same library kernel here"
+        # A template takes pointwise work behind it; what it takes before it hangs on dtypes and sizes (hints.py).
+        takes = (is_gemm(first) or is_convolution(first)) and keeps_shape(second) and not reductions(second)
+        return f"{same}; mode='max-autotune' can try a template that takes both" if takes else same
+    return JOINS if joined(first, second) else None
 
 
-def sibling_hint(a: Node, b: Node) -> str:
+def joined(first: str, second: str) -> bool:
+    """Whether torch.compile makes one loop nest of two ops: at most one of them reduces, and the other is pointwise."""
+    reduce = [bool(reductions(name)) for name in (first, second)]
+    pointwise = [keeps_shape(name) and not reductions(name) for name in (first, second)]
+    return all(r or p for r, p in zip(reduce, pointwise, strict=True)) and not all(reduce)
+
+
+def sibling_hint(graph: Graph, a: Node, b: Node) -> str | None:
     """Say what would let two readers of one tensor read it once."""
     products = [is_gemm(node.target) for node in (a, b)]
     if all(products):
-        return "one Linear with the weights concatenated reads it once"
-    return "torch.compile joins such neighbours" if not any(products) else "a GEMM of a library reads its inputs alone"
+        nodes = {node.name: node for node in graph.nodes}
+        return (
+            "one Linear with the weights concatenated reads it once" if share_the_activation([a], [b], nodes) else None
+        )
+    if any(products):
+        return "a GEMM of a library reads its inputs alone"
+    return JOINS if joined(a.target, b.target) else None
 
 
 def of_trace(recording: Recording) -> list[Decision]:

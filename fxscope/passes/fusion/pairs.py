@@ -12,6 +12,7 @@ from fxscope.model import (
     BufferAccess,
     Decision,
     FusionAttempt,
+    Graph,
     KernelCall,
     Schedule,
     ScheduledGroup,
@@ -20,6 +21,8 @@ from fxscope.model import (
 )
 from fxscope.op_names import op_name
 from fxscope.passes import schedules
+from fxscope.passes.fusion import hints
+from fxscope.passes.fusion.hints import Side
 from fxscope.passes.fusion.reasons import Reason, opaque, translate
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 # A buffer with this many readers makes no pair per two of them, only of those that are near each other: else one shared
 # scalar in a large graph makes millions of decisions.
 MANY_USERS = 200
+CONCATENATE = "one Linear with the weights concatenated"
 NEAR = 8
 
 
@@ -55,7 +59,9 @@ class Pair(NamedTuple):
     mutates: bool  # b writes what a read or wrote
 
 
-def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None) -> list[Decision]:
+def decisions(
+    calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
+) -> list[Decision]:
     """Return one decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
     alias = schedules.aliases(schedule) if schedule else {}
     units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, slices, alias)]
@@ -66,7 +72,7 @@ def decisions(calls: Sequence[KernelCall], schedule: Schedule | None, slices: Op
         found[key].append(pair)
     readers = readers_of(units)
     returned = frozenset(alias.get(name, name) for name in schedule.outputs) if schedule else None
-    verdicts = PairVerdict(schedule, units)
+    verdicts = PairVerdict(schedule, units, graph)
     return [verdicts.decide(group, readers, returned) for group in found.values()]
 
 
@@ -156,8 +162,11 @@ def pairs(units: Sequence[FusionUnit]) -> list[Pair]:
 class PairVerdict:
     """Finds the verdict of a pair in the schedule, or says why there is none."""
 
-    def __init__(self, schedule: Schedule | None, units: Sequence[FusionUnit]) -> None:
+    def __init__(self, schedule: Schedule | None, units: Sequence[FusionUnit], graph: Graph | None) -> None:
         self.schedule = schedule
+        self.readers = readers_of(units)
+        self.fx = {node.name: node for node in graph.nodes} if graph else {}
+        self.kept = frozenset(graph.outputs) if graph else frozenset[str]()
         self.limits = schedule.limits if schedule else {}
         self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
         self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
@@ -178,6 +187,7 @@ class PairVerdict:
         main, _ = max(zip(group, costs, strict=True), key=lambda item: (item[0].flows, item[1] or 0))
         known = [cost for cost in costs if cost is not None]
         verdict, reason, raw = self.verdict(main)
+        reason = self.possible(reason, main)
         a, b = main.a, main.b
         same = a.call.id == b.call.id
         return Decision(
@@ -197,6 +207,33 @@ class PairVerdict:
             evidence="debug_handle" if a.members and b.members else "order",
         )
 
+    def side(self, unit: FusionUnit) -> Side:
+        members = [self.nodes[name] for name in unit.members if name in self.nodes]
+        return Side(
+            unit.call,
+            tuple(node.type for node in members) or (unit.type,),
+            tuple(node.ranges for node in members),
+            tuple(self.fx[name] for name in unit.nodes if name in self.fx),
+            is_opaque(unit),
+        )
+
+    def possible(self, reason: Reason, pair: Pair) -> Reason:
+        """Drop a hint to try a template, or to merge two GEMMs, that torch would refuse for this pair."""
+        a, b = self.side(pair.a), self.side(pair.b)
+        if reason.hint == CONCATENATE:
+            return reason if hints.share_the_activation(a.nodes, b.nodes, self.fx) else Reason(reason.text)
+        if reason.hint is None or reason.config not in ("max_autotune", "epilogue_fusion_user_defined_triton_kernel"):
+            return reason
+        if a.opaque:
+            holds = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
+            if (a.call.device or "").startswith("cpu"):
+                holds = holds and hints.can_be_cpp_epilogue(a)
+            if pair.a.call.type == "user_triton":
+                holds = holds and hints.can_be_users_epilogue(b, pair.buffers)
+        else:
+            holds = hints.can_be_prologue(a, b, self.readers, self.kept)
+        return reason if holds else Reason(reason.text)
+
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
         if a.call.device and b.call.device and a.call.device != b.call.device:
@@ -207,9 +244,7 @@ class PairVerdict:
                 "rejected",
                 Reason(
                     "put into one group for one launch (combo_kernels), but written as two kernels: their kinds or "
-                    "sizes do not mix",
-                    "combo_kernel_allow_mixed_sizes lets kernels of different sizes share a launch",
-                    "combo_kernel_allow_mixed_sizes",
+                    "sizes do not mix"
                 ),
                 None,
             )
@@ -246,12 +281,13 @@ class PairVerdict:
             return self.other_versions()
         limit = self.limits.get("max_fusion_buffer_group_pairwise_attempts")
         if isinstance(limit, int) and all(self.distance(name, a, b) > limit for name in common):
-            return Reason(
+            text = (
                 "outside the pairwise window: among the users of their common buffer they are further apart than "
-                f"max_fusion_buffer_group_pairwise_attempts = {limit}",
-                "raise max_fusion_buffer_group_pairwise_attempts",
-                "max_fusion_buffer_group_pairwise_attempts",
+                f"max_fusion_buffer_group_pairwise_attempts = {limit}"
             )
+            name = "max_fusion_buffer_group_pairwise_attempts"
+            alike = set(self.side(a).ranges) == set(self.side(b).ranges)  # else the next question is whether they fit
+            return Reason(text, f"raise {name}", name) if alike else Reason(text)
         return Reason(
             "no round of the scheduler brought the two together: they became neighbours only when others were joined "
             "or moved"
@@ -272,7 +308,8 @@ class PairVerdict:
             return self.other_versions()
         buffer = common[0]
         one, other = (self.names(unit)[buffer] for unit in (pair.a, pair.b))
-        if one is not None and other is not None and one != other:
+        told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
+        if told and one is not None and other is not None and one != other:
             return Reason(f"they index {buffer} differently: {one} and {other}")
         if is_opaque(pair.a) or is_opaque(pair.b):
             return Reason(f"their loops over {buffer} do not match")
@@ -321,14 +358,15 @@ class PairVerdict:
     def in_words(self, raw: str, cause: str | None, pair: Pair) -> Reason:
         """Translate Inductor's reason, refined by what is known of the pair."""
         fixed = self.fixed(pair)
-        if fixed is not None and re.search(r"extern|nop|triton kernel", raw):
+        # Without the switches (files): the scheduler asks an extern kernel for no more than the order.
+        tried = any(self.limits.get(name) for name in ("max_autotune", "max_autotune_gemm")) or not self.limits
+        if fixed is not None and (not tried or re.search(r"extern|nop|triton kernel|must go before", raw)):
             return fixed
         if raw.startswith("no shared data") and cause is None:
             reason = self.no_shared_data(pair)
         else:
-            reason = translate(raw, cause, self.limits)
-        if reason.config == "combo_kernels" and (pair.flows or pair.mutates):
-            reason = Reason(reason.text)  # one of the two needs the other's result
+            refused = hints.refused(self.side(pair.a), self.side(pair.b), flows=pair.flows or pair.mutates)
+            reason = translate(raw, cause, self.limits, refused)
         if fixed is None:
             return reason
         # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
@@ -363,13 +401,13 @@ class PairVerdict:
             return (
                 opaque(a.call.kernel, a.call.type, producer=pair.flows, device=a.call.device, limits=self.limits)
                 if pair.flows
-                else sibling(a, self.limits)
+                else sibling(pair, a, self.limits)
             )
         if opaque_b:
             return (
                 opaque(b.call.kernel, b.call.type, producer=False, device=b.call.device, limits=self.limits)
                 if pair.flows
-                else sibling(b, self.limits)
+                else sibling(pair, b, self.limits)
             )
         if pair.a.type == "nop" or pair.b.type == "nop":
             return Reason("no-op: it only names memory and launches nothing")
@@ -384,14 +422,14 @@ class PairVerdict:
         text = f"both are extern kernels ({a.kernel}, {b.kernel}), opaque to the scheduler"
         if kinds == ["gemm", "gemm"]:
             if pair.flows:
-                return Reason(
-                    text, "b2b_gemm_pass joins back-to-back GEMMs where they are small enough", "b2b_gemm_pass"
+                # fx_passes/b2b_gemm.py: two plain mm on a GPU, the first's result read by nothing else.
+                plain = all(
+                    op_name(item.kernel) == "mm" and not (item.device or "").startswith("cpu") for item in (a, b)
                 )
-            plain = all(op_name(item.kernel) in ("mm", "addmm") for item in (a, b))
-            return Reason(
-                f"{text}; GEMMs over one input are not merged",
-                "one Linear with the weights concatenated" if plain else None,
-            )
+                alone = all(self.readers.get(name) == 1 for name in pair.buffers if name in pair.a.writes)
+                words = "b2b_gemm_pass joins back-to-back GEMMs where they are small enough"
+                return Reason(text, words, "b2b_gemm_pass") if plain and alone else Reason(text)
+            return Reason(f"{text}; GEMMs over one input are not merged", CONCATENATE)
         return Reason(text)
 
 
@@ -400,10 +438,16 @@ def is_opaque(unit: FusionUnit) -> bool:
     return not unit.call.is_generated or unit.type in (*EXTERN, "user_triton")
 
 
-def sibling(unit: FusionUnit, limits: dict[str, object]) -> Reason:
+def sibling(pair: Pair, unit: FusionUnit, limits: dict[str, object]) -> Reason:
     """The pair shares memory but no result, and one is opaque."""
     reason = opaque(unit.call.kernel, unit.call.type, producer=True, device=unit.call.device, limits=dict(limits))
-    return Reason(f"{reason.text}; the two share an input, neither needs the other's result")
+    if any(name in pair.a.writes and name in pair.b.writes for name in pair.buffers):
+        words = "they write parts of one buffer"
+    elif pair.mutates:
+        words = "the second overwrites what the first reads"
+    else:
+        words = "the two share an input, neither needs the other's result"
+    return Reason(f"{reason.text}; {words}")
 
 
 def saved(pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> int | None:

@@ -20,6 +20,7 @@ class Reason(NamedTuple):
     config: str | None = None
 
 
+COMBO = "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)"
 # Pattern of Inductor's reason → what it means, hint, switch. `{0}`, `{1}` are the pattern's groups.
 RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     (
@@ -73,15 +74,10 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     (
         r"numel/rnumel mismatch \(reduce\) ?(.*)$",
         "both reduce, but over different iteration spaces: {0}",
-        "triton.mix_order_reduction and triton.nested_reduction join some such pairs on CUDA",
+        "triton.nested_reduction lets the one reduce groups inside the other's loop",
         "triton.nested_reduction",
     ),
-    (
-        r"numel/rnumel mismatch \(non-reduce\) ?(.*)$",
-        "their iteration spaces differ: {0}",
-        "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)",
-        "combo_kernels",
-    ),
+    (r"numel/rnumel mismatch \(non-reduce\) ?(.*)$", "their iteration spaces differ: {0}", COMBO, "combo_kernels"),
     (
         r"numel/rnumel mismatch prologue mismatch ?(.*)$",
         "as a prologue its iteration space differs from the template's input: {0}",
@@ -244,20 +240,21 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
 CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
     (
         r"different numel: (.*?) v\.s\. (.*?)(?:['\"]|$)",
-        "they touch different numbers of elements of {buffer}: {0} and {1}",
+        "their loops go over {buffer} a different number of times: {0} and {1} elements",
         None,
         None,
     ),
     (
         r"broadcast",
+        # `expand_dimension_for_pointwise_nodes` is no hint: it wants as many loops on both sides (scheduler.py:7201).
         "one of them reads {buffer} broadcast over another iteration space",
-        "expand_dimension_for_pointwise_nodes lets the smaller loop follow the larger one",
-        "expand_dimension_for_pointwise_nodes",
+        None,
+        None,
     ),
     (
         r"different offset: (.*?) v\.s\. (.*?)(?:['\"]|$)",
         "they touch different parts of {buffer}: from element {0} and from element {1}",
-        "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)",
+        COMBO,
         "combo_kernels",
     ),
     (
@@ -272,34 +269,42 @@ CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
 )
 
 
-def translate(raw: str, cause: str | None, limits: dict[str, Any]) -> Reason:
-    """Return Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped."""
+def translate(raw: str, cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
+    """Return Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped.
+
+    Args:
+        refused: switches that torch does not try for this pair.
+    """
     if raw.startswith("no shared data"):
-        return no_shared_data(cause, limits)
+        return no_shared_data(cause, limits, refused)
     for pattern, text, hint, switch in RAW_REASONS:
         found = re.search(pattern, raw)
         if found:
-            return with_value(Reason(text.format(*found.groups()), hint, switch), limits)
+            return with_value(Reason(text.format(*found.groups()), hint, switch), limits, refused)
     return Reason(f"Inductor: {raw}")
 
 
-def no_shared_data(cause: str | None, limits: dict[str, Any]) -> Reason:
+def no_shared_data(cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
     """Refine "no shared data" to what really keeps the pair apart."""
     for buffer, words in re.findall(r"'(\w+)': (?:'|\")(.*?)(?:'|\")(?=, '\w+':|\}$)", cause or ""):
         for pattern, text, hint, switch in CAUSES:
             found = re.search(pattern, words)
             if found:
-                return with_value(Reason(text.format(*found.groups(), buffer=buffer), hint, switch), limits)
-    return Reason(
+                if switch is None or switch in refused:
+                    hint, switch = COMBO, "combo_kernels"
+                return with_value(Reason(text.format(*found.groups(), buffer=buffer), hint, switch), limits, refused)
+    reason = Reason(
         "they share no data: each reads and writes other buffers",
-        "aggressive_fusion lets the scheduler join pointwise kernels that share nothing; combo_kernels puts them into "
-        "one launch (CUDA)",
+        "aggressive_fusion lets the scheduler join pointwise kernels that share nothing",
         "aggressive_fusion",
     )
+    return with_value(reason, limits, refused)
 
 
-def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
-    """Say the limit's value, and drop a hint to set what is set already."""
+def with_value(reason: Reason, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
+    """Say the limit's value, and drop a hint to set what is set already, or what changes nothing for this pair."""
+    if reason.config in refused or (reason.config == "combo_kernels" and limits.get("combo_kernels") is True):
+        return Reason(reason.text)
     if limits and reason.config is not None and reason.config not in limits:
         return Reason(reason.text)  # the torch that was recorded has no such switch, or its value was not recorded
     value = limits.get(reason.config or "")
@@ -308,7 +313,11 @@ def with_value(reason: Reason, limits: dict[str, Any]) -> Reason:
     if value is True and reason.hint and ("lets" in reason.hint or reason.hint.startswith("set ")):
         if "false" in reason.hint:
             return reason
-        return Reason(f"{reason.text} ({reason.config} is on, and found nothing that fits both)", None, reason.config)
+        text = f"{reason.text} ({reason.config} is on, and found nothing that fits both)"
+        other = "loop_reindexing_after_fusion"
+        if reason.config == "loop_ordering_after_fusion" and limits.get(other) is False and other not in refused:
+            return Reason(text, f"{other} lets the scheduler reindex the pointwise loop", other)
+        return Reason(text, None, reason.config)
     if isinstance(value, int) and not isinstance(value, bool):
         return Reason(f"{reason.text} ({reason.config} = {value})", reason.hint, reason.config)
     return reason
@@ -346,20 +355,22 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         library = "cuBLAS" if (device or "").startswith("cuda") else "BLAS" if not on_gpu else "vendor"
         text = f"extern kernel: {library} GEMM ({kernel}), opaque to the scheduler"
         if limits.get("max_autotune") or limits.get("max_autotune_gemm"):
-            return Reason(f"{text}; max_autotune was on and its benchmark chose the library", None, "max_autotune")
+            return Reason(
+                f"{text}; max_autotune was on, and the library's kernel was taken all the same", None, "max_autotune"
+            )
         if on_gpu:
             return Reason(text, f"max_autotune can try a Triton GEMM with this as its {side}", "max_autotune")
         if not producer:  # Inductor's C++ GEMM takes no prologue
             return Reason(text)
-        return Reason(text, "max_autotune can try a C++ GEMM with this as its epilogue", "max_autotune")
+        hint = (
+            "max_autotune with freezing can try a C++ GEMM with this as its epilogue, where the weight is a parameter"
+        )
+        return Reason(text, hint, "max_autotune")
     if kind == "convolution":
         text = f"extern kernel: convolution ({kernel}), opaque to the scheduler"
         if not on_gpu or not producer or limits.get("max_autotune"):  # the Triton convolution takes no prologue
             return Reason(text)
         return Reason(text, "max_autotune can try a Triton convolution with this as its epilogue", "max_autotune")
     if kind == "attention":
-        return Reason(
-            f"extern kernel: attention ({kernel}), opaque to the scheduler",
-            "flex_attention is compiled by Inductor and takes score functions into its kernel",
-        )
+        return Reason(f"extern kernel: attention ({kernel}), opaque to the scheduler")
     return Reason(f"extern kernel: {kernel} has no Inductor kernel and is called as it is (fallback)")

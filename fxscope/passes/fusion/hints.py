@@ -1,0 +1,183 @@
+"""Which switches torch would not even try for a pair: a hint that names one is not given.
+
+The conditions are torch's own, of 2.13; file and line stand beside each. `tests/fusion/test_hints.py` tries every hint.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope.dtypes import ITEM_BYTES
+from fxscope.op_names import GEMMS, MAY_COPY, expected_nature, op_name, reductions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fxscope.model import BufferAccess, KernelCall, Node
+
+_REDUCES = ("reduction", "triton_reduction", "triton_persistent_reduction", "triton_scan", "scan", "split_scan")
+# Views that keep elements in their order, and those that only change the layout.
+_RESIZES = frozenset("view reshape _unsafe_view flatten unsqueeze squeeze".split())
+_LAYOUTS = frozenset("permute t transpose numpy_T mT".split())
+_CASTS = frozenset("convert_element_type _to_copy".split())
+PROLOGUE_MAY_READ = 1.1  # times what it writes: scheduler.py:7124
+
+
+class Side(NamedTuple):
+    """What a hint's condition asks of one side of a pair."""
+
+    call: KernelCall
+    types: tuple[str, ...]  # of its scheduler nodes, else of the call
+    ranges: tuple[str | None, ...]  # their iteration spaces, as printed: "(elements, reduced)"
+    nodes: tuple[Node, ...]
+    opaque: bool
+
+    @property
+    def reduces(self) -> bool:
+        if any(kind in _REDUCES for kind in self.types):
+            return True
+        return any(reductions(node.target) for node in self.nodes)
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether no arithmetic runs: views, copies, gathers and casts."""
+        names = [op_name(node.target) for node in self.nodes]
+        return all(
+            name in MAY_COPY
+            or name in _CASTS
+            or name in ("cat", "index", "embedding", "clone")
+            or expected_nature(f"aten::{name}") == "view"
+            for name in names
+        )
+
+
+def refused(a: Side, b: Side, *, flows: bool) -> frozenset[str]:
+    """Return the switches that change nothing for this pair, whatever they are set to."""
+    found: set[str] = set()
+    on_cpu = (a.call.device or "").startswith("cpu")
+    if on_cpu or a.opaque or b.opaque:
+        # scheduler.py:6854 and 6860 (loops); combo kernels are Triton's: scheduler.py, create_combo_kernel_nodes.
+        found |= {"loop_ordering_after_fusion", "loop_reindexing_after_fusion", "combo_kernels"}
+    if a.reduces and b.reduces:
+        found |= {"loop_ordering_after_fusion", "loop_reindexing_after_fusion"}  # scheduler.py:6979
+    elif not (a.reduces or b.reduces):
+        found.add("loop_reindexing_after_fusion")  # it reindexes a pointwise loop for a reduction: scheduler.py:6874
+    if flows:
+        found.add("combo_kernels")  # only kernels that do not depend on each other
+    if a.reduces or b.reduces or a.opaque or b.opaque or set(a.ranges) != set(b.ranges):
+        found.add("aggressive_fusion")  # choices.py, can_fuse: "no shared data"; then the iteration spaces must agree
+    if on_cpu or not (flows and nests(a, b)):
+        found.add("triton.nested_reduction")
+    return frozenset(found)
+
+
+def nests(a: Side, b: Side) -> bool:
+    """Whether the second reduces groups of what the first reduced whole: scheduler.py, FusedNestedReductions.is_candidate."""
+    spaces = [[extents for space in side.ranges if (extents := numbers(space)) and extents[1] > 1] for side in (a, b)]
+    return any(
+        outer[0] * outer[1] == inner[0] * inner[1] and outer[1] > inner[1] and outer[1] % inner[1] == 0
+        for outer in spaces[0]
+        for inner in spaces[1]
+    )
+
+
+def numbers(space: str | None) -> tuple[int, int] | None:
+    """Return (elements, reduced elements) of a printed iteration space, `None` where a size is a symbol.
+
+    Triton's are "(2048, 512)", C++'s and those in files "((8, 256), (512,))".
+    """
+    if space is None or re.search(r"[^\d\s(),]", space):
+        return None
+    found = re.fullmatch(r"\(\((.*?)\), \((.*?)\)\)", space) or re.fullmatch(r"\((\d+), (\d+)\)", space)
+    if found is None:
+        return None
+    outer, inner = (prod(int(size) for size in re.findall(r"\d+", part)) for part in found.groups())
+    return outer, inner
+
+
+def can_be_epilogue(gemm: Side, consumer: Side, shared: Iterable[str], *, mutates: bool) -> bool:
+    """Whether a template of the producer could take the consumer: scheduler.py:7554, and equal elements in simd.py."""
+    if consumer.reduces or consumer.opaque or mutates or {"template", "foreach"} & set(consumer.types):
+        return False
+    results = [access for access in gemm.call.writes or () if access.buffer in shared]
+    sizes = {elements(access) for access in consumer.call.writes or ()}
+    return not results or None in sizes or any(elements(access) in {None, *sizes} for access in results)
+
+
+def can_be_users_epilogue(consumer: Side, shared: Iterable[str]) -> bool:
+    """Whether a user's Triton kernel could take the consumer: it may read nothing but the kernel's output."""
+    return {access.buffer for access in consumer.call.reads or ()} <= set(shared)
+
+
+def can_be_cpp_epilogue(gemm: Side) -> bool:
+    """Whether Inductor's C++ GEMM could be tried at all: utils.py:2780 wants a frozen weight, so no training."""
+    return ":inference" in gemm.call.graph and not any(
+        isinstance(size, str)
+        for access in (*(gemm.call.reads or ()), *(gemm.call.writes or ()))
+        for size in access.shape or ()
+    )
+
+
+def can_be_prologue(producer: Side, gemm: Side, readers: Mapping[str, int], kept: frozenset[str]) -> bool:
+    """Whether a template of the consumer could take the producer: scheduler.py:7495 to 7549 and 7102 to 7161.
+
+    Args:
+        readers: buffer → how many kernels read it.
+        kept: nodes whose results the graph returns.
+    """
+    if producer.reduces or producer.opaque or {node.name for node in producer.nodes} & kept:
+        return False
+    written = [access.buffer for access in producer.call.writes or ()]
+    if len(written) != 1 or readers.get(written[0]) != 1:
+        return False
+    sizes = [[access.bytes for access in accesses or ()] for accesses in (producer.call.reads, producer.call.writes)]
+    if any(None in side for side in sizes) or sum(sizes[0]) > sum(sizes[1]) * PROLOGUE_MAY_READ:  # type: ignore[arg-type]
+        return False
+    if all(op_name(node.target) == "constant_pad_nd" for node in producer.nodes):
+        return False
+    dtype = next((access.dtype for access in gemm.call.writes or () if access.dtype), None)
+    return bool(dtype) and (ITEM_BYTES.get(dtype or "", 0) > 2 or producer.only_moves)
+
+
+def share_the_activation(a: Sequence[Node], b: Sequence[Node], nodes: Mapping[str, Node]) -> bool:
+    """Whether two GEMMs multiply the same matrix, in the same layout, with a weight each that the program was given.
+
+    Args:
+        a, b: what runs in each.
+        nodes: the graph's.
+    """
+    operands = [matrices(side, nodes) for side in (a, b)]
+    if operands[0] is None or operands[1] is None:
+        return False
+    (left_a, right_a), (left_b, right_b) = operands
+    weights = {source(name, nodes, _LAYOUTS) for name in (right_a, right_b)}
+    given = [not nodes[name].inputs for name in weights if name in nodes]  # a parameter, not a result
+    return source(left_a, nodes) == source(left_b, nodes) and len(given) == 2 and all(given)
+
+
+def matrices(ran: Sequence[Node], nodes: Mapping[str, Node]) -> tuple[str, str] | None:
+    """Return the two operands of a call that runs one mm or addmm, `None` where it is none or the graph does not say."""
+    products = [node for node in ran if op_name(node.target) in ("mm", "addmm")]
+    if len(products) != 1:
+        return None
+    (product,) = products
+    left, right = GEMMS[op_name(product.target)]
+    if len(product.inputs) != right + 1 or not all(name in nodes for name in product.inputs):
+        return None
+    return product.inputs[left], product.inputs[right]
+
+
+def source(name: str, nodes: Mapping[str, Node], through: frozenset[str] = frozenset()) -> str:
+    """Return what a node is a view of, through views that keep the order of elements and those named besides."""
+    while name in nodes and nodes[name].inputs and op_name(nodes[name].target) in (_RESIZES | through):
+        name = nodes[name].inputs[0]
+    return name
+
+
+def elements(access: BufferAccess) -> int | None:
+    """Return how many elements a buffer has, `None` where that is not known or a symbol."""
+    if access.shape is None or any(isinstance(size, str) for size in access.shape):
+        return None
+    return prod(int(size) for size in access.shape)

@@ -1,0 +1,278 @@
+"""Every hint is tried: with the switch that it names the pair is one kernel, and where torch refuses there is no hint."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import fxscope
+from fxscope._torch.inductor import InductorCapture
+from fxscope.dtypes import ITEM_BYTES
+from fxscope.model import Environment, Recording
+from fxscope.passes import run
+from fxscope.passes.fusion import eager, reasons
+
+DATA = Path(__file__).parent.parent / "data" / "h200"
+BIG = 1 << 30
+
+
+class Program(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+class LinearRelu(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(128, 64)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+def compiled(model, *inputs, train=False, functorch=None, **switches) -> Recording:
+    """Return what Inductor writes for the CPU with these switches."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    off = {"force_disable_caches": True, **switches}
+    with (
+        torch._inductor.config.patch(off),
+        torch._functorch.config.patch(functorch or {}),
+        InductorCapture() as capture,
+    ):
+        function = torch.compile(model)
+        if train:
+            function(*inputs).sum().backward()
+        else:
+            with torch.no_grad():
+                function(*inputs)
+    facts = capture.facts()
+    return run(
+        Recording(
+            title="hints",
+            environment=Environment(device="cpu"),
+            graphs=facts.graphs,
+            calls=facts.calls,
+            links=facts.links,
+            schedules=facts.schedules,
+            compiles=facts.compiles,
+        )
+    )
+
+
+def planned(model, *inputs, **switches) -> Recording:
+    """Return what Inductor writes for an H200 with these switches."""
+    torch._dynamo.reset()
+    module = model if isinstance(model, nn.Module) else Program(model)
+    return fxscope.record(module, *inputs, compile={"options": switches} if switches else True, target="h200")
+
+
+def hinted(recording: Recording, switch: str):
+    return [item for item in recording.decisions if item.config == switch and item.hint]
+
+
+def x():
+    return torch.randn(64, 128)
+
+
+AUTOTUNED = {"max_autotune": True, "freezing": True, "max_autotune_gemm_backends": "CPP"}
+# switch → (program, inputs, how it is set first, how the hint would have it)
+ON_CPU = {
+    "max_fusion_size": (lambda x: torch.softmax(x, -1) + 1, (x,), {"max_fusion_size": 1}, {}),
+    "score_fusion_memory_threshold": (lambda x: (x.sin(), x.cos()), (x,), {"score_fusion_memory_threshold": BIG}, {}),
+    "max_fusion_unique_io_buffers": (
+        lambda x, y: (torch.sin(x) + y, torch.cos(x) * y),
+        (x, x),
+        {"max_fusion_unique_io_buffers": 2},
+        {},
+    ),
+    "cpp.max_horizontal_fusion_size": (lambda x: (x.sin(), x.cos()), (x,), {"cpp.max_horizontal_fusion_size": 1}, {}),
+    "max_fusion_buffer_group_pairwise_attempts": (
+        lambda x: tuple((x + i).sum(-1) if i % 2 else x * i for i in range(1, 7)),
+        (x,),
+        {"max_fusion_buffer_group_pairwise_attempts": 1},
+        {},
+    ),
+    "max_autotune": (lambda: LinearRelu().eval(), (x,), {}, AUTOTUNED),
+    "epilogue_fusion": (lambda: LinearRelu().eval(), (x,), {**AUTOTUNED, "epilogue_fusion": False}, AUTOTUNED),
+}
+
+
+def wide():
+    return torch.randn(1024, 512)
+
+
+# The same for a backend that only GPUs have: planned.
+ON_H200 = {
+    "loop_ordering_after_fusion": (
+        lambda x: (x.sum(-1), x.t().contiguous()),
+        (wide,),
+        {"loop_ordering_after_fusion": False},
+        {"loop_ordering_after_fusion": True},
+    ),
+    "loop_reindexing_after_fusion": (
+        lambda x, w: (x * w, (x * w).view(-1, 128).pow(2).mean(-1)),
+        (wide, lambda: torch.randn(512)),
+        {"loop_reindexing_after_fusion": False},
+        {"loop_reindexing_after_fusion": True},
+    ),
+    "combo_kernels": (lambda x: (x[:100] * 3, x[100:] * 2), (wide,), {}, {"combo_kernels": True}),
+    "triton.nested_reduction": (
+        lambda x: (F.rms_norm(x, (512,)), F.rms_norm(x, (512,)).view(1024, 8, 64).abs().amax(-1)),
+        (wide,),
+        {},
+        {"triton.nested_reduction": True},
+    ),
+}
+# A benchmark on a GPU decides, or it takes a backend or a torch that is not here; their conditions are held below.
+NOT_HERE = {
+    "prologue_fusion": "only a Triton template takes a prologue, and a benchmark chooses it",
+    "benchmark_fusion": "a benchmark decides",
+    "b2b_gemm_pass": "a benchmark decides",
+    "triton.tiling_prevents_pointwise_fusion": "no program was found whose tilings collide",
+    "triton.tiling_prevents_reduction_fusion": "no program was found whose tilings collide",
+    "aggressive_fusion": "for pairs that share no data, and every pair here shares some",
+    "epilogue_fusion_user_defined_triton_kernel": "tried below, with a program of its own",
+}
+
+
+def test_every_switch_that_a_hint_names_is_tried_or_says_why_not():
+    named = {switch for _, _, hint, switch in (*reasons.RAW_REASONS, *reasons.CAUSES) if switch and hint}
+    for path in Path(reasons.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Reason" and len(node.args) == 3:
+                value = getattr(node.args[2], "value", None)
+                named |= {value} if isinstance(value, str) else set()
+    assert named <= {*ON_CPU, *ON_H200, *NOT_HERE}
+    assert named >= {*ON_H200, *NOT_HERE}  # nothing is excused that is not said
+
+
+@pytest.mark.cpp
+@pytest.mark.parametrize("switch", ON_CPU)
+def test_a_hint_for_the_cpu_does_what_it_says(switch):
+    program, inputs, first, then = ON_CPU[switch]
+    model = program() if not program.__code__.co_argcount else program
+    given = [make() for make in inputs]
+    before, after = compiled(model, *given, **first), compiled(model, *given, **then)
+    found = hinted(before, switch)
+    assert found, [item.reason for item in before.decisions]
+    assert not hinted(after, switch)
+    apart = [item for item in after.decisions if item.verdict != "fused"]
+    for item in found:  # the two sides are apart no more
+        assert not [later for later in apart if {later.a, later.b} == {item.a, item.b}], item
+    if switch in ("max_autotune", "epilogue_fusion"):
+        assert (len(before.calls), len(after.calls)) == (2, 1)
+
+
+@pytest.mark.parametrize("switch", ON_H200)
+def test_a_hint_for_a_gpu_does_what_it_says(switch):
+    program, inputs, first, then = ON_H200[switch]
+    given = [make() for make in inputs]
+    before = planned(program, *given, **first)
+    assert len(before.calls) == 2 and hinted(before, switch), [(item.reason, item.hint) for item in before.decisions]
+    assert len(planned(program, *given, **then).calls) == 1
+
+
+def test_a_users_kernel_takes_an_epilogue_that_reads_nothing_else(plan_of):
+    switch = "epilogue_fusion_user_defined_triton_kernel"
+    if not hasattr(torch._inductor.config, switch):
+        pytest.skip("this torch does not have the switch")
+    (item,) = hinted(plan_of("user_kernel_alone"), switch)
+    assert item.hint == f"{switch} lets it take a pointwise epilogue"
+    assert not hinted(plan_of("user_kernel"), switch)
+
+
+@pytest.mark.cpp
+def test_what_torch_does_not_try_on_a_cpu_is_no_hint():
+    for program in (lambda x: (x.sum(-1), x.t().contiguous()), lambda x: (x[:10] * 3, x[10:].sum(-1))):
+        for item in compiled(program, x()).decisions:
+            assert item.config not in ("loop_ordering_after_fusion", "loop_reindexing_after_fusion", "combo_kernels")
+            assert "loop_ordering_after_fusion is on" not in item.reason
+
+
+@pytest.mark.cpp
+def test_weights_are_concatenated_where_two_gemms_share_the_activation():
+    def apart(x, a, b):
+        return x @ a, x @ b
+
+    a, b = torch.randn(128, 64), torch.randn(128, 32)
+    (item,) = [item for item in compiled(apart, x(), a, b).decisions if item.verdict != "fused"]
+    assert item.hint == "one Linear with the weights concatenated"
+    together = compiled(lambda x, both: (x @ both).split((64, 32), -1), x(), torch.cat((a, b), 1))
+    assert [call.kernel for call in together.calls] == ["extern_kernels.mm"]
+    for other in (lambda x, a, b: (x @ a, b.t() @ x.t()), lambda x, a, b: (x @ a, x.t() @ x)):
+        decisions = compiled(other, x(), a, b).decisions
+        assert all(item.hint is None for item in decisions if "not merged" in item.reason)
+
+
+@pytest.mark.cpp
+def test_a_smaller_budget_recomputes_what_a_kernel_of_inductors_saved():
+    weight = nn.Parameter(torch.randn(128, 128))
+
+    def program(x):
+        return torch.softmax(torch.tanh(x @ weight) * x, -1).cos()
+
+    before = compiled(program, x(), train=True)
+    found = {item.shared_buffers: item.hint for item in before.decisions if item.other_graph}
+    assert found[("mm",)] is None  # a library's call: it would be made again, and join nothing
+    assert "activation_memory_budget" in found[("amax", "sum_1")]
+    after = compiled(program, x(), train=True, functorch={"activation_memory_budget": 0.0})
+    assert not [item for item in after.decisions if item.other_graph]
+
+
+@pytest.mark.cpp
+@pytest.mark.parametrize(
+    ("first", "second", "program"),
+    [
+        ("aten::gelu", "aten::mul", lambda x: F.gelu(x) * x),
+        ("aten::add", "aten::native_layer_norm", lambda x: F.layer_norm(x + 1, (128,))),
+        ("aten::_softmax", "aten::add", lambda x: torch.softmax(x, -1) + x),
+        ("aten::mul", "aten::sum", lambda x: (x * 2).sum(-1)),
+    ],
+)
+def test_compile_joins_the_neighbours_of_which_it_is_said(first, second, program):
+    assert eager.joined(first, second)
+    assert len(compiled(program, x()).calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("aten::sort", "aten::mul"),
+        ("aten::sum", "aten::_softmax"),
+        ("aten::mul", "aten::_scaled_dot_product_attention"),
+    ],
+)
+def test_of_others_nothing_is_promised(first, second):
+    assert not eager.joined(first, second)
+
+
+CAPTURES = sorted(path.parent for path in DATA.rglob("trace.json.gz") if (path.parent / "inductor").is_dir())
+
+
+@pytest.mark.parametrize("folder", CAPTURES, ids=lambda path: "/".join(path.relative_to(DATA).parts))
+def test_templates_are_hinted_at_only_where_they_could_take_the_neighbour(folder):
+    """scheduler.py of torch 2.13: no reduction as an epilogue (7554); a prologue is read once and reads little (7102)."""
+    recording = fxscope.read_trace(folder / "trace.json.gz", debug_dir=folder / "inductor")
+    calls = {call.id: call for call in recording.calls}
+    for item in recording.decisions:
+        if item.hint is None or "max_autotune" not in item.hint:
+            continue
+        a, b = calls[item.a_call], calls[item.b_call]
+        if "epilogue" in item.hint:
+            assert b.type == "triton_pointwise", item
+            continue
+        assert a.type == "triton_pointwise", item
+        (written,) = a.writes
+        users = [call for call in recording.calls if written.buffer in {access.buffer for access in call.reads}]
+        assert users == [b] and sum(access.bytes for access in a.reads) <= 1.1 * written.bytes
+        assert ITEM_BYTES[b.writes[0].dtype] > 2 or "mul" not in a.kernel
