@@ -25,7 +25,7 @@ _CASTS = frozenset("convert_element_type _to_copy".split())
 PROLOGUE_MAY_READ = 1.1  # times what it writes: scheduler.py:7124
 
 
-class Side(NamedTuple):
+class PairSide(NamedTuple):
     """What a hint's condition asks of one side of a pair."""
 
     call: KernelCall
@@ -53,7 +53,7 @@ class Side(NamedTuple):
         )
 
 
-def refused(a: Side, b: Side, *, flows: bool) -> frozenset[str]:
+def refused(a: PairSide, b: PairSide, *, flows: bool) -> frozenset[str]:
     """Return the switches that change nothing for this pair, whatever they are set to."""
     found: set[str] = set()
     on_cpu = (a.call.device or "").startswith("cpu")
@@ -73,7 +73,7 @@ def refused(a: Side, b: Side, *, flows: bool) -> frozenset[str]:
     return frozenset(found)
 
 
-def nests(a: Side, b: Side) -> bool:
+def nests(a: PairSide, b: PairSide) -> bool:
     """Whether the second reduces groups of what the first reduced whole: scheduler.py, FusedNestedReductions.is_candidate."""
     spaces = [[extents for space in side.ranges if (extents := numbers(space)) and extents[1] > 1] for side in (a, b)]
     return any(
@@ -97,7 +97,7 @@ def numbers(space: str | None) -> tuple[int, int] | None:
     return outer, inner
 
 
-def can_be_epilogue(gemm: Side, consumer: Side, shared: Iterable[str], *, mutates: bool) -> bool:
+def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *, mutates: bool) -> bool:
     """Whether a template of the producer could take the consumer: scheduler.py:7554, and equal elements in simd.py."""
     if consumer.reduces or consumer.opaque or mutates or {"template", "foreach"} & set(consumer.types):
         return False
@@ -106,12 +106,12 @@ def can_be_epilogue(gemm: Side, consumer: Side, shared: Iterable[str], *, mutate
     return not results or None in sizes or any(elements(access) in {None, *sizes} for access in results)
 
 
-def can_be_users_epilogue(consumer: Side, shared: Iterable[str]) -> bool:
+def can_be_users_epilogue(consumer: PairSide, shared: Iterable[str]) -> bool:
     """Whether a user's Triton kernel could take the consumer: it may read nothing but the kernel's output."""
     return {access.buffer for access in consumer.call.reads or ()} <= set(shared)
 
 
-def can_be_cpp_epilogue(gemm: Side) -> bool:
+def can_be_cpp_epilogue(gemm: PairSide) -> bool:
     """Whether Inductor's C++ GEMM could be tried at all: utils.py:2780 wants a frozen weight, so no training."""
     return ":inference" in gemm.call.graph and not any(
         isinstance(size, str)
@@ -120,7 +120,7 @@ def can_be_cpp_epilogue(gemm: Side) -> bool:
     )
 
 
-def can_be_prologue(producer: Side, gemm: Side, readers: Mapping[str, int], kept: frozenset[str]) -> bool:
+def can_be_prologue(producer: PairSide, gemm: PairSide, readers: Mapping[str, int], kept: frozenset[str]) -> bool:
     """Whether a template of the consumer could take the producer: scheduler.py:7495 to 7549 and 7102 to 7161.
 
     Args:

@@ -22,7 +22,7 @@ from fxscope.model import (
 from fxscope.op_names import op_name
 from fxscope.passes import schedules
 from fxscope.passes.fusion import hints
-from fxscope.passes.fusion.hints import Side
+from fxscope.passes.fusion.hints import PairSide
 from fxscope.passes.fusion.reasons import Reason, opaque, translate
 
 if TYPE_CHECKING:
@@ -207,9 +207,9 @@ class PairVerdict:
             evidence="debug_handle" if a.members and b.members else "order",
         )
 
-    def side(self, unit: FusionUnit) -> Side:
+    def side(self, unit: FusionUnit) -> PairSide:
         members = [self.nodes[name] for name in unit.members if name in self.nodes]
-        return Side(
+        return PairSide(
             unit.call,
             tuple(node.type for node in members) or (unit.type,),
             tuple(node.ranges for node in members),
