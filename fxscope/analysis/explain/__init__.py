@@ -13,7 +13,7 @@ from fxscope.analysis.explain import gemms as explain_gemm
 from fxscope.analysis.story import Sentence, Story
 from fxscope.index import index_of
 from fxscope.model import weakest
-from fxscope.op_names import expected_nature
+from fxscope.op_names import MAY_COPY, expected_nature, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:
@@ -134,9 +134,14 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
     head = f"{who}: {counted(len(everything), 'op')} ({listed([item.name for item in everything], limit=4)})"
     if not ran:
         # A CPU tensor's op in a GPU program works as well, only not there.
-        working = any(expected_nature(item.name) == "kernel" for item in everything)
-        what = "they run on the CPU" if working else "only metadata changes"
-        text = f"{head}, none of them launches device work: {what}."
+        # What may copy launched nothing, so it was a view; `empty_like` allocates and `item` reads: nothing is said of them.
+        natures = {"view" if op_name(item.name) in MAY_COPY else expected_nature(item.name) for item in everything} - {
+            "composite"
+        }
+        what = (
+            ": they run on the CPU" if "kernel" in natures else ": only metadata changes" if natures == {"view"} else ""
+        )
+        text = f"{head}, none of them launches device work{what}."
     else:
         kernels = [launch for launch in ran if launch.category in ("kernel", "cpu_kernel")]
         others = [launch for launch in ran if launch not in kernels]
