@@ -182,6 +182,7 @@ class Node(Item, frozen=True, kw_only=True):
     parent: str | None = None  # eager: the op that called this one
     source: Source | None = None
     from_node: tuple[str, ...] = ()  # names in the earlier graph, as torch recorded them
+    replaced_by: tuple[str, ...] = ()  # passes of the compiler that put it in an earlier node's place, latest first
     original_aten: str | None = None
     sequence_number: int | None = None  # autograd's, equal in forward and backward
     aliases: tuple[str, ...] | None = None  # inputs whose storage an output shares; () none; None not recorded

@@ -45,6 +45,7 @@ def fx_node(node: Any) -> Node:
         arguments=_arguments(node),
         source=source_of(meta),
         from_node=tuple(dict.fromkeys(name for name, _ in ancestry(meta))),
+        replaced_by=tuple(dict.fromkeys(replacing(meta))),
         original_aten=str(original) if original is not None else None,
         sequence_number=number if isinstance(number, int) and number >= 0 else None,
     )
@@ -141,14 +142,29 @@ def dimension(size: Any) -> int | str:
 
 def ancestry(meta: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
     """Yield (name, id of its fx.Graph) of the nodes that a node came from, nearest first (`meta["from_node"]`)."""
-    todo: list[Any] = list(meta.get("from_node") or ())
-    while todo:
-        item = todo.pop(0)
+    for item in sources(meta):
         name = getattr(item, "name", None)
         if isinstance(name, str) and name:
             identity = getattr(item, "graph_id", None)
             yield name, identity if isinstance(identity, int) else None
+
+
+def sources(meta: dict[str, Any]) -> Iterator[Any]:
+    """Yield torch's records (`torch.fx.traceback.NodeSource`) of where a node came from, nearest first."""
+    todo: list[Any] = list(meta.get("from_node") or ())
+    while todo:
+        item = todo.pop(0)
+        yield item
         todo.extend(getattr(item, "from_node", None) or ())
+
+
+def replacing(meta: dict[str, Any]) -> Iterator[str]:
+    """Yield the passes that torch says replaced something by this node, the latest first."""
+    for item in sources(meta):
+        actions = {getattr(action, "name", None) for action in getattr(item, "action", None) or ()}
+        name = getattr(item, "pass_name", None)
+        if "REPLACE" in actions and isinstance(name, str) and name:
+            yield name
 
 
 def source_of(meta: dict[str, Any]) -> Source | None:

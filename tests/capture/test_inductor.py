@@ -105,6 +105,18 @@ def test_module_paths_through_lists() -> None:
     assert modules == [f"layers.{index}.{name}_proj" for index in (0, 1) for name in ("gate", "up")]
 
 
+def test_a_node_names_the_pass_that_put_it_in_anothers_place() -> None:
+    class Folded(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.gelu(x) + torch.zeros(8)
+
+    nodes = [node for graph in compile_once(Folded(), (torch.randn(8, 8),)).graphs for node in graph.nodes]
+    assert {node.replaced_by for node in nodes if node.target == "aten.erf.default"} == {()}
+    if hasattr(torch.fx.traceback, "NodeSourceAction"):  # else torch does not say it
+        zeros = [node.replaced_by for node in nodes if node.target == "aten.full.default"]
+        assert ("constant_fold_uniform_value",) in zeros
+
+
 def test_training_has_joint_forward_and_backward() -> None:
     facts = compile_once(GeGLU(), (torch.randn(4, 8),), backward=True)
     by_kind = {graph.id.split(":", 1)[1]: graph for graph in facts.graphs}

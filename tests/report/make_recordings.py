@@ -24,6 +24,7 @@ from fxscope.model import (
     Step,
     TensorMeta,
     Timing,
+    replace,
 )
 
 GRAPH = "0/0:inference:post_grad"
@@ -255,7 +256,8 @@ def training() -> Recording:
         return Graph(id=id, stage=stage, compile_id=id.split(":")[0], direction=direction, nodes=nodes)
 
     x, w = node("x", "x", op="placeholder"), node("w", "w", op="placeholder")
-    forward = (x, w, node("mm", "aten.mm.default", ("x", "w")), node("relu", "aten.relu.default", ("mm",)))
+    mm = replace(node("mm", "aten.mm.default", ("x", "w")), replaced_by=("pattern_matcher",))
+    forward = (x, w, mm, node("relu", "aten.relu.default", ("mm",)))
     backward = (
         node("tangents_1", "tangents_1", op="placeholder"),
         node("le", "aten.le.Scalar", ("tangents_1",)),

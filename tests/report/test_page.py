@@ -663,7 +663,7 @@ def test_what_changed_between_two_stages(open_page):
     page.page.keyboard.press("d")
     assert page.text("#view-graph .count") == "Pre-grad → Post-grad: 1 rewritten, 1 gone, 1 kept"
     rows = [row.split("\n") for row in page.page.locator(".graph-list .lines-rows .tr").all_inner_texts()]
-    assert rows[0][:5] == ["rewritten", "linear", "torch.nn.functional.linear", "mm", "mm.default"]
+    assert rows[0][:6] == ["rewritten", "linear", "torch.nn.functional.linear", "mm", "mm.default", "pattern_matcher"]
     assert rows[1][:2] == ["gone", "unused"] and rows[1][-1] == "no link leads on from it"
     page.page.locator(".graph-list .tr", has_text="rewritten").click()
     assert page.text(".panel-title") == "mm" and "as=changes" in page.hash()

@@ -380,6 +380,7 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
             shape=scene.tensor_of,
             stride=lambda n: n.outputs[0].stride if n.outputs else None,
             aten=lambda n: n.original_aten,
+            passes=lambda n: n.replaced_by,
             place=lambda n: place(n.source),
             median=lambda n: n.timing.typical_us if n.timing else None,
             args=lambda n: n.arguments,

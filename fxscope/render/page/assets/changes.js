@@ -66,6 +66,13 @@ function changesTable(r, a, b, rows) {
     const found = r.place(index(graph.nodes, 'place', i));
     return found && found[0] ? `${found[0].split('/').pop()}:${found[1]}` : null;
   };
+  // A pass that replaced something between the two stages: one that the earlier nodes do not name already.
+  const passes = rows.map((row) => {
+    const earlier = new Set(row.from.flatMap((i) => at(before.nodes, 'passes', i) || []));
+    const later = row.to.flatMap((i) => at(after.nodes, 'passes', i) || []);
+    return row.change === 'kept' ? '' : [...new Set(later)].filter((name) => !earlier.has(name)).join(', ');
+  });
+  const some_ = passes.some(Boolean); // torch names few; the column is there where it named one
   return {
     key: 'changes',
     title: `${PAGE.stages[before.stage]} → ${PAGE.stages[after.stage]}`,
@@ -75,6 +82,7 @@ function changesTable(r, a, b, rows) {
       ['from_op', 'Op', 'text'],
       ['to', PAGE.stages[after.stage], 'text'],
       ['to_op', 'Became', 'text'],
+      ...(some_ ? [['pass', 'By the pass', 'text']] : []),
       ['where', 'Source', 'text'],
       ['how', 'How it is known', 'text'],
     ],
@@ -84,6 +92,7 @@ function changesTable(r, a, b, rows) {
       rows.map((row) => ops(before, row.from)),
       rows.map((row) => names(after, row.to)),
       rows.map((row) => ops(after, row.to)),
+      ...(some_ ? [passes] : []),
       rows.map(place),
       rows.map((row) => [...row.evidence].map((how) => how.replace('_', ' ')).join(', ') || UNLINKED[row.change]),
     ],
