@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -124,3 +125,24 @@ def test_another_import_that_fails_keeps_its_traceback(saved: Path, tmp_path: Pa
     assert done.returncode == 1 and done.stderr.endswith(
         "ModuleNotFoundError: No module named 'nothing_of_this_name'\n"
     )
+
+
+def test_a_packed_recording_is_read_by_every_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "packed.json.gz"
+    path.write_bytes(gzip.compress(recordings.compiled().to_json().encode()))
+    for command in (["view", path], ["why", path], ["explain", path], ["diff", path, path]):
+        assert cli.main([str(word) for word in command]) == 0, command
+    (tmp_path / "packed.fxscope").write_bytes(path.read_bytes()[:60])
+    assert cli.main(["why", str(tmp_path / "packed.fxscope")]) == 2
+    assert "damaged or truncated gzip" in capsys.readouterr().err
+
+
+def test_a_folder_is_no_trace_and_its_traces_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["trace", str(tmp_path)]) == 2
+    assert "is a folder: name the trace, a .json or .json.gz file" in capsys.readouterr().err
+    for name in ("rank1.json.gz", "rank0.json", "notes.txt"):
+        (tmp_path / name).touch()
+    for command in (["trace", str(tmp_path)], ["trace", str(tmp_path), "--tables"]):
+        cli.main(command)
+        said = capsys.readouterr().err
+        assert "name the trace in it (rank0.json and rank1.json.gz)" in said and f"fxscope fleet {tmp_path}" in said

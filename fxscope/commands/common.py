@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,14 +112,17 @@ def with_memory(recording: Recording, path: Path) -> Recording:
 
 
 def looks_like_recording(path: Path) -> bool:
-    """Return whether a JSON file begins like a recording; a trace begins otherwise."""
-    if path.suffix != ".json":
+    """Return whether a JSON file, packed or not, begins like a recording; a trace begins otherwise."""
+    if not path.name.endswith((".json", ".json.gz")):
         return False
     try:
         with path.open("rb") as file:
-            return b'"fxscope/' in file.read(200)
-    except OSError:
+            head = file.read(4096)
+        if head[:2] == b"\x1f\x8b":
+            head = zlib.decompressobj(31).decompress(head, 200)
+    except (OSError, zlib.error):
         return False
+    return b'"fxscope/' in head[:200]
 
 
 def stem(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import threading
 import time
@@ -10,7 +11,7 @@ import urllib.parse
 import webbrowser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from fxscope.errors import FxscopeError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 PERFETTO = "https://ui.perfetto.dev"
 # Perfetto's own content-security policy lets its page fetch from this address and port, and from no other.
 ADDRESS = ("127.0.0.1", 9001)
+PIECE_BYTES = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,22 +45,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the annotated trace, or serve the trace until it was fetched once."""
     path = Path(arguments.trace)
-    data = annotated(arguments) if arguments.annotated else content(path)
     if arguments.output:
         if not arguments.annotated:
             raise FxscopeError("-o needs --annotated: without it the trace is the file that you have.")
         from fxscope.store import write
 
-        print(f"wrote {write(arguments.output, data, force=arguments.force)}", file=sys.stderr)
+        print(f"wrote {write(arguments.output, annotated(arguments), force=arguments.force)}", file=sys.stderr)
         return 0
-    name = path.name if path.name.endswith(".gz") == (data[:2] == b"\x1f\x8b") else path.name + ".gz"
-    return serve(name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
-
-
-def content(path: Path) -> bytes:
-    """Read a file. Raises FxscopeError where it cannot be."""
     try:
-        return path.read_bytes()
+        with io.BytesIO(annotated(arguments)) if arguments.annotated else path.open("rb") as data:
+            packed = data.read(2) == b"\x1f\x8b"
+            name = path.name if path.name.endswith(".gz") == packed else path.name + ".gz"
+            return serve(name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror}.") from None
 
@@ -72,9 +70,11 @@ def annotated(arguments: argparse.Namespace) -> bytes:
     return annotate(arguments.trace, recording)
 
 
-def serve(name: str, data: bytes, *, browser: bool, timeout_s: float) -> int:
-    """Serve one file, once, to Perfetto's page and nobody else; return when it was fetched."""
+def serve(name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
+    """Serve one file, once, to Perfetto's page and nobody else, piece by piece; return when it was fetched."""
     where = "/" + urllib.parse.quote(name)
+    size = data.seek(0, io.SEEK_END)
+    reading = threading.Lock()  # several clients have one place in the file
     fetched = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -86,12 +86,19 @@ def serve(name: str, data: bytes, *, browser: bool, timeout_s: float) -> int:
             if self.headers.get("Host") != f"{ADDRESS[0]}:{ADDRESS[1]}":
                 self.send_error(421)  # a page that had its own name resolve to this machine
                 return
+            if self.headers.get("Origin", PERFETTO) != PERFETTO:
+                self.send_error(403)  # another page may not read it, and is not to use up the one time
+                return
             if self.path != where:
                 self.send_error(404)
                 return
             self.answer(200)
             with contextlib.suppress(OSError):  # a client that goes away was not served
-                self.wfile.write(data)
+                for start in range(0, size, PIECE_BYTES):
+                    with reading:
+                        data.seek(start)
+                        piece = data.read(min(PIECE_BYTES, size - start))
+                    self.wfile.write(piece)
                 fetched.set()
 
         def do_OPTIONS(self) -> None:
@@ -102,7 +109,7 @@ def serve(name: str, data: bytes, *, browser: bool, timeout_s: float) -> int:
             self.send_header("Access-Control-Allow-Origin", PERFETTO)
             self.send_header("Cache-Control", "no-store")
             self.send_header("Content-Type", "application/octet-stream")
-            self.send_header("Content-Length", str(len(data) if status == 200 else 0))
+            self.send_header("Content-Length", str(size if status == 200 else 0))
             self.end_headers()
 
         def log_message(self, format: str, *arguments: object) -> None:

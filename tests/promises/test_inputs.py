@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import http.client
+import io
 import json
 import socket
 import subprocess
@@ -141,18 +143,39 @@ def test_open_answers_its_own_address_alone_and_a_silent_client_holds_up_nobody(
         free.bind(("127.0.0.1", 0))
         address = free.getsockname()
     monkeypatch.setattr(opening, "ADDRESS", address)
-    serving = threading.Thread(target=opening.serve, args=("t.json", b"{}"), kwargs={"browser": False, "timeout_s": 60})
+    text = bytes(range(256)) * 10_000  # of more than one piece
+    arguments = {"browser": False, "timeout_s": 60}
+    serving = threading.Thread(target=opening.serve, args=("t.json", io.BytesIO(text)), kwargs=arguments)
     serving.start()
     while not capsys.readouterr().out:
         time.sleep(0.01)
     with socket.create_connection(address) as silent:
         silent.sendall(b"GET /")
-        for host, status in (("evil.example:9001", 421), (f"127.0.0.1:{address[1]}", 200)):
+        ours = f"127.0.0.1:{address[1]}"
+        for path, status, headers in (
+            ("/t.json", 421, {"Host": "evil.example:9001"}),
+            ("/t.json", 403, {"Host": ours, "Origin": "https://evil.example"}),
+            ("/../t.json", 404, {"Host": ours}),
+            ("/t.json", 200, {"Host": ours, "Origin": opening.PERFETTO}),
+        ):
             client = http.client.HTTPConnection(*address, timeout=30)
-            client.request("GET", "/t.json", headers={"Host": host})
-            assert client.getresponse().status == status
+            client.request("GET", path, headers=headers)
+            answer = client.getresponse()
+            assert answer.status == status and (answer.read() == text) == (status == 200)
         serving.join(timeout=30)
         assert not serving.is_alive()
+
+
+def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(opening, "ADDRESS", free.getsockname())
+    with pytest.raises(FxscopeError, match=r"nobody fetched t.json in 0.1 s"):
+        opening.serve("t.json", io.BytesIO(b"{}"), browser=False, timeout_s=0.1)
+    with pytest.raises(FxscopeError, match="cannot read"):
+        opening.run(
+            argparse.Namespace(trace=str(tmp_path / "none"), output=None, annotated=False, no_browser=True, timeout=1)
+        )
 
 
 @pytest.mark.filterwarnings("error")

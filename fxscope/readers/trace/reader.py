@@ -19,7 +19,7 @@ import msgspec
 
 from fxscope.errors import TraceError
 from fxscope.model import Problem
-from fxscope.text import num_bytes
+from fxscope.text import listed, num_bytes
 
 try:
     from fxscope.readers.trace import _scan as native  # pyright: ignore[reportAttributeAccessIssue]
@@ -765,6 +765,13 @@ def _zlib() -> Any:
 
 def open_trace(path: Path) -> IO[bytes] | Unpacked:
     """Open a trace for reading bytes, unpacked where it is packed. Raises TraceError where it cannot be read."""
+    if path.is_dir():
+        names = sorted(item.name for item in path.iterdir() if re.search(r"\.json(\.gz|\.zst)?$", item.name))
+        raise TraceError(
+            f"{path} is a folder: "
+            + (f"name the trace in it ({listed(names)})" if names else "name the trace, a .json or .json.gz file")
+            + f". The ranks of a job are read together with `fxscope fleet {path}`."
+        )
     try:
         with path.open("rb") as file:
             magic = file.read(4)
