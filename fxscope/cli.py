@@ -74,8 +74,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in argv if not word.startswith("-")), "")
     parser = build_parser(verb)
-    with legible_streams():  # what the shell made of `*` may be in a usage error
-        arguments = parser.parse_args(argv)
+    try:
+        with legible_streams():  # what the shell made of `*` may be in a usage error
+            arguments = parser.parse_args(argv)
+    except (FxscopeError, BrokenPipeError) as error:  # of help that cannot be written
+        if isinstance(error, FxscopeError) and sys.stderr is not None:
+            print(f"fxscope: {error}", file=sys.stderr)
+        drop_what_stdout_does_not_take()
+        return 2
     if own_process and arguments.verb == "run":
         from fxscope.commands.script import end_as_interrupted
 
@@ -88,10 +94,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             around.enter_context(tidy_on_termination())
     try:
         with around:
-            return module(arguments.verb).run(arguments)
+            status = module(arguments.verb).run(arguments)
+            if arguments.verb != "run":
+                sys.stdout.flush()
+            return status
     except FxscopeError as error:
         with legible_streams():
             print(f"fxscope {arguments.verb}: {error}", file=sys.stderr)
+        drop_what_stdout_does_not_take()
         return error.exit_code
     except ImportError as error:
         if not torch_failed(error):
@@ -112,9 +122,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"fxscope {arguments.verb}: the input needs more memory than there is.", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # The reader (`| head`) went away: that is its right. Python would complain once more at exit without this.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_what_stdout_does_not_take()  # the reader (`| head`) went away: that is its right
         return 0
+
+
+def drop_what_stdout_does_not_take() -> None:
+    """Have nothing in the way of Python's last flush, which would complain once more, with an exit code of its own."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def torch_failed(error: ImportError) -> bool:

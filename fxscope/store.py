@@ -287,6 +287,20 @@ def _make_folder(folder: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
 
 
+def check_free(path: str | Path, *, force: bool = False) -> None:
+    """Raise RenderError where `write` would, for a reason that can be known before there is anything to write."""
+    try:
+        mode = Path(path).stat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RenderError(f"cannot write {path}: {error.strerror or error}.") from None
+    if stat.S_ISDIR(mode):
+        raise RenderError(f"{path} is a folder: give a file name.")
+    if stat.S_ISREG(mode) and not force:
+        raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.")
+
+
 def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
     """Write a file whole or not at all: one that is killed in the middle leaves nothing.
 

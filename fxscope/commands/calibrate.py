@@ -34,8 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = Path(arguments.output)
     if out.suffix != ".json":
         raise CaptureError(f"{out}: a GPU's file is called NAME.json.")
-    if out.exists() and not arguments.force:
-        raise CaptureError(f"{out} exists. Use --force to overwrite it, or another name.")
+    store.check_free(out, force=arguments.force)
     measured = read(Path(arguments.source)) if arguments.source else measure(arguments, out)
     print("fitting", file=sys.stderr)
     try:
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CaptureError(
             f"{arguments.source or out}: nothing can be fitted to these measurements ({type(error).__name__}: {error})."
         ) from error
-    store.write(out, json.dumps(description, indent=1, ensure_ascii=False) + "\n", force=True)
+    store.write(out, json.dumps(description, indent=1, ensure_ascii=False) + "\n", force=arguments.force)
     families = description["calibration"]["families"]
     fitted = ", ".join(f"{name} ({fit['count']})" for name, fit in families.items())
     print(f"wrote {out}: {fitted}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxscope.commands.diff import chosen_format, write
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
     from fxscope.analysis import check
     from fxscope.commands import common
-    from fxscope.errors import FxscopeError, RenderError
+    from fxscope.errors import FxscopeError
     from fxscope.render import findings
 
     if arguments.kinds:
@@ -67,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     if len(expectations) != 1 or not others:
         raise FxscopeError("give recordings and one .toml file of expectations: fxscope check RECORDING… EXPECT.toml.")
     format = chosen_format(arguments)
-    if arguments.junit and Path(arguments.junit).exists() and not arguments.force:
-        raise RenderError(f"{arguments.junit} exists. Use --force to overwrite it, or another name.")
+    if arguments.junit:
+        store.check_free(arguments.junit, force=arguments.force)
     data = check.parse(read_text(expectations[0]), expectations[0])
     check.entries(data, expectations[0])  # a typo is told before the recordings are read
     recordings, sweeps = common.named(others)

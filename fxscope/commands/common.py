@@ -270,17 +270,16 @@ def write_stdout(recording: Recording, format: str, *, keep: bool, **options: An
     """Write one format to stdout; see `emit`."""
     from fxscope.errors import RenderError
     from fxscope.render import render
+    from fxscope.render.legible import write_bytes
     from fxscope.store import rescue
 
     try:
         data = render(recording, format, **options)
+        if isinstance(data, str):
+            data = data.encode("utf-8", errors="replace")
+            data += b"" if data.endswith(b"\n") else b"\n"
+        write_bytes(data)
     except RenderError as error:
         if not keep:
             raise
         raise RenderError(f"{error}\n{rescue(recording, Path('recording'))}") from None
-    if isinstance(data, str):
-        data = data.encode("utf-8", errors="replace")
-        data += b"" if data.endswith(b"\n") else b"\n"
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()

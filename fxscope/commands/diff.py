@@ -96,12 +96,12 @@ def resources(comparison: Comparison, format: str) -> str:
 
 def chosen_format(arguments: argparse.Namespace) -> str:
     """Return the format that the options name. Raises RenderError before the long work."""
+    from fxscope import store
     from fxscope.errors import RenderError
 
     if arguments.output:
         path = Path(arguments.output)
-        if path.exists() and not arguments.force:
-            raise RenderError(f"{path} exists. Use --force to overwrite it, or another name.")
+        store.check_free(path, force=arguments.force)
         if not arguments.format and path.suffix not in SUFFIXES:
             raise RenderError(f"{path}: the suffix names no format. Use one of {' '.join(SUFFIXES)}, or --format.")
         return arguments.format or SUFFIXES[path.suffix]

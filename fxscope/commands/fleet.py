@@ -159,13 +159,13 @@ def title(arguments: argparse.Namespace) -> str:
 
 def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str]]:
     """Return (file or standard output, format). Raises RenderError before the long work."""
+    from fxscope import store
     from fxscope.errors import RenderError
 
     found: list[tuple[Path | None, str]] = []
     for name in arguments.output:
         path = Path(name)
-        if path.exists() and not arguments.force:
-            raise RenderError(f"{path} exists. Use --force to overwrite it, or another name.")
+        store.check_free(path, force=arguments.force)
         if not arguments.format and path.suffix not in SUFFIXES:
             raise RenderError(f"{path}: the suffix names no format. Use one of {' '.join(SUFFIXES)}, or --format.")
         found.append((path, arguments.format or SUFFIXES[path.suffix]))

@@ -44,14 +44,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure or read, and show."""
+    from fxscope import store
     from fxscope.commands import common
 
     for name in arguments.output or ():
         path = Path(name)
         if path.suffix not in SUFFIXES:
             raise RenderError(f"{path}: a sweep is written as {' '.join(SUFFIXES)}.")
-        if path.exists() and not arguments.force:
-            raise RenderError(f"{path} exists. Use --force to overwrite it, or another name.")
+        store.check_free(path, force=arguments.force)
     if arguments.source:
         sweep = common.read_sweep(Path(arguments.source))
     else:

@@ -58,13 +58,8 @@ def format_of(path: str | Path | None, format: str | None = None) -> str:
 def check_target(path: str | Path | None, *, format: str | None = None, force: bool = False) -> None:
     """Raise RenderError if writing to this path would fail for a reason that can be known now."""
     format_of(path, format)
-    if path is None:
-        return
-    path = Path(path)
-    if path.is_dir():
-        raise RenderError(f"{path} is a folder: give a file name.")
-    if path.exists() and not force:
-        raise RenderError(f"{path} exists. Use --force (force=True) to overwrite it, or another name.")
+    if path is not None:
+        store.check_free(path, force=force)
 
 
 def render(recording: Recording, format: str, **options: Any) -> str | bytes:

@@ -7,9 +7,13 @@ controls that show `exe.png` for `gnp.exe`, characters of no width. Colours of o
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import re
 import sys
 from typing import TYPE_CHECKING, Any
+
+from fxscope.errors import RenderError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,13 +34,25 @@ def _written(found: re.Match[str]) -> str:
     return f"\\{f'x{ord(found[0]):02x}' if found[0] < ' ' else f'u{ord(found[0]):04x}'}"
 
 
-class LegibleStream:
-    """A text stream that writes what can be read; what its encoding lacks becomes `?`."""
+class _Closed(io.StringIO):
+    """Stands where Python has None: the program was started without this stream."""
 
-    def __init__(self, stream: Any, *, colours: bool = False) -> None:
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+class LegibleStream:
+    """A text stream that writes what can be read; what its encoding lacks becomes `?`.
+
+    A standard output that takes nothing is a RenderError, but a reader that went away stays a BrokenPipeError. Of a
+    standard error that takes nothing nobody can be told.
+    """
+
+    def __init__(self, stream: Any, *, colours: bool = False, told: bool = True) -> None:
         """Wrap a stream; with `colours`, for text whose names were made legible before it was coloured."""
-        self.beneath = stream.beneath if isinstance(stream, LegibleStream) else stream
+        self.beneath = stream.beneath if isinstance(stream, LegibleStream) else stream or _Closed()
         self._obeyed = _COLOURED if colours else _OBEYED
+        self._told = told
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.beneath, name)
@@ -44,11 +60,48 @@ class LegibleStream:
     def write(self, text: str) -> int:
         """Write to the stream beneath."""
         text = self._obeyed.sub(_written, text)
+        with self._said():
+            try:
+                self.beneath.write(text)
+            except UnicodeEncodeError:
+                encoding = self.beneath.encoding
+                self.beneath.write(text.encode(encoding, errors="replace").decode(encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        """Write out what is held."""
+        with self._said():
+            self.beneath.flush()
+
+    @contextlib.contextmanager
+    def _said(self) -> Generator[None]:
         try:
-            return self.beneath.write(text)
+            yield
         except UnicodeEncodeError:
-            encoding = self.beneath.encoding
-            return self.beneath.write(text.encode(encoding, errors="replace").decode(encoding))
+            raise
+        except (OSError, ValueError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            if self._told:
+                raise _no_output(error) from None
+
+
+def _no_output(error: Exception) -> RenderError:
+    return RenderError(f"cannot write to standard output: {getattr(error, 'strerror', None) or error}.")
+
+
+def write_bytes(data: bytes) -> None:
+    """Write to standard output as it is. Raises RenderError where that takes nothing, BrokenPipeError where nobody reads."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError, AttributeError) as error:  # the last: there is none
+        raise _no_output(
+            error if not isinstance(error, AttributeError) else OSError(errno.EBADF, "it is closed")
+        ) from None
 
 
 def status(text: str, *, end: str = "") -> None:
@@ -61,7 +114,7 @@ def status(text: str, *, end: str = "") -> None:
 def legible_streams() -> Generator[None]:
     """Make stdout and stderr legible for a while."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = LegibleStream(sys.stdout), LegibleStream(sys.stderr)
+    sys.stdout, sys.stderr = LegibleStream(sys.stdout), LegibleStream(sys.stderr, told=False)
     try:
         yield
     finally:

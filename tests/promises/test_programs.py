@@ -307,6 +307,44 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
     assert store.load(tmp_path / "out.fxscope").launches
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("where", ["closed", "full"])
+def test_a_standard_output_that_takes_nothing_is_one_line(where: str, tmp_path: Path) -> None:
+    recording = DATA / "checks" / "linear_live.fxscope"
+    said = {"closed": "it is closed", "full": "No space left on device"}[where]
+    shell = {"closed": ">&-", "full": ">/dev/full"}[where]
+    code = "import sys; from fxscope.cli import main; sys.exit(main())"
+    for verb in (
+        f"view {recording}",
+        f"view {recording} --json",
+        f"why {recording}",
+        "kernel triton_poi_fused_0",
+        "--help",
+    ):
+        command = f"{sys.executable} -c '{code}' {verb} {shell}"
+        done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        name = "fxscope" if verb == "--help" else f"fxscope {verb.split()[0]}"
+        assert (done.returncode, done.stderr) == (2, f"{name}: cannot write to standard output: {said}.\n"), verb
+    written = f"{sys.executable} -c '{code}' view {recording} -o out.svg {shell} 2>&-"
+    assert subprocess.run(["sh", "-c", written], cwd=tmp_path, check=False).returncode == 0
+    assert (tmp_path / "out.svg").stat().st_size > 1000
+
+
+def test_names_that_no_file_can_have_and_devices_are_known_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(RenderError, match="File name too long"):
+        store.check_free(tmp_path / ("x" * 300))
+    with pytest.raises(RenderError, match="is a folder"):
+        store.check_free(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for free in (tmp_path / "pipe", tmp_path / "dangling", "/dev/null"):
+        store.check_free(free)
+    (tmp_path / "file").touch()
+    store.check_free(tmp_path / "file", force=True)
+    with pytest.raises(RenderError, match="exists"):
+        store.check_free(tmp_path / "file")
+
+
 # What the program calls directly, and stands guard over the rest: broken itself, it is no longer what is tested.
 GUARDS = {
     "_user_compiler", "__torch_dispatch__", "stop", "_leave", "record", "on_trace_ready", "__init__", "__enter__", "__exit__",
