@@ -375,15 +375,22 @@ def op_named(op: Op, name: str) -> bool:
 
 
 def _ambiguous(recording: Recording, found: Found) -> str:
-    """Return the choices, each with a name that means it alone."""
-    lines = [f"the {SORTS[found.sort]} {found.name!r} ran in {len(found.places)} places. Choose one:"]
+    """Return the choices, each with a name that means it alone, its row in the table of calls and its module."""
+    lines = [
+        f"the {SORTS[found.sort]} {found.name!r} ran in {len(found.places)} places. "
+        f"Choose one; {found.name}#1 is the first:"
+    ]
     nodes, calls = index_of(recording).by_key, index_of(recording).calls
-    for place in found.places[:20]:
+    for number, place in enumerate(found.places[:20], 1):
         node = next((nodes[place.graph, name] for name in place.nodes if (place.graph, name) in nodes), None)
         where = f"{node.source.code or node.source.line}" if node is not None and node.source is not None else ""
         key = f"call:{place.call}" if place.call else f"node:{place.graph}/{place.nodes[0]}"
-        handle = f"  {calls[place.call].handle}" if place.call in calls else ""
-        lines.append(f"  {key}{handle}" + (f"  ({where.strip()})" if where else ""))
+        parts = [f"{found.name}#{number}", key]
+        if place.call in calls:
+            parts += [f"row {place.call.rsplit(':', 1)[-1]}", calls[place.call].handle]
+        if node is not None and node.source is not None and node.source.module:
+            parts.append(f"in {node.source.module}")
+        lines.append("  " + "  ".join(parts) + (f"  ({where.strip()})" if where else ""))
     if len(found.places) > 20:
         lines.append(f"  … {len(found.places) - 20} more")
     return "\n".join(lines)

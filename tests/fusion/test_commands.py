@@ -91,7 +91,8 @@ def test_one_name_tells_its_kernel_in_order(geglu, capsys):
 def test_a_name_with_several_places_lists_them(geglu, capsys):
     assert main(["why", geglu, "mm"]) == 2
     error = capsys.readouterr().err
-    assert "ran in 3 places" in error
+    assert "ran in 3 places. Choose one; " in error and "#1 is the first:" in error
+    assert "#2  call:" in error and "row " in error
     assert "call:0/0:inference:4" in error
     assert "return self.down_proj(m)" in error
 
