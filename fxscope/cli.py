@@ -20,6 +20,7 @@ from fxscope.render.legible import legible_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
 VERBS: dict[str, str] = {
     "demo": "the GeGLU MLP, eager and compiled, here and on a real H200",
@@ -61,7 +62,7 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-def module(verb: str):
+def module(verb: str) -> ModuleType:
     """Import and return the module of a verb."""
     return importlib.import_module(f"fxscope.commands.{verb.replace('-', '_')}")
 

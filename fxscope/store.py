@@ -365,7 +365,7 @@ class OwnFolder:
     """A temporary folder of this process: a forked child that ends does not remove it."""
 
     def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="fxscope-")
+        self.name: str = tempfile.mkdtemp(prefix="fxscope-")
         self._remove = weakref.finalize(self, _remove, self.name, os.getpid())
 
     def cleanup(self) -> None:

@@ -77,6 +77,48 @@ def test_the_scanner_checks_its_arguments() -> None:
         reader.native.gather(b"abc", eight, b"1234567")
 
 
+@pytest.mark.skipif(reader.native is None, reason="the native scanner is not built here")
+def test_the_scanner_refuses_what_is_no_argument() -> None:
+    released, eight = memoryview(bytearray(64)), bytes(8)
+    released.release()
+    gaps = memoryview(bytes(64))[::2]
+    whole = {
+        "scan": (b"[]", 0, False),
+        "skip": (b"[]", 0),
+        "nest": (eight, eight, eight, eight),
+        "gather": (b"abc", eight, eight),
+    }
+    for name, arguments in whole.items():
+        function = getattr(reader.native, name)
+        function(*arguments)
+        with pytest.raises(TypeError):
+            function()
+        for position in range(len(arguments)):
+            with pytest.raises(TypeError):
+                function(*arguments[:position])
+            for wrong in (None, "text", 1.5, [], {}, object()):
+                if (name, position) == ("scan", 2):
+                    continue  # any object is true or false
+                with pytest.raises(TypeError):
+                    function(*arguments[:position], wrong, *arguments[position + 1 :])
+        with pytest.raises(TypeError):
+            function(*arguments, 1)
+        with pytest.raises(TypeError):
+            function(*arguments, unknown=1)
+        with pytest.raises(ValueError, match="released"):
+            function(released, *arguments[1:])
+        with pytest.raises((BufferError, ValueError)):
+            function(gaps, *arguments[1:])
+    for huge in (2**63, -(2**63) - 1, 2**200):
+        with pytest.raises(OverflowError):
+            reader.native.scan(b"[]", huge, False)
+        with pytest.raises(OverflowError):
+            reader.native.skip(b"[]", huge)
+    held = bytearray(b'{"ph":"X"}')
+    reader.native.scan(held, 0, False)
+    held += b"x"  # a buffer that was not given back could not grow
+
+
 @pytest.mark.parametrize("native", BOTH)
 @pytest.mark.parametrize("chunk", [64, 2 << 20])
 def test_sorted_keys_and_an_emoji_lose_nothing(
