@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 # Views that only rename sizes: they stay views where a transposed operand is folded into the strides of a GEMM.
 _RESIZES = frozenset("view reshape _unsafe_view alias detach squeeze unsqueeze getitem flatten unflatten".split())
 # Views, copies and casts, which torch puts around any op.
-_MOVES = frozenset(name for name in table() if expected_nature(f"aten::{name}") == "view") | MAY_COPY | _RESIZES
-_MOVES |= {"convert_element_type", "_to_copy"}
+_VIEWS = frozenset(name for name in table() if expected_nature(f"aten::{name}") == "view")
+_MOVES = _VIEWS | MAY_COPY | _RESIZES | {"convert_element_type", "_to_copy"}
 _MAX_HOPS = 8  # views between an operand and the extern call that reads it
 
 

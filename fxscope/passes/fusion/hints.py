@@ -148,10 +148,10 @@ def share_the_activation(a: Sequence[Node], b: Sequence[Node], nodes: Mapping[st
         a, b: what runs in each.
         nodes: the graph's.
     """
-    operands = [matrices(side, nodes) for side in (a, b)]
-    if operands[0] is None or operands[1] is None:
+    one, other = matrices(a, nodes), matrices(b, nodes)
+    if one is None or other is None:
         return False
-    (left_a, right_a), (left_b, right_b) = operands
+    (left_a, right_a), (left_b, right_b) = one, other
     weights = {source(name, nodes, _LAYOUTS) for name in (right_a, right_b)}
     given = [not nodes[name].inputs for name in weights if name in nodes]  # a parameter, not a result
     return source(left_a, nodes) == source(left_b, nodes) and len(given) == 2 and all(given)
