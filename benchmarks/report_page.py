@@ -144,7 +144,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     print("frames/s: drag/zoom/scroll (ms of script in a frame, of the slowest)")
     print(
-        "page                               size    made   ready   graph      unfolded  graph            unfolded         timeline"
+        "page                           size    made   ready   graph      unfolded  graph            unfolded         timeline"
     )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=ARGUMENTS)
