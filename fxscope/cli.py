@@ -21,6 +21,7 @@ from fxscope.render.legible import legible_streams
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
+    from typing import TextIO
 
 VERBS: dict[str, str] = {
     "demo": "the GeGLU MLP, eager and compiled, here and on a real H200",
@@ -129,11 +130,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def drop_what_stdout_does_not_take() -> None:
     """Have nothing in the way of Python's last flush, which would complain once more, with an exit code of its own."""
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        return
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        stdout.flush()
     except (OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
 
 
 def torch_failed(error: ImportError) -> bool:

@@ -112,7 +112,7 @@ class Harness:
 
 def main() -> int:
     """Run the chosen verbs."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("verbs", nargs="*", default=list(VERBS))
     parser.add_argument("--count", type=int, default=25, help="for each")
     parser.add_argument("--seed", type=int, default=0)
