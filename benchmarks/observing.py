@@ -79,7 +79,8 @@ class Spent(NamedTuple):
 def run_once(how: str, source: str, words: list[str], cache: str | None = None) -> Spent:
     """Run a script in a fresh process, plain or observed."""
     with tempfile.TemporaryDirectory() as folder:
-        script, times = Path(folder, "script.py"), Path(folder, "times.json")
+        # Beside its cache: a script that lies elsewhere is another one, with lines of its own to explain.
+        script, times = Path(cache or folder, "script.py"), Path(folder, "times.json")
         script.write_text(source)
         before = ["-m", "fxscope", "run", "-o", str(Path(folder, "out.fxscope"))] if how == "observed" else []
         command = [sys.executable, *before, str(script), *words, str(times)]
