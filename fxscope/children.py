@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fxscope import _begin
 from fxscope._begin import end_with
@@ -86,8 +86,7 @@ def start(
     given = {**os.environ, **(environment or {})}.get("PYTHONPATH", "").split(os.pathsep)
     environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([packages, *filter(None, given)])}
     command = [python or sys.executable, "-c", _MODULE, _begin.__file__, str(os.getpid()), module, *arguments]
-    process: subprocess.Popen[bytes] = subprocess.Popen(command, env=environment, **options)
-    return process
+    return cast("subprocess.Popen[bytes]", subprocess.Popen(command, env=environment, **options))
 
 
 def begin_copy(parent: int) -> None:

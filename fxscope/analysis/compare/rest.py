@@ -81,7 +81,8 @@ def collective_us(recording: Recording) -> float | None:
     """Return device time in collectives per step, `None` where none ran."""
     if not any(map(is_collective, set(column(recording.launches, "name")))):
         return None
-    return mean(index_of(recording).step_us) - mean(own_step_us(recording))
+    every, own = mean(index_of(recording).step_us), mean(own_step_us(recording))
+    return None if every is None or own is None else every - own
 
 
 def is_collective(kernel: str) -> bool:
@@ -220,8 +221,9 @@ def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
         if (x.verdict, unnumbered(a, x.reason)) == (y.verdict, unnumbered(b, y.reason)):
             continue
         ops = (f"{pair.a}#{pair.number}" if pair.number > 1 else pair.a, pair.b)
-        ends = tuple(
-            f"{op} (backward)" if late else op for op, late in zip(ops, (pair.a_backward, pair.b_backward), strict=True)
+        ends = (
+            f"{ops[0]} (backward)" if pair.a_backward else ops[0],
+            f"{ops[1]} (backward)" if pair.b_backward else ops[1],
         )
         found.append(
             DecisionChange(pair=ends, a_verdict=x.verdict, b_verdict=y.verdict, a_reason=x.reason, b_reason=y.reason)
