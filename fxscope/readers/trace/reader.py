@@ -677,6 +677,8 @@ class Unpacked:
                 self._unpacker = _zlib().decompressobj(31)  # a file may be several streams, one after the other
             try:
                 data = self._unpacker.decompress(self._packed, missing)
+            except MemoryError:
+                raise
             except Exception as error:  # zlib.error, or isal's own
                 self.damage = f"is damaged ({error})"
                 break
@@ -715,6 +717,8 @@ class UnpackedZstandard(Unpacked):
         while missing > 0 and self.damage is None:
             try:
                 data = self._stream.read(missing)
+            except MemoryError:
+                raise
             except Exception as error:  # EOFError, or the library's own
                 self.damage = f"is damaged ({error})"
                 break
