@@ -291,7 +291,7 @@ def check_free(path: str | Path, *, force: bool = False) -> None:
     """Raise RenderError where `write` would, for a reason that can be known before there is anything to write."""
     try:
         mode = Path(path).stat().st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter costs one file of several, and is said with it
         return
     except OSError as error:
         raise RenderError(f"cannot write {path}: {error.strerror or error}.") from None

@@ -234,13 +234,13 @@ def test_someone_elses_later_patch_survives() -> None:
         OutputGraph.compile_subgraph = original
 
 
+@pytest.mark.cpp
 def test_a_wrapper_in_cpp_is_a_problem_that_says_so(monkeypatch) -> None:
     """The code is Inductor's own; only its build, which takes a minute, is left out: the program falls back to eager."""
     from torch._inductor import codecache
 
     monkeypatch.setattr(codecache.CppWrapperCodeCache, "load_pybinding", lambda *_, **__: 1 / 0)
-    monkeypatch.setattr(torch._dynamo.config, "suppress_errors", True)
-    with torch._inductor.config.patch(cpp_wrapper=True):
+    with torch._dynamo.config.patch(suppress_errors=True), torch._inductor.config.patch(cpp_wrapper=True):
         facts = compile_once(GeGLU(), (torch.randn(4, 8),))
     assert facts.calls == () and [graph.stage for graph in facts.graphs][-1] == "post_grad"
     said = [problem for problem in facts.problems if "wrapper in C++" in problem.message]

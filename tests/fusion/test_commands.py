@@ -124,7 +124,7 @@ def test_forward_and_backward(trained, capsys):
 def test_an_op_computed_in_forward_and_backward_is_marked(trained, capsys):
     assert main(["why", trained, "call:0/0:backward:3"]) == 0
     out = capsys.readouterr().out
-    assert "vertical" in out
+    assert "vertical" in out or "inlined" in out  # torch 2.11 inlines all of it
     assert "horizontal" in out
 
 

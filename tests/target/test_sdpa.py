@@ -141,7 +141,8 @@ SWITCHES = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_constraint_lets_one_through_and_stops_the_other(name: str) -> None:
+def test_constraint_lets_one_through_and_stops_the_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdpa, "cudnn_version", lambda: 92600)  # the installed build's may be older
     for passes, fails in PAIRS[name]:
         assert getattr(sdpa, name)(passes), passes
         assert not getattr(sdpa, name)(fails), fails

@@ -19,6 +19,7 @@ Works with a CPU build of torch, and with a CUDA build on a machine without a dr
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import types
@@ -187,7 +188,8 @@ def compile_for_target(
     """Compile a module for the plan's target and throw the result away.
 
     Args:
-        module: an `nn.Module` or a callable. Its parameters become fake: do not use it afterwards.
+        module: an `nn.Module`, or a function, which may call modules that it knows by name. Their parameters become
+            fake: do not use them afterwards.
         inputs: its positional arguments; only the shapes, strides and dtypes of tensors matter.
         plan: from `planning`.
         kwargs: its keyword arguments.
@@ -219,10 +221,10 @@ def compile_for_target(
         return made
 
     with torch.no_grad():
-        if isinstance(module, nn.Module):
-            _refuse_processes(module)
-            _make_fake(module, fake)
-        elif isinstance(getattr(module, "__self__", None), torch.optim.Optimizer):
+        for part in _modules_of(module):
+            _refuse_processes(part)
+            _make_fake(part, fake)
+        if isinstance(getattr(module, "__self__", None), torch.optim.Optimizer):
             raise PlanError(
                 "the step of an optimizer cannot be planned: it makes its state on the device when it first runs, and there "
                 "is none. Plan the forward and backward, or record on a machine that has the GPU."
@@ -298,6 +300,18 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
         raise PlanError(f"a tensor with layout {value.layout} cannot be planned: only dense (strided) tensors can.")
     with mode, torch.no_grad():
         return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
+
+
+def _modules_of(called: Any) -> list[nn.Module]:
+    """Return a module itself, and of a function those that it calls by name or as a method of."""
+    if isinstance(called, nn.Module):
+        return [called]
+    try:
+        names = inspect.getclosurevars(called)
+    except (TypeError, ValueError):  # no function of Python's
+        return []
+    reached = (getattr(called, "__self__", None), *names.nonlocals.values(), *names.globals.values())
+    return [value for value in reached if isinstance(value, nn.Module)]
 
 
 def _make_fake(module: nn.Module, fake: Callable[[torch.Tensor], torch.Tensor]) -> None:
