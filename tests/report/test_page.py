@@ -603,10 +603,11 @@ def test_dark_and_light(open_page):
 def test_list_of_the_graph_is_for_screen_readers(open_page):
     page = open_page("geglu", "#view=graph")
     page.page.click("[data-stage=post_grad]")
+    page.laid_out()
     page.page.keyboard.press("l")
     assert page.page.get_by_role("grid", name="Nodes of 0/0:inference:post_grad").is_visible()
     page.page.locator(".graph-list .tr", has_text="mul_6").first.click()
-    assert page.text(".panel-title") == "mul_6"
+    page.wait(".panel-title", "mul_6")
     unnamed = page.page.evaluate(
         "[...document.querySelectorAll('button, input, select, canvas:not([aria-hidden])')]"
         ".filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.title || e.closest('label')?.innerText"
