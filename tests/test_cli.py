@@ -146,3 +146,11 @@ def test_a_folder_is_no_trace_and_its_traces_are_named(tmp_path: Path, capsys: p
         cli.main(command)
         said = capsys.readouterr().err
         assert "name the trace in it (rank0.json and rank1.json.gz)" in said and f"fxscope fleet {tmp_path}" in said
+
+
+def test_a_dash_is_no_file(tmp_path, monkeypatch, capsys):
+    recording = Path("fxscope/data/h200/linear_eager.fxscope").resolve()
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["view", str(recording), "-o", "-", "--format", "json"]) == 2
+    assert "--format NAME goes to stdout" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -208,6 +208,8 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
     arguments.folder = Path.cwd()  # where the names are meant: a program may change it
     for name in arguments.output or ():
+        if name == "-":
+            raise RenderError("-o - would be a file of that name: leave -o out, and --format NAME goes to stdout.")
         check_target(name, format=arguments.format, force=arguments.force)
     if not arguments.output and arguments.format:
         check_target(None, format=arguments.format)
