@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import Unobserved
+from fxscope.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,10 +63,8 @@ class Processes:
         parts = [f"{count:,} {KINDS[kind][count != 1]}" for kind, count in self.started.items()]
         found: list[Unobserved] = []
         if parts:
-            detail = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-            found.append(
-                Unobserved(what="children", count=sum(self.started.values()), detail=f"{detail}, not followed")
-            )
+            count = sum(self.started.values())
+            found.append(Unobserved(what="children", count=count, detail=f"{listed(parts)}, not followed"))
         if self.followed:
             count = len(self.followed)
             names = f"{self.followed[0].name}" + (f" to {self.followed[-1].name}" if count > 1 else "")
