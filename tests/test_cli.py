@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import cli, store
-from tests.render import recordings
+from tests import build
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,7 +24,7 @@ def fxscope(*arguments: str | Path, **options) -> subprocess.CompletedProcess[st
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return store.write(tmp_path / "mlp.fxscope", store.encode(recordings.compiled()))
+    return store.write(tmp_path / "mlp.fxscope", store.encode(build.mlp_compiled()))
 
 
 def test_every_verb_has_a_module_with_the_two_functions() -> None:
@@ -59,7 +59,7 @@ def test_output_files_by_suffix_several_at_once(saved: Path, tmp_path: Path) -> 
     assert done.returncode == 0 and done.stdout == ""
     assert (tmp_path / "x.dot").read_text().startswith("digraph")
     assert "```mermaid" in (tmp_path / "x.md").read_text()
-    assert store.load(tmp_path / "x.json") == recordings.compiled()
+    assert store.load(tmp_path / "x.json") == build.mlp_compiled()
 
 
 def test_an_existing_file_is_refused_before_anything_is_written(saved: Path, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_another_import_that_fails_keeps_its_traceback(saved: Path, tmp_path: Pa
 
 def test_a_packed_recording_is_read_by_every_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "packed.json.gz"
-    path.write_bytes(gzip.compress(recordings.compiled().to_json().encode()))
+    path.write_bytes(gzip.compress(build.mlp_compiled().to_json().encode()))
     for command in (["view", path], ["why", path], ["explain", path], ["diff", path, path]):
         assert cli.main([str(word) for word in command]) == 0, command
     (tmp_path / "packed.fxscope").write_bytes(path.read_bytes()[:60])

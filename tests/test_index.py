@@ -12,15 +12,10 @@ import pytest
 import fxscope
 from fxscope.analysis.compare import compare
 from fxscope.index import index_of
-from fxscope.model import Graph, KernelCall, Launch, LaunchEvidence, Link, Node, Op, Recording, Step, replace
+from fxscope.model import Graph, LaunchEvidence, Link, Recording, replace
 from fxscope.render import render
 from fxscope.render.page import overview
-
-
-def launch(number: int, step: int, us: int, **more: object) -> Launch:
-    return Launch(
-        id=number, name="k", category="kernel", step=step, start_ns=number * 10_000, duration_ns=us * 1000, **more
-    )
+from tests.build import call, launch, node, op, placeholder, steps
 
 
 def made() -> Recording:
@@ -28,35 +23,25 @@ def made() -> Recording:
         id="0/0:inference:post_grad",
         stage="post_grad",
         nodes=(
-            Node(name="x", op="placeholder", target="x", kind="input"),
-            Node(name="t", op="call_function", target="aten.t.default", inputs=("x",), kind="folded"),
-            Node(name="mm", op="call_function", target="aten.mm.default", inputs=("x", "t"), kind="kernel"),
-            Node(name="relu", op="call_function", target="aten.relu.default", inputs=("mm",), kind="fused"),
+            placeholder("x"),
+            node("t", "aten.t.default", "x", kind="folded"),
+            node("mm", "aten.mm.default", "x", "t", kind="kernel"),
+            node("relu", "aten.relu.default", "mm", kind="fused"),
         ),
     )
-    call = KernelCall(
-        id="0/0:inference:0",
-        graph=graph.id,
-        handle="mm:1",
-        kernel="extern_kernels.mm",
-        type="extern",
-        nodes=("mm",),
-        folded=("t",),
-    )
+    mm = call(0, "extern_kernels.mm", "mm", handle="mm:1", folded=("t",))
     return Recording(
         graphs=(graph,),
-        calls=(call,),
+        calls=(mm,),
         links=(
-            Link(from_=(graph.id, "mm"), to=("calls", call.id), relation="ran_in", evidence="debug_handle"),
-            Link(from_=(graph.id, "gone"), to=("calls", call.id), relation="ran_in", evidence="name"),
+            Link(from_=(graph.id, "mm"), to=("calls", mm.id), relation="ran_in", evidence="debug_handle"),
+            Link(from_=(graph.id, "gone"), to=("calls", mm.id), relation="ran_in", evidence="name"),
         ),
-        steps=tuple(
-            Step(index=i, name=f"ProfilerStep#{i}", start_ns=i * 100_000, duration_ns=50_000) for i in range(3)
-        ),
-        ops=(Op(id=7, name="aten::mm", category="cpu_op", step=0, start_ns=0, duration_ns=1),),
+        steps=steps(3),
+        ops=(op(7, "aten::mm", step=0),),
         launches=(
-            launch(0, 0, 6, call=call.id, op_id=7, evidence=LaunchEvidence(call="correlation")),
-            launch(1, 2, 6, graph=graph.id, nodes=("relu",)),
+            launch(0, "k", 6000, step=0, call=mm.id, op_id=7, evidence=LaunchEvidence(call="correlation")),
+            launch(1, "k", 6000, step=2, graph=graph.id, nodes=("relu",)),
         ),
     )
 

@@ -13,7 +13,7 @@ import pytest
 from fxscope import store
 from fxscope.errors import FxscopeError
 from fxscope.model import Link, Recording, weakest
-from tests.render import recordings
+from tests import build
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = json.loads((resources.files("fxscope") / "data" / "recording.schema.json").read_text())
@@ -28,7 +28,7 @@ def test_the_shipped_schema_is_up_to_date() -> None:
     assert module.document() == (ROOT / "docs" / "schema.md").read_text(), "run tools/make_schema.py"
 
 
-@pytest.mark.parametrize("recording", [recordings.compiled(), recordings.eager(), Recording()])
+@pytest.mark.parametrize("recording", [build.mlp_compiled(), build.linear_eager(), Recording()])
 def test_recordings_validate(recording: Recording) -> None:
     jsonschema.validate(json.loads(recording.to_json()), SCHEMA)
 
@@ -39,14 +39,14 @@ def test_bundled_recordings_validate(path: Path) -> None:
 
 
 def test_a_broken_recording_does_not_validate() -> None:
-    data = json.loads(recordings.compiled().to_json())
+    data = json.loads(build.mlp_compiled().to_json())
     data["graphs"][0]["nodes"][0]["kind"] = "nonsense"
     with pytest.raises(jsonschema.ValidationError, match="nonsense"):
         jsonschema.validate(data, SCHEMA)
 
 
 def test_the_contract_keys_are_there() -> None:
-    data = json.loads(recordings.compiled().to_json())
+    data = json.loads(build.mlp_compiled().to_json())
     assert {
         "schema",
         "environment",
@@ -79,7 +79,7 @@ def test_the_contract_keys_are_there() -> None:
         "code",
         "resources",
     } <= data["calls"][0].keys()
-    launch = json.loads(recordings.eager().to_json())["launches"][0]
+    launch = json.loads(build.linear_eager().to_json())["launches"][0]
     assert {
         "id",
         "name",

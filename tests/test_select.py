@@ -12,7 +12,8 @@ from fxscope.analysis.check.context import Context
 from fxscope.cli import main
 from fxscope.errors import FxscopeError, PassError
 from fxscope.index import index_of
-from fxscope.model import Graph, KernelCall, Node, Recording
+from fxscope.model import Graph, Recording
+from tests import build
 
 PATH = Path(fxscope.__file__).parent / "data" / "h200" / "mlp_compiled.fxscope"
 FUSED = "triton_poi_fused__unsafe_view_gelu_mul_0"
@@ -76,24 +77,11 @@ def test_occurrences_are_counted_in_the_order_of_the_calls(recording: Recording)
 
 
 def test_a_custom_op_is_found_by_its_name_with_and_without_namespace() -> None:
-    def node(name: str, target: str) -> Node:
-        return Node(name=name, op="call_function", target=target, kind="kernel")
-
-    graph = Graph(
-        id="0/0:inference:post_grad",
-        stage="post_grad",
-        nodes=(node("foo", "mylib.foo.default"), node("foo_1", "otherlib.foo.default")),
-    )
-    calls = tuple(
-        KernelCall(
-            id=f"0/0:inference:{i}",
-            graph=graph.id,
-            handle=f"foo:{i}",
-            kernel=f"torch.ops.{space}.foo.default",
-            type="fallback",
-            nodes=(name,),
-        )
-        for i, (space, name) in enumerate((("mylib", "foo"), ("otherlib", "foo_1")))
+    nodes = (build.node("foo", "mylib.foo.default"), build.node("foo_1", "otherlib.foo.default"))
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes)
+    calls = (
+        build.call(0, "torch.ops.mylib.foo.default", "foo", handle="foo:0", type="fallback"),
+        build.call(1, "torch.ops.otherlib.foo.default", "foo_1", handle="foo:1", type="fallback"),
     )
     both = Recording(graphs=(graph,), calls=calls)
     assert select.one_place(both, select.find(both, "mylib::foo")).call == "0/0:inference:0"

@@ -14,9 +14,13 @@ from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.cli import main
 from fxscope.errors import PassError
 from fxscope.render import findings
-from tests.checks import made
+from tests import build
 
-RECORDINGS = {"eager": made.eager(), "compiled": made.compiled(), "again": made.recompiled()}
+RECORDINGS = {
+    "eager": build.gelu_mul_eager(),
+    "compiled": build.gelu_mul_compiled(),
+    "again": build.gelu_mul_recompiled(),
+}
 SWEEPS = {
     "sweep": Sweep(
         vary="batch",
@@ -129,7 +133,7 @@ def test_a_kind_that_a_launch_tells_both_ways(kind: str) -> None:
     from fxscope.model import replace
 
     number, good, bad = TOLD_BY_A_LAUNCH[kind]
-    base = made.eager()
+    base = build.gelu_mul_eager()
     told = replace(base, launches=tuple(replace(item, **{kind: number}) for item in base.launches))
     assert outcome(kind, {"gelu": good}, "told", {"told": told}).status == "met"
     assert outcome(kind, {"gelu": bad}, "told", {"told": told}).status == "not_met"
@@ -158,7 +162,7 @@ def test_a_missed_fusion_says_why() -> None:
 def test_every_occurrence_of_the_rarest_op_counts() -> None:
     from fxscope.model import Node, replace
 
-    base = made.compiled()
+    base = build.gelu_mul_compiled()
     alone = Node(
         name="tanh_1",
         op="call_function",
@@ -253,8 +257,8 @@ def test_what_is_learned_holds(recording) -> None:
 
 
 def test_what_is_learned_notices_a_change() -> None:
-    text = learn.learn(made.compiled())
-    report = check.check({"it": made.eager()}, {"kernels": check.parse(text, "learned")["kernels"]})
+    text = learn.learn(build.gelu_mul_compiled())
+    report = check.check({"it": build.gelu_mul_eager()}, {"kernels": check.parse(text, "learned")["kernels"]})
     assert not report.passed
 
 
@@ -262,7 +266,7 @@ def test_the_reports(tmp_path: Path) -> None:
     data = check.parse(
         'title = "a < b"\nkernels = 3\n[[expect]]\nclaim = "a & b | c"\nin = "compiled"\nkernels = 9', "x"
     )
-    report = check.check({"compiled": made.compiled()}, data)
+    report = check.check({"compiled": build.gelu_mul_compiled()}, data)
     text = findings.check_text(report)
     assert "✗ a & b | c" in text and "expected 9; found 2 kernels" in text and "0 of 2 hold, 2 do not" in text
     suite = ElementTree.fromstring(findings.check_junit(report))
@@ -273,8 +277,8 @@ def test_the_reports(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made.eager().save(tmp_path / "eager.fxscope")
-    made.compiled().save(tmp_path / "compiled.fxscope")
+    build.gelu_mul_eager().save(tmp_path / "eager.fxscope")
+    build.gelu_mul_compiled().save(tmp_path / "compiled.fxscope")
     expectations = tmp_path / "expect.toml"
     expectations.write_text('[[expect]]\nin = "a"\nkernels = 3\n[[expect]]\nin = "compiled"\nfused = ["gelu", "mul"]\n')
     files = [f"a={tmp_path / 'eager.fxscope'}", str(tmp_path / "compiled.fxscope"), str(expectations)]

@@ -17,7 +17,7 @@ from fxscope.commands import common
 from fxscope.model import replace
 from fxscope.readers.join import read_trace
 from fxscope.render import findings
-from tests.checks import made
+from tests import build
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 
@@ -27,7 +27,7 @@ def kinds(comparison) -> list[tuple[str, int, int, str | None]]:
 
 
 def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
-    comparison = compare(made.eager(), made.compiled())
+    comparison = compare(build.gelu_mul_eager(), build.gelu_mul_compiled())
     assert kinds(comparison) == [("gone", 1, 0, None), ("same", 1, 1, "name"), ("collapsed", 2, 1, "op")]
     collapsed = comparison.kernels[2]
     assert [use.kernel for use in collapsed.a] == ["elementwise<gelu>", "elementwise<mul>"]
@@ -68,13 +68,13 @@ def test_more_work_is_not_called_slower(a: float, b: float, a_ops: set[str], b_o
 
 
 def test_the_other_way_round_it_splits() -> None:
-    comparison = compare(made.compiled(), made.eager())
+    comparison = compare(build.gelu_mul_compiled(), build.gelu_mul_eager())
     assert ("split", 1, 2, "op") in kinds(comparison)
     assert ("new", 0, 1, None) in kinds(comparison)
 
 
 def test_the_same_recording_twice_shows_no_difference() -> None:
-    comparison = compare(made.eager(), made.eager())
+    comparison = compare(build.gelu_mul_eager(), build.gelu_mul_eager())
     assert {match.kind for match in comparison.kernels} == {"same"}
     assert {match.time.verdict for match in comparison.kernels if match.time} == {"no difference shown"}
     assert comparison.ops_gone == comparison.ops_added == comparison.decisions == ()
@@ -82,14 +82,14 @@ def test_the_same_recording_twice_shows_no_difference() -> None:
 
 
 def test_ops_that_vanish_and_pre_ops_that_come() -> None:
-    comparison = compare(made.eager(), made.compiled())
+    comparison = compare(build.gelu_mul_eager(), build.gelu_mul_compiled())
     assert {"aten::t", "aten::gelu", "aten::linear"} <= {item.name for item in comparison.ops_gone}
     added = {item.name: item.before_first_launch for item in comparison.ops_added}
     assert added["TorchDynamo Cache Lookup"] and not added["triton_poi_fused_gelu_mul_0"]
 
 
 def test_a_decision_that_changed_and_its_reason() -> None:
-    before = made.compiled()
+    before = build.gelu_mul_compiled()
     decisions = (replace(before.decisions[0], verdict="fused", reason="epilogue of a template"), before.decisions[1])
     (change,) = compare(before, replace(before, decisions=decisions)).decisions
     assert change.pair == ("mm", "gelu·mul")
@@ -98,7 +98,7 @@ def test_a_decision_that_changed_and_its_reason() -> None:
 
 
 def test_a_kernel_that_shows_no_ops_is_aligned_by_its_place() -> None:
-    base = made.compiled()
+    base = build.gelu_mul_compiled()
     launches = tuple(
         replace(item, name="_hand_written", call=None, op="HandWritten", chain=("HandWritten",))
         if "poi" in item.name
@@ -106,13 +106,13 @@ def test_a_kernel_that_shows_no_ops_is_aligned_by_its_place() -> None:
         for item in base.launches
     )
     hand = replace(base, launches=launches, calls=(), graphs=(), decisions=(), compiles=())
-    comparison = compare(made.eager(), hand)
+    comparison = compare(build.gelu_mul_eager(), hand)
     assert ("collapsed", 2, 1, "order") in kinds(comparison)
 
 
 def test_a_plan_has_no_times() -> None:
-    plan = replace(made.compiled(), launches=(), ops=(), steps=())
-    comparison = compare(made.eager(), plan)
+    plan = replace(build.gelu_mul_compiled(), launches=(), ops=(), steps=())
+    comparison = compare(build.gelu_mul_eager(), plan)
     assert comparison.step_time is None
     assert any("no device events" in note for note in comparison.notes)
     assert all(match.time is None or match.time.ratio is None for match in comparison.kernels)
@@ -158,7 +158,8 @@ def test_real_captures_liger_is_aligned_by_place() -> None:
 
 
 def test_the_command_in_three_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [str(made.eager().save(tmp_path / "a.fxscope")), str(made.compiled().save(tmp_path / "b.fxscope"))]
+    pair = {"a": build.gelu_mul_eager(), "b": build.gelu_mul_compiled()}
+    files = [str(recording.save(tmp_path / f"{name}.fxscope")) for name, recording in pair.items()]
     assert main(["diff", *files]) == 0
     text = capsys.readouterr().out
     assert "collapsed (aligned by op): faster" in text and "4 → 2" in text
@@ -174,7 +175,7 @@ def test_the_command_in_three_formats(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_hostile_names_stay_text() -> None:
-    base = made.eager()
+    base = build.gelu_mul_eager()
     nasty = replace(base, title="<script>|`", launches=tuple(replace(x, name="k|`<b>\n") for x in base.launches))
     shown = findings.comparison_markdown(compare(nasty, base))
     assert "<script>" not in shown and "k|" not in shown

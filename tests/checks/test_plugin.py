@@ -10,18 +10,18 @@ import pytest
 
 from fxscope.assertions import Recorded, plan
 from fxscope.errors import PassError
-from tests.checks import made
+from tests import build
 
 
 def test_what_holds_passes(fxscope) -> None:
-    r = fxscope.wrap(made.compiled())
+    r = fxscope.wrap(build.gelu_mul_compiled())
     r.assert_fused("gelu", "mul")
     r.assert_not_fused("mm", "gelu")
     r.assert_kernels(2)
     r.assert_kernels("<= 3")
     r.assert_no_graph_breaks()
-    r.assert_same_kernel("aten::mm", other=made.eager())
-    fxscope.wrap(made.eager()).assert_launches_none("aten::t")
+    r.assert_same_kernel("aten::mm", other=build.gelu_mul_eager())
+    fxscope.wrap(build.gelu_mul_eager()).assert_launches_none("aten::t")
     r.check(gemms=1, max_bytes="2 kB")
     assert r.title == "compiled" and len(r.calls) == 2
 
@@ -33,18 +33,18 @@ def test_what_holds_passes(fxscope) -> None:
         lambda r: r.assert_not_fused("gelu", "mul"),
         lambda r: r.assert_kernels(5),
         lambda r: r.assert_launches_none("aten::mm"),
-        lambda r: Recorded(made.recompiled()).assert_no_graph_breaks(),
+        lambda r: Recorded(build.gelu_mul_recompiled()).assert_no_graph_breaks(),
         lambda r: r.assert_same_kernel("recorded:mm", "recorded:gelu"),
     ],
 )
 def test_what_does_not_hold_fails(fails) -> None:
     with pytest.raises(AssertionError):
-        fails(Recorded(made.compiled()))
+        fails(Recorded(build.gelu_mul_compiled()))
 
 
 def test_a_failure_shows_the_graph_around_the_place_and_the_reason() -> None:
     with pytest.raises(AssertionError) as caught:
-        Recorded(made.compiled()).assert_fused("mm", "gelu")
+        Recorded(build.gelu_mul_compiled()).assert_fused("mm", "gelu")
     text = str(caught.value)
     assert "expected mm and gelu in one kernel" in text
     assert "because: mm and gelu: extern kernel: opaque to the scheduler" in text
@@ -54,12 +54,12 @@ def test_a_failure_shows_the_graph_around_the_place_and_the_reason() -> None:
 
 def test_a_typo_is_no_failed_assertion_but_an_error() -> None:
     with pytest.raises(PassError, match="Did you mean gelu"):
-        Recorded(made.compiled()).assert_fused("gelo", "mul")
+        Recorded(build.gelu_mul_compiled()).assert_fused("gelo", "mul")
 
 
 def test_a_plan_is_text_without_times() -> None:
-    assert plan(made.compiled()) == plan(made.compiled(fused_ns=90_000))
-    assert plan(made.compiled()).splitlines() == [
+    assert plan(build.gelu_mul_compiled()) == plan(build.gelu_mul_compiled(fused_ns=90_000))
+    assert plan(build.gelu_mul_compiled()).splitlines() == [
         "0/0:inference:post_grad",
         "  extern_kernels.mm  [extern]",
         "    mm = aten.mm.default",
@@ -88,13 +88,13 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
 
 def test_a_snapshot_is_written_reviewed_and_guards(tmp_path: Path) -> None:
     recording = tmp_path / "r.fxscope"
-    made.compiled().save(recording)
+    build.gelu_mul_compiled().save(recording)
     (tmp_path / "test_plan.py").write_text(PROJECT.format(path=str(recording)))
     first = run_pytest(tmp_path)
     assert first.returncode == 1 and "there is no reviewed plan yet" in first.stdout
     assert run_pytest(tmp_path, "--fxscope-update").returncode == 0
     snapshot = tmp_path / "__fxscope__" / "test_plan" / "test_it.plan.txt"
-    assert snapshot.read_text() == plan(made.compiled())
+    assert snapshot.read_text() == plan(build.gelu_mul_compiled())
     assert run_pytest(tmp_path).returncode == 0
     snapshot.write_text(snapshot.read_text().replace("extern_kernels.mm", "triton_tem_fused_mm"))
     changed = run_pytest(tmp_path)

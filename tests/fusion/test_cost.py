@@ -5,41 +5,20 @@ from __future__ import annotations
 import pytest
 
 from fxscope import gpus
-from fxscope.model import (
-    BufferAccess,
-    Decision,
-    Environment,
-    Graph,
-    KernelCall,
-    Launch,
-    Node,
-    Op,
-    Recording,
-    TensorMeta,
-    Timing,
-)
+from fxscope.model import BufferAccess, Decision, Environment, Graph, Op, Recording, TensorMeta
 from fxscope.passes import flops
 from fxscope.passes.cost import cost
+from tests import build
+from tests.build import timing
 
 MEGABYTES_50 = 8192 * 3072 * 2
 
 
-def timing(mean_us):
-    return Timing(count=3, total_us=3 * mean_us, mean_us=mean_us, min_us=mean_us, max_us=mean_us)
-
-
 def pointwise(mean_us=None):
     """gelu·mul of the MLP: two inputs and one output of 50 MB."""
-    return KernelCall(
-        id="0/0:inference:3",
-        graph="g",
-        handle="triton_poi_fused_gelu_mul_0:3",
-        kernel="triton_poi_fused_gelu_mul_0",
-        type="triton_pointwise",
-        bytes_read=2 * MEGABYTES_50,
-        bytes_written=MEGABYTES_50,
-        device="cuda:0",
-        timing=timing(mean_us) if mean_us else None,
+    traffic = {"bytes_read": 2 * MEGABYTES_50, "bytes_written": MEGABYTES_50, "device": "cuda:0"}
+    return build.call(
+        3, "triton_poi_fused_gelu_mul_0", graph="g", timing=timing(mean_us) if mean_us else None, **traffic
     )
 
 
@@ -57,33 +36,15 @@ def test_gelu_mul_against_the_measured_bandwidth(mean_us, terabytes, share):
     assert "measured" in roof.basis
 
 
-def matrix(name, *shape):
-    return Node(name=name, op="placeholder", target=name, outputs=(TensorMeta(shape=shape, dtype="bfloat16"),))
-
-
 def product_graph():
-    mm = Node(
-        name="mm",
-        op="call_function",
-        target="aten.mm.default",
-        inputs=("x", "w"),
-        outputs=(TensorMeta(shape=(8192, 3072), dtype="bfloat16"),),
-    )
-    return Graph(id="g", stage="post_grad", nodes=(matrix("x", 8192, 768), matrix("w", 768, 3072), mm))
+    mm = build.node("mm", "aten.mm.default", "x", "w", shape=(8192, 3072))
+    inputs = (build.placeholder("x", 8192, 768), build.placeholder("w", 768, 3072))
+    return Graph(id="g", stage="post_grad", nodes=(*inputs, mm))
 
 
 def test_a_gemm_is_held_against_the_matrix_rate():
-    call = KernelCall(
-        id="1",
-        graph="g",
-        handle="mm:1",
-        kernel="extern_kernels.mm",
-        type="extern",
-        nodes=("mm",),
-        bytes_read=17_301_504,
-        bytes_written=MEGABYTES_50,
-        timing=timing(70.0),
-    )
+    traffic = {"bytes_read": 17_301_504, "bytes_written": MEGABYTES_50}
+    call = build.call(1, "extern_kernels.mm", "mm", graph="g", timing=timing(70.0), **traffic)
     found = on_h200(call, graphs=(product_graph(),)).calls[0]
     assert found.flops == 2 * 8192 * 768 * 3072
     assert found.roof.flops_per_second == pytest.approx(552e12, rel=0.01)
@@ -106,7 +67,7 @@ def test_a_call_of_the_cpu_is_not_held_against_the_gpu():
 
 
 def test_unknown_bytes_stay_unknown():
-    call = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_pointwise", timing=timing(3.0))
+    call = build.call(1, "k", graph="g", timing=timing(3.0))
     assert on_h200(call).calls[0].roof is None
 
 
@@ -119,20 +80,9 @@ def test_the_users_own_bandwidth_is_taken_and_named():
 def eager_pair(rows: int, first: str, second: str, times: tuple[float, float]):
     """An eager graph of two ops in a row over [rows, 1024] bfloat16, the second with another operand, and their decision."""
     size = rows * 1024 * 2
-    meta = TensorMeta(shape=(rows, 1024), dtype="bfloat16", device="cuda:0")
-    x, y = (Node(name=name, op="placeholder", target=name, outputs=(meta,)) for name in "xy")
-    a = Node(
-        name="a", op="dispatch", target=first, inputs=("x",), outputs=(meta,), kind="kernel", timing=timing(times[0])
-    )
-    b = Node(
-        name="b",
-        op="dispatch",
-        target=second,
-        inputs=("a", "y"),
-        outputs=(meta,),
-        kind="kernel",
-        timing=timing(times[1]),
-    )
+    x, y = (build.placeholder(name, rows, 1024) for name in "xy")
+    a = build.dispatched("a", first, "x", outputs=x.outputs, timing=timing(times[0]))
+    b = build.dispatched("b", second, "a", "y", outputs=x.outputs, timing=timing(times[1]))
     decision = Decision(graph="g", a=("a",), b=("b",), verdict="never_considered", reason="x", saved_bytes=2 * size)
     graph = Graph(id="g", stage="eager", nodes=(x, y, a, b))
     return on_h200(graphs=(graph,), decisions=(decision,)).decisions[0]
@@ -177,21 +127,9 @@ def test_a_plan_whose_code_is_not_known_has_the_floor_as_its_estimate():
 
 
 def test_a_kernel_that_ends_before_the_next_can_be_launched_is_launch_bound():
-    small = KernelCall(
-        id="1",
-        graph="g",
-        handle="k:1",
-        kernel="k",
-        type="triton_pointwise",
-        bytes_read=4096,
-        bytes_written=4096,
-        device="cuda:0",
-        timing=timing(1.5),
-    )
-    launches = tuple(
-        Launch(id=number, name="k", category="kernel", start_ns=0, duration_ns=1500, correlation=number)
-        for number in (1, 2, 3)
-    )
+    traffic = {"bytes_read": 4096, "bytes_written": 4096, "device": "cuda:0"}
+    small = build.call(1, "k", graph="g", timing=timing(1.5), **traffic)
+    launches = tuple(build.launch(number, duration_ns=1500, start_ns=0, correlation=number) for number in (1, 2, 3))
     ops = tuple(
         Op(id=number, name="cudaLaunchKernel", category="runtime", start_ns=0, duration_ns=4000, correlation=number)
         for number in (1, 2, 3)
@@ -206,17 +144,9 @@ def test_doing_it_twice_changes_nothing():
 
 
 def test_eager_ops_have_bytes_and_a_roof():
-    tensor = TensorMeta(shape=(8192, 3072), stride=(3072, 1), dtype="bfloat16", device="cuda:0")
-    source = Node(name="g", op="placeholder", target="g", outputs=(tensor,), kind="input")
-    gelu = Node(
-        name="gelu",
-        op="dispatch",
-        target="aten::gelu",
-        inputs=("g",),
-        outputs=(tensor,),
-        kind="kernel",
-        timing=timing(30.0),
-    )
+    tensor = build.tensor(8192, 3072, stride=(3072, 1))
+    source = build.placeholder("g", outputs=(tensor,))
+    gelu = build.dispatched("gelu", "aten::gelu", "g", outputs=(tensor,), timing=timing(30.0))
     recording = on_h200(graphs=(Graph(id="eager", stage="eager", nodes=(source, gelu)),))
     node = recording.graphs[0].nodes[1]
     assert (node.bytes_read, node.bytes_written) == (MEGABYTES_50, MEGABYTES_50)
@@ -237,14 +167,8 @@ def test_eager_ops_have_bytes_and_a_roof():
     ],
 )
 def test_flops_of_ops(target, inputs, result, expected):
-    nodes = [matrix(f"i{number}", *shape) for number, shape in enumerate(inputs)]
-    node = Node(
-        name="n",
-        op="call_function",
-        target=target,
-        inputs=tuple(item.name for item in nodes),
-        outputs=(TensorMeta(shape=result),),
-    )
+    nodes = [build.placeholder(f"i{number}", *shape) for number, shape in enumerate(inputs)]
+    node = build.node("n", target, *(item.name for item in nodes), outputs=(TensorMeta(shape=result),))
     assert flops.of_node(node, {item.name: item for item in (*nodes, node)}) == expected
 
 

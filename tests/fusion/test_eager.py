@@ -4,34 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fxscope.model import Environment, Graph, Launch, Node, Op, Recording, TensorMeta
+from fxscope.model import Environment, Graph, Recording
 from fxscope.passes import cost, fusion
 from fxscope.readers import join
+from tests import build
 
 SIZE = 64 * 128 * 3072 * 2
 
 
-def meta(*shape):
-    return TensorMeta(shape=shape, dtype="bfloat16", device="cuda:0")
-
-
-def op(name, *inputs, shape=(64, 128, 3072), kind="kernel", aliases=None):
-    return Node(
-        name=name,
-        op="dispatch",
-        target=f"aten::{name.split('_')[0]}",
-        inputs=inputs,
-        outputs=(meta(*shape),),
-        kind=kind,
-        aliases=aliases,
-    )
+def op(name, *inputs, shape=(64, 128, 3072), **more):
+    return build.dispatched(name, f"aten::{name.split('_')[0]}", *inputs, outputs=(build.tensor(*shape),), **more)
 
 
 def mlp():
-    x = Node(name="x", op="placeholder", target="x", outputs=(meta(8192, 768),), kind="input")
     flat = (8192, 3072)
     nodes = (
-        x,
+        build.placeholder("x", 8192, 768),
         op("mm", "x", shape=flat),
         op("view", "mm", kind="view", aliases=("mm",)),
         op("gelu", "view"),
@@ -77,38 +65,13 @@ def test_what_others_read_too_must_be_written():
 
 
 def launch(number, op_id, **fields):
-    return Launch(
-        id=number,
-        name=f"k{number}",
-        category="kernel",
-        start_ns=number * 100,
-        duration_ns=50,
-        op_id=op_id,
-        stream=7,
-        **fields,
-    )
+    return build.launch(number, f"k{number}", start_ns=number * 100, op_id=op_id, stream=7, **fields)
 
 
 def traced(second_shapes=([64, 128, 3072], [64, 128, 3072]), **fields):
     ops = (
-        Op(
-            id=1,
-            name="aten::gelu",
-            category="cpu_op",
-            start_ns=0,
-            duration_ns=1,
-            shapes=([64, 128, 3072], []),
-            dtypes=("bfloat16", ""),
-        ),
-        Op(
-            id=2,
-            name="aten::mul",
-            category="cpu_op",
-            start_ns=2,
-            duration_ns=1,
-            shapes=second_shapes,
-            dtypes=("bfloat16", "bfloat16"),
-        ),
+        build.op(1, "aten::gelu", shapes=([64, 128, 3072], []), dtypes=("bfloat16", "")),
+        build.op(2, "aten::mul", start_ns=2, shapes=second_shapes, dtypes=("bfloat16", "bfloat16")),
     )
     return Recording(ops=ops, launches=(launch(0, 1), launch(1, 2, **fields)))
 
@@ -125,40 +88,16 @@ def test_other_shapes_are_no_neighbours():
     assert fusion.fusion(traced(second_shapes=([8, 8], [8, 8]))).decisions == ()
 
 
-def mm(number, left, right):
-    return Op(
-        id=number,
-        name="aten::mm",
-        category="cpu_op",
-        start_ns=number,
-        duration_ns=1,
-        shapes=(left, right),
-        dtypes=("float32", "float32"),
-    )
+def traced_op(number, name, *shapes):
+    return build.op(number, name, start_ns=number, shapes=shapes, dtypes=("float32",) * len(shapes))
 
 
 def test_which_of_two_results_is_read_first_is_not_guessed():
     ops = (
-        mm(1, [8, 4], [4, 16]),
-        mm(2, [8, 4], [4, 16]),
-        Op(
-            id=3,
-            name="aten::gelu",
-            category="cpu_op",
-            start_ns=3,
-            duration_ns=1,
-            shapes=([8, 16],),
-            dtypes=("float32",),
-        ),
-        Op(
-            id=4,
-            name="aten::mul",
-            category="cpu_op",
-            start_ns=4,
-            duration_ns=1,
-            shapes=([8, 16], [8, 16]),
-            dtypes=("float32", "float32"),
-        ),
+        traced_op(1, "aten::mm", [8, 4], [4, 16]),
+        traced_op(2, "aten::mm", [8, 4], [4, 16]),
+        traced_op(3, "aten::gelu", [8, 16]),
+        traced_op(4, "aten::mul", [8, 16], [8, 16]),
     )
     recording = Recording(ops=ops, launches=tuple(launch(number, number) for number in (1, 2, 3, 4)))
     found = {(item.a, item.b): item.reason for item in fusion.fusion(recording).decisions}
@@ -171,7 +110,7 @@ def test_which_of_two_results_is_read_first_is_not_guessed():
 
 
 def test_a_tensor_of_the_programs_own_may_be_what_is_read():
-    ops = (mm(1, [8, 8], [8, 8]), mm(2, [8, 8], [8, 8]))
+    ops = tuple(traced_op(number, "aten::mm", [8, 8], [8, 8]) for number in (1, 2))
     recording = Recording(ops=ops, launches=(launch(1, 1), launch(2, 2)))
     assert fusion.fusion(recording).decisions == ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fxscope.analysis import kernel_lines
-from fxscope.model import KernelCall, Node
+from tests import build
 
 PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
 
@@ -26,7 +26,7 @@ TRITON = """
 
 
 def node(name, op, *inputs):
-    return Node(name=name, op="call_function", target=f"aten.{op}.default", inputs=inputs)
+    return build.node(name, f"aten.{op}.default", *inputs)
 
 
 def graph(*nodes):
@@ -35,8 +35,8 @@ def graph(*nodes):
 
 def half_gelu():
     return graph(
-        Node(name="g", op="placeholder", target="g"),
-        Node(name="u", op="placeholder", target="u"),
+        build.placeholder("g"),
+        build.placeholder("u"),
         node("up", "convert_element_type", "g"),
         node("half", "mul", "up"),
         node("tanh", "tanh", "up"),
@@ -49,7 +49,7 @@ def half_gelu():
 
 def call(nodes, *left_out):
     names = tuple(name for name, item in nodes.items() if item.op != "placeholder" and name not in left_out)
-    return KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="triton_pointwise", nodes=names)
+    return build.call(1, "k", *names, graph="g")
 
 
 def by_variable(lines, tied):
@@ -92,12 +92,7 @@ def test_the_loops_of_a_cpp_function_use_the_same_names():
         auto tmp1 = tmp0.exp();
         tmp1.store(out_ptr1 + static_cast<int64_t>(x0));
     """.splitlines()
-    nodes = graph(
-        Node(name="a", op="placeholder", target="a"),
-        Node(name="b", op="placeholder", target="b"),
-        node("add", "add", "a"),
-        node("exp", "exp", "b"),
-    )
+    nodes = graph(build.placeholder("a"), build.placeholder("b"), node("add", "add", "a"), node("exp", "exp", "b"))
     assert kernel_lines.tie(lines, call(nodes), nodes) == {2: "add", 3: "add", 5: "exp", 6: "exp"}
 
 
@@ -108,7 +103,7 @@ def test_what_is_one_op_of_several_lines_stays_untied():
         tmp2 = libdevice.exp(tmp1)
         tl.store(out_ptr0 + (x0), tmp2, None)
     """.splitlines()
-    nodes = graph(Node(name="a", op="placeholder", target="a"), node("pow", "pow", "a"), node("exp", "exp", "pow"))
+    nodes = graph(build.placeholder("a"), node("pow", "pow", "a"), node("exp", "exp", "pow"))
     assert kernel_lines.tie(lines, call(nodes), nodes) == {3: "exp", 4: "exp"}
 
 

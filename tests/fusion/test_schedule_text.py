@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.model import Graph, KernelCall, Node, Recording, TensorMeta
+from fxscope.model import Graph, Recording
 from fxscope.passes.fusion import fusion
 from fxscope.passes.schedules import schedules
 from fxscope.readers import schedule_text
+from tests import build
 
 DATA = Path(__file__).parent.parent / "data" / "fusion"
 PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
@@ -56,14 +57,7 @@ def test_each_graph_has_its_section_of_the_log():
 def test_decisions_from_files_know_what_files_know():
     found = schedule("mlp_max_autotune")
     calls = tuple(
-        KernelCall(
-            id=f"0/0:inference:{number}",
-            graph=found.graph,
-            handle=f"{kernel}:{number}",
-            kernel=kernel,
-            type="extern" if kernel.startswith("extern") else "triton_pointwise",
-            device="cuda:0",
-        )
+        build.call(number, kernel, graph=found.graph, device="cuda:0")
         for number, kernel in enumerate(
             ("extern_kernels.mm", "extern_kernels.mm", "triton_poi_fused__unsafe_view_gelu_mul_0", "extern_kernels.mm")
         )
@@ -88,19 +82,17 @@ def test_without_a_log_the_verdict_is_null_and_says_why():
     assert found is not None
     assert not found.complete
     calls = tuple(
-        KernelCall(id=str(number), graph="g", handle=name, kernel=name, type="triton_reduction")
+        build.call(number, name, graph="g", type="triton_reduction")
         for number, name in enumerate(("triton_a", "triton_b", "triton_c"))
     )
     result = fusion(schedules(Recording(calls=calls, schedules=(found,))))
-    pair = next(item for item in result.decisions if {item.a_call, item.b_call} == {"1", "2"})
+    pair = next(item for item in result.decisions if {item.a_call, item.b_call} == {"g:1", "g:2"})
     assert pair.verdict is None
     assert "TORCH_LOGS=fusion" in pair.reason
 
 
 def test_the_graphs_inputs_give_their_sizes():
-    weight = Node(
-        name="arg0_1", op="placeholder", target="arg0_1", outputs=(TensorMeta(shape=(3072, 768), dtype="bfloat16"),)
-    )
+    weight = build.placeholder("arg0_1", 3072, 768)
     found = schedule("mlp_max_autotune", graph=Graph(id="g", stage="post_grad", nodes=(weight,)))
     first = found.nodes[0]
     assert {item.buffer: item.bytes for item in first.reads}["arg0_1"] == 3072 * 768 * 2

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from fxscope.model import BufferAccess, Graph, KernelCall, Node, Recording, replace
+from fxscope.model import BufferAccess, Graph, KernelCall, Recording, replace
 from fxscope.passes import stages
 from fxscope.render import render
+from tests import build
 
 GRAPH = Graph(
     id="0/0:inference:post_grad",
     stage="post_grad",
     nodes=(
-        Node(name="x", op="placeholder", target="x"),
-        Node(name="mm", op="call_function", target="aten.mm.default", inputs=("x",)),
-        Node(name="view", op="call_function", target="aten.view.default", inputs=("mm",)),
-        Node(name="relu", op="call_function", target="aten.relu.default", inputs=("view",)),
-        Node(name="sum_1", op="call_function", target="aten.sum.default", inputs=("relu", "relu")),
+        build.placeholder("x"),
+        build.node("mm", "aten.mm.default", "x"),
+        build.node("view", "aten.view.default", "mm"),
+        build.node("relu", "aten.relu.default", "view"),
+        build.node("sum_1", "aten.sum.default", "relu", "relu"),
     ),
 )
 
 
 def call(number: int, node: str, reads: dict[str, int | None], writes: dict[str, int | None]) -> KernelCall:
-    return KernelCall(
-        id=f"0/0:inference:{number}",
-        graph=GRAPH.id,
-        handle=f"k_{node}:{number}",
-        kernel=f"k_{node}",
-        type="triton_pointwise",
-        nodes=(node,),
-        reads=tuple(BufferAccess(buffer=name, bytes=size) for name, size in reads.items()),
-        writes=tuple(BufferAccess(buffer=name, bytes=size) for name, size in writes.items()),
-    )
+    read = tuple(BufferAccess(buffer=name, bytes=size) for name, size in reads.items())
+    written = tuple(BufferAccess(buffer=name, bytes=size) for name, size in writes.items())
+    return build.call(number, f"k_{node}", node, reads=read, writes=written)
 
 
 CALLS = [

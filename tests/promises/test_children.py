@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import children, store
-from tests.render import recordings
+from tests import build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 
@@ -100,7 +100,7 @@ def test_a_parent_that_collects_no_child_is_served(kind: str, reaper: str, tmp_p
 def test_no_child_imports_from_the_current_folder(kind: str, tmp_path: Path) -> None:
     for name in ("json", "runpy", "signal", "ctypes", "msgspec", "contextlib", "random", "resource", "wasmtime"):
         (tmp_path / f"{name}.py").write_text(f"open('imported', 'a').write({name!r})\nraise SystemExit(7)\n")
-    store.write(tmp_path / "recording.fxscope", store.encode(recordings.compiled()))
+    store.write(tmp_path / "recording.fxscope", store.encode(build.mlp_compiled()))
     (tmp_path / "factory.py").write_text("")
     other = tmp_path / "programs"
     other.mkdir()

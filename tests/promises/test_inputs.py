@@ -22,7 +22,7 @@ from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
 from fxscope.model import Op, replace
 from fxscope.readers import eager_graph, graph_text, output_code, schedule_text, trace
-from tests.render import recordings
+from tests import build
 from tools import fuzz, fuzz_formats
 
 
@@ -73,7 +73,7 @@ def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "debug" / "model__0_inference_0.0" / "output_code.py").write_bytes(b"#" * (40 << 20))
     (tmp_path / "expect.toml").write_bytes(b"#" * (40 << 20))
     trace = str(fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz")
-    whole = str(store.write(tmp_path / "whole.fxscope", store.encode(recordings.compiled())))
+    whole = str(store.write(tmp_path / "whole.fxscope", store.encode(build.mlp_compiled())))
     commands = [
         ["trace", str(made["json.gz"])],
         ["trace", trace, "--compile-log", str(made["log.gz"])],
@@ -105,7 +105,7 @@ def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
 
 
 def test_an_op_inside_itself_is_refused(tmp_path: Path) -> None:
-    made = recordings.eager()
+    made = build.linear_eager()
     node = made.graphs[0].nodes[-1]
     nodes = (*made.graphs[0].nodes[:-1], replace(node, parent=node.name))
     looped = replace(made, graphs=(replace(made.graphs[0], nodes=nodes),))

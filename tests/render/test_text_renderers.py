@@ -12,18 +12,18 @@ from fxscope.errors import RenderError
 from fxscope.model import Graph, Node, Recording, replace
 from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from fxscope.text import microseconds
-from tests.render import recordings
+from tests import build
 
 HERE = Path(__file__).parent
 
 CASES = {
-    "compiled.txt": lambda: terminal.render(recordings.compiled()),
-    "compiled_120.txt": lambda: terminal.render(recordings.compiled(), width=120),
-    "eager.txt": lambda: terminal.render(recordings.eager()),
-    "compiled.md": lambda: markdown.render(recordings.compiled()),
-    "eager.md": lambda: markdown.render(recordings.eager()),
-    "compiled.dot": lambda: dot.render(recordings.compiled()),
-    "eager.dot": lambda: dot.render(recordings.eager()),
+    "compiled.txt": lambda: terminal.render(build.mlp_compiled()),
+    "compiled_120.txt": lambda: terminal.render(build.mlp_compiled(), width=120),
+    "eager.txt": lambda: terminal.render(build.linear_eager()),
+    "compiled.md": lambda: markdown.render(build.mlp_compiled()),
+    "eager.md": lambda: markdown.render(build.linear_eager()),
+    "compiled.dot": lambda: dot.render(build.mlp_compiled()),
+    "eager.dot": lambda: dot.render(build.linear_eager()),
 }
 
 
@@ -38,13 +38,13 @@ def test_golden(name: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_wider_than_asked(width: int) -> None:
-    for recording in (recordings.compiled(), recordings.eager()):
+    for recording in (build.mlp_compiled(), build.linear_eager()):
         assert max(map(len, terminal.render(recording, width=width).splitlines())) <= width
 
 
 def test_colour_only_when_asked_for() -> None:
-    assert "\x1b[" not in terminal.render(recordings.eager())
-    assert "\x1b[" in terminal.render(recordings.eager(), color=True)
+    assert "\x1b[" not in terminal.render(build.linear_eager())
+    assert "\x1b[" in terminal.render(build.linear_eager(), color=True)
 
 
 def test_a_long_chain_is_cut_and_says_so() -> None:
@@ -55,7 +55,7 @@ def test_a_long_chain_is_cut_and_says_so() -> None:
 
 
 def test_dot_clusters_carry_kernel_time_and_members() -> None:
-    source = dot.render(recordings.compiled())
+    source = dot.render(build.mlp_compiled())
     cluster = source[source.index("cluster_0/0|inference|post_grad/0/0|inference|3") :]
     cluster = cluster[: cluster.index("\n\t}")]
     assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in cluster
@@ -66,7 +66,7 @@ def test_dot_clusters_carry_kernel_time_and_members() -> None:
 
 
 def test_dot_draws_unfused_neighbours_in_red_with_cost_and_reason() -> None:
-    red = [line for line in dot.render(recordings.compiled()).splitlines() if "->" in line and theme.COST in line]
+    red = [line for line in dot.render(build.mlp_compiled()).splitlines() if "->" in line and theme.COST in line]
     text = "\n".join(red)
     assert "100.7 MB, about 31.3 µs" in text and "opaque to the scheduler" in text
     # mul_6 reaches mm_2 through a view: the whole way is red
@@ -86,13 +86,13 @@ def test_dot_survives_hostile_names(name: str) -> None:
 
 
 def test_markdown_escapes_what_github_would_read_as_markup() -> None:
-    recording = replace(recordings.compiled(), title="<img onerror=1> | `x` [y](z)")
+    recording = replace(build.mlp_compiled(), title="<img onerror=1> | `x` [y](z)")
     line = markdown.render(recording).splitlines()[0]
     assert line == r"## &lt;img onerror=1&gt; \| \`x\` \[y\](z)"
 
 
 def test_json_is_the_contract_and_round_trips() -> None:
-    recording = recordings.compiled()
+    recording = build.mlp_compiled()
     data = json.loads(render(recording, "json"))
     assert data["schema"] == "fxscope/1"
     assert data["graphs"][0]["nodes"][6]["outputs"][0]["shape"] == [8192, 3072]
@@ -134,17 +134,17 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     target = tmp_path / "a.json"
     target.write_text("mine")
     with pytest.raises(RenderError, match=r"exists\. Use --force"):
-        save(recordings.compiled(), target)
+        save(build.mlp_compiled(), target)
     with pytest.raises(RenderError, match="is a folder"):
         check_target(tmp_path / ".", format="json")
     assert target.read_text() == "mine"
-    save(recordings.compiled(), target, force=True)
-    assert store.load(target) == recordings.compiled()
+    save(build.mlp_compiled(), target, force=True)
+    assert store.load(target) == build.mlp_compiled()
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]  # no temporary left
 
 
 def test_an_unknown_stage_names_those_there_are() -> None:
     with pytest.raises(RenderError, match=r"no stage 'joint'\. It has post_grad"):
-        dot.render(recordings.compiled(), stage="joint")
+        dot.render(build.mlp_compiled(), stage="joint")
     with pytest.raises(RenderError, match="no graph to draw"):
         dot.render(Recording())
