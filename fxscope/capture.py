@@ -471,7 +471,9 @@ class Followed:
     """A process's target that records itself."""
 
     def __init__(self, target: Callable[..., Any], path: str, title: str) -> None:
-        self.target, self.path, self.title = target, path, title
+        self.target: Callable[..., Any] = target
+        self.path: str = path
+        self.title: str = title
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder = Recorder(title=self.title, warn=False, skip_start=True)

@@ -126,6 +126,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         drop_what_stdout_does_not_take()  # the reader (`| head`) went away: that is its right
         return 0
+    except OSError as error:  # a name that no file can have, a disk that is full or fails
+        with legible_streams():
+            where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+            print(f"fxscope {arguments.verb}: {where}{error.strerror or error}.", file=sys.stderr)
+        return 2
 
 
 def drop_what_stdout_does_not_take() -> None:

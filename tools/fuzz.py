@@ -1,11 +1,12 @@
 """Mutants of every kind of file that fxscope reads, held to what docs/promises.md says. The suite runs a few seconds of it.
 
-    python tools/fuzz.py [valid|damaged|scanner|formats|FORMAT …] [--seconds 60] [--seed 0]
+    python tools/fuzz.py [valid|damaged|values|scanner|formats|FORMAT …] [--seconds 60] [--seed 0]
 
 A finding is printed with its seed and ends the run with exit code 1; the same seed makes the same mutants.
 
 valid     documents that `json.loads` takes: the native scanner, msgspec and json give the same rows, and no problem
 damaged   real traces with one or a few bytes changed: both readers agree, and no event is lost but the damaged ones
+values    real traces with a few values that are of other types: refused in one line, or read, saved and read back the same
 scanner   the native scanner alone; tools/sanitize.sh does it with a build that has sanitizers
 formats   every small format, each in turn; or one by its name (tools/fuzz_formats.py): through the verbs that read it, an
           answer or one line that says what and where
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import gzip
 import importlib.util
 import json
@@ -35,7 +37,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
 sys.path.insert(0, str(ROOT))
 
+from fxscope import store  # noqa: E402
+from fxscope.errors import FxscopeError  # noqa: E402
 from fxscope.readers import trace  # noqa: E402
+from fxscope.readers.join import read_trace  # noqa: E402
 from fxscope.readers.trace import reader, table  # noqa: E402
 from tools import fuzz_formats  # noqa: E402
 from tools.fuzz_formats import Finding  # noqa: E402
@@ -381,6 +386,46 @@ def mutate(text: bytes, chance: random.Random, times: int) -> bytes:
     return text
 
 
+# ---- values of other types ---------------------------------------------------------------------------------------
+
+VALUES = (
+    *(None, True, 0, -1, 7, 2**63, 2**70, 1e308, float("nan"), "", "x", "7", "\ud800", "\u202e", "[[1, 2], [3]]"),
+    *([], {}, [1], [None], ["x"], [[1, 2]], [{}], {"a": 1}, {"name": []}, {"": None}),
+)
+
+
+def values(seed: int, folder: Path, documents: list[dict[str, Any]]) -> None:
+    """Put values of other types into a header and into events; hold the recording to what is read back of it."""
+    chance = random.Random(seed)
+    document = chance.choice(documents)
+    begin = chance.randrange(len(document["traceEvents"]))
+    changed = json.loads(json.dumps({**document, "traceEvents": document["traceEvents"][begin : begin + 80]}))
+    for _ in range(chance.choice((1, 1, 2, 6))):
+        part = changed if chance.random() < 0.5 else chance.choice(changed["traceEvents"])
+        keys = [key for key in part if key != "traceEvents"]
+        key = chance.choice(keys)
+        while isinstance(part[key], (dict, list)) and part[key] and chance.random() < 0.8:
+            part = part[key]
+            key = chance.choice(list(part) if isinstance(part, dict) else range(len(part)))
+        part[key] = copy.deepcopy(chance.choice(VALUES))
+    path = folder / "values.json"
+    path.write_text(json.dumps(changed))
+    try:
+        recording = read_trace(path)
+    except FxscopeError:
+        return
+    for written in (store.encode(recording), recording.to_json().encode()):
+        saved = store.write(folder / "values.fxscope", written, force=True)
+        if store.load(saved).to_json() != recording.to_json():
+            raise Finding("a recording is not what was saved")
+
+
+def values_documents() -> list[dict[str, Any]]:
+    """Return real traces."""
+    names = ("mlp_compiled", "linear_eager")
+    return [json.loads(gzip.decompress((DATA / "h200" / name / "trace.json.gz").read_bytes())) for name in names]
+
+
 # ---- the native scanner alone -----------------------------------------------------------------------------------
 
 
@@ -428,7 +473,7 @@ def scanner_pieces(seed: int) -> list[bytes]:
 def main() -> int:
     """Run the chosen fuzzers for a while."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="*", default=["valid", "damaged", "scanner", "formats"])
+    parser.add_argument("what", nargs="*", default=["valid", "damaged", "values", "scanner", "formats"])
     parser.add_argument("--seconds", type=float, default=60, help="for each")
     parser.add_argument("--mutants", type=int, default=10**12, help="at most, for each")
     parser.add_argument("--seed", type=int, default=0)
@@ -460,6 +505,9 @@ def one(what: str, folder: Path, seed: int) -> Callable[[int], int | None]:
     if what == "damaged":
         traces = Traces()
         return lambda at: damaged(at, folder, traces)
+    if what == "values":
+        documents = values_documents()
+        return lambda at: values(at, folder, documents)
     if what == "scanner":
         if reader.native is None:
             raise SystemExit("the native scanner is not built here")

@@ -75,12 +75,9 @@ def target_name(node: Any) -> str:
     return f"{module.removeprefix('_')}.{name}" if module else name
 
 
-def _arguments(node: Any) -> str | None:
-    try:
-        parts = [_argument(value) for value in node.args]
-        parts += [f"{name}={_argument(value)}" for name, value in node.kwargs.items()]
-    except Exception:  # arguments can be any object, with any __repr__
-        return None
+def _arguments(node: Any) -> str:
+    parts = [_argument(value) for value in node.args]
+    parts += [f"{name}={_argument(value)}" for name, value in node.kwargs.items()]
     text = ", ".join(parts)
     return text if len(text) <= _MAX_ARGUMENTS else text[: _MAX_ARGUMENTS - 1] + "…"
 
@@ -93,7 +90,10 @@ def _argument(value: Any) -> str:
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     if isinstance(value, torch.Tensor):
         return f"tensor{tuple(value.shape)}"
-    return repr(value)
+    try:
+        return repr(value)
+    except Exception as error:  # it can be any object, with any __repr__
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
 
 
 def tensors(value: Any) -> tuple[TensorMeta, ...]:

@@ -187,7 +187,11 @@ def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: l
         reads, writes = _accesses(group, graph, problems)
         groups.append(
             ScheduledGroup(
-                members=members_of(group), type=type_of(group), reads=reads, writes=writes, flops=_flops(group)
+                members=members_of(group),
+                type=type_of(group),
+                reads=reads,
+                writes=writes,
+                flops=_flops(group, problems),
             )
         )
         for member in members:
@@ -197,7 +201,7 @@ def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: l
         graph=graph_id,
         nodes=tuple(nodes),
         groups=tuple(groups),
-        attempts=_attempts(scheduler, observed, group_of),
+        attempts=_attempts(scheduler, observed, group_of, problems),
         kernels=tuple(observed.kernels),
         renames={str(new): str(old) for new, old in getattr(scheduler, "mutation_real_name", {}).items()},
         outputs=tuple(dict.fromkeys(str(name) for name in graph.get_output_names())),
@@ -222,14 +226,14 @@ def _node(
     return SchedulerNode(
         name=node.get_name(),
         type=type_of(node),
-        kernel=_quiet(extern_kernel_name, node) if extern else None,
+        kernel=_told("kernel", problems, extern_kernel_name, node) if extern else None,
         group=group,
         origins=tuple(item.name for item in origins),
         origin_node=getattr(origin_node, "name", None),
         reads=reads,
         writes=writes,
-        ranges=_quiet(_ranges, node),
-        flops=_flops(node),
+        ranges=_told("ranges", problems, _ranges, node),
+        flops=_flops(node, problems),
         device=str(device) if device is not None else None,
         stream=getattr(scheduler, "node_to_stream", {}).get(node),
     )
@@ -240,20 +244,29 @@ def _ranges(node: Any) -> str | None:
     return str(group[1]) if group else None
 
 
-def _quiet(function: Any, *arguments: Any) -> Any:
-    """Return the value, or `None` where torch cannot give it: dynamic shapes and exotic nodes may raise anything."""
+def _told(what: str, problems: list[Problem], function: Any, *arguments: Any) -> Any:
+    """Return what torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
     try:
         return function(*arguments)
-    except Exception:
+    except NotImplementedError:
+        return None
+    except Exception as error:
+        _problem(what, error, problems)
         return None
 
 
-def _flops(node: Any) -> int | None:
+def _problem(what: str, error: Exception, problems: list[Problem]) -> None:
+    problem = Problem(where=f"scheduler: {what}", message=f"{type(error).__name__}: {error}")
+    if problem not in problems:
+        problems.append(problem)
+
+
+def _flops(node: Any, problems: list[Problem]) -> int | None:
     # torch counts each estimate in its metrics: leave its counter as it was.
     from torch._dynamo.utils import counters
 
     before = counters["inductor"]["flop_count"]
-    flops = _quiet(node.estimate_flops)
+    flops = _told("operations", problems, node.estimate_flops)
     counters["inductor"]["flop_count"] = before
     if not before:
         counters["inductor"].pop("flop_count", None)
@@ -270,16 +283,16 @@ def _accesses(
         try:
             sizes = node.get_read_write_buffer_accesses(include_reads=reading, include_writes=not reading)
         except Exception as error:
-            problem = Problem(where="scheduler: bytes per access", message=f"{type(error).__name__}: {error}")
-            if problem not in problems:
-                problems.append(problem)
+            _problem("bytes per access", error, problems)
             sizes: dict[str, int] = {}
         internal = _internal(node, graph) if len(node.get_nodes()) > 1 else frozenset[str]()
         by_buffer: dict[str, list[Any]] = {}
         for dependency in dependencies:
             if type(dependency).__name__ != "WeakDep" and dependency.name not in internal:
                 by_buffer.setdefault(dependency.name, []).append(dependency)
-        result.append(tuple(_access(name, items, sizes.get(name), graph) for name, items in sorted(by_buffer.items())))
+        result.append(
+            tuple(_access(name, items, sizes.get(name), graph, problems) for name, items in sorted(by_buffer.items()))
+        )
     return result[0], result[1]
 
 
@@ -295,17 +308,19 @@ def _internal(node: Any, graph: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _access(name: str, dependencies: Sequence[Any], size_bytes: int | None, graph: Any) -> BufferAccess:
+def _access(
+    name: str, dependencies: Sequence[Any], size_bytes: int | None, graph: Any, problems: list[Problem]
+) -> BufferAccess:
     buffer: Any = graph.name_to_buffer.get(name) or graph.graph_inputs.get(name)
     indices = [
         str(item.index) for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"
     ]
-    dtype = _quiet(buffer.get_dtype) if buffer is not None else None
+    dtype = _told("dtype", problems, buffer.get_dtype) if buffer is not None else None
     return BufferAccess(
         buffer=name,
         bytes=int(size_bytes) if size_bytes is not None else None,
-        shape=_dimensions(_quiet(buffer.get_size)) if buffer is not None else None,
-        stride=_dimensions(_quiet(buffer.get_stride)) if buffer is not None else None,
+        shape=_dimensions(_told("shape", problems, buffer.get_size)) if buffer is not None else None,
+        stride=_dimensions(_told("strides", problems, buffer.get_stride)) if buffer is not None else None,
         dtype=str(dtype).removeprefix("torch.") if dtype is not None else None,
         index=" | ".join(dict.fromkeys(indices)) or None,
     )
@@ -317,7 +332,9 @@ def _dimensions(values: Any) -> tuple[int | str, ...] | None:
     return tuple(int(value) if getattr(value, "is_Integer", isinstance(value, int)) else str(value) for value in values)
 
 
-def _attempts(scheduler: Any, observed: ObservedGraph, group_of: dict[str, int]) -> tuple[FusionAttempt, ...]:
+def _attempts(
+    scheduler: Any, observed: ObservedGraph, group_of: dict[str, int], problems: list[Problem]
+) -> tuple[FusionAttempt, ...]:
     """Return the joins, and for each pair that stayed apart the last answer per direction.
 
     An answer about nodes that were joined with each other later says nothing any more and is dropped.
@@ -333,7 +350,7 @@ def _attempts(scheduler: Any, observed: ObservedGraph, group_of: dict[str, int])
             continue
         words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
         reason = words or (reasons[-1] if reasons else None)
-        cause = _cause(scheduler, node1, node2) if reason == "no shared data" else None
+        cause = _cause(scheduler, node1, node2, problems) if reason == "no shared data" else None
         attempt = FusionAttempt(
             a=a,
             b=b,
@@ -374,12 +391,12 @@ def _joins_of_groups(scheduler: Any) -> list[FusionAttempt]:
     return joins
 
 
-def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
+def _cause(scheduler: Any, node1: Any, node2: Any, problems: list[Problem]) -> str | None:
     """Ask Inductor why two nodes with a common buffer share no data."""
     common = node1.read_writes.buffer_names() & node2.read_writes.buffer_names()
     if not common:
         return None
-    return _quiet(scheduler.decide_fusion_fail_reason, node1, node2, common)
+    return _told("causes", problems, scheduler.decide_fusion_fail_reason, node1, node2, common)
 
 
 def limits() -> dict[str, Any]:

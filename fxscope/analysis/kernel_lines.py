@@ -222,7 +222,7 @@ class Walk:
         self.program = program
         self.nodes = nodes
         self.inside = inside
-        self.steps = 0
+        self.steps: int = 0
 
     def match(self, variable: str, before: int, name: str, found: dict[int, str]) -> bool:
         """Tie what defines a variable to a node, and so on downwards; False where the operations differ."""

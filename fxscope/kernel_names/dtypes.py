@@ -152,6 +152,8 @@ def pair(text: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found else None
 
 
-def dtypes(a: str | None = None, b: str | None = None, out: str | None = None, accumulate: str | None = None):
+def dtypes(
+    a: str | None = None, b: str | None = None, out: str | None = None, accumulate: str | None = None
+) -> dict[str, str | None]:
     """Return the `dtypes` value of a decoded name."""
     return {"a": a, "b": b, "out": out, "accumulate": accumulate}

@@ -229,8 +229,8 @@ class Rewritten:
     """What became of nodes whose name no node of the lowered graph bears: Inductor's passes leave no other trace."""
 
     def __init__(self, graph: Graph, lowered: Graph) -> None:
-        self.old = {node.name: node for node in graph.nodes}
-        self.new = {node.name: node for node in lowered.nodes}
+        self.old: dict[str, Node] = {node.name: node for node in graph.nodes}
+        self.new: dict[str, Node] = {node.name: node for node in lowered.nodes}
         self.users: dict[str, list[str]] = {}
         for node in graph.nodes:
             for name in node.inputs:

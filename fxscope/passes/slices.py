@@ -30,7 +30,7 @@ class Flow:
 
     def __init__(self, graph: Graph) -> None:
         self.nodes: Mapping[str, Node] = {node.name: node for node in graph.nodes}
-        self.order = {name: position for position, name in enumerate(self.nodes)}
+        self.order: dict[str, int] = {name: position for position, name in enumerate(self.nodes)}
         self._writer: dict[tuple[str, str], str] = {}  # (node, operand) → the node that wrote into the operand before
         last: dict[str, str] = {}
         for node in graph.nodes:
@@ -108,8 +108,10 @@ class Slice:
     def __init__(
         self, flow: Flow, given: Collection[str], partly: Collection[str] = (), allowed: Container[str] | None = None
     ) -> None:
-        self.flow, self.allowed, self.partly = flow, allowed, partly
-        self.given = set(given)
+        self.flow: Flow = flow
+        self.allowed: Container[str] | None = allowed
+        self.partly: Collection[str] = partly
+        self.given: set[str] = set(given)
         for name in given:
             while flow.is_view(name) and op_name(flow.nodes[name].target) != "getitem":
                 name = flow.nodes[name].inputs[0]
@@ -193,7 +195,7 @@ class OpSlices:
     """
 
     def __init__(self, schedule: Schedule, graph: Graph, calls: Iterable[KernelCall] = ()) -> None:
-        self.flow = Flow(graph)
+        self.flow: Flow = Flow(graph)
         self.schedule = schedule
         # Printed schedules do not name what a library's kernel computes; its call does.
         self._of_call = {
@@ -202,14 +204,14 @@ class OpSlices:
             if not call.is_generated and len(call.nodes) == 1
             for name in call.scheduler_nodes
         }
-        self.by_name = {node.name: node for node in schedule.nodes}
+        self.by_name: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes}
         self.items: dict[str, list[SchedulerNode]] = defaultdict(list)  # buffer → nodes that name an item of it
         for node in schedule.nodes:
             for access in node.reads if node.type == "multi_output" else ():
                 self.items[access.buffer].append(node)
         computing = [node for node in schedule.nodes if node.type not in TRANSPARENT]
         # Printed schedules name origins of some nodes only: that does not tell where every node ran.
-        self.told = bool(computing) and all(node.origins or node.origin_node for node in computing)
+        self.told: bool = bool(computing) and all(node.origins or node.origin_node for node in computing)
         self._lowered = {node.name: self._last(node) for node in schedule.nodes}
         self._opaque = {self.value(node) for node in schedule.nodes if is_opaque(node)} - {None}
         self._values: dict[str, tuple[str, ...]] = {}  # buffer → the nodes whose value it holds

@@ -12,7 +12,7 @@ from fxscope.text import at_least, counted, flop, microseconds, num_bytes, perce
 if TYPE_CHECKING:
     from fxscope.model import Decision, KernelCall, Node, Recording, Source
 
-VERDICT_WORDS = {
+VERDICT_WORDS: dict[str | None, str] = {
     "fused": "fused",
     "rejected": "not fused: rejected",
     "never_considered": "not fused: never considered",

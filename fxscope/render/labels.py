@@ -92,8 +92,8 @@ class Ends:
     """Names the two ends of fusion decisions, the same in every view: by the user's ops, "gelu·mul" and "mm"."""
 
     def __init__(self, recording: Recording) -> None:
-        self.nodes = index_of(recording).nodes
-        self.calls = index_of(recording).calls
+        self.nodes: dict[str, dict[str, Node]] = index_of(recording).nodes
+        self.calls: dict[str, KernelCall] = index_of(recording).calls
 
     def __call__(self, decision: Decision) -> tuple[str, str]:
         """Return both ends; one that runs no op (a copy for a layout) by its kernel."""

@@ -50,7 +50,7 @@ class LegibleStream:
 
     def __init__(self, stream: Any, *, colours: bool = False, told: bool = True) -> None:
         """Wrap a stream; with `colours`, for text whose names were made legible before it was coloured."""
-        self.beneath = stream.beneath if isinstance(stream, LegibleStream) else stream or _Closed()
+        self.beneath: Any = stream.beneath if isinstance(stream, LegibleStream) else stream or _Closed()
         self._obeyed = _COLOURED if colours else _OBEYED
         self._told = told
 

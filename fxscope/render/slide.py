@@ -28,8 +28,10 @@ class Strip:
     """A step of one recording: its runs with their places in px."""
 
     def __init__(self, recording: Recording, scale: float, top: float, height: float) -> None:
-        self.recording, self.top, self.height = recording, top, height
-        self.runs = step(recording)
+        self.recording: Recording = recording
+        self.top: float = top
+        self.height: float = height
+        self.runs: list[spent.Run] = step(recording)
         self.total = sum(run.us for run in self.runs)
         self.places: list[tuple[float, float]] = []
         x = float(LEFT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fxscope._torch import hooks
+from fxscope._torch import hooks, nodes
 from fxscope._torch.inductor import InductorCapture
 from tests.capture.programs import Block, Breaks, GeGLU
 
@@ -179,8 +179,6 @@ def test_a_cache_hit_is_reported(tmp_path, monkeypatch) -> None:
 
 
 def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> None:
-    from fxscope._torch import nodes
-
     def broken(graph):
         raise RuntimeError("the hook's own mistake")
 
@@ -194,15 +192,35 @@ def test_a_failing_hook_is_a_problem_and_the_compile_succeeds(monkeypatch) -> No
     assert messages and all("the hook's own mistake" in message for message in messages)
 
 
-def test_a_missing_hook_is_a_problem(monkeypatch) -> None:
+def test_a_missing_hook_and_what_torch_fails_to_say_are_problems(monkeypatch) -> None:
+    from torch._inductor import scheduler
+
     from fxscope._torch import inductor
 
+    def cannot(node):
+        raise ZeroDivisionError("no operations")
+
     monkeypatch.setattr(inductor, "COMPILE_SUBGRAPH", "torch._dynamo.output_graph:OutputGraph.no_such_method")
+    monkeypatch.setattr(scheduler.BaseSchedulerNode, "estimate_flops", cannot)
     facts = compile_once(GeGLU(), (torch.randn(4, 8),))
     assert len(facts.graphs) == 3
-    assert [problem.where for problem in facts.problems] == [
-        "hook torch._dynamo.output_graph:OutputGraph.no_such_method"
-    ]
+    assert {(problem.where, problem.message.partition(":")[0]) for problem in facts.problems} >= {
+        ("hook torch._dynamo.output_graph:OutputGraph.no_such_method", facts.problems[0].message.partition(":")[0]),
+        ("scheduler: operations", "ZeroDivisionError"),
+    }
+    assert len(facts.problems) == 2
+
+
+def test_arguments_of_any_kind_are_told() -> None:
+    class Odd:
+        def __repr__(self):
+            raise KeyError("repr")
+
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    node = graph.call_function(torch.add, (x,))
+    node.args = (x, [1, "a"], slice(Odd(), 2))
+    assert nodes._arguments(node) == "x, [1, 'a'], <slice whose repr raises KeyError>"
 
 
 def test_hooks_come_off_when_the_program_raises() -> None:

@@ -225,3 +225,21 @@ def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> N
     path.write_text(json.dumps(shipped))
     with pytest.raises(FxscopeError, match="the calibration of gemm: l2 is missing"):
         gpus.load(str(path))
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["trace", "view", "why", "code", "explain", "diff", "redact", "check", "fleet", "sweep", "calibrate", "open"],
+)
+def test_a_name_that_no_file_can_have_is_one_line(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "x" * 300 + ".json"
+    given = {"diff": [name, name], "redact": [name, "-o", "out"], "check": [name, "e.toml"], "sweep": ["--from", name]}
+    options = given.get(verb, ["--from", name, "-o", "out"] if verb == "calibrate" else [name])
+    (tmp_path / "e.toml").write_text("")
+    assert cli.main([verb, *options]) == 2
+    out, said = capsys.readouterr()
+    assert out == "" and said.startswith(f"fxscope {verb}: ") and said.count("\n") == 1
+    assert name[:200] in said and [item.name for item in tmp_path.iterdir()] == ["e.toml"]

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fxscope import store
 from fxscope.errors import TraceError
 from fxscope.readers import trace
+from fxscope.readers.join import read_trace
 from fxscope.readers.trace import reader
 from tools import fuzz
 
@@ -42,6 +44,40 @@ def test_damage_costs_the_damaged_events_and_both_readers_agree(first: int, tmp_
     traces = fuzz.Traces()
     for seed in range(first, first + 40):
         fuzz.damaged(seed, tmp_path, traces)
+
+
+def test_values_of_other_types_are_read_and_what_is_read_can_be_saved(tmp_path: Path) -> None:
+    documents = fuzz.values_documents()
+    for seed in range(24):
+        fuzz.values(seed, tmp_path, documents)
+
+
+@pytest.mark.parametrize(
+    ("of", "key", "value"),
+    [
+        ("header", "name", ["NVIDIA H200"]),
+        ("header", "id", {"0": 0}),
+        ("header", None, 7),
+        ("args", "Input Dims", [0, [[2], 3], {}, [4, 8]]),
+        ("args", "Input Strides", [2**70, [1], "x", [8, 1]]),
+    ],
+)
+def test_a_header_and_shapes_of_other_types_say_nothing(
+    of: str, key: str | None, value: object, tmp_path: Path
+) -> None:
+    document = json.loads(json.dumps(EAGER))
+    device = document["deviceProperties"][0]
+    mm = next(event for event in document["traceEvents"] if event.get("name") == "aten::mm")
+    if key is None:
+        document["deviceProperties"] = value
+    else:
+        (device if of == "header" else mm["args"])[key] = value
+    recording = read_trace(write(tmp_path, json.dumps(document)))
+    if key == "name":
+        assert recording.environment.device is None
+    if key == "Input Dims":
+        assert next(op for op in recording.ops if op.name == "aten::mm").shapes == ((), ((2,), ()), (), (4, 8))
+    assert store.load(store.write(tmp_path / "t.fxscope", store.encode(recording))).to_json() == recording.to_json()
 
 
 @pytest.mark.skipif(reader.native is None, reason="the native scanner was not built here")

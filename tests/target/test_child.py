@@ -13,7 +13,7 @@ from torch import nn
 
 import fxscope
 from fxscope import gpus
-from fxscope._torch.target import child, simulate, skeleton
+from fxscope._torch.target import child, kernels, simulate, skeleton
 from fxscope.errors import CaptureError, FxscopeError
 from fxscope.passes import verify
 from fxscope.readers import output_code
@@ -344,3 +344,29 @@ def test_command_line(tmp_path: Path) -> None:
 def test_an_empty_tensor_that_is_made_while_the_model_runs() -> None:
     recording = child.record_for_target("h200", factory=f"{FACTORIES}:empty_cache")
     assert [call.type for call in recording.calls] == ["triton_pointwise"]
+
+
+def test_configurations_that_torchs_rule_does_not_give_are_assumptions() -> None:
+    """A rule of another torch may raise here, where there is no device."""
+    from types import SimpleNamespace
+
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+    class Raises(CachingAutotuner):
+        heuristic_type = "HeuristicType.REDUCTION"
+
+        def __init__(self):
+            pass
+
+        def _dynamic_scale_rblock(self):
+            raise RuntimeError("no driver\nno device")
+
+    made = {}
+    for registers in (255, None):
+        planned = simulate.Plan(simulate.read_target(Path(fxscope.__file__).parent / "gpus" / "h200.json"))
+        results = [SimpleNamespace(kernel=SimpleNamespace(n_regs=registers))]
+        assert list(kernels._smaller_reductions("triton_red_0", Raises(), results, planned)) == []
+        made[registers] = planned.assumptions
+    what = "triton_red_0 is planned without the smaller blocks that Inductor may add"
+    assert made[255] == [("configurations", what, "torch's rule raised RuntimeError: no driver")]
+    assert made[None] == [("configurations", what, "how many registers it takes is not known")]

@@ -190,7 +190,7 @@ def _compile(name: str, source: str, folder: Path, plan: Plan, keep: tuple[str, 
     compiled: list[tuple[Any, Any]] = []
     for config in list(autotuner.configs or ()):
         configs[config_key(config)] = _one(autotuner, config, folder, plan, keep, compiled)
-    for config in _smaller_reductions(autotuner, [result for result, _ in compiled]):
+    for config in _smaller_reductions(name, autotuner, [result for result, _ in compiled], plan):
         configs[config_key(config)] = _one(autotuner, config, folder, plan, keep, compiled)
     return {"heuristic": str(getattr(autotuner, "heuristic_type", "")), "configs": configs}
 
@@ -220,7 +220,7 @@ def _one(
         with mock.patch.object(triton, "compile", compile_and_keep):
             result: Any = autotuner._precompile_config(config)
     except Exception as error:  # the same config would fail on the device, where the others are then used
-        facts["error"] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+        facts["error"] = f"{type(error).__name__}: {_first_line(error)}"
         return facts
     binary = binaries[-1]
     cubin, ptx = binary.asm.get("cubin"), binary.asm.get("ptx")
@@ -241,14 +241,19 @@ def _one(
     return facts
 
 
-def _smaller_reductions(autotuner: Any, results: list[Any]) -> Iterator[Any]:
+def _smaller_reductions(name: str, autotuner: Any, results: list[Any], plan: Plan) -> Iterator[Any]:
     """Yield the configurations that Inductor adds once it knows how many registers a reduction takes.
 
     `CachingAutotuner._dynamic_scale_rblock` halves a reduction's block where registers limit the occupancy. It is
     torch's own rule, run here with the numbers from the cubin; making launchers, which needs the device, is left out.
     """
     rule = getattr(autotuner, "_dynamic_scale_rblock", None)
-    if rule is None or not results or any(result.kernel.n_regs is None for result in results):
+    if rule is None or not results:
+        return
+    unasked = ("configurations", f"{name} is planned without the smaller blocks that Inductor may add")
+    if any(result.kernel.n_regs is None for result in results):
+        if str(getattr(autotuner, "heuristic_type", "")).endswith(".REDUCTION"):
+            plan.assume(*unasked, "how many registers it takes is not known")
         return
     added: list[Any] = []
 
@@ -269,12 +274,17 @@ def _smaller_reductions(autotuner: Any, results: list[Any]) -> Iterator[Any]:
         for patch in patches:
             patch.start()
         rule()
-    except Exception:
+    except Exception as error:
         added.clear()
+        plan.assume(*unasked, f"torch's rule raised {type(error).__name__}: {_first_line(error)}")
     finally:
         for patch in reversed(patches):
             patch.stop()
     yield from added
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), "no message")
 
 
 def _usage(cubin: Path, ptx: str | None, plan: Plan) -> tuple[int | None, int | None]:

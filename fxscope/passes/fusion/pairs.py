@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.model import (
     EXTERN,
@@ -14,6 +14,7 @@ from fxscope.model import (
     FusionAttempt,
     Graph,
     KernelCall,
+    Node,
     Schedule,
     ScheduledGroup,
     SchedulerNode,
@@ -164,16 +165,18 @@ class PairVerdict:
 
     def __init__(self, schedule: Schedule | None, units: Sequence[FusionUnit], graph: Graph | None) -> None:
         self.schedule = schedule
-        self.readers = readers_of(units)
-        self.fx = {node.name: node for node in graph.nodes} if graph else {}
-        self.kept = frozenset(graph.outputs) if graph else frozenset[str]()
-        self.limits = schedule.limits if schedule else {}
+        self.readers: dict[str, int] = readers_of(units)
+        self.fx: dict[str, Node] = {node.name: node for node in graph.nodes} if graph else {}
+        self.kept: frozenset[str] = frozenset(graph.outputs if graph else ())
+        self.limits: dict[str, Any] = schedule.limits if schedule else {}
         self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
         self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
         for node in self.nodes.values():
             for access in (*node.reads, *node.writes):
                 self.users[access.buffer].setdefault(node.group, len(self.users[access.buffer]))
-        self.unit_of = {name: (unit.call.id, unit.members) for unit in units for name in unit.members}
+        self.unit_of: dict[str, tuple[str, tuple[str, ...]]] = {
+            name: (unit.call.id, unit.members) for unit in units for name in unit.members
+        }
         self.attempts: dict[tuple[object, object], list[FusionAttempt]] = defaultdict(list)
         for attempt in schedule.attempts if schedule else ():
             if attempt.fused:

@@ -91,8 +91,8 @@ def ops(kept: Kept) -> Items[Op]:
             "external_id": Numbers(trace.external_id[rows], none=-1),
             "correlation": Numbers(trace.correlation[rows], none=-1),
             "source": Made(lambda which: [sources.of(row) for row in rows[which].tolist()]),
-            "shapes": details.made(lambda args: _tuples(args.shapes)),
-            "strides": details.made(lambda args: _tuples(args.strides)),
+            "shapes": details.made(lambda args: _shapes(args.shapes)),
+            "strides": details.made(lambda args: _shapes(args.strides)),
             "dtypes": details.made(_dtypes),
             "concrete_inputs": details.made(lambda args: _strings(args.concrete)),
             "sequence_number": details.made(lambda args: whole(args.sequence_number)),
@@ -143,18 +143,16 @@ def _config(args: Args) -> dict[str, Any] | None:
     return {key: value for key in _CONFIG if (value := getattr(args, key)) is not None}
 
 
-def _tuples(value: Any) -> tuple[Any, ...] | None:
-    """Return lists within lists as tuples, `None` for what is no list."""
+def _shapes(value: Any) -> tuple[Any, ...] | None:
+    """Return one tuple for each input, of a list of tensors one of tuples; `None` for what is no list.
+
+    An input for which there is no list has no shape: `()`, as the profiler writes it of scalars.
+    """
     if type(value) is not list:
         return None
-    if list in map(type, value):
-        return tuple(
-            [
-                item if type(item) is not list else _tuples(item) if list in map(type, item) else tuple(item)
-                for item in value
-            ]
-        )
-    return tuple(value)
+    return tuple(
+        [() if type(item) is not list else _shapes(item) if list in map(type, item) else tuple(item) for item in value]
+    )
 
 
 def _strings(value: Any) -> tuple[str, ...] | None:
@@ -342,17 +340,17 @@ def _meaning(name: str) -> tuple[str | None, re.Match[str] | None]:
 
 
 def _environment(trace: Trace, on_device: bool) -> Environment:
-    devices = [item for item in trace.header.get("deviceProperties") or () if isinstance(item, dict)]
+    told = trace.header.get("deviceProperties")
+    devices = [item for item in told if isinstance(item, dict)] if isinstance(told, list) else []
     used = {
         device for (_, device), _ in (trace.threads[t] for t in set(trace.thread[trace.category >= t.KERNEL].tolist()))
     } or {
         device for device, _ in map(device_and_stream, trace.threads)
     }  # of the whole file, where no kept step ran there
-    first = next((item for item in devices if item.get("id") in used), devices[0] if devices else None)
+    first = next((item for item in devices for device in used if item.get("id") == device), next(iter(devices), None))
     version = trace.header.get("cuda_runtime_version")
     cuda = f"{version // 1000}.{version % 1000 // 10}" if isinstance(version, int) and version > 1000 else None
+    name = first.get("name") if first else None
     return Environment(
-        device=first.get("name") if first and on_device else None if on_device else "CPU",
-        device_properties=first,
-        cuda=cuda,
+        device=(name if isinstance(name, str) else None) if on_device else "CPU", device_properties=first, cuda=cuda
     )

@@ -234,7 +234,10 @@ class Window:
     """The part of a file that is looked at: `data` from `at` on; `base` is where `data` begins in the unpacked file."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
-        self.data, self.at, self.base, self.ended = b"", 0, 0, False
+        self.data: bytes = b""
+        self.at: int = 0
+        self.base: int = 0
+        self.ended: bool = False
         self._read = read
 
     def more(self) -> bool:
@@ -286,9 +289,9 @@ class Reader:
         self.progress = progress
         self.header: dict[str, Any] = {}
         self.problems: list[Problem] = []
-        self.lost = 0
-        self.mended = 0
-        self.incomplete = False  # some events are not there
+        self.lost: int = 0
+        self.mended: int = 0
+        self.incomplete: bool = False  # some events are not there
         self._stray = 0
         self._strange = 0
         self._spent = 0
@@ -648,14 +651,18 @@ def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
 class Unpacked:
     """A gzip file read forwards; a truncated or damaged one gives all that can be unpacked, and says so in `damage`."""
 
-    kind = "gzip"
+    kind: str = "gzip"
 
     def __init__(self, path: Path) -> None:
         self.damage: str | None = None
-        self._file = path.open("rb")
-        self._unpacker = _zlib().decompressobj(31)
         self._position = 0
         self._packed = b""
+        self._file = path.open("rb")
+        try:
+            self._stream = self._begin()
+        except BaseException:
+            self._file.close()
+            raise
 
     def __enter__(self) -> Unpacked:
         return self
@@ -668,21 +675,15 @@ class Unpacked:
         parts: list[bytes] = []
         missing = size
         while missing > 0 and self.damage is None:
-            self._packed = self._packed or self._file.read(CHUNK_BYTES >> 3)
-            if not self._packed:
-                if not self._unpacker.eof:
-                    self.damage = "ends early"
-                break
-            if self._unpacker.eof:
-                self._unpacker = _zlib().decompressobj(31)  # a file may be several streams, one after the other
             try:
-                data = self._unpacker.decompress(self._packed, missing)
-            except MemoryError:
+                data = self._piece(missing)
+            except (MemoryError, OSError):  # of this machine, not of the file
                 raise
-            except Exception as error:  # zlib.error, or isal's own
+            except Exception as error:  # zlib.error, isal's, EOFError, zstandard's
                 self.damage = f"is damaged ({error})"
                 break
-            self._packed = self._unpacker.unused_data if self._unpacker.eof else self._unpacker.unconsumed_tail
+            if data is None:
+                break
             parts.append(data)
             missing -= len(data)
         result = b"".join(parts)
@@ -694,41 +695,33 @@ class Unpacked:
         while self._position < position and self.read(min(CHUNK_BYTES, position - self._position)):
             pass
 
+    def _begin(self) -> Any:
+        return _zlib().decompressobj(31)
+
+    def _piece(self, size: int) -> bytes | None:
+        """Return some of the next bytes, at most `size` of them; None at the end."""
+        self._packed = self._packed or self._file.read(CHUNK_BYTES >> 3)
+        if not self._packed:
+            if not self._stream.eof:
+                self.damage = "ends early"
+            return None
+        if self._stream.eof:
+            self._stream = self._begin()  # a file may be several streams, one after the other
+        data = self._stream.decompress(self._packed, size)
+        self._packed = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
+        return data
+
 
 class UnpackedZstandard(Unpacked):
     """The same for a Zstandard file."""
 
-    kind = "Zstandard"
+    kind: str = "Zstandard"
 
-    def __init__(self, path: Path) -> None:
-        self.damage: str | None = None
-        self._file = path.open("rb")
-        self._position = 0
-        try:
-            self._stream = zstandard_file(self._file)
-        except BaseException:
-            self._file.close()
-            raise
+    def _begin(self) -> Any:
+        return zstandard_file(self._file)
 
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, fewer only at the end."""
-        parts: list[bytes] = []
-        missing = size
-        while missing > 0 and self.damage is None:
-            try:
-                data = self._stream.read(missing)
-            except MemoryError:
-                raise
-            except Exception as error:  # EOFError, or the library's own
-                self.damage = f"is damaged ({error})"
-                break
-            if not data:
-                break
-            parts.append(data)
-            missing -= len(data)
-        result = b"".join(parts)
-        self._position += len(result)
-        return result
+    def _piece(self, size: int) -> bytes | None:
+        return self._stream.read(size) or None
 
 
 def zstandard_errors() -> tuple[type[Exception], ...]:

@@ -67,14 +67,14 @@ class Table:
         self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned, or have a wanted name
         self._args_of = args_of
         self._decoded: list[bool] = []  # by index into `names`
-        self.without_time = 0
-        self.num_events = 0  # wanted or not
-        self.on_device = False  # whether one of them ran on a device
+        self.without_time: int = 0
+        self.num_events: int = 0  # wanted or not
+        self.on_device: bool = False  # whether one of them ran on a device
         self._wanted = wanted
         self.step_names: list[int] = []  # indices of `ProfilerStep#N` in `names`
         self._spans: dict[bytes, int] = {}  # names as they are written
         self._parts: list[list[NDArray[Any]]] = []
-        self.num_rows = 0
+        self.num_rows: int = 0
 
     def take_columns(self) -> list[NDArray[Any]]:
         """Return the columns of every row, in the order of the file; the table is empty afterwards."""

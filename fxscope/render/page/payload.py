@@ -144,14 +144,20 @@ class Encoder:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.names, self.places = Interned(), Interned()
-        self.calls = {call.id: position for position, call in enumerate(recording.calls)}
-        self.graphs = {graph.id: position for position, graph in enumerate(recording.graphs)}
-        self.nodes = [{node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs]
+        self.names: Interned = Interned()
+        self.places: Interned = Interned()
+        self.calls: dict[str, int] = {call.id: position for position, call in enumerate(recording.calls)}
+        self.graphs: dict[str, int] = {graph.id: position for position, graph in enumerate(recording.graphs)}
+        self.nodes: list[dict[str, int]] = [
+            {node.name: i for i, node in enumerate(graph.nodes)} for graph in recording.graphs
+        ]
+        self.ops: Sequence[Any]
+        self.launches: Sequence[Any]
+        self.left_out: str | None
         self.ops, self.launches, self.left_out = events_of(recording)
-        self.base = min([o.start_ns for o in self.ops] + [launch.start_ns for launch in self.launches] or [0])
-        self.op_index = {op.id: position for position, op in enumerate(self.ops)}
-        self.shaped = len(self.ops) <= MAX_SHAPED_OPS
+        self.base: int = min([o.start_ns for o in self.ops] + [launch.start_ns for launch in self.launches] or [0])
+        self.op_index: dict[int, int] = {op.id: position for position, op in enumerate(self.ops)}
+        self.shaped: bool = len(self.ops) <= MAX_SHAPED_OPS
 
     def inside(self, graph_id: str | None, wanted: Iterable[str]) -> list[int]:
         """Return the positions of nodes in their graph; those it does not have are left out."""

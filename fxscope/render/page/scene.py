@@ -138,9 +138,13 @@ class GroupBuilder:
     def __init__(
         self, recording: Recording, graph: Graph, index: Mapping[str, int], inputs: list[list[int]], call_of: list[int]
     ) -> None:
-        self.recording, self.graph, self.index, self.inputs, self.call_of = recording, graph, index, inputs, call_of
+        self.recording: Recording = recording
+        self.graph: Graph = graph
+        self.index: Mapping[str, int] = index
+        self.inputs: list[list[int]] = inputs
+        self.call_of: list[int] = call_of
         self.groups: list[Group] = []
-        self.home = [-1] * len(graph.nodes)
+        self.home: list[int] = [-1] * len(graph.nodes)
         self.own: dict[int, int] = {}
         self.group_of_call: dict[int, int] = {}
         self.group_written: dict[int, int] = {}  # node → the group of the op it was written as
@@ -148,7 +152,7 @@ class GroupBuilder:
         self.origins: dict[str, tuple[str, str]] = {}  # node → the written op: where, and its target
         self.variant: dict[tuple[str, str], str] = {}
         self.written_as()
-        self.types = {
+        self.types: dict[tuple[str, ...], str] = {
             module_path(n.source.module): n.source.module_type for n in graph.nodes if n.source and n.source.module_type
         }
 

@@ -18,7 +18,7 @@ from fxscope.text import at_least, kernel_name, microseconds, num_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fxscope.model import KernelCall, Launch, Recording
+    from fxscope.model import KernelCall, Launch, Node, Recording
 
 MAX_CHILDREN = 14
 MAX_SEGMENTS = 30
@@ -81,15 +81,17 @@ class Runs:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.nodes = index_of(recording).nodes
-        self.position = {call.id: i for i, call in enumerate(recording.calls)}
-        self.steps = index_of(recording).num_steps
+        self.nodes: dict[str, dict[str, Node]] = index_of(recording).nodes
+        self.position: dict[str, int] = {call.id: i for i, call in enumerate(recording.calls)}
+        self.steps: int = index_of(recording).num_steps
         directions = {graph.direction for graph in recording.graphs} & {"forward", "backward"}
-        self.phases = {g.id: g.direction for g in recording.graphs if len(directions) > 1 and g.direction in directions}
-        self.by_step = [found for found in index_of(recording).launches_of_step.values() if found]
+        self.phases: dict[str, str | None] = {
+            g.id: g.direction for g in recording.graphs if len(directions) > 1 and g.direction in directions
+        }
+        self.by_step: list[list[Launch]] = [found for found in index_of(recording).launches_of_step.values() if found]
         names = [[launch.name for launch in launches] for launches in self.by_step]
         # Then each launch has a mean over the steps
-        self.alike = len(names) == self.steps and all(name == names[0] for name in names)
+        self.alike: bool = len(names) == self.steps and all(name == names[0] for name in names)
 
     def all(self) -> list[Run]:
         """Return every launch of every step at its share of a mean step; calls of a plan; eager ops that were timed."""
