@@ -236,9 +236,14 @@ def test_a_name_that_no_file_can_have_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     name = "x" * 300 + ".json"
-    given = {"diff": [name, name], "redact": [name, "-o", "out"], "check": [name, "e.toml"], "sweep": ["--from", name]}
-    options = given.get(verb, ["--from", name, "-o", "out"] if verb == "calibrate" else [name])
-    (tmp_path / "e.toml").write_text("")
+    given = {
+        "diff": [name, name],
+        "redact": [name, "-o", "o.json"],
+        "check": [name, "e.toml"],
+        "sweep": ["--from", name],
+    }
+    options = given.get(verb, ["--from", name, "-o", "o.json"] if verb == "calibrate" else [name])
+    (tmp_path / "e.toml").write_text("kernels = 4\n")
     assert cli.main([verb, *options]) == 2
     out, said = capsys.readouterr()
     assert out == "" and said.startswith(f"fxscope {verb}: ") and said.count("\n") == 1
