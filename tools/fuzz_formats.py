@@ -238,12 +238,12 @@ def _made() -> dict[str, Path]:
     from fxscope.analysis.check.learn import learn
     from fxscope.commands import common
     from fxscope.fleet import digest
-    from tests.render import recordings
+    from tests import build
 
     folder = Path(tempfile.mkdtemp(prefix="fxscope-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     joined = common.read(str(PLANS / "geglu" / "real"))
-    made = {"compiled": recordings.compiled(), "eager": recordings.eager(), "joined": joined}
+    made = {"compiled": build.mlp_compiled(), "eager": build.linear_eager(), "joined": joined}
     paths: dict[str, Path] = {}
     kept = store.MANY
     for name, recording in made.items():
