@@ -30,7 +30,7 @@ from fxscope._torch.op_recorder import MAX_OPS, OpRecorder
 from fxscope._torch.processes import Processes
 from fxscope._torch.steps import StepWatch, soon
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
-from fxscope.model import Memory, Problem, Recording, Unobserved, replace
+from fxscope.model import Memory, Problem, Recording, StartUp, Unobserved, replace
 from fxscope.readers import eager_graph
 
 if TYPE_CHECKING:
@@ -262,6 +262,7 @@ class Recorder:
         steps: int | None = None,
         warmup: int | None = None,
         skip_start: bool = False,
+        skip_init: bool = False,
         max_ops: int = MAX_OPS,
         follow: Path | None = None,
     ) -> None:
@@ -270,7 +271,7 @@ class Recorder:
         self._at_bound = False
         self._steps, self._warmup, self._skip_start, self._max_ops = steps, warmup, skip_start, max_ops
         self._title = title or "recording"
-        self._bypass_caches, self._remember = bypass_caches, remember
+        self._bypass_caches, self._remember, self._skip_init = bypass_caches, remember, skip_init
         self._observe_ops = observe_ops
         self._warn = warn
         self._open: list[Any] = []
@@ -292,6 +293,7 @@ class Recorder:
             self._watch = StepWatch(enough=self._enough, is_enough=self._is_enough)
             self._session = profiler.Session(on_yield=self._mode.stop if self._mode is not None else None)
             self._session.start()
+            self._capture.is_our_session = self._session.is_on
             self._session.hooks.guard("optimizer steps", self._watch.start, self._session.hooks)
             self._session.hooks.guard("child processes", self._processes.start, self._session.hooks)
             if self._mode is not None:
@@ -444,7 +446,8 @@ class Recorder:
                 continue
             recording = replace(recording, problems=(*recording.problems, *damage))
             if observed is not None:
-                recording = replace(recording, unobserved=unobserved_steps(observed))
+                start_up = None if self._skip_init else start_up_of(observed, seen)
+                recording = replace(recording, unobserved=unobserved_steps(observed), start_up=start_up)
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()
 
@@ -487,6 +490,18 @@ class Followed:
                 store.write(self.path, store.encode(recorder.recording), force=True)
             except Exception as error:  # the program's own end is what counts
                 print(f"fxscope run: {self.title} was not recorded: {error}", file=sys.stderr, flush=True)
+
+
+def start_up_of(observed: profiler.ObservedThreads, seen: Sequence[Any]) -> StartUp | None:
+    """Return what ran before the first step; None where no steps were found."""
+    span = observed.steps.start_up
+    if span is None:
+        return None
+    return StartUp(
+        duration_us=span.end - span.start,
+        compile_us=observed.compile_us or None,
+        ops=eager_graph.start_up_ops(observed.start_up, seen, observed.names),
+    )
 
 
 def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ...]:

@@ -664,6 +664,23 @@ class Unobserved(Item, frozen=True, kw_only=True):
     detail: str  # in words, such as "2 child processes"
 
 
+class StartUpOp(Item, frozen=True, kw_only=True):
+    """Calls of one op from one line before the first step; what it calls itself is in its time."""
+
+    name: str  # "aten::normal_"
+    count: int
+    total_us: float
+    source: Source | None = None
+
+
+class StartUp(Item, frozen=True, kw_only=True):
+    """What ran before the first step: weights are initialised, data is read, the first call may compile."""
+
+    duration_us: float
+    compile_us: float | None = None  # of it; None where nothing was compiled
+    ops: tuple[StartUpOp, ...] = ()  # most expensive first
+
+
 class PredictedStep(Item, frozen=True, kw_only=True):
     """How long one step of a plan will take, in µs; a range holds the real time in 80 of 100 programs."""
 
@@ -744,6 +761,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     base_time_ns: int | None = None
     coverage: Coverage | None = None
     unobserved: tuple[Unobserved, ...] = ()
+    start_up: StartUp | None = None  # None where no steps were found, or it was to be left out
     step_times: StepTimes | None = None
     predicted: PredictedStep | None = None  # of a plan
     assumptions: tuple[Assumption, ...] = ()

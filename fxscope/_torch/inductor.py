@@ -38,7 +38,7 @@ from fxscope._torch.hooks import Hooks, exists, has_switch, resolve
 from fxscope.model import Compile, Graph, Item, KernelCall, Link, Node, Problem, Schedule, Source, SourceText, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator, Iterable
 
     from fxscope.model import Direction, Evidence
 
@@ -51,6 +51,8 @@ INNER_COMPILE = "torch._inductor.compile_fx:_compile_fx_inner"
 CODEGEN = "torch._inductor.graph:GraphLowering.codegen"
 HANDLES = "torch._inductor.debug:_inductor_triton_kernel_to_post_grad_node_info"
 CACHE_TAG = "torch.compiler.config:cache_key_tag"
+RECORDING_OPS = "torch._C._autograd:_enable_record_function"
+FX_TRACER = "torch.fx.experimental.proxy_tensor:_MakefxTracer.__init__"
 METRICS = "torch._dynamo.utils:get_compilation_metrics"
 
 # Ours, not the user's: left out of `Compile.config`.
@@ -134,6 +136,7 @@ class InductorCapture:
         self.num_compiles = 0
         self._num_hits = 0  # of Inductor's cache, with nothing kept of their lowering
         self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
+        self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
 
     # ------------------------------------------------------------------ life
 
@@ -161,6 +164,8 @@ class InductorCapture:
         self.hooks.wrap(JOINT_PASSES, before=self._aot_graph)
         self.hooks.wrap(INNER_COMPILE, around=self._inner_compile)
         self.hooks.wrap(CODEGEN, around=self._codegen)
+        if exists(FX_TRACER):
+            self.hooks.wrap(FX_TRACER, after=self._without_stacks)
         if self.remember:
             original = resolve(kept_facts.LOAD)[2]
             self.remember = self.hooks.replace(
@@ -377,7 +382,32 @@ class InductorCapture:
             context = self.hooks.guard(f"config {module}", patched, module, values)
             if context is not None:
                 stack.enter_context(context)
+        stack.enter_context(self._compiling())
         return stack
+
+    @contextlib.contextmanager
+    def _compiling(self) -> Generator[None]:
+        """Keep the compiler's own ops in this thread out of fxscope's profile, which would drop them afterwards.
+
+        There are many more of them than of the program's, and the profiler asks each for its tensors' sizes: of fake
+        tensors, that is a call of Python for every size.
+        """
+        depth = getattr(self._depth, "compiling", 0)
+        silent = depth == 0 and self.is_our_session() and exists(RECORDING_OPS)
+        self._depth.compiling = depth + 1
+        if silent:
+            torch._C._autograd._enable_record_function(False)
+        try:
+            yield
+        finally:
+            if silent:
+                torch._C._autograd._enable_record_function(True)
+            self._depth.compiling = depth
+
+    def _without_stacks(self, _: Any, tracer: Any, *__: Any, **___: Any) -> None:
+        """Take back what tracking provenance makes slow: a stack trace of the compiler for every node without a line."""
+        if getattr(self._depth, "compiling", 0):
+            tracer.record_stack_traces = False
 
     def _compiled(
         self, compile_id: str, direction: Direction, kwargs: dict[str, Any], result: Any, lowered: bool, duration: int

@@ -197,6 +197,10 @@ class Session:
             )
         return [(copy, True) for copy in reversed(copies)] + ([(self._stopped, False)] if self._stopped else [])
 
+    def is_on(self) -> bool:
+        """Return whether this session is profiling, and none of the program's."""
+        return self._own is not None
+
     def abandon(self) -> None:
         """In a forked child: leave the session and its folder to the parent."""
         self._own = None
@@ -308,6 +312,9 @@ class ObservedThreads:
     problems: list[Problem] = dataclasses.field(default_factory=list)  # of the file
     steps: StepPlan = dataclasses.field(default_factory=StepPlan)
     num_ops: tuple[int, int] = (0, 0)  # outermost ops before the first step, and in all
+    # Of the ops before the first step: name, duration in µs, and the position in `seen` of the first that it calls.
+    start_up: list[tuple[str, float, int | None]] = dataclasses.field(default_factory=list)
+    compile_us: float = 0.0  # before the first step
 
 
 def strip_observation(path: Path, **options: Any) -> ObservedThreads:
@@ -344,8 +351,10 @@ def strip_observation(path: Path, **options: Any) -> ObservedThreads:
             found.ops, begins=begins, ends=ends, calls=sorted(found.calls), step_ends=sorted(found.step_ends), **options
         )
         observed.steps = steps
-        before = sum(start < steps.start_up.end for start, _ in found.ops) if steps.start_up else 0
-        observed.num_ops = (before, len(found.ops))
+        if steps.start_up is not None:
+            observed.start_up = found.before(steps.start_up.end)
+            observed.compile_us = sum(duration for start, duration in found.compiles if start < steps.start_up.end)
+        observed.num_ops = (len(observed.start_up), len(found.ops))
         events.extend(
             {
                 "ph": "X",
@@ -388,10 +397,13 @@ class _Stripped:
         self._phases = phases
         self.drop: set[int] = set()
         self.ops: list[tuple[float, str]] = []  # outermost ones: start and name
+        self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
         self.calls: list[tuple[float, str]] = []
         self.step_ends: list[float] = []
         self.process: Any = None
         self.thread: Any = None
+        self._outer: list[dict[str, Any]] = []  # the events of `ops`
+        self._first_seen: dict[int, int] = {}  # of them → position in `_seen`
         self._seen: list[int] = []
         self._names: list[str] = []
         self._stacks: dict[Any, list[Any]] = {}
@@ -418,10 +430,20 @@ class _Stripped:
         stack.append(event)
         if not self._compiles(event, parent):
             self._sort(event, parent)
-            if event["cat"] == "cpu_op" and (parent is None or parent["cat"] != "cpu_op"):
+            above = parent  # the mode is no op
+            if parent is not None and parent["name"] == MARKER:
+                above = self._parents.get(id(parent))
+            if event["cat"] == "cpu_op" and event["name"] != MARKER and (above is None or above["cat"] != "cpu_op"):
                 self.ops.append((event["ts"], event["name"]))
+                self._outer.append(event)
                 if self.process is None:
                     self.process, self.thread = event["pid"], event["tid"]
+
+    def before(self, end: float) -> list[tuple[str, float, int | None]]:
+        """Return the outermost ops that began before a time; see `ObservedThreads.start_up`."""
+        early = [event for event in self._outer if event["ts"] < end]
+        first = [self._first_seen.get(id(event), self._first_seen.get(id(self._parents[id(event)]))) for event in early]
+        return [(event["name"], event["dur"], place) for event, place in zip(early, first, strict=True)]
 
     def _outermost(self, event: dict[str, Any]) -> dict[str, Any]:
         """Return the op that an event is in, inside no other op."""
@@ -436,6 +458,8 @@ class _Stripped:
         if not (inside or outermost or event["name"].endswith(COMPILING)):
             return False
         self._compiling.add(id(event))
+        if not inside and event["ts"] >= sum(self.compiles[-1] if self.compiles else (0.0, 0.0)):
+            self.compiles.append((event["ts"], event["dur"]))  # not what other threads compile for it meanwhile
         if inside or event["cat"] == "cpu_op":
             self.drop.add(id(event))
         return True
@@ -457,6 +481,7 @@ class _Stripped:
             self._unseen.add(external_id)
         elif event["name"] == MARKER:
             self._markers[id(event)] = len(self._seen)
+            self._first_seen.setdefault(id(self._outermost(event)), len(self._seen))
             self._observed_threads.add(event["tid"])
             self._seen.append(-1)
             self._names.append("")

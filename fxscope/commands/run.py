@@ -81,6 +81,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--warmup", type=int, metavar="N", help="calls, or steps of a script, before them (default 2; of a script 1)"
     )
     both.add_argument(
+        "--skip-init",
+        action="store_true",
+        help="of a script: leave out the chapter about what runs before the first step (weights, data sets, compiling)",
+    )
+    both.add_argument(
         "--follow-children",
         action="store_true",
         help="record each process that a script starts with multiprocessing (spawn) to a file of its own, beside -o",

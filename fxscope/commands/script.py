@@ -132,6 +132,7 @@ class _Run:
             bypass_caches=not arguments.keep_caches,
             warn=False,
             skip_start=True,
+            skip_init=arguments.skip_init,
             remember=True,
             steps=arguments.steps,
             warmup=arguments.warmup,

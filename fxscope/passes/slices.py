@@ -69,6 +69,10 @@ class Flow:
             and (expected_nature(node.target) == "view" or op_name(node.target) in ("getitem", "reshape"))
         )
 
+    def computes(self, name: str) -> bool:
+        """Return whether a node is an op and no view: neither an input nor a function that an op is given."""
+        return name in self.nodes and self.nodes[name].op not in ("placeholder", "get_attr") and not self.is_view(name)
+
     def is_input(self, name: str) -> bool:
         node = self.nodes.get(name)
         return node is not None and node.op == "placeholder" and bool(node.outputs)
@@ -247,7 +251,7 @@ class OpSlices:
         members = list(nodes)
         inside = set(self.ran(members))
         names = {*more, *(name for node in members for name in node.origins)}
-        return self.flow.sorted(name for name in names - inside if not self.flow.is_view(name))
+        return self.flow.sorted(name for name in names - inside if self.flow.computes(name))
 
     def is_exact(self, nodes: Iterable[SchedulerNode]) -> bool:
         """Return whether torch itself named the value of each of these."""
@@ -283,7 +287,10 @@ class OpSlices:
         if value is None or node.type in TRANSPARENT:
             return set()
         if is_opaque(node):
-            return {value}
+            made = self.flow.nodes[value].inputs[:1] if self._is_item(value, node) else ()
+            return set(made) & set(node.origins) or {
+                value
+            }  # not the item of a tuple's result, but what makes the tuple
         read = [access.buffer for access in node.reads]
         given = {name for buffer in read for name in self._values.get(buffer, (buffer,))}
         partly = {self._parts[buffer] for buffer in read if buffer in self._parts}

@@ -12,11 +12,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import column, with_columns
-from fxscope.model import Graph, Node, Op, replace
+from fxscope.model import Graph, Node, Op, StartUpOp, replace
 from fxscope.op_names import expected_nature, op_name, out_of_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from fxscope.model import Source
 
 GRAPH_ID = "eager"
 # What a compiled region is called in a trace: nothing inside is an eager op.
@@ -224,6 +226,30 @@ def _same_stretch(tree: Sequence[Op], seen: Sequence[Any]) -> tuple[list[int], S
             if ids:
                 return ids, seen[start:position]
     return [], ()
+
+
+def start_up_ops(
+    calls: Sequence[tuple[str, float, int | None]], seen: Sequence[Any], seen_names: Sequence[str]
+) -> tuple[StartUpOp, ...]:
+    """Return the ops of a program's start-up by name and line, most expensive first.
+
+    Args:
+        calls: of outermost ops: name, µs, and the position among the names of the first op that went through the mode.
+        seen: what the mode wrote down, in order.
+        seen_names: of the ops in the trace that went through it.
+    """
+    places = dict(_align(list(seen_names), [fact.name for fact in seen]))
+    found: dict[tuple[str, Source | None], tuple[int, float]] = {}
+    for name, duration, position in calls:
+        place = None if position is None else places.get(position)
+        key = (name, None if place is None else seen[place].source)
+        count, total = found.get(key, (0, 0.0))
+        found[key] = (count + 1, total + duration)
+    ops = (
+        StartUpOp(name=name, count=count, total_us=total, source=source)
+        for (name, source), (count, total) in found.items()
+    )
+    return tuple(sorted(ops, key=lambda op: -op.total_us))
 
 
 def flat_ops(seen: Sequence[Any]) -> list[Op]:

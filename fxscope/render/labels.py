@@ -10,12 +10,23 @@ from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.model import replace
 from fxscope.op_names import op_name
-from fxscope.text import microseconds, num_bytes, sentence
+from fxscope.text import counted, microseconds, num_bytes, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Decision, Graph, KernelCall, KernelStats, Node, PredictedStep, Problem, Recording, Timing
+    from fxscope.model import (
+        Decision,
+        Graph,
+        KernelCall,
+        KernelStats,
+        Node,
+        PredictedStep,
+        Problem,
+        Recording,
+        StartUp,
+        Timing,
+    )
 
 MAX_OPS = 4  # of one end of a decision
 
@@ -166,6 +177,26 @@ def coverage_line(recording: Recording) -> str:
     """Return the one line that says how much of what ran was attributed, and what was not observed."""
     missing = "; ".join(item.detail for item in recording.unobserved)
     return attributed(recording) + (f"; not in it: {missing}" if missing else "")
+
+
+def start_up_words(start_up: StartUp) -> str:
+    """Return how long a start-up took, how much of it was compiling, and how many ops it called."""
+    calls = sum(op.count for op in start_up.ops)
+    compiling = "" if start_up.compile_us is None else f", {microseconds(start_up.compile_us)} of it compiling"
+    return f"{microseconds(start_up.duration_us)} before the first step{compiling}; {counted(calls, 'op')} called"
+
+
+def start_up_rows(start_up: StartUp, most: int) -> list[tuple[str, str, str, str]]:
+    """Return op, calls, total time and line of the most expensive ops of a start-up."""
+    return [
+        (
+            op.name,
+            f"{op.count:,}",
+            microseconds(op.total_us),
+            f"{op.source.file.rsplit('/', 1)[-1]}:{op.source.line}" if op.source and op.source.file else "–",
+        )
+        for op in start_up.ops[:most]
+    ]
 
 
 def attributed(recording: Recording) -> str:

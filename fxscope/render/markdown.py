@@ -12,7 +12,7 @@ from fxscope.render.legible import legible
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten, span
 
 if TYPE_CHECKING:
-    from fxscope.model import Graph, KernelCall, Recording
+    from fxscope.model import Graph, KernelCall, Recording, StartUp
     from fxscope.model import Node as GraphNode
 
 MAX_ROWS = 40
@@ -33,6 +33,8 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     if not recording.calls and recording.summary and recording.summary.kernels:
         parts += ["### Kernels", "", *kernel_table(recording), ""]
     parts += costs(recording)
+    if not stage and recording.start_up is not None:
+        parts += ["### Start-up, no part of the steps", "", *start_up(recording.start_up), ""]
     parts.append(f"**Coverage:** {labels.coverage_line(recording)}")
     for heading, lines in (
         ("Assumed, not observed", [f"{a.subject}: {a.assumed} ({a.because})" for a in recording.assumptions]),
@@ -120,6 +122,18 @@ def kernel_table(recording: Recording) -> list[str]:
     for item in sorted(recording.summary.kernels, key=lambda item: -item.total_us)[:MAX_ROWS]:
         times = f"{microseconds(item.total_us)} | {microseconds(item.typical_us)} | {span(item.min_us, item.max_us)}"
         lines.append(f"| {code(kernel_name(item.name, 70))} | {item.count} | {times} | {percent(item.share)} |")
+    return lines
+
+
+def start_up(found: StartUp) -> list[str]:
+    """Return what ran before the first step, most expensive first."""
+    lines = [f"{labels.start_up_words(found)}."]
+    if found.ops:
+        lines += ["", "| op | calls | total | where |", "|---|--:|--:|---|"]
+    for name, calls, total, place in labels.start_up_rows(found, MAX_ROWS):
+        lines.append(f"| {code(name)} | {calls} | {total} | {text(place)} |")
+    if len(found.ops) > MAX_ROWS:
+        lines.append(f"\n… {len(found.ops) - MAX_ROWS} more")
     return lines
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MAX_CALLS = 60
 MAX_KERNELS = 15
 MAX_DECISIONS = 5
+MAX_START_UP = 8
 WIDE = 100  # columns from which a range is shown instead of the maximum
 WITH_CALLS = ("post_grad", "scheduler", "kernel_calls")  # stages of which the kernel calls are a view
 
@@ -85,6 +86,8 @@ def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> 
         parts.append(title("compiled code, as far as a trace tells"))
         parts += [Padding(Text(line.strip()), (0, 0, 0, 1 + len(line) - len(line.lstrip()))) for line in seen]
     parts += unfused(recording)
+    if not stage:
+        parts += start_up(recording)
     parts += footer(recording)
     return Group(*parts)
 
@@ -243,6 +246,25 @@ def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
         parts.append(Text(f"   … {counted(len(stats) - MAX_KERNELS, 'more kernel')}", style="dim"))
     if limit := bound.of_summary(recording.summary):
         parts.append(Text(f" {limit.words}"))
+    return parts
+
+
+def start_up(recording: Recording) -> list[RenderableType]:
+    """Return the table of what ran before the first step, most expensive first."""
+    found = recording.start_up
+    if found is None or not (found.ops or found.compile_us):
+        return []
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    table.add_column("op", overflow="fold")
+    table.add_column("calls", justify="right", no_wrap=True)
+    table.add_column("total", justify="right", no_wrap=True)
+    table.add_column("where", overflow="fold")
+    for row in labels.start_up_rows(found, MAX_START_UP):
+        table.add_row(*row)
+    parts: list[RenderableType] = [title("start-up, no part of the steps"), Text(f" {labels.start_up_words(found)}")]
+    parts += [table] if found.ops else []
+    if len(found.ops) > MAX_START_UP:
+        parts.append(Text(f"   … {counted(len(found.ops) - MAX_START_UP, 'more line')}", style="dim"))
     return parts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import threading
@@ -11,7 +12,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 import fxscope
-from fxscope._torch import hooks
+from fxscope._torch import hooks, profiler
+from fxscope._torch.inductor import InductorCapture
 from tests.capture.programs import GeGLU
 
 
@@ -177,3 +179,38 @@ def test_record_inside_a_running_session_says_what_is_missing() -> None:
     assert any("profiler session" in problem.message for problem in recording.problems)
     assert "sin" in {node.name for node in recording.graph("eager").nodes} and recording.launches == ()
     assert any(event.key == "aten::sin" for event in profile.key_averages())
+
+
+@pytest.mark.parametrize("whose", ["fxscope's", "the program's"])
+def test_the_compilers_own_ops_stay_out_of_fxscopes_profile_only(whose) -> None:
+    def compiles_or_fails(module, inputs):
+        torch.ones(3).erfinv()
+        if len(calls) == 1:
+            raise ValueError("no")
+        return module.forward
+
+    def program() -> None:
+        torch._dynamo.reset()
+        for how in ("failing", "working"):
+            calls.append(how)
+            with contextlib.suppress(Exception):
+                torch.compile(torch.sin, backend=compiles_or_fails)(torch.ones(2))
+        torch.ones(3).digamma()
+
+    calls: list[str] = []
+    if whose == "fxscope's":
+        with InductorCapture() as capture:
+            session = profiler.Session()
+            session.start()
+            capture.is_our_session = session.is_on
+            program()
+            ((path, _),) = session.stop()
+        events = json.loads(path.read_text())["traceEvents"]
+        names = [event["name"] for event in events if event.get("cat") == "cpu_op"]
+        session.cleanup()
+    else:
+        with fxscope.record(), torch.profiler.profile() as profile:
+            program()
+        names = [event.name for event in profile.events()]
+    assert calls == ["failing", "working"] and "aten::digamma" in names and "aten::sin" in names
+    assert ("aten::erfinv" in names) == (whose == "the program's")

@@ -246,6 +246,39 @@ def test_origins_lend_their_name_only() -> None:
     assert kinds["conv"][0] == "kernel"
 
 
+def test_a_template_of_several_results_runs_the_op_not_the_item_that_is_taken() -> None:
+    nodes = (
+        node("x", "x", op="placeholder"),
+        node("score", "score", op="get_attr"),
+        node("ones", "aten.full.default"),
+        node("total", "aten.sum.default", "ones"),
+        node("flex", "higher_order.flex_attention", "x", "score", "total"),
+        node("item", "operator.getitem", "flex"),
+        node("output", "output", "item", op="output"),
+    )
+    kernel = "cpp_fused_flex_attention_ones_sum_0"
+    template = SchedulerNode(
+        name="op1",
+        type="template",
+        group=0,
+        origins=("ones", "total", "score", "flex"),
+        origin_node="item",
+        reads=access("x", "buf0"),
+        writes=access("buf1"),
+    )
+    graph = replace(GRAPH, nodes=nodes, outputs=("item",))
+    call = KernelCall(id="0/0:inference:1", graph=GRAPH.id, handle=f"{kernel}:1", kernel=kernel, type="cpp")
+    group = fxscope.model.ScheduledGroup(
+        members=("op1",), type="template", reads=template.reads, writes=template.writes
+    )
+    schedule = Schedule(graph=GRAPH.id, nodes=(template,), groups=(group,), kernels=((kernel, ("op1",)),))
+    done = classify(schedules(Recording(graphs=(graph,), calls=(call,), schedules=(schedule,))))
+    assert done.calls[0].nodes == ("flex",)
+    assert done.calls[0].named_only == ("ones", "total")  # what flex_attention is given as a function is no op
+    kinds = {item.name: item.kind for item in done.graphs[0].nodes}
+    assert (kinds["flex"], kinds["item"]) == ("kernel", "view")
+
+
 def test_each_place_of_a_kernel_has_its_own_nodes() -> None:
     nodes = [node("x", "x", op="placeholder"), node("y", "y", op="placeholder")]
     for number, source in enumerate("xy"):
