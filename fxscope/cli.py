@@ -129,7 +129,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # a name that no file can have, a disk that is full or fails
         with legible_streams():
             where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-            print(f"fxscope {arguments.verb}: {where}{error.strerror or error}.", file=sys.stderr)
+            said = f"{where}{error.strerror or error}."
+            if isinstance(error, FileNotFoundError) and not where:  # of getcwd
+                said = "the current folder does not exist any more. Change to one that does."
+            print(f"fxscope {arguments.verb}: {said}", file=sys.stderr)
         return 2
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import gzip
-import io
 import json
 import re
 import zlib
@@ -32,7 +31,7 @@ from fxscope.model import (
 )
 from fxscope.readers import graph_text, output_code, schedule_text
 from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO, ZSTANDARD, zstandard_errors, zstandard_file
-from fxscope.text import num_bytes
+from fxscope.text import counted, num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,6 +127,7 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
     entry: dict[str, Any] | None = None
     payload: list[str] = []
     decoder = json.JSONDecoder()
+    num_lost = 0
     for line in _lines(path, collected):
         if line.startswith("\t"):
             payload.append(line[1:])
@@ -140,12 +140,16 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
             try:
                 entry = decoder.raw_decode(line, start)[0]
             except ValueError:
-                continue
+                num_lost += 1
     if entry is not None:
         yield entry, "".join(payload)
+    if num_lost:
+        message = f"{counted(num_lost, 'damaged entry', 'damaged entries')} could not be read: what they say is missing"
+        collected.problems.append(Problem(where=path.name, message=message, remedy="Copy the log again."))
 
 
 def _lines(path: Path, collected: Collected) -> Iterator[str]:
+    magic = b""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -159,10 +163,9 @@ def _lines(path: Path, collected: Collected) -> Iterator[str]:
                 if len(line) == MAX_LINE:
                     raise TraceError(f"{path} has a line of more than {num_bytes(MAX_LINE)}: it is no TORCH_TRACE log.")
                 yield line.decode("utf-8", errors="replace")
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise TraceError(f"{path} is a damaged or truncated gzip file. Copy it again.") from None
-    except zstandard_errors() as error:
-        raise TraceError(f"{path} is a damaged or truncated Zstandard file ({error}). Copy it again.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile, *zstandard_errors()) as error:
+        kind = "Zstandard" if magic == ZSTANDARD else "gzip"
+        raise TraceError(f"{path} is a damaged or truncated {kind} file ({error}). Copy it again.") from None
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}.") from None
 
@@ -170,7 +173,7 @@ def _lines(path: Path, collected: Collected) -> Iterator[str]:
 def _opened(path: Path, magic: bytes) -> IO[bytes]:
     """Open a log, unpacked where its first bytes say that it is packed."""
     if magic == ZSTANDARD:
-        return io.BufferedReader(zstandard_file(path.open("rb")))
+        return zstandard_file(path.open("rb"))
     return cast("IO[bytes]", gzip.open(path) if magic[:2] == b"\x1f\x8b" else path.open("rb"))
 
 

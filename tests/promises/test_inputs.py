@@ -21,7 +21,7 @@ from fxscope import cli, gpus, kernel_names, store
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
 from fxscope.model import Op, replace
-from fxscope.readers import eager_graph, graph_text, output_code, schedule_text, trace
+from fxscope.readers import compile_log, eager_graph, graph_text, output_code, schedule_text, trace
 from tests import build
 from tools import fuzz, fuzz_formats
 
@@ -248,3 +248,33 @@ def test_a_name_that_no_file_can_have_is_one_line(
     out, said = capsys.readouterr()
     assert out == "" and said.startswith(f"fxscope {verb}: ") and said.count("\n") == 1
     assert name[:200] in said and [item.name for item in tmp_path.iterdir()] == ["e.toml"]
+
+
+def test_a_current_folder_that_is_gone_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert cli.main(["view", "recording.fxscope", "-o", "o.svg"]) == 2
+    out, said = capsys.readouterr()
+    assert (out, said) == ("", "fxscope view: the current folder does not exist any more. Change to one that does.\n")
+
+
+def test_a_compile_log_that_ends_early_is_refused_and_damaged_entries_are_said(tmp_path: Path) -> None:
+    text = gzip.decompress((fuzz.DATA / "h200" / "plans" / "geglu" / "real" / "torch_trace.log.gz").read_bytes())
+    zstandard = pytest.importorskip("zstandard")
+    packed = {"gz": gzip.compress(text), "zst": zstandard.ZstdCompressor().compress(text)}
+    for suffix, data in packed.items():
+        log = tmp_path / f"t.log.{suffix}"
+        log.write_bytes(data)
+        assert not compile_log.read_log(log).problems
+        log.write_bytes(data[: len(data) - 9])
+        with pytest.raises(TraceError, match="damaged or truncated"):
+            compile_log.read_log(log)
+    damaged = text.replace(b'{"inductor_output_code": {', b'{"inductor_output_code"; {')
+    assert damaged != text
+    log = tmp_path / "t.log"
+    log.write_bytes(damaged)
+    said = [problem.message for problem in compile_log.read_log(log).problems]
+    assert "1 damaged entry could not be read: what they say is missing" in said

@@ -8,6 +8,7 @@ is read here element by element, so that both give the same rows.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -721,7 +722,7 @@ class UnpackedZstandard(Unpacked):
         return zstandard_file(self._file)
 
     def _piece(self, size: int) -> bytes | None:
-        return self._stream.read(size) or None
+        return self._stream.read1(size) or None
 
 
 def zstandard_errors() -> tuple[type[Exception], ...]:
@@ -748,8 +749,43 @@ def zstandard_file(file: IO[bytes]) -> Any:
                 f"{file.name} is packed with Zstandard, which Python {sys.version_info[0]}.{sys.version_info[1]} cannot "
                 "unpack by itself: pip install zstandard, or unpack it with `zstd -d`."
             ) from None
-        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor()), 1 << 17)
     return zstd.ZstdFile(file)
+
+
+class _Frames(io.RawIOBase):
+    """Unpacks with the `zstandard` package, whose own stream says nothing of a file that ends within a frame."""
+
+    def __init__(self, file: IO[bytes], decompressor: Any) -> None:
+        self._file = file
+        self._decompressor = decompressor
+        self._frame: Any = None
+        self._packed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            # One block of a few bytes may unpack to 128 KB: little is taken at a time.
+            self._packed = self._packed or self._file.read(1 << 12)
+            if not self._packed:
+                if self._frame is not None and not self._frame.eof:
+                    raise EOFError("it ends early")
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = memoryview(self._frame.decompress(self._packed))
+            self._packed = self._frame.unused_data
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
 
 
 def _zlib() -> Any:
