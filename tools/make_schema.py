@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 from pathlib import Path
@@ -32,6 +33,9 @@ from 0. Times are nanoseconds on the trace's own clock (`base_time_ns` is its ze
 def schema() -> str:
     """Return the JSON Schema as text, stable from run to run."""
     found = msgspec.json.schema(model.Recording)
+    for definition in found["$defs"].values():
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])  # as Python 3.13 does itself
     found = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A recording, {model.SCHEMA}",
