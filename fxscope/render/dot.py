@@ -35,8 +35,10 @@ LARGE = (
 MAX_RED_EDGES = 12
 
 
-def render(recording: Recording, *, stage: str | None = None) -> str:
+def render(recording: Recording, *, stage: str | None = None, across: bool = False) -> str:
     """Return one DOT digraph of every graph of a stage ("post_grad" by default, "eager" where nothing was compiled).
+
+    `across`: from left to right instead of downwards.
 
     Raises:
         RenderError: the recording has no such stage, or no graph at all.
@@ -50,6 +52,8 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
         )
     num_nodes = sum(len(graph.nodes) for graph in graphs)
     out = graphviz.Digraph("fxscope", graph_attr=graph_attributes(recording, graphs, num_nodes))
+    if across:
+        out.attr(rankdir="LR")
     out.attr(
         "node",
         shape="box",
@@ -70,13 +74,16 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
         arrowsize="0.6",
         penwidth="1.0",
     )
-    for position, graph in enumerate(graphs):
+    # Graphviz stacks separate parts upwards where ranks go across.
+    for position, graph in list(enumerate(graphs))[:: -1 if across else 1]:
         if len(graphs) > 1:
             with _cluster(out, f"graph_{position}") as inner:
                 inner.attr(label=plain(graph.id), fontsize="14", color="#c9d0d8", style="rounded", labeljust="l")
                 draw(inner, recording, graph)
         else:
             draw(out, recording, graph)
+        if graph.stage == "eager" and across:
+            in_order(out, graph)
     draw_legend(out, graphs)
     return out.source
 
@@ -114,6 +121,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
             if name in by_name:
                 home.setdefault(name, call)
     runs = index_of(recording).runs_of_node[graph.id] if graph.stage == "eager" else {}
+    boxes = {node.calls[0]: node.name for node in graph.nodes if graph.stage == "kernel_calls" and node.calls}
     for call in calls:
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
         if len(members) > 1 or not call.is_extern:
@@ -126,9 +134,14 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
                 draw_node(out, graph, by_name[name], call)
     for node in graph.nodes:
         if node.name not in home:
-            draw_node(out, graph, node, None, timed=node.name in runs)
+            own = index_of(recording).calls.get(node.calls[0]) if node.name in boxes.values() else None
+            title = labels.ops_words(labels.ops_of(own, index_of(recording).nodes.get(own.graph, {}))) if own else None
+            draw_node(out, graph, node, own, timed=node.name in runs, title=title)
     ran = {name for call in calls for name in call.nodes}
-    red = red_edges(costs_of(recording, graph), by_name, outside=by_name.keys() - ran)
+    if boxes:
+        red = red_between_calls(recording, boxes)
+    else:
+        red = red_edges(costs_of(recording, graph), by_name, outside=by_name.keys() - ran)
     for node in graph.nodes:
         for name in dict.fromkeys(node.inputs):
             same_kernel = home.get(name) is not None and home.get(name) is home.get(node.name)
@@ -142,12 +155,30 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
         draw_launches(out, graph, name, kernels)
 
 
-def draw_node(out: graphviz.Digraph, graph: Graph, node: Node, call: KernelCall | None, *, timed: bool = False) -> None:
+def in_order(out: graphviz.Digraph, graph: Graph) -> None:
+    """Keep what the program called itself below each other, in the order of the calls."""
+    names = {node.name for node in graph.nodes}
+    called = [identifier(graph, node.name) for node in graph.nodes if node.parent not in names]
+    with out.subgraph(name=f"order_{identifier(graph, '')}") as same:
+        same.attr(rank="same")
+        for above, below in itertools.pairwise(called):
+            same.edge(above, below, style="invis")
+
+
+def draw_node(
+    out: graphviz.Digraph,
+    graph: Graph,
+    node: Node,
+    call: KernelCall | None,
+    *,
+    timed: bool = False,
+    title: str | None = None,
+) -> None:
     """Draw one node in its kind's colour; a call that is one node carries its kernel's name and time here."""
     style = theme.KINDS[node.kind]
     small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
     border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
-    lines = [labels.node_title(node, graph)]
+    lines = [title or labels.node_title(node, graph)]
     if call is not None:
         lines += call_lines(call)
     out.node(
@@ -251,6 +282,16 @@ def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
         if item.saved_bytes and item.graph == graph.id and not item.other_graph
     ]
     return mine[:MAX_RED_EDGES]
+
+
+def red_between_calls(recording: Recording, boxes: dict[str, str]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return (from, to) → (cost, reason) where boxes are kernel calls; `boxes` names the one of each call."""
+    red: dict[tuple[str, str], tuple[str, str]] = {}
+    for item in labels.costly(recording):
+        a, b = boxes.get(item.a_call or ""), boxes.get(item.b_call or "")
+        if a and b and item.saved_bytes and len(red) < MAX_RED_EDGES:
+            red.setdefault((a, b), (plain(labels.price(item)), plain(f"not fused: {item.reason}")))
+    return red
 
 
 def red_edges(

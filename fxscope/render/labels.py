@@ -10,7 +10,7 @@ from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.model import replace
 from fxscope.op_names import op_name
-from fxscope.text import counted, microseconds, num_bytes, sentence
+from fxscope.text import at_least, counted, microseconds, num_bytes, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -129,10 +129,15 @@ def costly(recording: Recording) -> list[Decision]:
 
 def price(decision: Decision) -> str:
     """Say what staying apart costs: "100.7 MB, about 31.3 µs"; the time only on a GPU that was calibrated."""
-    if decision.saved_bytes is None:
-        return "not known"
-    expected = decision.expected_us or 0.0
-    return num_bytes(decision.saved_bytes) + (f", about {microseconds(expected)}" if expected >= 0.005 else "")
+    return price_words(decision.saved_bytes, decision.expected_us, decision.saved_us) or "not known"
+
+
+def price_words(num_bytes_: int | float | None, expected_us: float | None, least_us: float | None) -> str:
+    """Return bytes and the time that one kernel is expected, or at least sure, to save; "" where no bytes are known."""
+    if num_bytes_ is None:
+        return ""
+    about = f"about {microseconds(expected_us)}" if expected_us is not None and expected_us >= 0.005 else ""
+    return ", ".join(part for part in (num_bytes(num_bytes_), about or at_least(least_us)) if part)
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:

@@ -186,10 +186,11 @@ def sentences(shown: Sequence[Recording]) -> list[str]:
         if found:
             best = found[0]
             times = f" × {len(best['all'])}" if len(best["all"]) > 1 else ""
+            once = ", shared kernels counted once" if best["once"] else ""
             name = f" in {recording.title}" if len(shown) > 1 and recording.title else ""
             out = [
                 text(LEFT, 560, f"Not fused{name}: {best['pair']}{times}", 22, weight=700, colour=theme.COST),
-                text(LEFT, 590, f"{best['price']} a step. {sentence(shorten(best['reason'], 110))}", 18),
+                text(LEFT, 590, f"{best['price']} a step{once}. {sentence(shorten(best['reason'], 110))}", 18),
             ]
             hint = f"Try: {shorten(best['hint'], 120)}" if best["hint"] else None
             return [*out, text(LEFT, 616, hint, 18, colour=theme.KINDS["host"].stroke)] if hint else out

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.commands import common
+from fxscope.commands import common, why
 from fxscope.model import replace
 from fxscope.readers import join
 from fxscope.render import code, decisions, dot, labels, markdown, terminal
 from fxscope.render.page import payload, spent
+from fxscope.text import microseconds
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
 
@@ -52,6 +53,46 @@ def test_the_ends_of_a_decision_are_named_the_same(recording):
         a, b = ends(decision)
         assert all(f"{a} → {b}" in view for view in views.values()), (a, b)
         assert f"| {markdown.text(a)} | {markdown.text(b)} |" in markdown.render(recording)
+
+
+@pytest.mark.parametrize("capture", sorted(path.parent.name for path in H200.glob("*/trace.json.gz")))
+def test_the_page_and_why_say_the_same_of_every_pair(capture):
+    """The pairs, in order; verdict, reason and hint in the same words; the same price."""
+    read = common.read(str(H200 / capture))
+    page = payload.page((read,), None)
+    shown = page["recordings"][0]["decisions"]
+    said = why.unfused(read)
+    apart = [i for i, verdict in enumerate(shown.get("verdict", ())) if verdict != "fused"]
+    assert [read.decisions[i] for i in apart] == said
+    for i, decision in zip(apart, said, strict=True):
+        title, price, hint = (shown[key][i] if key in shown else None for key in ("title", "price", "hint"))
+        block = decisions.block(read, decision, " → ".join(labels.Ends(read)(decision)), width=10_000)
+        verdict = page["theme"]["verdict_words"][shown["verdict"][i] or "null"]
+        assert block.startswith(f"{page['theme']['verdicts'][shown['verdict'][i] or 'null']} {title}\n  {verdict}")
+        assert shown["reason"][i] in block and (hint or "") in block
+        assert all(part in block for part in (price or "").split(", "))
+        assert (
+            ("costs 0 B" in block or "costs" not in block)
+            if price is None
+            else f"costs {price.split(', ')[0]}" in block
+        )
+    for row in page["overview"][0]["missed"]:
+        pairs = [read.decisions[i] for i in row["all"]]
+        assert {(shown["title"][i], shown["reason"][i]) for i in row["all"]} == {(row["pair"], row["reason"])}
+        known = [pair.expected_us for pair in pairs if pair.expected_us is not None]
+        assert row["expected"] is None or max(known) <= row["expected"] <= sum(known) + 1e-9
+        assert row["once"] == (row["expected"] is not None and row["expected"] < sum(known) - 1e-9)
+
+
+def test_two_gemms_before_one_kernel_save_it_once(recording):
+    """Either GEMM can take the pointwise kernel as its epilogue, not both; kernels that Inductor writes all join."""
+    row = next(row for row in spent.missed(recording) if row["pair"] == "mm → gelu·mul")
+    each = [recording.decisions[i].expected_us for i in row["all"]]
+    assert len(each) == 2 and row["once"] and row["expected"] == max(each)
+    assert row["price"] == f"201.3 MB, about {microseconds(max(each))}"
+    written = tuple(replace(call, type="triton_pointwise") for call in recording.calls)
+    row = next(row for row in spent.missed(replace(recording, calls=written)) if len(row["all"]) == 2)
+    assert not row["once"] and row["expected"] == pytest.approx(sum(each))
 
 
 def test_neighbours_whose_price_is_not_known_are_named_all_the_same():

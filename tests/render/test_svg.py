@@ -15,11 +15,13 @@ from xml.etree import ElementTree
 import pytest
 
 from fxscope import cli, store
+from fxscope.commands import common
 from fxscope.errors import RenderError
 from fxscope.model import Graph, Node, Recording
-from fxscope.render import svg
+from fxscope.render import dot, labels, svg
 from tests import build
 
+H200 = Path(__file__).parents[1] / "data" / "h200"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -64,6 +66,43 @@ def test_the_picture_stands_alone_and_has_a_title() -> None:
 def test_the_reason_of_a_gap_is_its_tooltip() -> None:
     text = svg.render(build.mlp_compiled())
     assert "not fused: extern kernel: cuBLAS GEMM, opaque to the scheduler" in text
+
+
+def places(text: str) -> dict[str, list[tuple[float, float]]]:
+    """Return where each text stands."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for item in ElementTree.fromstring(text).iter(f"{SVG}text"):
+        found.setdefault("".join(item.itertext()), []).append((float(item.get("x")), float(item.get("y"))))
+    return found
+
+
+def test_a_picture_goes_across_where_its_text_is_larger_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    eager = common.read(str(H200 / "mlp_eager"))
+    text = svg.render(eager)
+    at = places(text)
+    assert at["t"][0][0] < at["transpose"][0][0] < at["as_strided"][0][0]  # what an op calls is to the right of it
+    order = sorted((y, name) for name in ("linear", "gelu", "mul") for _, y in at[name])
+    assert [name for _, name in order] == ["linear", "linear", "gelu", "mul", "linear"]  # in the order of the calls
+    monkeypatch.setattr(svg, "MAX_TURNED", 0)
+    assert svg.scale(text) > 1.5 > 1 > svg.scale(svg.render(eager))
+
+
+def test_data_flows_downward_where_across_would_be_no_larger() -> None:
+    at = places(svg.render(build.mlp_compiled()))
+    assert at["mm"][0][1] < at["tanh"][0][1] < at["mul_6"][0][1]
+
+
+def test_a_picture_of_kernel_calls_says_ops_times_and_prices() -> None:
+    recording = common.read(str(H200 / "mlp_train_compiled"))
+    text = svg.render(recording, stage="kernel_calls")
+    at = places(text)
+    assert {"gelu · mul", "gelu · mul · gelu_backward", "mm"} <= at.keys()
+    first = next(call for call in recording.calls if call.kernel.startswith("triton"))
+    assert dot.call_lines(first)[1] in at and " µs · 151.0 MB · " in dot.call_lines(first)[1]
+    prices = {labels.price(item) for item in labels.costly(recording) if item.a_call and not item.other_graph}
+    assert {text.strip() for text in at} & prices
+    assert at["0/0:forward:kernel_calls"][0][0] < at["0/0:backward:kernel_calls"][0][0]
+    assert svg.scale(text) > 1
 
 
 # ---------------------------------------------------------------------- an engine that cannot be trusted

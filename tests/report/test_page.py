@@ -497,6 +497,42 @@ def test_bars_are_true_to_scale_and_a_phone_has_one_column(open_page):
         assert page.page.locator("#search").is_visible()
 
 
+CUT = """
+[...document.querySelectorAll('.segment > span, .block-head > span')]
+  .filter((e) => e.getClientRects().length && e.scrollWidth > e.clientWidth).map((e) => e.textContent)
+"""
+
+
+def test_no_figure_is_cut_in_a_bar(open_page):
+    """Half of "205 ms" reads as another figure: what does not fit is left to the tooltip."""
+    for name, width in (("geglu", 1280), ("geglu", 390), ("three", 390)):
+        page = open_page(name, viewport={"width": width, "height": 844})
+        assert page.page.evaluate(CUT) == []
+        assert page.page.locator(".segment > span:visible, .block-head > span:visible").count()
+
+
+def test_a_phone_shows_pairs_of_kernels_below_each_other_and_both_panes_of_code(open_page):
+    page = open_page("three", "#view=compare", viewport={"width": 390, "height": 844})
+    cells = [cell.bounding_box() for cell in page.page.locator(".versus-cell").all()]
+    assert cells and all(box is None or box["x"] + box["width"] <= 390 for box in cells)
+    named = page.page.evaluate(
+        "getComputedStyle(document.querySelector('.versus-cell[data-of=mlp_compiled]'), '::before').content"
+    )
+    assert named == '"mlp_compiled"'
+    page = open_page("geglu", "#view=code", viewport={"width": 390, "height": 844})
+    source, code = (page.page.locator(pane).bounding_box() for pane in ("#region-source", "#view-code"))
+    assert source["height"] > 100 and code["y"] >= source["y"] + source["height"] - 1 and code["height"] > 200
+
+
+def test_without_a_graph_the_view_says_what_would_give_one(open_page):
+    page = open_page("long", "#view=graph")
+    assert "No graph was recorded." in page.text("#view-graph") and "--compile-log FOLDER" in page.text("#view-graph")
+    assert page.page.locator("#view-graph :is(button, select, input):visible").count() == 0
+    page.page.click("#tab-overview")
+    assert "how near to the device's limits the kernels run" in page.text("#view-overview .unknown")
+    assert "Of the roof" not in page.text(".top-kernels thead")  # a column of dashes says nothing
+
+
 def test_search_finds_and_selects(open_page):
     page = open_page("geglu", "#view=graph")
     page.page.keyboard.press("/")
@@ -659,9 +695,11 @@ def test_a_stage_can_be_asked_for(browser, folder):
 def test_what_changed_between_two_stages(open_page):
     page = open_page("training", "#view=graph")
     page.page.click("[data-stage=post_grad]")
+    pick = page.page.locator("#view-graph select[aria-label='Graph of this stage']")
+    assert not pick.is_visible()  # both are there, beside each other
+    page.page.keyboard.press("d")
     if "0/0:forward" not in page.hash():
         page.page.select_option("#view-graph select[aria-label='Graph of this stage']", label="forward · 0/0")
-    page.page.keyboard.press("d")
     assert page.text("#view-graph .count") == "Pre-grad → Post-grad: 1 rewritten, 1 gone, 1 kept"
     rows = [row.split("\n") for row in page.page.locator(".graph-list .lines-rows .tr").all_inner_texts()]
     assert rows[0][:6] == ["rewritten", "linear", "torch.nn.functional.linear", "mm", "mm.default", "pattern_matcher"]

@@ -101,7 +101,8 @@ def unknown(recording: Recording) -> list[str]:
     without = [c for c in recording.calls if c.bytes_read is None or c.bytes_written is None]
     if without:
         out.append(f"the bytes of {len(without)} of {counted(len(recording.calls), 'kernel call')}")
-    if recording.calls and not any(c.roof and c.roof.share is not None for c in recording.calls):
+    ran = recording.calls or recording.launches
+    if ran and not any(c.roof and c.roof.share is not None for c in recording.calls):
         out.append("how near to the device's limits the kernels run")
     if recording.calls and not recording.decisions:
         out.append("what was not fused")

@@ -18,6 +18,7 @@ from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
 from fxscope.passes import stages
 from fxscope.render import dot, labels, legible, theme
+from fxscope.render.decisions import VERDICT_WORDS
 from fxscope.render.page import overview, scene, tables
 from fxscope.text import kernel_name, percent
 
@@ -93,7 +94,8 @@ def look() -> dict[str, Any]:
         },
         "calls": theme.CALLS,
         "extern": EXTERN,
-        "verdicts": {str(verdict): glyph for verdict, (glyph, _) in theme.VERDICTS.items()},
+        "verdicts": {verdict or "null": glyph for verdict, (glyph, _) in theme.VERDICTS.items()},
+        "verdict_words": {verdict or "null": words for verdict, words in VERDICT_WORDS.items()},
         "light": {
             "cost": theme.COST,
             "text": theme.TEXT,
@@ -305,11 +307,10 @@ class Encoder:
             hint=lambda d: d.hint,
             config=lambda d: d.config,
             bytes=lambda d: d.saved_bytes,
-            us=lambda d: d.saved_us,
-            expected=lambda d: d.expected_us,
             launches=lambda d: d.saved_launches,
             evidence=lambda d: d.evidence,
             title=lambda d: " → ".join(ends(d)),
+            price=lambda d: labels.price(d) if d.verdict != "fused" and d.saved_bytes else None,
         )
 
 

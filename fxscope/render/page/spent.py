@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
 from fxscope.op_names import op_name
+from fxscope.passes.unfused import is_library
 from fxscope.render import labels
 from fxscope.render.page import scene
-from fxscope.text import at_least, kernel_name, microseconds, num_bytes
+from fxscope.text import kernel_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fxscope.model import KernelCall, Launch, Node, Recording
+    from fxscope.model import Decision, KernelCall, Launch, Node, Recording
 
 MAX_CHILDREN = 14
 MAX_SEGMENTS = 30
@@ -346,11 +347,15 @@ def segmented(runs: Sequence[Run]) -> list[tuple[Run, list[Run]]]:
 
 
 def missed(recording: Recording) -> list[dict[str, Any]]:
-    """Return what was not fused, by pair of ops and reason: how often, bytes and µs a step; the most expensive first."""
+    """Return what was not fused, by pair of ops and reason: how often, bytes and µs a step; the most expensive first.
+
+    `once`: some of the pairs exclude each other, and the time is that of those that do not.
+    """
     calls = {call.id: call for call in recording.calls}
     steps = index_of(recording).num_steps
     ends = labels.Ends(recording)
     found: dict[tuple[str, str], dict[str, Any]] = {}
+    pairs: dict[tuple[str, str], list[tuple[Decision, float]]] = {}
     for position, decision in enumerate(recording.decisions):
         if decision.verdict == "fused" or decision.saved_bytes == 0:
             continue
@@ -359,26 +364,53 @@ def missed(recording: Recording) -> list[dict[str, Any]]:
         key = (" → ".join(ends(decision)), decision.reason)
         row = found.setdefault(key, {"pair": key[0], "reason": decision.reason, "hint": decision.hint, "all": []})
         row["all"].append(position)
-        costs = {"bytes": decision.saved_bytes, "us": decision.saved_us, "expected": decision.expected_us}
-        for name, value in costs.items():
+        for name, value in (("bytes", decision.saved_bytes), ("us", decision.saved_us)):
             before = row.get(name, 0.0)  # a sum of all of them, or none
             row[name] = None if value is None or before is None else before + value * runs
         row["config"] = decision.config
-    for row in found.values():
-        row["price"] = price_words(row)
+        pairs.setdefault(key, []).append((decision, runs))
+    for key, row in found.items():
+        row["expected"], row["once"] = expected_of(recording, pairs[key])
+        row["price"] = labels.price_words(row["bytes"], row["expected"], row["us"])
     return sorted(found.values(), key=lambda row: (-(row["expected"] or row["us"] or 0), -(row["bytes"] or 0)))
 
 
-def price_words(row: Mapping[str, Any]) -> str:
-    """Return what pairs kept apart cost: "201.3 MB, about 91.2 µs"; "at least" where that is known; "" for nothing."""
-    if row["bytes"] is None:
-        return ""
-    parts = [num_bytes(row["bytes"])]
-    if row["expected"]:
-        parts.append(f"about {microseconds(row['expected'])}")
-    elif least := at_least(row["us"]):
-        parts.append(least)
-    return ", ".join(parts)
+def expected_of(recording: Recording, pairs: Sequence[tuple[Decision, float]]) -> tuple[float | None, bool]:
+    """Return what pairs are expected to cost a step, in µs, and whether some of them exclude each other.
+
+    A kernel that joins a library's goes once: two GEMMs before one pointwise kernel have one kernel to save, not two.
+    Such pairs count in order of their price until a kernel is taken.
+    """
+    if any(decision.expected_us is None for decision, _ in pairs):
+        return None, False
+    total, taken, left_out = 0.0, set[Any](), False
+    for decision, runs in sorted(pairs, key=lambda pair: -(pair[0].expected_us or 0.0) * pair[1]):
+        if not all_generated(recording, decision):
+            ends = {
+                decision.a_call or (decision.graph, decision.a),
+                decision.b_call or (decision.other_graph or decision.graph, decision.b),
+            }
+            if ends & taken:
+                left_out = True
+                continue
+            taken |= ends
+        total += (decision.expected_us or 0.0) * runs
+    return total, left_out
+
+
+def all_generated(recording: Recording, decision: Decision) -> bool:
+    """Return whether both sides are, or compiled would be, kernels that Inductor writes: any number of them can join."""
+    index = index_of(recording)
+    for call_id, names, graph in (
+        (decision.a_call, decision.a, decision.graph),
+        (decision.b_call, decision.b, decision.other_graph or decision.graph),
+    ):
+        call, nodes = index.calls.get(call_id or ""), index.nodes.get(graph, {})
+        if call and not call.is_generated:
+            return False
+        if not call and any(is_library(nodes[name].target) for name in names if name in nodes):
+            return False
+    return True
 
 
 def module_types(recording: Recording) -> dict[tuple[str, ...], str]:

@@ -37,6 +37,12 @@ function highlight(line) {
   return out;
 }
 
+/** A long path by its last two parts: "…/granitemoe/modeling_granitemoe.py". */
+function tailOf(path) {
+  const parts_ = path.split('/');
+  return parts_.length > 3 ? `…/${parts_.slice(-2).join('/')}` : path;
+}
+
 class CodePane {
   constructor(host, { label, kind }) {
     this.kind = kind;
@@ -75,7 +81,8 @@ class CodePane {
     this.all = this.texts();
     clear(
       this.pick,
-      this.all.map((text, i) => el('option', { value: i }, text.name)),
+      // Folders that all files are in say nothing; the file's name is what a narrow pane must show.
+      this.all.map((text, i) => el('option', { value: i, title: text.name }, tailOf(text.name))),
     );
     this.pick.hidden = this.all.length < 2;
     this.none.textContent = this.all.length

@@ -224,12 +224,12 @@ class Compare {
     if (!cell.uses.length)
       return el(
         'div',
-        { class: 'versus-cell none', role: 'cell' },
+        { class: 'versus-cell none', role: 'cell', 'data-of': r.title },
         cell.kind === 'gone' ? el('span', { class: 'change gone' }, '− gone') : null,
       );
     return el(
       'div',
-      { class: `versus-cell ${cell.kind || ''}`, role: 'cell' },
+      { class: `versus-cell ${cell.kind || ''}`, role: 'cell', 'data-of': r.title },
       cell.kind
         ? el(
             'div',

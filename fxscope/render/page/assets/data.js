@@ -131,10 +131,3 @@ class Recording {
     return found < 0 && this.codes.length === 1 ? 0 : found;
   }
 }
-
-/** What a pair kept apart costs: bytes, and the time that one kernel is expected, or sure, to save. */
-function priceOf(decisions, i) {
-  const [expected, least] = [at(decisions, 'expected', i), at(decisions, 'us', i)];
-  const time = expected ? `about ${microseconds(expected)}` : least >= 0.005 ? `at least ${microseconds(least)}` : null;
-  return [words(decisions.bytes[i], 'bytes'), time].filter(Boolean).join(', ');
-}

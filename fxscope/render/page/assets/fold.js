@@ -36,10 +36,14 @@ function visible(graph, state) {
   const boxes = new Map();
   for (let i = 0; i < count; i += 1) {
     const box = shownAs[i];
-    if (box === null || boxes.has(box)) continue;
-    const g = -1 - box;
-    const [w, h] = box >= 0 ? [graph.width[box], graph.height[box]] : [groups.width[g], groups.height[g]];
-    boxes.set(box, { id: box, first: i, group: inner[i], w, h });
+    if (box === null) continue;
+    const first = graph.nodes.kind[i] === 'input' ? Infinity : i; // weights are listed before all that runs
+    if (boxes.has(box)) boxes.get(box).first = Math.min(boxes.get(box).first, first);
+    else {
+      const g = -1 - box;
+      const [w, h] = box >= 0 ? [graph.width[box], graph.height[box]] : [groups.width[g], groups.height[g]];
+      boxes.set(box, { id: box, first, group: inner[i], w, h });
+    }
   }
   const frames = new Map();
   for (const box of boxes.values())
@@ -49,7 +53,43 @@ function visible(graph, state) {
     while (p >= 0 && !frames.has(p)) p = index(groups, 'parent', p);
     frame.parent = p;
   }
-  return { boxes, frames, shownAs, edges: edgesBetween(graph, shownAs) };
+  const edges = edgesBetween(graph, shownAs);
+  for (const [from, to] of edges) {
+    const given = boxes.get(from);
+    const { first } = boxes.get(to);
+    if (given.first > first && !Number.isInteger(given.first)) given.first = first - 0.5; // just above its first user
+  }
+  const within = new Map(); // frame → where what it holds begins
+  const framesOf = function* framesOf(box) {
+    for (let g = box.group; g >= 0; g = frames.get(g).parent) yield g;
+  };
+  for (const box of boxes.values())
+    for (const g of framesOf(box)) within.set(g, Math.min(within.get(g) ?? Infinity, box.first));
+  for (const box of boxes.values())
+    if (box.first === Infinity) {
+      const g = [...framesOf(box)].find((frame) => within.get(frame) < Infinity);
+      box.first = g === undefined ? -1 : within.get(g) - 0.5; // used by what is hidden: with what its module runs
+    }
+  return { boxes, frames, shownAs, edges };
+}
+
+/** Boxes in launch order, but none above one whose data it needs: a module may begin before it is fed. */
+function inOrder({ boxes, edges }) {
+  const waits = new Map();
+  const users = new Map();
+  for (const [from, to] of edges) {
+    waits.set(to, (waits.get(to) || 0) + 1);
+    push(users, from, to);
+  }
+  const left = [...boxes.values()].sort((a, b) => a.first - b.first);
+  const out = [];
+  while (left.length) {
+    const next = left.findIndex((box) => !waits.get(box.id));
+    const [box] = left.splice(Math.max(0, next), 1); // two that feed each other: the earlier one
+    out.push(box);
+    for (const to of users.get(box.id) || []) waits.set(to, waits.get(to) - 1);
+  }
+  return out;
 }
 
 /** Node → the group that it opens into (an eager op and the ops it calls). */

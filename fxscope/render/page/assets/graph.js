@@ -78,9 +78,17 @@ class GraphView {
     if (main) main.stagesHost.append(this.stage);
     else {
       this.stagesHost = el('div', { class: 'graph-stages' }, this.stage);
+      this.nothing = el('p', { class: 'nothing' });
+      this.noGraph = [
+        'A trace alone holds none of compiled code: record the compile too, ',
+        el('code', {}, 'TORCH_TRACE=FOLDER'),
+        ', then ',
+        el('code', {}, 'fxscope trace TRACE --compile-log FOLDER'),
+      ];
       host.append(
         this.bar,
         el('div', { class: 'legend-bar' }, this.legend, checks, el('span', { class: 'spring' }), this.since, this.size),
+        this.nothing,
         this.stagesHost,
         this.listHost,
         el('p', { id: 'graph-help', class: 'offscreen' }, 'Press question mark for all keys.'),
@@ -141,10 +149,12 @@ class GraphView {
       if (wanted >= 0) first = wanted;
     }
     this.first = first; // what opens where nothing else is asked for
+    this.host.dataset.empty = String(first < 0);
     if (first >= 0) this.open(first);
     else {
       this.graph = null;
-      clear(this.legend, el('span', {}, 'No graph was recorded: see the timeline and the tables.'));
+      const more = r.launches.n || r.ops.n ? this.noGraph : [];
+      clear(this.nothing, el('b', {}, 'No graph was recorded.'), ...more);
       this.paint();
     }
   }
@@ -172,7 +182,8 @@ class GraphView {
       same.map(([graph, i]) => el('option', { value: i, selected: i === g }, this.nameOf(graph, same))),
     );
     this.graphPick.value = String(g);
-    this.graphPick.hidden = same.length < 2;
+    this.several = same.length;
+    this.showPick();
     this.costsBox.checked = this.costs;
     this.modulesBox.parentElement.hidden = !(this.graph.groups.kind || []).includes('module');
     this.drawLegend();
@@ -872,7 +883,7 @@ class GraphView {
     const label = (pair, x, y) => {
       if (done.has(pair) || !near(x - 60, y - 10, x + 60, y + 10)) return;
       done.add(pair);
-      const words_ = `${priceOf(d, pair)} not fused`;
+      const words_ = `${at(d, 'price', pair)} not fused`;
       context.font = sans(11.5, 600);
       context.textAlign = 'left';
       context.textBaseline = 'middle';
@@ -1174,6 +1185,10 @@ class GraphView {
     }
   }
 
+  /** Let one of several graphs be picked; two that stand beside each other are both seen. */
+  showPick() {
+    this.graphPick.hidden = this.several < 2 || (this.several === 2 && Boolean(this.pair) && !this.listing);
+  }
   get listing() {
     return Boolean(this.as);
   }
@@ -1184,6 +1199,7 @@ class GraphView {
     this.changesButton.setAttribute('aria-pressed', String(this.as === 'changes'));
     this.since.hidden = this.as !== 'changes';
     this.stagesHost.hidden = this.listing;
+    this.showPick();
     this.listHost.hidden = !this.listing;
     if (this.listing) this.fillList();
     else {

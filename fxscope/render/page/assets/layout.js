@@ -32,7 +32,7 @@ function dotSource(graph, shown, attributes) {
   emit(-1);
   for (const [a, b] of shown.edges) lines.push(`${dotName(a)} -> ${dotName(b)}`);
   if (graph.stage === 'eager') {
-    const order = [...shown.boxes.values()].sort((a, b) => a.first - b.first);
+    const order = inOrder(shown);
     for (let i = 1; i < order.length; i += 1)
       lines.push(`${dotName(order[i - 1].id)} -> ${dotName(order[i].id)} [style=invis, weight=100]`);
   }
@@ -101,7 +101,8 @@ function column(graph, shown) {
   const children = new Map();
   for (const box of shown.boxes.values()) {
     push(children, box.group, { first: box.first, box });
-    for (let g = box.group; g >= 0; g = shown.frames.get(g).parent) if (!first.has(g)) first.set(g, box.first);
+    for (let g = box.group; g >= 0; g = shown.frames.get(g).parent)
+      first.set(g, Math.min(first.get(g) ?? Infinity, box.first));
   }
   for (const frame of shown.frames.values())
     push(children, frame.parent, { first: first.get(frame.id), frame: frame.id });

@@ -34,11 +34,11 @@ class Minimap {
     const few = (this.view.main || this.view.pair) && items.length < 60; // it would hide more than it shows
     this.canvas.hidden = all || few;
     if (this.canvas.hidden) return;
-    this.scale = Math.min(170 / placed.w, 200 / placed.h);
+    this.scale = Math.min(Math.min(170, width / 5) / placed.w, Math.min(200, height / 3) / placed.h);
     const w = Math.max(24, Math.round(placed.w * this.scale)),
       h = Math.max(24, Math.round(placed.h * this.scale)),
       ratio = window.devicePixelRatio || 1;
-    if (this.stale) {
+    if (this.stale || this.canvas.style.width !== `${w}px` || this.canvas.style.height !== `${h}px`) {
       this.stale = false;
       this.canvas.style.width = `${w}px`;
       this.canvas.style.height = `${h}px`;

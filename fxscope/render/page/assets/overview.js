@@ -74,6 +74,10 @@ function stripOf(strip, recording, most = strip.total) {
   );
 }
 
+/** The switch that a hint is about. */
+const switchOf = (config) => (config ? [' ', el('code', {}, `torch._inductor.config.${config}`)] : []);
+const ONCE = 'These pairs share kernels; a kernel joins one GEMM, so its time counts once.';
+
 /** Pairs kept apart, one entry for all of the same ops and reason: the sum they cost a step, why, what to try. */
 function missedList(items) {
   const open = (item) => {
@@ -82,7 +86,6 @@ function missedList(items) {
   };
   const entry = (item) => {
     const times = item.all.length > 1 ? ` × ${item.all.length}` : '';
-    const config = item.config ? [' ', el('code', {}, `torch._inductor.config.${item.config}`)] : null;
     return el(
       'li',
       {},
@@ -93,7 +96,8 @@ function missedList(items) {
         item.price ? [': ', el('span', { class: 'price' }, `${item.price} a step`)] : null,
       ),
       el('p', {}, capital(item.reason)),
-      item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`, config) : null,
+      item.once ? el('p', { class: 'muted' }, ONCE) : null,
+      item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`, ...switchOf(item.config)) : null,
     );
   };
   return el('ol', { class: 'missed' }, items.map(entry));
@@ -208,7 +212,7 @@ class Overview {
       el(
         'div',
         { class: 'legend-row muted small' },
-        HEATS.filter(([name]) => seen.has(name)).map(([name, label]) =>
+        HEATS.filter(([name]) => seen.size > 1 && seen.has(name)).map(([name, label]) =>
           el('span', {}, el('i', { class: `swatch ${name}` }), label),
         ),
       ),
@@ -292,7 +296,9 @@ class Overview {
 
   kernels(o) {
     if (!o.kernels.length) return null;
-    const heads = ['Kernel', 'Calls', o.strip.of === 'plan' ? 'Planned' : 'Time a step', 'Share', 'Of the roof'];
+    const roofs = o.kernels.some((item) => known(item.roof));
+    const heads = ['Kernel', 'Calls', o.strip.of === 'plan' ? 'Planned' : 'Time a step', 'Share'];
+    if (roofs) heads.push('Of the roof');
     const row = (item) =>
       el(
         'tr',
@@ -304,13 +310,15 @@ class Overview {
             'button',
             { type: 'button', title: item.kernel, onclick: () => openRef(item.ref) },
             el('b', {}, shorten(item.ops, 44)),
-            el('span', { class: 'mono' }, shorten(current().short(item.kernel), 44)),
+            item.ops === current().short(item.kernel)
+              ? null // what a trace alone calls it
+              : el('span', { class: 'mono' }, shorten(current().short(item.kernel), 44)),
           ),
         ),
         el('td', {}, words(item.calls, 'int')),
         el('td', {}, microseconds(item.us)),
         el('td', {}, words(item.share, 'share')),
-        el('td', {}, known(item.roof) ? [gauge(item.roof), words(item.roof, 'share')] : '–'),
+        roofs ? el('td', {}, known(item.roof) ? [gauge(item.roof), words(item.roof, 'share')] : '–') : null,
       );
     return el(
       'section',

@@ -481,7 +481,7 @@ class Panel {
     const d = r.decisions,
       verdict = at(d, 'verdict', i),
       costly = verdict !== 'fused' && at(d, 'bytes', i);
-    const price = costly ? priceOf(d, i) : null;
+    const price = costly ? at(d, 'price', i) : null;
     return el(
       'li',
       { class: `decision ${verdict || 'unknown'}${costly ? ' costly' : ''}` },
@@ -495,13 +495,13 @@ class Panel {
       el(
         'div',
         { class: 'verdict' },
-        (verdict || 'cannot be told').replace('_', ' '),
-        at(d, 'how', i) ? ` · ${d.how[i]}` : '',
+        PAGE.theme.verdict_words[String(verdict)],
+        at(d, 'how', i) ? ` (${d.how[i]})` : '',
         price ? el('span', { class: 'price' }, ` · ${price}`) : null,
       ),
       el('p', {}, d.reason[i]),
       at(d, 'raw', i) ? el('p', { class: 'muted small' }, `Inductor: ${d.raw[i]}`) : null,
-      at(d, 'hint', i) ? el('p', { class: 'hint' }, `Try: ${d.hint[i]}`) : null,
+      at(d, 'hint', i) ? el('p', { class: 'hint' }, `Try: ${d.hint[i]}`, ...switchOf(at(d, 'config', i))) : null,
     );
   }
   idle(r) {
@@ -514,7 +514,14 @@ class Panel {
         'Choose a node, a line, a kernel call or a bar of the timeline: everything it belongs to lights up, ' +
           'with how each link is known.',
       ),
-      missed.length ? el('section', {}, el('h3', {}, missed[0].price ? 'Most expensive pairs kept apart' : 'Pairs kept apart'), missedList(missed)) : null,
+      missed.length
+        ? el(
+            'section',
+            {},
+            el('h3', {}, missed[0].price ? 'Most expensive pairs kept apart' : 'Pairs kept apart'),
+            missedList(missed),
+          )
+        : null,
       el(
         'section',
         {},

@@ -57,8 +57,9 @@ class Table {
     );
     const widths = table.columns.map(([, heading, unit], i) => {
       const longest = Math.max(heading.length + 2, ...table.values[i].slice(0, 300).map((v) => words(v, unit).length));
+      const least = Math.min(i ? 18 : 30, longest + 3); // the first column names the row: kernels differ late in theirs
       return unit === 'text'
-        ? [`minmax(${Math.min(18, longest + 3)}ch, ${Math.min(64, longest + 2)}fr)`, Math.min(18, longest + 3), 0]
+        ? [`minmax(${least}ch, ${Math.min(64, longest + 2)}fr)`, least, 0]
         : [
             `calc(${Math.max(longest, 6)}ch + ${unit === 'share' ? 68 : 24}px)`,
             Math.max(longest, 6),

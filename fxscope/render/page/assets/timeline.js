@@ -235,13 +235,14 @@ class Timeline {
     const lanes = [];
     const opRow = (items) => this.row('op', items, r, t0);
     for (const [thread, rows] of threads) {
-      lanes.push({ label: threads.size > 1 ? `CPU thread ${thread}` : 'CPU', rows: rows.slice(0, 14).map(opRow) });
+      const label = threads.size > 1 ? `CPU thread ${thread}` : 'CPU';
+      lanes.push({ label, thread, rows: rows.slice(0, 14).map(opRow) });
       if (runtimes.has(thread)) {
-        lanes.push({ label: 'runtime', rows: [opRow(runtimes.get(thread))], tight: true });
+        lanes.push({ label: 'runtime', thread, rows: [opRow(runtimes.get(thread))], tight: true });
         runtimes.delete(thread);
       }
     }
-    for (const [thread, items] of runtimes) lanes.push({ label: `runtime ${thread}`, rows: [opRow(items)] });
+    for (const [thread, items] of runtimes) lanes.push({ label: `runtime ${thread}`, thread, rows: [opRow(items)] });
     const cpuOnly = list.length && list.every((i) => r.names[launches.category[i]] === 'cpu_kernel');
     for (const [name, items] of streams) {
       const [device, stream] = name.split('/');
@@ -543,8 +544,9 @@ class Timeline {
           context.stroke();
         }
         if (w > 34) {
-          const name = row.type === 'launch' ? r.launchWords(i) : r.opName(i),
-            room = Math.floor((w - 8) / 6.7);
+          const room = Math.floor((w - 8) / 6.7);
+          let name = row.type === 'launch' ? r.launchWords(i) : r.opName(i);
+          if (name.length > room) name = name.replace(/^\w+::/, ''); // "linear" of aten::linear, not "ate…ar"
           context.fillStyle = c.text;
           context.fillText(shorten(name, Math.max(2, room)), x0 + 4, y + h / 2 + (row.type === 'launch' ? 1.5 : 0.5));
         }
@@ -577,7 +579,13 @@ class Timeline {
           .filter((i) => visible_(i) && launches.start[i] - t0 > from && launches.launched[i] - t0 < to)
       : [];
     const cpu = track.lanes.filter((lane) => !lane.device);
-    const bottom = cpu.length ? cpu.at(-1).y + cpu.at(-1).rows.length * this.rowHeight - 3 : track.y;
+    const foot = (lane) => (lane ? lane.y + lane.rows.length * this.rowHeight - 3 : track.y);
+    const feet = new Map(cpu.map((lane) => [lane.thread, foot(lane)])); // of a thread's last lane
+    const { ops } = track.r;
+    const footOf = (i) => {
+      const op = index(launches, 'op', i);
+      return feet.get(op >= 0 ? (at(ops, 'thread', op) ?? 0) : null) ?? foot(cpu.at(-1));
+    };
     const line = (list, colour, w) => {
       context.strokeStyle = colour;
       context.lineWidth = w;
@@ -587,6 +595,7 @@ class Timeline {
           x1 = this.X(launches.start[i] - t0),
           y1 = this.place(track, `launch${i}`);
         if ((x0 < 0 && x1 < 0) || (x0 > width && x1 > width)) continue;
+        const bottom = footOf(i);
         const mid = (bottom + y1) / 2;
         context.moveTo(x0, bottom);
         context.bezierCurveTo(x0, mid + 8, x1, mid - 8, x1, y1);
