@@ -43,6 +43,7 @@ GEMMS = {
 }
 # GEMMs whose weight is [columns, inner], as a Linear stores it.
 LINEARS = frozenset("linear _linear_pointwise linear_pointwise _mkl_linear mkl_linear".split())
+_GRAPH_NUMBER = re.compile(r"^graph_\d+_(?=cpp_|kernel)|(?<=^Torch-Compiled Region): \S+")
 _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
 
 # Functions that take many instructions an element, and how many such each op evaluates.
@@ -146,6 +147,14 @@ def is_called(op: str, text: str) -> bool:
     """Return whether a user who writes `text` means this op; `foo` may mean `mylib::foo`, `otherlib::foo` does not."""
     wanted = op_name(text)
     return wanted == op_name(op) or (parse(text).namespace is None and wanted == parse(op).name)
+
+
+def without_graph_number(name: str) -> str:
+    """Return the name of an event without the number that a process gives each graph it compiles.
+
+    `graph_0_cpp_fused_gelu_mul_0`, a C++ kernel's (torch 2.13, codegen/cpp.py), and `Torch-Compiled Region: 0/0`.
+    """
+    return _GRAPH_NUMBER.sub("", name)
 
 
 def runs_as(kernel: str, op: str) -> bool:

@@ -9,7 +9,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column
-from fxscope.op_names import runs_as
+from fxscope.op_names import runs_as, without_graph_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -184,8 +184,7 @@ def fits(op: str, call: KernelCall) -> bool:
         return runs_as(call.kernel, op)
     if call.profiled_as is not None and op == call.profiled_as:
         return True
-    # A C++ kernel's profile entry carries the graph's number: `graph_0_cpp_fused_gelu_mul_0` (torch 2.13, codegen/cpp.py).
-    op = re.sub(r"^graph_\d+_(?=cpp_)", "", op)
+    op = without_graph_number(op)
     return op == call.kernel or (call.type in ("user_triton", "triton_other") and _without_number(call.kernel) == op)
 
 

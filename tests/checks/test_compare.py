@@ -15,6 +15,7 @@ from fxscope.analysis.stats import compare_times
 from fxscope.cli import main
 from fxscope.commands import common
 from fxscope.model import replace
+from fxscope.op_names import without_graph_number
 from fxscope.readers.join import read_trace
 from fxscope.render import findings
 from tests import build
@@ -79,6 +80,30 @@ def test_the_same_recording_twice_shows_no_difference() -> None:
     assert {match.time.verdict for match in comparison.kernels if match.time} == {"no difference shown"}
     assert comparison.ops_gone == comparison.ops_added == comparison.decisions == ()
     assert all(change.a == change.b for change in comparison.totals)
+
+
+def test_a_graph_of_another_number_is_the_same_graph() -> None:
+    def numbered(number: int):
+        recording = build.gelu_mul_compiled()
+
+        def named(item):
+            if "triton_poi" in item.name:
+                return replace(item, name=f"graph_{number}_cpp_fused_gelu_mul_0")
+            return replace(item, name=f"Torch-Compiled Region: 0/{number}") if item.name.startswith("Torch-C") else item
+
+        launches, ops = (tuple(named(item) for item in items) for items in (recording.launches, recording.ops))
+        return replace(recording, launches=launches, ops=ops)
+
+    a, b = numbered(0), numbered(1)
+    assert {launch.name for launch in a.launches} != {launch.name for launch in b.launches}
+    comparison = compare(a, b)
+    assert {match.kind for match in comparison.kernels} == {"same"}
+    assert comparison.ops_gone == comparison.ops_added == ()
+    assert unnumbered_names(a) == unnumbered_names(b) >= {"cpp_fused_gelu_mul_0"}
+
+
+def unnumbered_names(recording) -> set[str]:
+    return {without_graph_number(item.name) for item in (*recording.launches, *recording.ops)}
 
 
 def test_ops_that_vanish_and_pre_ops_that_come() -> None:

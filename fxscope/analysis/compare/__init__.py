@@ -75,7 +75,7 @@ def by_direction(units: Sequence[Unit]) -> dict[bool, list[Unit]]:
 
 def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     """Pair kernels: equal names in the same order first; what lies between two such pairs by source, module and op."""
-    matcher = difflib.SequenceMatcher(None, [u.kernel for u in a], [u.kernel for u in b], autojunk=False)
+    matcher = difflib.SequenceMatcher(None, names_of(a), names_of(b), autojunk=False)
     groups: list[Aligned] = []
     anchored = any(block.size for block in matcher.get_matching_blocks())
     for tag, a_low, a_high, b_low, b_high in matcher.get_opcodes():
@@ -84,6 +84,11 @@ def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
         else:
             groups += between(list(a[a_low:a_high]), list(b[b_low:b_high]), anchored=anchored)
     return rejoin(completed(groups))
+
+
+def names_of(units: Sequence[Unit]) -> list[str]:
+    """Return what kernels are called, whichever graph of their process they are in."""
+    return [op_names.without_graph_number(unit.kernel) for unit in units]
 
 
 def completed(groups: list[Aligned]) -> list[Aligned]:
@@ -257,7 +262,7 @@ def kind_of(a: Sequence[Unit], b: Sequence[Unit]) -> MatchKind:
     if not a or not b:
         return "gone" if a else "new"
     if len(a) == len(b) == 1:
-        return "same" if a[0].kernel == b[0].kernel else "replaced"
-    if [u.kernel for u in a] == [u.kernel for u in b]:
+        return "same" if names_of(a) == names_of(b) else "replaced"
+    if names_of(a) == names_of(b):
         return "same"
     return "collapsed" if len(a) > len(b) else "split" if len(a) < len(b) else "replaced"

@@ -11,7 +11,7 @@ from fxscope.analysis.stats import mean
 from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
-from fxscope.op_names import op_of
+from fxscope.op_names import op_of, without_graph_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +149,8 @@ def op_counts(recording: Recording) -> dict[str, int]:
     found: dict[str, int] = {}
     for op in recording.ops:
         if op.step == first and op.category == "cpu_op":
-            found[op.name] = found.get(op.name, 0) + 1
+            name = without_graph_number(op.name)
+            found[name] = found.get(name, 0) + 1
     return found
 
 
@@ -184,7 +185,7 @@ def before_first_launch(recording: Recording) -> set[str]:
         return set()
     edge = min(starts)
     return {
-        op.name
+        without_graph_number(op.name)
         for op in recording.ops
         if op.step == first
         and op.category == "cpu_op"
@@ -204,7 +205,8 @@ def self_us(recording: Recording) -> dict[str, float]:
             inner[op.parent] = inner.get(op.parent, 0) + op.duration_ns
     found: dict[str, float] = {}
     for op in kept:
-        found[op.name] = found.get(op.name, 0.0) + max(0, op.duration_ns - inner.get(op.id, 0)) / 1e3
+        name = without_graph_number(op.name)
+        found[name] = found.get(name, 0.0) + max(0, op.duration_ns - inner.get(op.id, 0)) / 1e3
     return found
 
 
