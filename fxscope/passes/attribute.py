@@ -39,7 +39,11 @@ def attribute(recording: Recording) -> Recording:
         graph=graph,
         invocation=invocation,
         evidence=evidence,
-        decoded=[decoded[name] for name in names],
+        # On a CPU a kernel goes by its op's name, or by the function that Inductor wrote: neither is coded.
+        decoded=[
+            None if category == "cpu_kernel" else decoded[name]
+            for name, category in zip(names, column(launches, "category"), strict=True)
+        ],
     )
     recording = replace(recording, launches=launches, coverage=coverage_of(recording, op_names, call, nodes))
     return with_reasons(with_timing(recording), runs)

@@ -9,6 +9,9 @@ import pytest
 
 from fxscope import cli
 from fxscope.kernel_names import ROLES, decode
+from fxscope.model import Recording
+from fxscope.passes.attribute import attribute
+from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "kernel_names" / "h200.json.gz"
 OPS = json.loads(gzip.decompress(DATA.read_bytes()))
@@ -397,3 +400,14 @@ def test_the_command_writes_one_object_a_line(capsys):
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["role"] for line in lines] == ["attention", "memset"]
     assert set(lines[0]["decoded"]) >= {"family", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages"}
+
+
+def test_a_kernel_on_a_cpu_goes_by_its_op_and_is_not_decoded():
+    """`aten::addmm` is no elementwise kernel for having "add" in it, nor C++ of Inductor's one of Triton's."""
+    names = ("aten::addmm", "graph_0_cpp_fused_add_native_layer_norm_backward_7")
+    launches = (
+        *(build.launch(i, name, category="cpu_kernel") for i, name in enumerate(names)),
+        build.launch(2, "triton_poi_fused_add_0"),
+    )
+    found = [launch.decoded for launch in attribute(Recording(launches=launches)).launches]
+    assert found[:2] == [None, None] and found[2]["family"] == "triton"

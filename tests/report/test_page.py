@@ -511,6 +511,20 @@ def test_no_figure_is_cut_in_a_bar(open_page):
         assert page.page.locator(".segment > span:visible, .block-head > span:visible").count()
 
 
+def test_a_long_kernel_name_keeps_its_end_in_a_table(open_page):
+    page = open_page("geglu", "#view=tables", viewport={"width": 1280, "height": 800})
+    page.page.click("[data-table=kernels]")
+    cell = page.page.locator("#view-tables .lines-rows .tr .td", has_text="nvjet").first
+    name, right = cell.inner_text(), cell.bounding_box()["x"] + cell.bounding_box()["width"]
+    assert name.endswith("_TNT") and "\n" not in name
+    end = page.page.evaluate(
+        "(e) => { const r = document.createRange(); r.selectNodeContents(e.querySelector('span').lastChild);"
+        " return r.getBoundingClientRect().right; }",
+        cell.element_handle(),
+    )
+    assert end <= right
+
+
 def test_a_phone_shows_pairs_of_kernels_below_each_other_and_both_panes_of_code(open_page):
     page = open_page("three", "#view=compare", viewport={"width": 390, "height": 844})
     cells = [cell.bounding_box() for cell in page.page.locator(".versus-cell").all()]

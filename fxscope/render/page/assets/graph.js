@@ -447,7 +447,7 @@ class GraphView {
       across <= width - 24
         ? (width - across) / 2
         : Math.min(20, Math.max(width - across - 20, width / 2 - (top.x + top.w / 2) * s.scale));
-    s.y = this.placed.h * s.scale < height - 40 ? (height - this.placed.h * s.scale) / 2 : 20;
+    s.y = this.placed.h * s.scale < height - 40 ? (height - this.placed.h * s.scale) / 2 : this.label.hidden ? 20 : 44;
     s.placed = true;
     this.paint();
   }
@@ -888,8 +888,15 @@ class GraphView {
       context.textAlign = 'left';
       context.textBaseline = 'middle';
       const w = context.measureText(words_).width + 12;
-      const covers = (other) => Math.abs(other.y + 9 - y) < 19 && x + 6 < other.x + other.w && other.x < x + 6 + w;
-      for (let tries = 0; tries < 6 && this.labels.some(covers); tries += 1) y += 20;
+      const meets = (other) => x + 6 < other.x + other.w && other.x < x + 6 + w;
+      const covers = (other) => Math.abs(other.y + 9 - y) < 19 && meets(other);
+      const hides = (dy) =>
+        this.items.some((b) => b.x < x + 6 + w && x + 6 < b.x + b.w && b.y + 4 < y + dy + 9 && y + dy - 5 < b.y + b.h);
+      const free = (dy) =>
+        !hides(dy) && !this.labels.some((other) => Math.abs(other.y + 9 - y - dy) < 19 && meets(other));
+      const place = [0, 20, -20, 40, -40].find(free);
+      if (place !== undefined) y += place;
+      else for (let tries = 0; tries < 6 && this.labels.some(covers); tries += 1) y += 20;
       const on_ = chosen.links && chosen.type === 'decision' && chosen.key === pair;
       rounded(context, x + 6, y - 9, w, 18, 9);
       context.fillStyle = on_ ? c.cost : c.paper;

@@ -114,7 +114,10 @@ class Table {
                 el('i', { style: { width: `${Math.min(100, 100 * value)}%` } }),
               )
             : null,
-          el('span', {}, text),
+          // Kernels of a family differ at the end of their names: the middle is what is cut.
+          c || text.length <= 30
+            ? el('span', {}, text)
+            : el('span', {}, el('span', { class: 'head' }, text.slice(0, -12)), text.slice(-12)),
         );
       }),
     );
