@@ -85,6 +85,7 @@ def run_once(how: str, source: str, words: list[str], cache: str | None = None) 
         before = ["-m", "fxscope", "run", "-o", str(Path(folder, "out.fxscope"))] if how == "observed" else []
         command = [sys.executable, *before, str(script), *words, str(times)]
         environment = {**os.environ, "KINETO_LOG_LEVEL": "6"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # torch's wheel brings its bytecode; fxscope's is kept as well
         if cache is not None:
             environment["TORCHINDUCTOR_CACHE_DIR"] = cache
         with Path(folder, "said").open("w+") as said:
@@ -187,17 +188,26 @@ def main() -> int:
     parser.add_argument("--json", metavar="OUT.json", help="write every measurement as well")
     arguments = parser.parse_args()
 
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
     chosen = set(arguments.only.split(","))
+    counts = [int(word) for word in arguments.iterations.split(",")] if "loops" in chosen else []
+    num_runs = 4 * arguments.repeats if chosen & {"cold", "warm"} else 0
+    num_runs += sum(len(WAYS) * (arguments.repeats if count < 100_000 else 1) for count in counts)
+    began, done = time.perf_counter(), 0
+
+    def say(text: str) -> None:
+        nonlocal done
+        done += 1
+        elapsed = time.perf_counter() - began
+        print(f"[{done}/{num_runs}, {elapsed:.0f} s] {text}", file=sys.stderr, flush=True)
+
+    run_once("observed", "import torch\ntorch.ones(3).sin()\n", [])  # bytecode and the disk's cache
     rows: list[dict[str, Any]] = []
     every: dict[str, Any] = {}
     if chosen & {"cold", "warm"}:
         found = compiles(arguments, say)
         rows += rows_of_compiles(found, arguments.layers)
         every |= found
-    for count in [int(word) for word in arguments.iterations.split(",")] if "loops" in chosen else []:
+    for count in counts:
         ways = loops(count, arguments.repeats if count < 100_000 else 1, say)
         rows += rows_of_loops(count, ways)
         every[f"{count} iterations"] = ways

@@ -48,7 +48,7 @@ class Processes:
     def __init__(self, follow: Path | None, title: str, recorded: Callable[[Any, str, str], Any]) -> None:
         self.follow, self.title, self._recorded = follow, title, recorded
         self.started: dict[str, int] = {}
-        self.followed: list[Path] = []
+        self.followed: dict[Path, int | None] = {}  # when a file of that name was written before, if there was one
         self._inside = False  # of one that is being started: what it calls is not another
 
     def start(self, hooks: Hooks) -> None:
@@ -65,16 +65,15 @@ class Processes:
         if parts:
             count = sum(self.started.values())
             found.append(Unobserved(what="children", count=count, detail=f"{listed(parts)}, not followed"))
-        if self.followed:
-            count = len(self.followed)
-            names = f"{self.followed[0].name}" + (f" to {self.followed[-1].name}" if count > 1 else "")
-            found.append(
-                Unobserved(
-                    what="followed children",
-                    count=count,
-                    detail=f"{count:,} {KINDS['process'][count != 1]} with a recording of their own ({names})",
-                )
-            )
+        kept = [path for path, before in self.followed.items() if _written(path) != before]
+        for paths, what, words in (
+            (kept, "followed children", "recorded beside it"),
+            ([path for path in self.followed if path not in kept], "children", "without a recording"),
+        ):
+            if paths:
+                names = paths[0].name + (f" to {paths[-1].name}" if len(paths) > 1 else "")
+                detail = f"{len(paths):,} {KINDS['process'][len(paths) != 1]} {words} ({names})"
+                found.append(Unobserved(what=what, count=len(paths), detail=detail))
         return found
 
     def _start(self, original: Callable[..., Any], process: Any, *args: Any, **kwargs: Any) -> Any:
@@ -101,7 +100,7 @@ class Processes:
         if self.follow is not None and plain and method in ("spawn", "forkserver"):
             path = self.follow.with_name(f"{self.follow.stem}.{process.name}.fxscope".replace(":", "-"))
             process._target = self._recorded(target, str(path), f"{self.title}, {process.name}")
-            self.followed.append(path)
+            self.followed[path] = _written(path)
             return
         kind = "worker" if any(file.endswith(_LOADER) for file in files) else "process"
         self.started[kind] = self.started.get(kind, 0) + 1
@@ -131,3 +130,11 @@ class Processes:
             for file in files[inner:outer]
             if "/fxscope/_torch/hooks.py" not in file and not file.startswith(f"{own}/_torch/processes")
         ]
+
+
+def _written(path: Path) -> int | None:
+    """Return when a file was written, in nanoseconds; None where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from fxscope import load
+from fxscope._torch import hooks, processes
+from fxscope.capture import Followed
 from fxscope.render import labels
 from tests.capture.test_any_script import HEAD, said, started
 
@@ -71,3 +74,20 @@ def test_what_is_spawned_is_followed_where_that_is_asked_for(runs) -> None:
     targets = {node.target for node in child.graph("eager").nodes}
     assert "aten::cos" in targets and "aten::sin" not in targets
     assert child.title.startswith("script.py, SpawnProcess-")
+
+
+def test_a_followed_process_that_wrote_nothing_is_not_said_to_be_recorded(tmp_path) -> None:
+    old, new, none = (tmp_path / f"a.SpawnProcess-{number}.fxscope" for number in (1, 2, 3))
+    old.write_text("of an earlier run")
+    watched = processes.Processes(tmp_path / "a.fxscope", "a", Followed)
+    with hooks.Hooks() as installed:
+        watched.start(installed)
+        for path in (old, new, none):
+            process = torch.multiprocessing.get_context("spawn").Process(target=print, name=path.name.split(".")[1])
+            watched._begins(process)
+            assert isinstance(process._target, Followed) and process._target.path == str(path)
+    new.write_text("of this one")
+    assert [(item.what, item.count, item.detail) for item in watched.unobserved()] == [
+        ("followed children", 1, f"1 process of multiprocessing recorded beside it ({new.name})"),
+        ("children", 2, f"2 processes of multiprocessing without a recording ({old.name} to {none.name})"),
+    ]
