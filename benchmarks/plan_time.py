@@ -1,9 +1,9 @@
 """How long a plan takes beside a real cold compile of the same model on the same machine.
 
-    python benchmarks/plan_time.py [--target h200]
+    python benchmarks/plan_time.py [--target h200] [--layers 12] [--repeats 3]
 
 Each in a fresh process with empty caches: the plan (`simulate`, every configuration compiled to a cubin), and
-`torch.compile` of a 12-layer transformer with its first call. On a machine with a GPU that is the GPU's compile; without
+`torch.compile` of a transformer with its first call. On a machine with a GPU that is the GPU's compile; without
 one it is the CPU's, which writes C++ in place of Triton: then the ratio compares two different compilers, and is printed
 with that word.
 """
@@ -38,12 +38,12 @@ class Block(nn.Module):
         return x + self.down(nn.functional.gelu(self.up(self.two(x))))
 
 torch.manual_seed(0)
-model = nn.Sequential(*(Block() for _ in range(12))).eval().to(torch.bfloat16)
+model = nn.Sequential(*(Block() for _ in range(int(sys.argv[1])))).eval().to(torch.bfloat16)
 x = torch.randn(2, 128, 256, dtype=torch.bfloat16)
 """
 PLAN = """
 import fxscope._torch.target.simulate as simulate
-target = simulate.read_target(sys.argv[1])
+target = simulate.read_target(sys.argv[2])
 start = time.perf_counter()
 with simulate.planning(target) as plan:
     simulate.compile_for_target(model, (x,), plan)
@@ -69,18 +69,19 @@ print(json.dumps({"s": time.perf_counter() - start, "device": device}))
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", default="h200", help="a GPU of fxscope/gpus")
+    parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     target = ROOT / "fxscope" / "gpus" / f"{arguments.target}.json"
     plans, compiles = [], []
     for _ in range(arguments.repeats):  # one after the other, so that a busy moment meets both
-        plans.append(run(MODEL + PLAN, str(target), hidden=True))
-        compiles.append(run(MODEL + COMPILE, hidden=False))
+        plans.append(run(MODEL + PLAN, str(arguments.layers), str(target), hidden=True))
+        compiles.append(run(MODEL + COMPILE, str(arguments.layers), hidden=False))
     plan = statistics.median(item["s"] for item in plans)
     code = statistics.median(item["code_s"] for item in plans)
     real = statistics.median(item["s"] for item in compiles)
     device = compiles[0]["device"]
-    print(f"plan for {arguments.target}, 12 layers: {plan:.1f} s, of which code {code:.1f} s")
+    print(f"plan for {arguments.target}, {arguments.layers} layers: {plan:.1f} s, of which code {code:.1f} s")
     print(f"cold torch.compile on this machine's {device}, first call: {real:.1f} s")
     kind = "" if device == "cuda" else " (Triton for a GPU over C++ for a CPU: another compiler)"
     print(f"ratio {plan / real:.2f}{kind}; medians of {arguments.repeats}")

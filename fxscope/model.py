@@ -295,9 +295,10 @@ class Workload(Item, frozen=True, kw_only=True):
         "convolution_backward",
         "attention",
         "attention_backward",
+        "template",
         "other",
     ]
-    variant: str = ""  # "flash", "depthwise", the function of a fallback, …
+    variant: str = ""  # of a template its tile, "64x128x32 w4 s3"; "flash", "depthwise", the function of a fallback, …
     dtype: str | None = None
     num_bytes: int = 0  # each argument moved once, only as far as it is reached
     elements: int = 0  # computed, or of the result
@@ -717,6 +718,25 @@ class Assumption(Item, frozen=True, kw_only=True):
     because: str
 
 
+class Candidate(Item, frozen=True, kw_only=True):
+    """One of several kernels, or configurations of a kernel, that could do the same work."""
+
+    name: str  # "mm" of a library, "64×128×32, 4 warps, 3 stages" of a template, "XBLOCK=256, 4 warps"
+    predicted_us: float | None = None  # device time; None where nothing was measured of its kind
+
+
+class Choice(Item, frozen=True, kw_only=True):
+    """A choice that a benchmark on the device makes, predicted in a plan."""
+
+    kind: Literal["algorithm", "padding", "configuration"]
+    subject: str  # "mm 2048 × 1024 × 4096 bfloat16", a kernel's name
+    calls: tuple[str, ...] = ()  # ids of the calls that it decides about, where it is a kernel's
+    candidates: tuple[Candidate, ...]  # shortest predicted time first
+    predicted: str  # the name of one
+    confidence: float | None = None  # share of measured choices in which such a prediction was right
+    basis: str  # what prediction and confidence stand on
+
+
 class Problem(Item, frozen=True, kw_only=True):
     """Something that went wrong or disagrees, and what to do about it."""
 
@@ -765,6 +785,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     step_times: StepTimes | None = None
     predicted: PredictedStep | None = None  # of a plan
     assumptions: tuple[Assumption, ...] = ()
+    choices: tuple[Choice, ...] = ()  # of a plan: what a benchmark on the device would decide
     problems: tuple[Problem, ...] = ()
     history: tuple[str, ...] = ()  # passes that ran
 

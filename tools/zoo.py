@@ -57,6 +57,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many compile at once")
     parser.add_argument("--timeout", type=float, default=240, help="seconds for one program")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no batch after so many seconds")
+    parser.add_argument("--threads", type=int, default=1, help="compile threads of one recorded program")
     parser.add_argument("--debug-dir", action="store_true", help="keep TORCH_COMPILE_DEBUG folders too")
     parser.add_argument("--part", choices=["open", "aside", "all"], default="open", help="of a plan or a comparison")
     parser.add_argument("--again", action="store_true", help="plan what has been planned too")
@@ -272,7 +273,7 @@ def run_child(name: str, out: Path, turn: Turn, arguments: argparse.Namespace, c
         "TORCHINDUCTOR_CACHE_DIR": str(scratch / "cache"),
         "TRITON_CACHE_DIR": str(scratch / "triton"),
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",  # the programs are side by side already
+        "TORCHINDUCTOR_COMPILE_THREADS": str(arguments.threads),  # the programs are side by side already
         "OMP_NUM_THREADS": "2",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
     }
@@ -403,7 +404,8 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
             found = simulate.triton_resources(code, planned)
             kernels.update(found)
             grids.extend(launch_grids(code, found))
-    facts = meta(name, gpu=arguments.gpu, assumptions=planned.assumptions, seconds=seconds)
+    choices = [[choice.subject, choice.predicted] for _, choice in planned.choices]
+    facts = meta(name, gpu=arguments.gpu, assumptions=planned.assumptions, choices=choices, seconds=seconds)
     return {"codes": planned.codes, "kernels": kernels, "grids": grids, "meta": facts}
 
 

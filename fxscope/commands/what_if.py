@@ -19,21 +19,17 @@ if TYPE_CHECKING:
 
 # Switches whose effect is decided by running candidates: without the GPU there is nothing to run them on.
 NEED_BENCHMARKS = (
-    "max_autotune",
     "coordinate_descent_tuning",
-    "benchmark_",
-    "shape_padding",
+    "benchmark_combo_kernel",
     "triton.multi_kernel",
     "autotune",
     "combo_kernels_autotune",
     "combo_kernel_autotune",
     "triton.autotune",
     "cutedsl_enable_autotuning",
-    "pad_mm",
     "distributed_max_autotune",
     "pipeline_max_autotune",
 )
-BENCHMARKING_MODES = ("max-autotune", "max-autotune-no-cudagraphs")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -110,8 +106,6 @@ def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
     if arguments.target is None:
         return
     refused = [name for name in changed if name.replace("-", "_").startswith(NEED_BENCHMARKS)]
-    if arguments.mode in BENCHMARKING_MODES:
-        refused.append(f"mode {arguments.mode}")
     if refused:
         raise FxscopeError(
             f"{refused[0]} lets Inductor decide by benchmarks, and with --target {arguments.target} there is no GPU to "

@@ -115,6 +115,7 @@ def unfused(recording: Recording) -> list[Decision]:
 def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Decision], list[str]]:
     """Return the story of one thing and the decisions about it."""
     from fxscope.render import decisions as text
+    from fxscope.render import labels
 
     found = select.find(recording, name)
     place = select.one_place(recording, found)
@@ -122,6 +123,12 @@ def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Dec
     notes: list[str] = []
     if place.call in calls:
         notes.append(text.call_story(recording, calls[place.call], width=width))
+        lines = [
+            f"{choice.subject}, chosen by a benchmark on the device. Predicted: {labels.choice_words(choice)}. {choice.basis}"
+            for choice in recording.choices
+            if place.call in choice.calls
+        ]
+        notes += ["\n".join(wrapped(lines, width))] if lines else []
     else:
         notes += apart_notes(recording, place)
     inside = [item for item in recording.decisions if touches(item, place)]

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from fxscope.errors import FxscopeError
-from fxscope.gpus.prediction import Calibration  # noqa: TC001 - msgspec reads it
+from fxscope.gpus.prediction import Calibration, ChoiceFit  # noqa: TC001 - msgspec reads it
 from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
 
 __all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "known", "load", "names", "occupancy", "text_of"]
@@ -53,6 +53,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     vector: dict[str, tuple[Rate, ...]] = {}
     times: Times | None = None  # calibrated: see fxscope.gpus.timing
     calibration: Calibration | None = None  # … of every family of kernels: see fxscope.gpus.prediction
+    choices: ChoiceFit | None = None  # what benchmarks on it decide
     sources: dict[str, str]
     notes: tuple[str, ...] = ()
 

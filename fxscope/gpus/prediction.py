@@ -10,7 +10,8 @@ A GPU that nothing was measured on takes those of the nearest that was, scaled b
 
 from __future__ import annotations
 
-from math import ceil, log
+import re
+from math import ceil, isfinite, log, prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -63,6 +64,36 @@ class CpuFit(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     count: int
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a prediction of a choice was right, held against choices that it was not fitted to."""
+
+    right: int
+    count: int
+
+
+class ConfigurationFit(msgspec.Struct, frozen=True, kw_only=True):
+    """Which launch configuration most often won: its place among the candidates, fewest elements a warp first."""
+
+    place: int
+    held: Held
+
+
+class ChoiceFit(msgspec.Struct, frozen=True, kw_only=True):
+    """What Inductor's own benchmarks on a GPU were found to decide.
+
+    They are not device times: each candidate starts with a cold cache, and of a library's kernel they hold some of what
+    Python takes to launch it, which is why a template often wins small products.
+    """
+
+    library_us: float  # on top of a library's kernel
+    template: dict[str, float]  # parameters of `template`, for benchmarked times
+    kind: Held  # library or template
+    best_template: Held  # … and which configuration
+    padding: Held  # whether a product is padded (`pad_mm`)
+    configurations: dict[str, ConfigurationFit]  # by `configuration_class`
+    source: str  # a key of `Gpu.sources`
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +234,32 @@ def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> f
     return p["floor"] + busy
 
 
+_TILE = re.compile(r"(\d+)x(\d+)x(\d+) w(\d+) s(\d+)")
+_REGISTERS, _SHARED_BYTES = 65536, 232448  # of a multiprocessor since sm_80 / sm_90, CUDA C++ Programming Guide
+
+
+def template(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    """A GEMM of Inductor's Triton template: whole waves of tiles, as many side by side as registers and memory hold."""
+    found = _TILE.fullmatch(work.variant)
+    if found is None:
+        return float("nan")
+    rows, columns, depth, warps, stages = (int(word) for word in found.groups())
+    registers = min(255, rows * columns / (32 * warps) + 56) * 32 * warps
+    shared = stages * (rows + columns) * depth * (4 if "float32" in (work.dtype or "") else 2)
+    beside = max(1, int(min(_REGISTERS // registers, _SHARED_BYTES // max(1, shared), 64 // warps)))
+    tiles = ceil(work.m / rows) * ceil(work.n / columns) * work.batch
+    steps = ceil(work.k / depth)
+    rate = p["sm"] * 1e6 * min(1.0, (rows * columns / 16384) ** p["small_tile"])
+    each = 2 * rows * columns * depth / rate
+    latency = p["k_step"] * (depth / 64) ** p["depth"] * (4 / warps) ** p["few_warps"] + p["wait"] / stages
+    waves, left = divmod(tiles, multiprocessors * beside)
+    busy = waves * steps * slower_of(beside * each, latency)
+    if left:
+        busy += steps * slower_of(ceil(left / multiprocessors) * each, latency)
+    loads = tiles * (rows + columns) * work.k * 2 / (p["l2_tiles"] * 1e6)
+    return p["floor"] + slower_of(busy, memory(p, work.num_bytes), loads, sharpness=3)
+
+
 _OTHERS = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random"}  # word of the function → parameter
 
 
@@ -235,6 +292,17 @@ _ATTENTION = {
     "piece": 0.4,
     "flash": 1.5,
     "efficient": 3.0,
+}
+_TEMPLATE = {
+    **_MEMORY,
+    "floor": 3.0,
+    "sm": 4.5,
+    "small_tile": 0.3,
+    "k_step": 0.3,
+    "depth": 0.5,
+    "few_warps": 0.1,
+    "wait": 0.3,
+    "l2_tiles": 5.0,
 }
 # Family → its formula, and where a fit starts from (and stays, as far as nothing measured says otherwise).
 FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
@@ -313,6 +381,7 @@ FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
         attention,
         {**_ATTENTION, "floor": 9.0, "flash_floor": 12.0, "efficient_floor": 9.0, "piece": 1.2, "sm": 2.0},
     ),
+    "template": (template, _TEMPLATE),
     "other": (other, {**_MEMORY, "floor": 1.5, "topk": 8.0, "sort": 15.0, "histc": 0.8, "random": 0.1, "passes": 2.0}),
 }
 
@@ -328,6 +397,43 @@ def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: in
 
 
 # ---------------------------------------------------------------------- predicting
+
+
+def benchmarked(gpu: Gpu, work: Workload) -> float | None:
+    """Return what Inductor's benchmark would say a product takes, in µs: by a library, or by a template with a tile.
+
+    Args:
+        gpu: one whose choices were measured, else the nearest is taken and scaled as `predict` does.
+        work: of the family "gemm" or "template".
+    """
+    source, scaled = _calibrated(gpu, choices=True)
+    fit = source.choices if source is not None else None
+    if source is None or fit is None:
+        return None
+    if work.family != "template":
+        found = predict(gpu, work)
+        return found.us + fit.library_us if found is not None else None
+    if work.dtype not in ("bfloat16", "float16"):
+        return None  # nothing was measured
+    parameters = fit.template if scaled is None else scale(fit.template, scaled, work)
+    found_us = time_of(parameters, work, int(gpu.limit("multi_processor_count")))
+    return found_us if isfinite(found_us) else None
+
+
+def configuration_class(heuristic: str, candidates: Sequence[Mapping[str, int]]) -> str:
+    """Return what kind of kernel candidates are for: "pointwise 2 of 1 dimension"; few are measured of most others."""
+    dimensions = max(len(candidate) for candidate in candidates)
+    return f"{heuristic.rpartition('.')[2].lower()}, {dimensions} blocks, {min(len(candidates), 5)} candidates"
+
+
+def elements_a_warp(blocks: Mapping[str, int], warps: int) -> float:
+    return prod(blocks.values()) / warps
+
+
+def choices_of(gpu: Gpu) -> tuple[ChoiceFit, Gpu] | None:
+    """Return the measured choices that those of a GPU are predicted from, and whose they are."""
+    source, _ = _calibrated(gpu, choices=True)
+    return (source.choices, source) if source is not None and source.choices is not None else None
 
 
 def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
@@ -376,15 +482,16 @@ def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Wo
     return found
 
 
-def _calibrated(gpu: Gpu) -> tuple[Gpu | None, dict[str, float] | None]:
+def _calibrated(gpu: Gpu, *, choices: bool = False) -> tuple[Gpu | None, dict[str, float] | None]:
     """Return the GPU whose fit is used, and the ratios to scale by where it is another one."""
     from fxscope import gpus
 
-    if gpu.calibration is not None:
+    if gpu.calibration is not None and (gpu.choices is not None or not choices):
         return gpu, None
     if gpu.vendor != "nvidia" or gpu.bandwidth() is None or not gpu.limit("multi_processor_count"):
         return None, None
     measured = [other for name in gpus.names() if (other := gpus.load(name)).calibration is not None]
+    measured = [other for other in measured if other.choices is not None or not choices]
     if not measured:
         return None, None
     nearest = min(measured, key=lambda other: abs(log(_sheet(other.bandwidths) / _sheet(gpu.bandwidths))))

@@ -173,18 +173,49 @@ def _gemm(call: Call) -> Workload | None:
         return None
     batch = prod(left[:-2])
     m, k, n = left[-2], left[-1], right[-1]
-    dtype = _dtype(call.out, a, b)
-    item = ITEM_BYTES.get(dtype or "", 2)
+    return product(
+        m,
+        k,
+        n,
+        _dtype(call.out, a, b),
+        batch=batch,
+        added=int(added and len(_dims(operands[0]) or ()) > 1),
+        layout=("n" if _row_major(a) else "t") + ("n" if _row_major(b) else "t"),
+    )
+
+
+def product(
+    m: int,
+    k: int,
+    n: int,
+    dtype: str | None,
+    *,
+    batch: int = 1,
+    added: int = 0,
+    layout: str = "",
+    tile: str | None = None,
+) -> Workload:
+    """Return the workload of a matrix product.
+
+    Args:
+        m, k, n: rows, the inner dimension, columns.
+        dtype: of operands and result.
+        batch: products beside each other.
+        added: tensors of the result's size that are added to it.
+        layout: as `Workload.layout`.
+        tile: "64x128x32 w4 s3": the product of Inductor's template with such tiles, warps and stages.
+    """
     return Workload(
-        family="gemm",
+        family="gemm" if tile is None else "template",
+        variant=tile or "",
         dtype=dtype,
-        num_bytes=batch * (m * k + k * n + m * n * (2 if added and len(_dims(operands[0]) or ()) > 1 else 1)) * item,
+        num_bytes=batch * (m * k + k * n + m * n * (1 + added)) * ITEM_BYTES.get(dtype or "", 2),
         m=m,
         n=n,
         k=k,
         batch=batch,
         elements=batch * m * n,
-        layout=("n" if _row_major(a) else "t") + ("n" if _row_major(b) else "t"),
+        layout=layout,
         flops=2 * batch * m * n * k,
     )
 

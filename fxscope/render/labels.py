@@ -10,12 +10,14 @@ from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.model import replace
 from fxscope.op_names import op_name
-from fxscope.text import at_least, counted, microseconds, num_bytes, sentence
+from fxscope.text import at_least, counted, microseconds, num_bytes, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.model import (
+        Candidate,
+        Choice,
         Decision,
         Graph,
         KernelCall,
@@ -66,6 +68,23 @@ def predicted_words(step: PredictedStep) -> str:
         words += f", {sides[step.bound]}" if step.bound is not None else ""
     if step.replay_range_us is not None:
         words += f", as a CUDA graph {span(step.replay_range_us)}"
+    return words
+
+
+def choice_words(choice: Choice) -> str:
+    """Return what a benchmark on the device is predicted to decide: "mm, 24.1 µs (62 % sure); next …; 19 more"."""
+    others = [item for item in choice.candidates if item.name != choice.predicted]
+    chosen = next((item for item in choice.candidates if item.name == choice.predicted), None)
+
+    def timed(item: Candidate) -> str:
+        return item.name if item.predicted_us is None else f"{item.name} {microseconds(item.predicted_us)}"
+
+    words = timed(chosen) if chosen is not None else choice.predicted
+    sure = f"{percent(choice.confidence)} sure" if choice.confidence is not None else "how sure is not known"
+    words += f" ({sure})"
+    if others:
+        words += f"; then {', '.join(timed(item) for item in others[:2])}"
+        words += f" and {counted(len(others) - 2, 'more candidate')}" if len(others) > 2 else ""
     return words
 
 

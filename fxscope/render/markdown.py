@@ -38,6 +38,10 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     parts.append(f"**Coverage:** {labels.coverage_line(recording)}")
     for heading, lines in (
         ("Assumed, not observed", [f"{a.subject}: {a.assumed} ({a.because})" for a in recording.assumptions]),
+        (
+            "Chosen by benchmarks on the device, predicted",
+            [f"{c.subject}: {labels.choice_words(c)} ({c.basis})" for c in recording.choices],
+        ),
         ("Problems", [labels.problem_line(p) for p in recording.problems]),
     ):
         if lines:

@@ -292,6 +292,14 @@ def footer(recording: Recording) -> list[RenderableType]:
     if recording.assumptions:
         parts.append(title("assumed, not observed"))
         parts += [Text(f" • {a.subject}: {a.assumed} ({a.because})") for a in recording.assumptions]
+    if recording.choices:
+        parts.append(title("chosen by benchmarks on the device, predicted"))
+        for choice in recording.choices[:MAX_DECISIONS]:
+            parts.append(Text(f" • {choice.subject}: {labels.choice_words(choice)}"))
+        if len(recording.choices) > MAX_DECISIONS:
+            left = counted(len(recording.choices) - MAX_DECISIONS, "more choice")
+            parts.append(Text(f"   … {left}: fxscope why RECORDING CALL"))
+        parts += [Text(f"   {basis}", style="dim") for basis in dict.fromkeys(c.basis for c in recording.choices)]
     if recording.problems:
         parts.append(title("problems"))
         for problem in recording.problems[:12]:

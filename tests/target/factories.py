@@ -156,15 +156,56 @@ def optimizer_step():
     return torch.optim.AdamW(nn.Linear(64, 64).parameters(), lr=1e-3).step, ()
 
 
-def distributed():
-    import torch.distributed as dist
-    from torch.testing._internal.distributed.fake_pg import FakeStore
+def optimizer_that_asks_for_numbers():
+    class Counts(torch.optim.SGD):
+        def step(self, closure=None):
+            if self.param_groups[0]["params"][0].sum().item() > 1e9:
+                raise ValueError("diverged")
+            return super().step(closure)
 
-    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
-    try:
-        return _Wrapper(nn.parallel.DistributedDataParallel(nn.Linear(64, 64))), (torch.randn(8, 64),)
-    finally:
-        dist.destroy_process_group()
+    return Counts(nn.Linear(64, 64).parameters(), lr=0.1).step, ()
+
+
+def distributed():
+    return nn.DataParallel(nn.Linear(64, 64)), (torch.randn(8, 64),)
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x)))
+
+
+class Blocks(nn.Module):
+    def __init__(self, width: int = 64) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(width) for _ in range(2))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + block(x)
+        return x
+
+
+def ddp():
+    """As a script under torchrun makes it, with buckets of half a block's size."""
+    torch.distributed.init_process_group("nccl", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"]))
+    return nn.parallel.DistributedDataParallel(Blocks(256), bucket_cap_mb=1), (torch.randn(8, 256),)
+
+
+def fsdp():
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    model = Blocks()
+    mesh = init_device_mesh("cpu", (2,))
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    return fully_shard(model, mesh=mesh, mp_policy=policy), (torch.randn(8, 64),)
 
 
 def longest():
@@ -223,3 +264,9 @@ def convolutions():
     layers = [nn.Conv2d(128, 128, 3, padding=1, bias=False) for _ in range(3)]
     model = nn.Sequential(*(part for layer in layers for part in (layer, nn.ReLU())), nn.AdaptiveAvgPool2d(1))
     return model.to(torch.bfloat16), (torch.randn(4, 128, 12, 12, dtype=torch.bfloat16),)
+
+
+def tuned():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(768, 2048), nn.GELU(), nn.Linear(2048, 768)).to(torch.bfloat16)
+    return model.eval().requires_grad_(False), (torch.randn(1024, 768, dtype=torch.bfloat16),)

@@ -35,6 +35,7 @@ def main() -> None:
             for code in plan.codes:
                 kernels.update(simulate.triton_resources(code, plan))
         plans[name] = {"codes": plan.codes, "kernels": kernels, "assumptions": plan.assumptions}
+        plans[name]["choices"] = [[choice.subject, choice.predicted] for _, choice in plan.choices]
     print(json.dumps({"torch": torch.__version__, "plans": plans}))
 
 

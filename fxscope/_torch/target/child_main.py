@@ -130,11 +130,12 @@ def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from fxscope._torch.target import simulate
+    from fxscope._torch.target import distributed, simulate
     from fxscope.factories import load_factory
 
     try:
-        return load_factory(factory), None
+        with distributed.fake_groups():
+            return load_factory(factory), None
     except CaptureError as error:
         if torch.cuda.is_available() or not re.search("cuda|nvidia", str(error), re.IGNORECASE):
             raise
@@ -153,7 +154,12 @@ def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
                 module._buffers[name] = convert(tensor)
         return module
 
-    with simulate.planning(target), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
+    with (
+        distributed.fake_groups(),
+        simulate.planning(target),
+        FakeTensorMode(),
+        mock.patch.object(torch.nn.Module, "_apply", apply),
+    ):
         return load_factory(factory), reason
 
 

@@ -17,7 +17,8 @@ from unittest import mock
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fxscope.text import microseconds
+from fxscope.gpus import prediction
+from fxscope.model import Candidate, Choice
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -61,11 +62,25 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
         padded_s, plain_s = estimates(target, mat1, mat2, pad_mm.get_alignment_size(mat1))
         padded = plain_s > 1.1 * padded_s  # Inductor's own margin
         shapes = f"{tuple(mat1.shape)} × {tuple(mat2.shape)}"
-        plan.assume(
-            "pad_mm",
-            f"{op} of {shapes} is {'padded to aligned sizes' if padded else 'not padded'}",
-            f"on the device Inductor times both; estimated {microseconds(padded_s * 1e6)} padded, "
-            f"{microseconds(plain_s * 1e6)} not (shape_padding=False switches padding off)",
+        names = {"padded to aligned sizes": padded_s * 1e6, "not padded": plain_s * 1e6}
+        known = prediction.choices_of(target.gpu)
+        basis = "an estimate from the device's rates (shape_padding=False switches padding off)"
+        if known is not None:
+            held = known[0].padding
+            basis += f", right for {held.right} of {held.count} products of the zoo on an H100"
+        plan.choose(
+            "",
+            Choice(
+                kind="padding",
+                subject=f"pad_mm: {op} of {shapes}",
+                candidates=tuple(
+                    Candidate(name=name, predicted_us=us)
+                    for name, us in sorted(names.items(), key=lambda item: item[1])
+                ),
+                predicted="padded to aligned sizes" if padded else "not padded",
+                confidence=round(known[0].padding.right / known[0].padding.count, 2) if known is not None else None,
+                basis=basis,
+            ),
         )
         return padded
 
@@ -114,28 +129,6 @@ def _known(sizes: Any) -> list[int]:
 
     hint: Any = getattr(symbolic_shapes, "optimization_hint", None) or symbolic_shapes.size_hint  # the latter to 2.11
     return [size if isinstance(size, int) else int(hint(size)) for size in sizes]
-
-
-@contextlib.contextmanager
-def first_of_choices(plan: Plan) -> Generator[None]:
-    """Where several kernels could do one op, take the first and say so: only a benchmark could tell."""
-    import torch._inductor.select_algorithm as select
-
-    original: Any = select.AlgorithmSelectorCache.__call__
-
-    def choose(cache: Any, name: str, choices: list[Any], *args: Any, **kwargs: Any) -> Any:
-        if len(choices) > 1:
-            first = next((choice for choice in choices if "extern" in type(choice).__name__.lower()), choices[0])
-            plan.assume(
-                "algorithm",
-                f"{name}: {getattr(first, 'name', first)}",
-                f"{len(choices)} kernels could do it; on the device a benchmark chooses",
-            )
-            choices = [first]
-        return original(cache, name, choices, *args, **kwargs)
-
-    with mock.patch.object(select.AlgorithmSelectorCache, "__call__", choose):
-        yield
 
 
 class _OnCpu(TorchDispatchMode):

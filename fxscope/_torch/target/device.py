@@ -18,7 +18,7 @@ from unittest import mock
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from fxscope._torch.target import decisions
+from fxscope._torch.target import choosing, decisions
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -69,7 +69,7 @@ def device(target: Target, plan: Plan) -> Generator[None]:
         stack.enter_context(mock.patch.object(torch, "tensor", _made_on_cpu(torch.tensor)))
         stack.enter_context(_triton_driver(target))
         stack.enter_context(decisions.padding(target, plan))
-        stack.enter_context(decisions.first_of_choices(plan))
+        stack.enter_context(choosing.predicted(target, plan))
         stack.enter_context(decisions.constants_on_cpu())
         stack.enter_context(decisions.cudnn_layouts(plan))
         stack.enter_context(_fresh_caches())

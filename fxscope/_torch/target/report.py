@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fxscope import gpus
 from fxscope._torch.target import kernels as fake_kernels
-from fxscope.model import Assumption, KernelCall, KernelConfig, Problem, Recording, Resources, SourceText, replace
+from fxscope.gpus import prediction
+from fxscope.model import (
+    Assumption,
+    Candidate,
+    Choice,
+    KernelCall,
+    KernelConfig,
+    Problem,
+    Recording,
+    Resources,
+    SourceText,
+    replace,
+)
 
 if TYPE_CHECKING:
     from fxscope._torch.inductor import Facts
@@ -33,7 +45,16 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
             Assumption(subject=subject, assumed=assumed, because=because)
             for subject, assumed, because in plan.assumptions
         ),
+        choices=tuple(replace(choice, calls=calls_of(node, facts)) for node, choice in plan.choices),
     )
+
+
+def calls_of(node: str, facts: Facts) -> tuple[str, ...]:
+    """Return the ids of the calls that a post-grad node ran in, where one graph has a node of that name."""
+    holding = [
+        graph.id for graph in facts.graphs if graph.stage == "post_grad" and node in {n.name for n in graph.nodes}
+    ]
+    return tuple(call.id for call in facts.calls if call.graph in holding and node in call.nodes) if node else ()
 
 
 def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tuple[str, ...]) -> Recording:
@@ -42,6 +63,7 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
     sources: list[SourceText] = list(recording.sources)
     problems: list[Problem] = list(recording.problems)
     tuned: list[str] = []
+    choices: list[Choice] = list(recording.choices)
     for text in recording.sources:
         if text.kind != "output_code" or text.graph is None:
             continue
@@ -56,6 +78,11 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
                         sources.append(SourceText(id=source_id, kind=kind, text=config[kind], graph=text.graph))
             if len(kernel["configs"]) > 1:
                 tuned.append(name)
+                choices.append(
+                    configuration(
+                        name, kernel, gpu, tuple(c.id for c in calls if c.graph == text.graph and c.kernel == name)
+                    )
+                )
         for position, call in enumerate(calls):
             if call.graph == text.graph and call.kernel in found:
                 calls[position] = replace(call, resources=resources(found[call.kernel], gpu, call.resources))
@@ -64,8 +91,42 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
         calls=tuple(calls),
         sources=tuple(sources),
         problems=tuple(problems),
+        choices=tuple(choices),
         assumptions=(*recording.assumptions, *_tools(), *_tuning(tuned)),
     )
+
+
+def configuration(name: str, kernel: dict[str, Any], gpu: gpus.Gpu, calls: tuple[str, ...]) -> Choice:
+    """Return which launch configuration Triton's benchmark is expected to choose when the kernel first runs."""
+    configs = list(kernel["configs"].values())
+    order = sorted(configs, key=lambda config: prediction.elements_a_warp(config["kwargs"], config["num_warps"]))
+    known = prediction.choices_of(gpu)
+    key = prediction.configuration_class(kernel["heuristic"], [config["kwargs"] for config in configs])
+    fit = known[0].configurations.get(key) if known is not None else None
+    first = order[min(fit.place, len(order) - 1)] if fit is not None else configs[0]
+    basis = "nothing was measured of its kind: the first that Inductor lists"
+    if fit is not None and known is not None:
+        basis = (
+            f"the place that won most often among such kernels of the zoo on the {known[1].device_name}; right for "
+            f"{fit.held.right} of {fit.held.count} kernels set aside. Times of small kernels differ little: the H200 and the "
+            "H100 chose alike for half of them"
+        )
+    return Choice(
+        kind="configuration",
+        subject=name,
+        calls=calls,
+        candidates=tuple(
+            Candidate(name=words_of(config)) for config in [first, *(c for c in configs if c is not first)]
+        ),
+        predicted=words_of(first),
+        confidence=round(fit.held.right / fit.held.count, 2) if fit is not None else None,
+        basis=basis,
+    )
+
+
+def words_of(config: dict[str, Any]) -> str:
+    blocks = ", ".join(f"{name}={value}" for name, value in config["kwargs"].items())
+    return f"{blocks}, {config['num_warps']} warps"
 
 
 def resources(kernel: dict[str, Any], gpu: gpus.Gpu, known: Resources | None) -> Resources:
@@ -125,7 +186,7 @@ def _tuning(kernels: list[str]) -> tuple[Assumption, ...]:
     return (
         Assumption(
             subject="launch configuration",
-            assumed=f"none is chosen for {names}: every candidate is listed with what it takes",
+            assumed=f"every candidate is listed with what it takes for {names}",
             because="Triton times the candidates when the kernel first runs on the device",
         ),
     )

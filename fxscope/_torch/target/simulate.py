@@ -8,8 +8,8 @@
 
 Tensors are fake (shape, stride, dtype, no memory) on device `cuda:0`; torch's questions about the device are answered
 from the file; nothing is launched. The patches are global and a mistake in them can abort the process, so this runs in
-a child process (`child.py`). This module and those beside it that it imports need nothing but torch and Triton, so that
-they also run where fxscope's other dependencies are missing (`tools/zoo.py`).
+a child process (`child.py`). This module and those beside it that it imports need nothing but torch, Triton and msgspec,
+so that they also run where fxscope's other dependencies are missing (`tools/zoo.py`).
 
 Works with a CPU build of torch, and with a CUDA build on a machine without a driver.
 """
@@ -20,24 +20,28 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import json
 import os
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import msgspec
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from fxscope._torch.target import decisions, sdpa, training
+from fxscope import gpus
+from fxscope._torch.target import decisions, distributed, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.kernels import triton_resources
 from fxscope._torch.target.values import Values
+from fxscope.model import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from fxscope.model import Choice
 
 __all__ = [
     "BENCHMARKED",
@@ -50,17 +54,8 @@ __all__ = [
     "triton_resources",
 ]
 
-# Inductor's switches whose outcome a benchmark decides: without a device there is nothing to plan with.
-BENCHMARKED = (
-    "max_autotune",
-    "max_autotune_gemm",
-    "max_autotune_pointwise",
-    "coordinate_descent_tuning",
-    "benchmark_fusion",
-    "benchmark_combo_kernel",
-    "triton.multi_kernel",
-    "force_pointwise_cat_autotune",
-)
+# Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`choosing.py` predicts others).
+BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise_cat_autotune")
 
 
 class PlanError(Exception):
@@ -71,20 +66,23 @@ class Target:
     """A device to plan for.
 
     Attributes:
+        gpu: what its file says of it.
         name: "h200".
         properties: names and values of `torch.cuda.get_device_properties`.
         bandwidth: bytes per second of its memory, from the datasheet.
         matrix: dtype → floating point operations per second of dense GEMMs, measured where it was.
     """
 
-    def __init__(
-        self, name: str, device_name: str, properties: Mapping[str, Any], bandwidth: float, matrix: Mapping[str, float]
-    ) -> None:
-        self.name = name
-        self.device_name = device_name
-        self.properties = dict(properties)
-        self.bandwidth = bandwidth
-        self.matrix = dict(matrix)
+    def __init__(self, gpu: gpus.Gpu) -> None:
+        self.gpu = gpu
+        self.name = gpu.name
+        self.device_name = gpu.device_name
+        self.properties = {name: fact.value for name, fact in gpu.properties.items()}
+        # Inductor asks for the data sheet's; a GPU that somebody measured may have none.
+        self.bandwidth = sorted(gpu.bandwidths, key=lambda rate: rate.kind)[0].value
+        self.matrix = {
+            dtype: sorted(rates, key=lambda rate: rate.kind)[-1].value for dtype, rates in gpu.matrix.items()
+        }
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -98,6 +96,7 @@ class Plan:
     Attributes:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
+        choices: (name of the FX node or "", what a benchmark on the device would decide), in order.
         on_cpu: a training is being traced on CPU tensors that stand for the device's.
         progress: called with a line now and then.
     """
@@ -107,6 +106,7 @@ class Plan:
         self.forwards: list[str] = []
         self.backwards: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
+        self.choices: list[tuple[str, Choice]] = []
         self.on_cpu = False
         self.progress: Callable[[str], None] = lambda message: None
 
@@ -119,22 +119,28 @@ class Plan:
         if (subject, assumed, because) not in self.assumptions:
             self.assumptions.append((subject, assumed, because))
 
+    def choose(self, node: str, choice: Choice) -> None:
+        """Note what a benchmark is predicted to decide, once."""
+        if (node, choice) not in self.choices:
+            self.choices.append((node, choice))
+
+    def rechoose(self, name: str, other: str, candidates: tuple[str, ...]) -> None:
+        """Take another candidate in the latest choice of some candidates: an epilogue goes into that one."""
+        for index in range(len(self.choices) - 1, -1, -1):
+            node, choice = self.choices[index]
+            if choice.predicted == name and set(candidates) <= {item.name for item in choice.candidates}:
+                self.choices[index] = node, replace(choice, predicted=other)
+                return
+
 
 def read_target(path: str | os.PathLike[str]) -> Target:
-    """Read `gpus/NAME.json`, with nothing but the standard library."""
+    """Read `gpus/NAME.json`."""
     return target_of(Path(path).read_bytes())
 
 
 def target_of(text: bytes) -> Target:
     """Return the target that a GPU's file describes."""
-    data = json.loads(text)
-    properties = {name: fact[0] for name, fact in data["properties"].items()}
-    # Inductor asks for the data sheet's; a GPU that somebody measured may have none.
-    bandwidth = sorted(data["bandwidths"], key=lambda rate: rate["kind"])[0]["value"]
-    matrix = {
-        dtype: sorted(rates, key=lambda rate: rate["kind"])[-1]["value"] for dtype, rates in data["matrix"].items()
-    }
-    return Target(data["name"], data["device_name"], properties, bandwidth, matrix)
+    return Target(msgspec.json.decode(text, type=gpus.Gpu))
 
 
 @contextlib.contextmanager
@@ -164,7 +170,7 @@ def _no_launch(plan: Plan) -> Generator[None]:
             arguments.clear()
             mode: Any = torch._guards.detect_fake_mode(values)
             with mode or contextlib.nullcontext():
-                return torch.fx.Interpreter(graph_module).run(*values)
+                return _Dry(graph_module).run(*values)
 
         module = types.ModuleType("fxscope_plan")
         module.__file__ = os.devnull
@@ -174,6 +180,15 @@ def _no_launch(plan: Plan) -> Generator[None]:
 
     with mock.patch.object(GraphLowering, "_compile_to_module", compile_to_module):
         yield
+
+
+class _Dry(torch.fx.Interpreter):
+    """Runs a lowered graph on tensors without memory."""
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        result = super().call_function(target, args, kwargs)
+        # `_foreach_add_`, which a pass put in the place of `_foreach_add`, returns nothing: its results are its operands.
+        return list(args[0]) if result is None and args and isinstance(args[0], list | tuple) else result
 
 
 def compile_for_target(
@@ -197,8 +212,8 @@ def compile_for_target(
         compile_options: arguments of `torch.compile`.
 
     Raises:
-        PlanError: the options ask for benchmarks, or the module exchanges data with other
-            processes, or is an optimizer's step.
+        PlanError: the options ask for benchmarks that nothing is known of, or the module exchanges data with other
+            processes.
     """
     import torch._inductor.config as inductor_config
 
@@ -221,19 +236,19 @@ def compile_for_target(
         return made
 
     with torch.no_grad():
-        for part in _modules_of(module):
+        once = _Once(fake)
+        for part in _reached(module, nn.Module):
             _refuse_processes(part)
-            _make_fake(part, fake)
-        if isinstance(getattr(module, "__self__", None), torch.optim.Optimizer):
-            raise PlanError(
-                "the step of an optimizer cannot be planned: it makes its state on the device when it first runs, and there "
-                "is none. Plan the forward and backward, or record on a machine that has the GPU."
-            )
+            distributed.gather(part, plan)
+            _make_fake(part, once)
+        for optimizer in _reached(module, torch.optim.Optimizer):
+            _make_optimizer_fake(optimizer, once, mode, plan)
         call_inputs, call_kwargs = _fake_values((tuple(inputs), dict(kwargs or {})), fake, train=train)
     with contextlib.ExitStack() as stack:
         known = {name: value for name, value in patches.items() if name in switches or _has(inductor_config, name)}
         stack.enter_context(inductor_config.patch(known))
         backend = stack.enter_context(training.backend(plan)) if train else _backend
+        stack.enter_context(distributed.without_processes(plan))
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(train))
         stack.enter_context(mode)
@@ -271,6 +286,12 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
                 f"{name} is decided by benchmarks on the device, and {plan.target.device_name} is not here: "
                 "plan without it, or record on a machine that has one."
             )
+    if any(switches.get(name, _switch(inductor_config, name)) for name in ("coordinate_descent_tuning",)):
+        plan.assume(
+            "tuning",
+            "the configurations listed are those that tuning begins with",
+            "on the device coordinate descent goes on from the best of them; where it ends is not predicted",
+        )
     if switches.pop("triton.cudagraphs", False):
         plan.assume(
             "CUDA graphs",
@@ -302,35 +323,88 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
         return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=device)
 
 
-def _modules_of(called: Any) -> list[nn.Module]:
-    """Return a module itself, and of a function those that it calls by name or as a method of."""
+def _reached(called: Any, kind: type[Any]) -> list[Any]:
+    """Return what is called itself if it is of a kind; of a function those of the kind that it calls by name or is a method of.
+
+    The step of an optimizer is wrapped by torch, and by schedulers of its rate: what is wrapped counts.
+    """
     if isinstance(called, nn.Module):
-        return [called]
-    try:
-        names = inspect.getclosurevars(called)
-    except (TypeError, ValueError):  # no function of Python's
-        return []
-    reached = (getattr(called, "__self__", None), *names.nonlocals.values(), *names.globals.values())
-    return [value for value in reached if isinstance(value, nn.Module)]
+        return [called] if isinstance(called, kind) else []
+    found: dict[int, Any] = {}
+    while called is not None:
+        reached = [getattr(called, "__self__", None)]
+        with contextlib.suppress(TypeError, ValueError):  # no function of Python's
+            names = inspect.getclosurevars(called)
+            reached += [*names.nonlocals.values(), *names.globals.values()]
+        found.update({id(value): value for value in reached if isinstance(value, kind)})
+        called = getattr(called, "__wrapped__", None)
+    return list(found.values())
 
 
-def _make_fake(module: nn.Module, fake: Callable[[torch.Tensor], torch.Tensor]) -> None:
-    """Replace parameters, buffers and tensors in attributes by fake ones; tied ones stay tied."""
-    known: dict[int, torch.Tensor] = {}
-    keep: list[torch.Tensor] = []  # an id is only good as long as its object lives
+class _Once:
+    """Makes one fake tensor of each tensor, so that tied ones stay tied, and an optimizer's are the model's."""
 
-    def once(tensor: Any) -> Any:
+    def __init__(self, fake: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        self._fake = fake
+        self._known: dict[int, torch.Tensor] = {}
+        self._keep: list[torch.Tensor] = []  # an id is only good as long as its object lives
+
+    def __call__(self, tensor: Any) -> Any:
         if not isinstance(tensor, torch.Tensor):
             return tensor
-        found = known.get(id(tensor))
+        found = self._known.get(id(tensor))
         if found is None:
-            found = fake(tensor)
+            found = self._fake(tensor)
             if isinstance(tensor, nn.Parameter):
                 found = nn.Parameter(found, requires_grad=tensor.requires_grad)
-            known[id(tensor)] = found
-            keep.append(tensor)
+            if tensor.is_leaf and tensor.grad is not None:
+                found.grad = self._fake(tensor.grad)
+            self._known[id(tensor)] = found
+            self._keep += [tensor, found]
         return found
 
+
+def _make_optimizer_fake(optimizer: torch.optim.Optimizer, once: _Once, mode: FakeTensorMode, plan: Plan) -> None:
+    """Replace parameters, gradients and state by fake ones; a state that is missing is made by a step on those.
+
+    The plan is that of every step but the first.
+    """
+    groups, states = optimizer.param_groups, dict(optimizer.state)
+    optimizer.state.clear()
+    for group in groups:
+        for name, value in list(group.items()):
+            group[name] = torch.utils._pytree.tree_map(once, value)
+        if "capturable" in group:
+            group["capturable"] = True  # as Dynamo sets it for parameters on a GPU: the count of steps lies there, too
+    for parameter, state in states.items():
+        made = {name: torch.utils._pytree.tree_map(once, value) for name, value in state.items()}
+        if isinstance(step := made.get("step"), torch.Tensor):
+            with mode:
+                made["step"] = torch.empty((), dtype=step.dtype, device="cuda")
+        optimizer.state[once(parameter)] = made
+    parameters = [parameter for group in groups for parameter in group["params"] if parameter.requires_grad]
+    if all(parameter.grad is None for parameter in parameters):
+        plan.assume(
+            "gradients",
+            "every parameter that asks for a gradient has one, of its own shape and layout",
+            "the program has run no backward when its step is planned",
+        )
+        with mode:
+            for parameter in parameters:
+                parameter.grad = torch.empty_like(parameter)
+    if not states:
+        try:
+            with mode:
+                type(optimizer).step(optimizer)
+        except Exception as error:
+            raise PlanError(
+                f"the step of {type(optimizer).__name__} cannot be planned: its first step, which makes its state, needs "
+                f"the device ({type(error).__name__}: {str(error).strip()[:200]})."
+            ) from None
+
+
+def _make_fake(module: nn.Module, once: _Once) -> None:
+    """Replace parameters, buffers and tensors in attributes by fake ones; tied ones stay tied."""
     for part in module.modules():
         for table in (part._parameters, part._buffers):
             for name, tensor in list(table.items()):
@@ -349,10 +423,10 @@ def _holds_tensors(value: Any) -> bool:
 
 
 def _refuse_processes(module: nn.Module) -> None:
-    """Raise PlanError for a module that needs other processes: DDP and FSDP launch collectives while they run."""
+    """Raise PlanError for a module whose work on each device is not known without the others."""
     for name, part in module.named_modules():
         kinds = {kind.__name__ for kind in type(part).__mro__}
-        found = kinds & {"DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule", "DataParallel"}
+        found = kinds & {"FullyShardedDataParallel", "DataParallel"}
         if found:
             raise PlanError(
                 f"{name or 'the model'} is a {found.pop()}, which exchanges data between processes while it runs, and a "

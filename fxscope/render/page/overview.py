@@ -46,6 +46,7 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
                 "coverage": labels.coverage_line(recording),
                 "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
+                "choices": [[c.subject, labels.choice_words(c), c.basis] for c in recording.choices],
                 "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
                 "compiles": [compile_words(c) for c in recording.compiles],
                 "breaks": graph_breaks(recording),

@@ -150,6 +150,7 @@ class Overview {
           this.coverage(o),
           this.list('Problems', o.problems),
           this.list('Assumptions', o.assumptions),
+          this.list('Predicted choices', o.choices),
           this.compiles(o),
           this.changes(o),
           this.gaps(o),
