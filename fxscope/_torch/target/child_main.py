@@ -109,6 +109,11 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
                 here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
         except simulate.PlanError as error:
             raise CaptureError(str(error)) from None
+        if not made.codes and any(subject == "FSDP" for subject, *_ in made.assumptions):
+            raise CaptureError(
+                "nothing was compiled: Dynamo leaves the graph at each module that FSDP gathers, and gives up a forward "
+                "that calls such modules in a loop. Compile the modules that are wrapped (`block.compile()` before fully_shard)."
+            )
         if not made.codes:
             raise CaptureError(
                 "nothing was compiled: the model has no tensor operation that torch.compile can take. "

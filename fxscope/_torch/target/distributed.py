@@ -40,27 +40,28 @@ def fake_groups() -> Generator[None]:
     from torch._subclasses.fake_tensor import unset_fake_temporarily
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
-    original = c10d.init_process_group
-    make_mesh: Any = device_mesh.DeviceMesh.__init__
-
-    def init(*args: Any, world_size: int = -1, **kwargs: Any) -> None:
+    def init_process_group(*args: Any, world_size: int = -1, **kwargs: Any) -> None:
         ranks = world_size if world_size > 0 else int(os.environ["WORLD_SIZE"])
-        original("fake", rank=0, world_size=ranks, store=FakeStore())
+        original["init_process_group"]("fake", rank=0, world_size=ranks, store=FakeStore())
 
-    def mesh(self: Any, *args: Any, **kwargs: Any) -> None:
-        with (
-            unset_fake_temporarily()
-        ):  # ranks are looked up in it: it has values even where the program's tensors have none
-            make_mesh(self, *args, **kwargs)
+    # Ranks are looked up in a mesh: it has values even where the program's tensors have none.
+    def init_device_mesh(*args: Any, **kwargs: Any) -> Any:
+        with unset_fake_temporarily():
+            return original["init_device_mesh"](*args, **kwargs)
 
+    original: dict[str, Any] = {
+        "init_process_group": c10d.init_process_group,
+        "init_device_mesh": device_mesh.init_device_mesh,
+    }
+    replaced = {"init_process_group": init_process_group, "init_device_mesh": init_device_mesh}
     launched = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": str(_RANKS), "LOCAL_WORLD_SIZE": str(_RANKS)}
     launched |= {"MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, {**launched, **os.environ}))
-        stack.enter_context(mock.patch.object(device_mesh.DeviceMesh, "__init__", mesh))
-        for module in (dist, c10d, device_mesh):
-            if getattr(module, "init_process_group", None) is original:
-                stack.enter_context(mock.patch.object(module, "init_process_group", init))
+        for module in [module for name, module in sys.modules.items() if name.startswith("torch.distributed")]:
+            for name, function in replaced.items():
+                if vars(module).get(name) is original[name]:
+                    stack.enter_context(mock.patch.object(module, name, function))
         yield
 
 
