@@ -112,7 +112,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
         if not made.codes and any(subject == "FSDP" for subject, *_ in made.assumptions):
             raise CaptureError(
                 "nothing was compiled: Dynamo leaves the graph at each module that FSDP gathers, and gives up a forward "
-                "that calls such modules in a loop. Compile the modules that are wrapped (`block.compile()` before fully_shard)."
+                "that calls such modules in a loop. Compile the modules that are wrapped: `block.compile()`, then fully_shard."
             )
         if not made.codes:
             raise CaptureError(
