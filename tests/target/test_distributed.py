@@ -62,3 +62,10 @@ def test_each_module_of_fsdp_has_whole_parameters_in_the_dtype_it_computes_in() 
         assert (8, 256) in tensors
         assert call.workload is not None
         assert call.workload.dtype == "bfloat16"
+
+
+def test_a_program_that_fails_leaves_no_group() -> None:
+    with pytest.raises(ValueError, match="no weights here"), distributed.fake_groups():
+        torch.distributed.init_process_group("nccl")
+        raise ValueError("no weights here")
+    assert not torch.distributed.is_initialized()
