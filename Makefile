@@ -11,9 +11,10 @@ OUT ?= demo-output
 # Each worker imports torch: more of them than this cost memory and save no time. TESTS='tests/fusion -k cost' runs some.
 WORKERS ?= auto
 TESTS ?=
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile
 NPM := npm --silent --prefix tests/js
 
-.PHONY: setup demo test check lint clean
+.PHONY: setup demo test test-all check lint clean
 
 setup: $(TEST_STAMP)
 
@@ -29,7 +30,10 @@ demo: $(STAMP)
 	$(BIN)/fxscope demo --output $(OUT) --force
 
 test: $(TEST_STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(TESTS)
+	$(PYTEST) -m "not slow" $(TESTS)
+
+test-all: $(TEST_STAMP)
+	$(PYTEST) $(TESTS)
 
 lint: $(TEST_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
@@ -41,7 +45,7 @@ lint: $(TEST_STAMP)
 	@if command -v npm >/dev/null; then $(NPM) install --no-audit --no-fund --no-package-lock && $(NPM) run lint && $(NPM) test; \
 	else echo "no npm: the page's scripts are not checked"; fi
 
-check: lint test
+check: lint test-all
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
