@@ -29,12 +29,14 @@ def examined(*, rc: int = 0, **environment: str) -> dict[str, doctor.Check]:
     return {check.name: check for check in (doctor.Check(**item) for item in json.loads(done.stdout))}
 
 
+@pytest.mark.slow
 def test_here_programs_can_be_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     checks = examined()
     assert checks["recording"].ok and checks["torch"].ok and checks["torch"].found[0].isdigit()
     assert all(check.purpose for check in checks.values())
 
 
+@pytest.mark.slow
 def test_nothing_but_python_on_path_is_told_item_by_item(tmp_path: Path) -> None:
     """No compiler, no browser, no package manager: the program still records, and says what it lacks."""
     checks = examined(PATH=str(tmp_path), CXX="", PYTHONIOENCODING="ascii", FXSCOPE_NO_NATIVE="1")

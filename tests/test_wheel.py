@@ -75,6 +75,7 @@ def fxscope(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_it_runs_shows_and_draws(site: Path) -> None:
     assert fxscope(site, "--version").stdout.startswith("fxscope ")
     recording = str(site / "fxscope" / "data" / "h200" / "mlp_compiled.fxscope")
@@ -104,6 +105,7 @@ def test_the_console_script_runs_from_a_path_with_spaces(wheel: Path, tmp_path: 
     assert done.returncode == 0 and "triton_poi_fused__" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_without_a_compiler_it_installs_and_says_so(tmp_path: Path) -> None:
     wheel = build(tmp_path, CC=str(tmp_path / "no-such-compiler"))
     with zipfile.ZipFile(wheel) as archive:

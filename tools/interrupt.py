@@ -62,11 +62,20 @@ class Harness:
         (work / "program.py").write_text(PROGRAM)
         (work / "in.fxscope").write_bytes((DATA / "checks" / "linear_live.fxscope").read_bytes())
         environment = {**os.environ, "TMPDIR": str(self.folder / name / "temporary"), "PYTHONPATH": str(ROOT)}
+        environment["PYTHONFAULTHANDLER"] = "1"
         command = [sys.executable, "-m", "fxscope", *VERBS[self.verb].split()]
         # A group of its own: ctrl-C of a terminal goes to the children, too.
         return subprocess.Popen(
             command, cwd=work, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
+
+    def ended(self, process: subprocess.Popen[str]) -> str:
+        """Return what it says to the end. Raises Finding, with the stacks of its threads, where it does not end."""
+        try:
+            return process.communicate(timeout=60)[1]
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # faulthandler says where it is
+            raise Finding(f"{self.verb} goes on a minute after a signal: {process.communicate()[1][-4000:]}") from None
 
     def outputs(self, name: str) -> dict[str, bytes]:
         """Return what lies in the folder after a run. Raises Finding where anything is not meant to."""
@@ -93,7 +102,7 @@ class Harness:
             _, said = process.communicate(timeout=moment)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-            _, said = process.communicate(timeout=60)
+            said = self.ended(process)
         where = f"{self.verb}, seed {seed}, {number.name} after {moment:.2f} s"
         if process.returncode not in ENDS[number]:
             raise Finding(f"{where}: ends with {process.returncode}: {said[-2000:]}")

@@ -21,6 +21,10 @@ SCRIPTS = dict(
 )
 HEAD = SCRIPTS.pop("head").strip() + "\n"
 EXTRA = {"argparse": ["--format", "x", "-o", "y", "--json", "--steps", "4"]}
+QUICK, SLOW = (
+    ("argparse", "exit_3"),
+    pytest.mark.slow,
+)  # a script is run twice, plain and observed: five seconds and more
 MODULE = {
     "mine/__init__.py": "",
     "mine/tool.py": HEAD + "print(__name__, __package__, sys.argv[1:])\ntorch.ones(3).sin()\n",
@@ -70,7 +74,7 @@ def both(tmp_path: Path, files: dict[str, str], words: list[str], extra: list[st
     return (*sides, load(recorded) if recorded.exists() else None)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=SLOW) for name in SCRIPTS])
 def test_a_script_does_the_same_when_it_is_observed(tmp_path, name) -> None:
     script = HEAD + SCRIPTS[name]
     plain, observed, recording = both(tmp_path, {"script.py": script}, ["script.py"], EXTRA.get(name, []))
@@ -83,6 +87,7 @@ def test_a_script_does_the_same_when_it_is_observed(tmp_path, name) -> None:
     assert not any("cos" in target for target in targets)
 
 
+@pytest.mark.slow
 def test_a_module_is_run_as_python_would(tmp_path) -> None:
     plain, observed, recording = both(tmp_path, MODULE, ["-m", "mine.tool", "--lr", "3"], [])
     assert observed == plain and "mine ['--lr', '3']" in plain[1]

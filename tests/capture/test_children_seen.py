@@ -18,6 +18,8 @@ import subprocess
 import torch.multiprocessing as mp
 from torch.utils.data import DataLoader, TensorDataset
 
+pytestmark = pytest.mark.slow
+
 def work(rank, scale):
     print(rank, (torch.ones(3).cos() * scale).sum().item() > 0, flush=True)
 

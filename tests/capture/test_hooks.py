@@ -125,6 +125,7 @@ def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_to
         assert name.endswith("_renamed") and name in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant", ["METRICS", "HANDLES", "COMPILE_SUBGRAPH", "JOINT_PASSES"])
 def test_one_name_that_is_missing_is_told_by_name_and_costs_what_it_is_for(constant: str, monkeypatch) -> None:
     name = getattr(inductor, constant)

@@ -30,6 +30,7 @@ def geglu():
     return compile_once(GeGLU(), (torch.randn(4, 8),))
 
 
+@pytest.mark.slow
 def test_every_stage_of_an_inference_compile(geglu) -> None:
     stages = [(graph.id.split(":", 1)[1], graph.stage, graph.direction) for graph in geglu.graphs]
     assert stages == [
@@ -98,6 +99,7 @@ def test_guards_and_time_of_a_compile(geglu) -> None:
     assert compiled.config == {}
 
 
+@pytest.mark.slow
 def test_module_paths_through_lists() -> None:
     facts = compile_once(Block(), (torch.randn(4, 8),))
     modules = [node.source.module for node in facts.graphs[-1].nodes if node.target == "aten.mm.default"]
@@ -117,6 +119,7 @@ def test_a_node_names_the_pass_that_put_it_in_anothers_place() -> None:
         assert ("constant_fold_uniform_value",) in zeros
 
 
+@pytest.mark.slow
 def test_training_has_joint_forward_and_backward() -> None:
     facts = compile_once(GeGLU(), (torch.randn(4, 8),), backward=True)
     by_kind = {graph.id.split(":", 1)[1]: graph for graph in facts.graphs}

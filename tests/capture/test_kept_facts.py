@@ -15,6 +15,8 @@ from fxscope._torch import kept_facts
 from fxscope.capture import Recorder
 from fxscope.model import Recording
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch) -> Iterator[Path]:

@@ -68,6 +68,7 @@ def test_a_recording_survives_the_disk(compiled, tmp_path) -> None:
     assert fxscope.load(path).to_json() == compiled.to_json()
 
 
+@pytest.mark.slow
 def test_training_is_attributed_in_both_directions() -> None:
     recording = fxscope.record(GeGLU(), torch.randn(4, 8), compile=True, backward=True, steps=1)
     directions = {call.id.split(":")[1] for call in recording.calls}
@@ -122,6 +123,7 @@ def state_of(model, x):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compile", [False, True])
 def test_recording_a_model_leaves_it_as_it_was(compile) -> None:
     model, x = Stateful(), torch.randn(4, 8)

@@ -34,6 +34,7 @@ class WithOwnOp(nn.Module):
         return torch.ops.who_ran.silu(self.a(x).relu()) + 1
 
 
+@pytest.mark.slow
 def test_a_custom_op_in_compiled_code_has_its_time() -> None:
     recording = fxscope.record(WithOwnOp(), torch.randn(4, 16), compile=True)
     call = next(call for call in recording.calls if "who_ran" in call.kernel)
@@ -47,6 +48,7 @@ def test_a_custom_op_in_compiled_code_has_its_time() -> None:
     assert all(c.timing is not None and c.untimed is None for c in recording.calls)
 
 
+@pytest.mark.slow
 def test_a_cpu_template_has_its_time_and_the_compilers_own_work_is_none_of_the_programs() -> None:
     from torch.nn.attention.flex_attention import flex_attention
 
@@ -65,6 +67,7 @@ def test_a_cpu_template_has_its_time_and_the_compilers_own_work_is_none_of_the_p
     assert not any("compile_file" in name for name in names)
 
 
+@pytest.mark.slow
 def test_a_call_without_a_launch_says_why() -> None:
     recording = fxscope.record(WithOwnOp(), torch.randn(4, 16), compile=True)
     dropped = next(call for call in recording.calls if call.kernel.startswith("cpp_fused_relu"))

@@ -108,6 +108,7 @@ def kernels_mlp() -> types.ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_without_the_layer_one_clear_message(tmp_path: Path) -> None:
     """Where neither library can be imported, the script says both reasons and what to do, and returns 2."""
     for name in ("kernels", "liger_kernel"):
@@ -120,6 +121,7 @@ def test_without_the_layer_one_clear_message(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_local_kernel_that_runs_on_the_cpu(tmp_path: Path) -> None:
     """`get_kernel` gives a layer whose backend is the CPU: then the script runs here, label, trace and all."""
     (tmp_path / "kernels.py").write_text(

@@ -86,6 +86,7 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_written_reviewed_and_guards(tmp_path: Path) -> None:
     recording = tmp_path / "r.fxscope"
     build.gelu_mul_compiled().save(recording)

@@ -102,6 +102,7 @@ def test_png_or_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
         chart.png(text)
 
 
+@pytest.mark.slow
 @pytest.mark.cpp
 def test_a_sweep_of_a_real_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "sweep_model.py"

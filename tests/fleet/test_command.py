@@ -265,6 +265,7 @@ def test_two_ranks_are_compared_without_what_they_wait(tmp_path: Path, capsys: p
     )
 
 
+@pytest.mark.slow
 def test_torchtitan_folders_ranks_of_other_lengths_and_a_pattern(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

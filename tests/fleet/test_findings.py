@@ -223,6 +223,7 @@ def staged(source: Path, out: Path, stages: list[list[int]]) -> None:
         (out / path.name).write_bytes(gzip.compress(msgspec.json.encode(trace), 1))
 
 
+@pytest.mark.slow
 def test_stages_of_a_pipeline_are_held_against_their_own(tmp_path: Path) -> None:
     job, piped = tmp_path / "job", tmp_path / "piped"
     piped.mkdir()
@@ -279,6 +280,7 @@ def test_a_ring_is_no_pipeline(tmp_path: Path) -> None:
     assert findings.examine(around).findings[0].ranks == (2,)
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_late_in_some_steps_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import make_fleet
 

@@ -116,6 +116,7 @@ def test_no_neighbours_are_told_the_way_between(geglu, capsys):
     assert "Between them: cpp_fused__unsafe_view_gelu_mul_0:3" in out
 
 
+@pytest.mark.slow
 def test_forward_and_backward(trained, capsys):
     assert main(["why", trained, "call:0/0:forward:3", "call:0/0:backward:1"]) == 0
     assert "other direction: the forward saves view_4" in capsys.readouterr().out

@@ -157,6 +157,7 @@ def test_every_switch_that_a_hint_names_is_tried_or_says_why_not():
     assert named >= {*ON_H200, *NOT_HERE}  # nothing is excused that is not said
 
 
+@pytest.mark.slow
 @pytest.mark.cpp
 @pytest.mark.parametrize("switch", ON_CPU)
 def test_a_hint_for_the_cpu_does_what_it_says(switch):
@@ -174,6 +175,7 @@ def test_a_hint_for_the_cpu_does_what_it_says(switch):
         assert (len(before.calls), len(after.calls)) == (2, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switch", ON_H200)
 def test_a_hint_for_a_gpu_does_what_it_says(switch):
     program, inputs, first, then = ON_H200[switch]
@@ -185,6 +187,7 @@ def test_a_hint_for_a_gpu_does_what_it_says(switch):
     assert len(planned(program, *given, **then).calls) == 1
 
 
+@pytest.mark.slow
 def test_a_users_kernel_takes_an_epilogue_that_reads_nothing_else(plan_of):
     switch = "epilogue_fusion_user_defined_triton_kernel"
     if not hasattr(torch._inductor.config, switch):
@@ -194,6 +197,7 @@ def test_a_users_kernel_takes_an_epilogue_that_reads_nothing_else(plan_of):
     assert not hinted(plan_of("user_kernel"), switch)
 
 
+@pytest.mark.slow
 @pytest.mark.cpp
 def test_what_torch_does_not_try_on_a_cpu_is_no_hint():
     for program in (lambda x: (x.sum(-1), x.t().contiguous()), lambda x: (x[:10] * 3, x[10:].sum(-1))):
@@ -217,6 +221,7 @@ def test_weights_are_concatenated_where_two_gemms_share_the_activation():
         assert all(item.hint is None for item in decisions if "not merged" in item.reason)
 
 
+@pytest.mark.slow
 @pytest.mark.cpp
 def test_a_smaller_budget_recomputes_what_a_kernel_of_inductors_saved():
     weight = nn.Parameter(torch.randn(128, 128))

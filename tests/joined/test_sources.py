@@ -137,6 +137,7 @@ QUESTIONS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.cpp
 def test_live_and_from_files(tmp_path: Path) -> None:
     program = tmp_path / "asked_program.py"

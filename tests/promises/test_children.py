@@ -48,6 +48,7 @@ def alive(marker: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PARENTS)
 def test_a_child_ends_with_a_parent_that_is_killed(kind: str, tmp_path: Path) -> None:
     dot = tmp_path / "dot"
@@ -85,6 +86,7 @@ SERVED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reaper", REAPERS)
 @pytest.mark.parametrize("kind", SERVED)
 def test_a_parent_that_collects_no_child_is_served(kind: str, reaper: str, tmp_path: Path) -> None:
@@ -96,6 +98,7 @@ def test_a_parent_that_collects_no_child_is_served(kind: str, reaper: str, tmp_p
     assert done.stdout == "True\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["layout", "the wheel", "fleet", "target"])
 def test_no_child_imports_from_the_current_folder(kind: str, tmp_path: Path) -> None:
     for name in ("json", "runpy", "signal", "ctypes", "msgspec", "contextlib", "random", "resource", "wasmtime"):

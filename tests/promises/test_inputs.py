@@ -37,6 +37,7 @@ def test_a_recording_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch
         store.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["{" * 3_000_000, '{"a":[' * 500_000, "[[" * 1_000_000])
 @pytest.mark.parametrize("head", ["", '{"traceEvents":['])
 def test_brackets_without_end_are_refused(head: str, text: str, tmp_path: Path) -> None:
@@ -66,6 +67,7 @@ def bombs(folder: Path) -> dict[str, Path]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
     made = bombs(tmp_path)
@@ -178,6 +180,7 @@ def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, monkeypatch: pytest.
         )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", fuzz_formats.FORMATS)
 def test_damaged_files_of_every_format_are_one_line_or_an_answer(name: str, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", interrupt.VERBS)
 def test_what_is_written_is_whole_or_absent_and_nothing_else_stays(verb: str, tmp_path: Path) -> None:
     harness = interrupt.Harness(verb, tmp_path)

@@ -68,6 +68,7 @@ def unpacked(path: Path) -> bytes:
     return store.contents(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["fxscope", "json", "html", "md", "txt", "dot"])
 def test_nothing_of_a_programs_text_and_names_is_left(suffix: str, recorded: Path, tmp_path: Path) -> None:
     before = unpacked(recorded).decode()
@@ -108,6 +109,7 @@ def test_what_counts_as_public(word: str, known: bool) -> None:
     assert public(word) is known
 
 
+@pytest.mark.slow
 def test_whole_sources_are_an_option(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(PROGRAM)
     for options, held in (([], False), (["--whole-sources"], True)):

@@ -54,6 +54,7 @@ def test_what_fails_in_fxscope_is_a_problem_and_a_warning(name: str, monkeypatch
     assert not hooks.active()
 
 
+@pytest.mark.slow
 def test_where_warnings_are_errors_ours_is_none(tmp_path: Path) -> None:
     done = run(
         "import fxscope\nwith fxscope.record():\n    pass\nprint('on')\n", tmp_path, "-W", "error::RuntimeWarning"
@@ -77,6 +78,7 @@ def test_names_of_annotations_do_not_matter(name: str) -> None:
     assert [launch.op for launch in recorder.recording.launches if launch.op == "aten::mm"] == ["aten::mm"]
 
 
+@pytest.mark.slow
 def test_a_recording_may_be_left_in_another_thread(tmp_path: Path) -> None:
     code = "import threading, torch, fxscope\nfrom fxscope._torch import hooks\nr = fxscope.record()\nr.__enter__()\n"
     code += (
@@ -86,6 +88,7 @@ def test_a_recording_may_be_left_in_another_thread(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "None () [2.0, 2.0]\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_recording_may_begin_in_another_thread_and_end_while_others_run(tmp_path: Path) -> None:
     code = """
 import threading, torch, fxscope
@@ -118,6 +121,7 @@ print(torch.ones(2).add(1).tolist())
     assert (done.returncode, done.stdout) == (0, "None () True\n" * 4 + "[2.0, 2.0]\n"), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_recording_that_is_left_twice_or_by_four_threads_at_once_stays(tmp_path: Path) -> None:
     code = """
 import threading, torch, fxscope
@@ -135,6 +139,7 @@ print(r.failure, r.recording is kept, any(l.op == "aten::add" for l in kept.laun
     assert (done.returncode, done.stdout) == (0, "None True True\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_recording_may_be_left_in_the_thread_of_a_backward_pass(tmp_path: Path) -> None:
     code = """
 import threading, torch, fxscope
@@ -164,23 +169,27 @@ class TestForks:
         "import os, sys, torch, fxscope\nwith fxscope.record() as r:\n    torch.ones(3).add(1)\n    pid = os.fork()\n"
     )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("child", ["sys.exit(3)", "raise SystemExit(3)"])
     def test_a_child_ends_with_its_code_and_takes_nothing_with_it(self, child: str, tmp_path: Path) -> None:
         code = f"{self.LEAVE}    if pid == 0: {child}\n    print(os.waitpid(pid, 0)[1] >> 8)\nprint(r.failure)\n"
         done = run(code, tmp_path)
         assert (done.returncode, done.stdout) == (0, "3\nNone\n"), done.stderr
 
+    @pytest.mark.slow
     def test_a_child_that_leaves_the_block_has_no_recording(self, tmp_path: Path) -> None:
         code = f"{self.LEAVE}if pid: os.waitpid(pid, 0)\nprint(r.recording is None)\n"
         done = run(code, tmp_path)
         assert (done.returncode, done.stdout) == (0, "True\nFalse\n"), done.stderr
 
+    @pytest.mark.slow
     def test_a_child_of_a_script_writes_no_output(self, tmp_path: Path) -> None:
         code = "import os, torch\ntorch.ones(3).add(1)\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('end')\n"
         done = run(code, tmp_path, "-m", "fxscope", "run", "-o", "out.fxscope")
         assert done.returncode == 0 and done.stdout == "end\nend\n" and done.stderr.count("wrote") == 1, done.stderr
         assert store.load(tmp_path / "out.fxscope").launches
 
+    @pytest.mark.slow
     def test_workers_that_fork_and_children_that_fail_cost_the_parent_nothing(self, tmp_path: Path) -> None:
         code = """
 import multiprocessing, os, torch
@@ -219,6 +228,7 @@ torch.ones(3).mul(2)
         assert not Path(folder.name).exists()
 
 
+@pytest.mark.slow
 def test_output_goes_where_it_was_meant_though_the_script_moves(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     code = "import os, torch\nos.chdir('elsewhere')\ntorch.ones(3).add(1)\n"
@@ -280,6 +290,7 @@ class TestWriting:
         assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
 
 
+@pytest.mark.slow
 def test_a_child_of_a_plain_profiled_run_can_end(tmp_path: Path) -> None:
     assert profiler.let_children_end() is None
     code = "import os, sys, torch, fxscope\nfxscope.record(torch.sin, torch.ones(2))\npid = os.fork()\n"
@@ -287,6 +298,7 @@ def test_a_child_of_a_plain_profiled_run_can_end(tmp_path: Path) -> None:
     assert done.stdout == "5\n"
 
 
+@pytest.mark.slow
 def test_a_recording_holds_the_lines_that_ops_stem_from_and_not_the_rest(tmp_path: Path) -> None:
     code = "KEY = 'secret'\n" + "\n" * 20
     code += "import torch\n@torch.compile(backend='aot_eager')\ndef f(x):\n    return x.sin() + 1\nf(torch.ones(4))\n"
@@ -296,12 +308,21 @@ def test_a_recording_holds_the_lines_that_ops_stem_from_and_not_the_rest(tmp_pat
     assert texts[0].splitlines()[24] == "    return x.sin() + 1"
 
 
+@pytest.mark.slow
 def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> None:
     code = "import atexit, os, signal, torch\natexit.register(print, 'last')\ntorch.ones(3).add(1)\n"
     (tmp_path / "p.py").write_text(f"{code}os.kill(os.getpid(), signal.SIGINT)\n")
     ends = []
     for command in (["p.py"], ["-m", "fxscope", "run", "p.py", "-o", "out.fxscope"]):
-        done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            # What a shell starts in the background ignores ctrl-C, and so would what it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         ends.append((done.returncode, done.stdout))
     assert ends == [(-signal.SIGINT, "last\n")] * 2
     assert store.load(tmp_path / "out.fxscope").launches
@@ -402,6 +423,7 @@ run script.py -o p.fxscope
 view p.fxscope"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["-OO"], ["-W", "error"]], ids=" ".join)
 def test_python_without_docstrings_and_assertions_or_with_warnings_as_errors(
     options: list[str], tmp_path: Path

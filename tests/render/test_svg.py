@@ -136,6 +136,7 @@ def engines() -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_many_threads_draw_many_graphs_with_the_embedded_engine(embedded: None) -> None:
     def draw(number: int) -> set[str]:
         edges = " ".join(f"{number}.{i} -> {number}.{i + 1}" for i in range(5 + number % 7))

@@ -34,6 +34,7 @@ def forked(factory: str, target: str = "h200", **options):
     return child.record(model, *inputs, target=target, **options)
 
 
+@pytest.mark.slow
 def test_geglu_is_planned_like_the_real_one(geglu) -> None:
     recording, _ = geglu
     verify(recording)
@@ -97,6 +98,7 @@ def test_assumptions_and_progress(geglu) -> None:
     assert any(line.startswith("compiling triton_poi_fused") for line in lines)
 
 
+@pytest.mark.slow
 def test_other_gpu_other_code() -> None:
     recording = plan("small", "a100", keep=("ptx",))
     assert any(".target sm_80" in source.text for source in recording.sources if source.kind == "ptx")
@@ -104,6 +106,7 @@ def test_other_gpu_other_code() -> None:
     assert recording.title == "small"
 
 
+@pytest.mark.slow
 def test_factory_that_asks_for_cuda() -> None:
     recording = plan("asks_for_cuda")
     assert [call.type for call in recording.calls] == ["extern", "triton_pointwise"]
@@ -111,6 +114,7 @@ def test_factory_that_asks_for_cuda() -> None:
     assert any(output.dtype == "bfloat16" for node in recording.graphs[0].nodes for output in node.outputs)
 
 
+@pytest.mark.slow
 def test_autocast_in_training_casts_what_the_forward_alone_casts() -> None:
     """The forward's autocast is CUDA's own; the one of a training is ours. Both write the same kernels."""
     alone, trained = forked("autocast"), forked("autocast", backward=True)
@@ -154,6 +158,7 @@ def test_dropout_in_place_keeps_its_dtype() -> None:
     assert {access.dtype for access in drawn.writes} == {"bool", "bfloat16"}
 
 
+@pytest.mark.slow
 def test_backwards_come_in_the_order_in_which_they_run(tmp_path: Path) -> None:
     target = simulate.target_of(gpus.text_of("h200"))
     with simulate.planning(target) as planned:
@@ -165,6 +170,7 @@ def test_backwards_come_in_the_order_in_which_they_run(tmp_path: Path) -> None:
     assert [(16, 32) in written[2], (32, 64) in written[3]] == [True, True]  # the second graph's weights come first
 
 
+@pytest.mark.slow
 def test_a_backward_reads_what_the_forward_left_in_its_layout() -> None:
     recording = forked("convolutions", backward=True)
     backward = [call for call in recording.calls if "aten.convolution_backward" in call.kernel]
@@ -210,6 +216,7 @@ def test_other_python_must_be_one_that_can_plan(tmp_path: Path) -> None:
             plan("small", python=python)
 
 
+@pytest.mark.slow
 def test_other_python_plans_with_its_own_path(tmp_path: Path) -> None:
     """The package is found, and nothing else of this installation is put before the other one's."""
     python = tmp_path / "python"
@@ -220,11 +227,13 @@ def test_other_python_plans_with_its_own_path(tmp_path: Path) -> None:
     assert not first.endswith(("site-packages", str(Path(child.__file__).parents[3])))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.version.cuda is not None, reason="a CUDA build has the op")
 def test_early_decomposition_is_an_assumption() -> None:
     assert any(a.subject == "early decomposition" and "rms_norm" in a.assumed for a in plan("rms_norm").assumptions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factory", "options", "words"),
     [
@@ -250,6 +259,7 @@ def test_what_cannot_be_planned_is_one_line(factory: str, options: dict, words: 
         assert word in message, message
 
 
+@pytest.mark.slow
 def test_factory_that_raises_or_takes_too_long() -> None:
     with pytest.raises(CaptureError, match="raises raised ValueError: no weights here"):
         plan("raises")
@@ -274,6 +284,7 @@ def test_bad_requests_start_no_process(target: str, factory: str, words: list[st
         assert word in str(caught.value)
 
 
+@pytest.mark.slow
 def test_caller_is_left_alone() -> None:
     model, x = nn.Sequential(nn.Linear(16, 16), nn.ReLU()), torch.randn(4, 16)
     before = [parameter.clone() for parameter in model.parameters()]
@@ -293,6 +304,7 @@ def test_lambda_is_planned_in_a_copy_of_the_process() -> None:
     assert torch.equal(factor, torch.full((16,), 2.0))
 
 
+@pytest.mark.slow
 def test_model_of_the_running_script(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
@@ -329,6 +341,7 @@ def test_backward_has_both_directions() -> None:
     assert any(graph.stage == "joint" for graph in recording.graphs)
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fxscope", "run", f"{FACTORIES}:small", "--target", "h200"]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
@@ -339,6 +352,7 @@ def test_command_line(tmp_path: Path) -> None:
     assert done.stderr.startswith("fxscope run: triton.multi_kernel is decided by benchmarks")
 
 
+@pytest.mark.slow
 def test_an_empty_tensor_that_is_made_while_the_model_runs() -> None:
     recording = child.record_for_target("h200", factory=f"{FACTORIES}:empty_cache")
     assert [call.type for call in recording.calls] == ["triton_pointwise"]

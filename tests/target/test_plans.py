@@ -19,6 +19,8 @@ from fxscope.readers import output_code
 from tests.target import plans
 from tests.target.conftest import make
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = sorted(folder.name for folder in plans.REAL.iterdir())
 
 # Where torch 2.13.0 differs from the recorded 2.11.0, and why.
@@ -135,7 +137,6 @@ def test_reductions_get_the_configurations_that_registers_call_for(planned: dict
 LATER = ("conv_norm_train", "depthwise", "encoder_layer", "flex", "grouped_queries")
 
 
-@pytest.mark.slow
 def test_programs_that_were_recorded_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "REAL", plans.REAL.parent / "more")
     # A CUDA build asks the driver about the fused layer's kernel, and there is none.

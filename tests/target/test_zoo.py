@@ -27,6 +27,7 @@ def planned(python: str, gpu: str, folder: Path) -> dict[str, dict]:
     return {name: plans.unpacked(folder / f"{name}.json.xz") for name in PLAIN}
 
 
+@pytest.mark.slow
 def test_plain_programs_are_what_the_gpu_compiled(tmp_path: Path) -> None:
     found = planned(sys.executable, "h200", tmp_path)
     for name, plan in found.items():

@@ -206,6 +206,7 @@ def cost_of_tables(path: Path) -> tuple[int, int]:
     return calls, blocks
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(reader.native is None, reason="without the native scanner each event is decoded by itself")
 def test_tables_make_no_object_and_call_no_function_an_event(tmp_path: Path) -> None:
     cost_of_tables(repeated(1, tmp_path))  # what the first call imports
