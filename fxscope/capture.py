@@ -36,6 +36,8 @@ from fxscope.readers import eager_graph
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from fxscope._torch.counted import CountedStep
+
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
 ENOUGH_OPS = 5_000  # a program with steps is observed this far, where no number of steps was asked for
 _current: list[str] = []
@@ -265,7 +267,10 @@ class Recorder:
         skip_init: bool = False,
         max_ops: int = MAX_OPS,
         follow: Path | None = None,
+        window: CountedStep | None = None,
     ) -> None:
+        self.step_plan: step_plan.StepPlan | None = None  # where the steps are the program's own
+        self._window = window  # count there instead of recording
         self.recording: Recording | None = None
         self._processes = Processes(follow, title or "recording", Followed)
         self._at_bound = False
@@ -292,7 +297,10 @@ class Recorder:
             self._mode = running.Observer(OpRecorder(max_ops=self._max_ops)) if self._observe_ops else None
             self._watch = StepWatch(enough=self._enough, is_enough=self._is_enough)
             self._session = profiler.Session(on_yield=self._mode.stop if self._mode is not None else None)
-            self._session.start()
+            if self._window is None:
+                self._session.start()
+            else:
+                self._window.open()
             self._capture.is_our_session = self._session.is_on
             self._session.hooks.guard("optimizer steps", self._watch.start, self._session.hooks)
             self._session.hooks.guard("child processes", self._processes.start, self._session.hooks)
@@ -353,6 +361,8 @@ class Recorder:
             self._running.pop()
         except IndexError:  # it has ended, and what it recorded stays
             return
+        if self._window is not None:
+            self._window.close()
         traces: Sequence[tuple[Path, bool]] = ()
         try:
             try:
@@ -362,7 +372,8 @@ class Recorder:
                     traces = self._session.stop()
             finally:
                 self._close()
-            self.recording = self._build(traces)
+            if self._window is None:
+                self.recording = self._build(traces)
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:
@@ -448,6 +459,7 @@ class Recorder:
             if observed is not None:
                 start_up = None if self._skip_init else start_up_of(observed, seen)
                 recording = replace(recording, unobserved=unobserved_steps(observed), start_up=start_up)
+                self.step_plan = observed.steps
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()
 

@@ -44,7 +44,11 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 
 
 def run(
-    command: Sequence[str], *, input: bytes | None = None, timeout: float | None = None
+    command: Sequence[str],
+    *,
+    input: bytes | None = None,
+    timeout: float | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end and return what it wrote; without input it reads nothing.
 
@@ -59,7 +63,8 @@ def run(
     if sys.executable and sys.platform == "linux":
         command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _begin.__file__, str(os.getpid()), *command]
     nothing = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
-    return subprocess.run(command, capture_output=True, timeout=timeout, check=False, **nothing)  # type: ignore[call-overload]
+    variables = None if environment is None else {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, timeout=timeout, check=False, env=variables, **nothing)  # type: ignore[call-overload]
 
 
 def start(

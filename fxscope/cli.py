@@ -84,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"fxscope: {error}", file=sys.stderr)
         drop_what_stdout_does_not_take()
         return 2
+    arguments.words = argv
     if own_process and arguments.verb == "run":
         from fxscope.commands.script import end_as_interrupted
 

@@ -4,6 +4,7 @@ on to torch.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode
@@ -285,6 +286,9 @@ def _accesses(
         except Exception as error:
             _problem("bytes per access", error, problems)
             sizes: dict[str, int] = {}
+        if reading and node.is_extern():
+            reached = _quiet(_reached, node.node) or {}
+            sizes = {name: min(size, reached.get(name, size)) for name, size in sizes.items()}
         internal = _internal(node, graph) if len(node.get_nodes()) > 1 else frozenset[str]()
         by_buffer: dict[str, list[Any]] = {}
         for dependency in dependencies:
@@ -294,6 +298,20 @@ def _accesses(
             tuple(_access(name, items, sizes.get(name), graph, problems) for name, items in sorted(by_buffer.items()))
         )
     return result[0], result[1]
+
+
+def _reached(operation: Any) -> dict[str, int]:
+    """Return buffer → bytes of the views of it that an extern's arguments are; torch counts the whole buffer."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    found: dict[str, int] = {}
+    for argument in tree_leaves(list(operation.inputs)):
+        pairs = zip(argument.get_size(), argument.get_stride(), strict=True)
+        elements = math.prod(int(size) for size, stride in pairs if int(stride) != 0)
+        item = torch.empty((), dtype=argument.get_dtype(), device="meta").element_size()
+        found[argument.get_name()] = found.get(argument.get_name(), 0) + elements * item
+    return found
 
 
 def _internal(node: Any, graph: Any) -> frozenset[str]:

@@ -24,6 +24,7 @@ class StepPlan(NamedTuple):
     kept: tuple[Span, ...] = ()
     others: tuple[Span, ...] = ()  # warm-up, and repetitions beyond those that are kept
     start_up: Span | None = None  # what ran before the first step
+    edges: str | None = None  # what a step begins with: the end of an "optimizer"'s, a "call", the "first call" of all
 
 
 def plan(
@@ -56,15 +57,18 @@ def plan(
         if calls and calls[-1][0] > step_ends[-1]:
             edges.append(ends)
         warmup = (1 if len(step_ends) >= REPEATS else 0) if warmup is None else warmup
+        what = "optimizer"
     elif len(calls) >= REPEATS and len({name for _, name in calls}) == 1:
         edges = [*(start for start, _ in calls), ends]
+        what = "call"
     elif skip_start and calls:
         edges = [calls[0][0], ends]
+        what = "first call"
     else:
         return StepPlan()
     spans = [Span(index, start, end) for index, (start, end) in enumerate(pairwise(edges))]
     start_up = Span(-1, begins, edges[0]) if edges[0] > begins else None
-    return _chosen(spans, ops, starts, start_up, min(warmup or 0, len(spans) - 1), keep)
+    return _chosen(spans, ops, starts, start_up, min(warmup or 0, len(spans) - 1), keep)._replace(edges=what)
 
 
 def _chosen(

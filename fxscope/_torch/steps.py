@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 STEP_ENDS = "fxscope: step ends"  # events in the trace
 CALL_BEGINS = "fxscope: call begins of"
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
+listeners: list[Callable[[str], None]] = []  # told of each mark
 _PER_E = 100  # buckets per factor e: each is 1 % wide
 _SLOWEST = 8
 
 
 def mark(name: str) -> None:
     """Leave an event in the trace, without going through the dispatcher."""
+    for listener in listeners:
+        listener(name)
     with torch._C._profiler._RecordFunctionFast(name):
         pass
 

@@ -25,6 +25,7 @@ Topic = Literal[
     "compile",
     "guards",
     "recompile",
+    "counters",
     "launch",
     "worth",
 ]

@@ -19,7 +19,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
-from fxscope.commands import script
+from fxscope.commands import counting, script
 from fxscope.commands.common import add_output_options, check_outputs, emit, tidy_on_termination
 from fxscope.errors import CaptureError, FxscopeError
 
@@ -86,6 +86,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="of a script: leave out the chapter about what runs before the first step (weights, data sets, compiling)",
     )
     both.add_argument(
+        "--counters",
+        action="store_true",
+        help="run the program once more, up to the end of a recorded step, under Nsight Compute, and add what it "
+        "counts: bytes of DRAM and L2, memory and compute throughput, occupancy, stalls (NVIDIA GPUs)",
+    )
+    both.add_argument(
         "--follow-children",
         action="store_true",
         help="record each process that a script starts with multiprocessing (spawn) to a file of its own, beside -o",
@@ -105,6 +111,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record the program and write or show the recording."""
+    arguments.counted = counting.requested()
     if arguments.whole_sources:
         os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"  # for a plan's process as well
     if not arguments.module and factories.is_factory(arguments.program):
@@ -127,8 +134,13 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 def _run_factory(arguments: argparse.Namespace) -> int:
     title = arguments.title or arguments.program.rpartition(":")[2]
+    if arguments.counted:
+        _count(arguments)
+        return 0
     with tidy_on_termination(), script.stdout_for_the_result(arguments), script.progress() as say:
         if arguments.target:
+            if arguments.counters:
+                raise CaptureError("--counters reads what a GPU counts while it runs, and a plan runs on none.")
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child
 
@@ -145,8 +157,9 @@ def _run_factory(arguments: argparse.Namespace) -> int:
         else:
             if arguments.with_torch:
                 raise CaptureError("--with-torch chooses the torch of a plan: give --target GPU as well.")
-            model, inputs, kwargs = factories.load_factory(arguments.program)
-            recording = _record(arguments, model, inputs, kwargs, say, title=title)
+            recording = _record(arguments, *factories.load_factory(arguments.program), say, title=title)
+            if arguments.counters:
+                recording = counting.with_counters(recording, arguments, "model", say)
     emit(recording, arguments, keep=True)
     return 0
 
@@ -180,6 +193,24 @@ def _record(
         raise
     except Exception as error:
         raise factories.raised(title, error) from None
+
+
+def _count(arguments: argparse.Namespace) -> None:
+    """Be the second run: what `_record` calls, without the profiler."""
+    from fxscope._torch.counted import count_model
+    from fxscope.capture import WARMUP
+
+    model, inputs, kwargs = factories.load_factory(arguments.program)
+    options = _compile_options(arguments)
+    count_model(
+        model,
+        inputs,
+        kwargs,
+        compile=False if options is None else options,
+        backward=arguments.backward,
+        warmup=WARMUP if arguments.warmup is None else arguments.warmup,
+        bypass_caches=not arguments.keep_caches,
+    )
 
 
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:

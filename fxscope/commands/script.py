@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fxscope.commands import counting
 from fxscope.commands.common import add_output_options, check_outputs, emit
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible, status
@@ -20,6 +21,8 @@ from fxscope.render.legible import legible, status
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from types import CodeType, TracebackType
+
+    from fxscope.model import Recording
 
 _OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
 _FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")
@@ -126,6 +129,12 @@ class _Run:
     def __init__(self, arguments: argparse.Namespace, program: Program, own: Sequence[str]) -> None:
         from fxscope.capture import Recorder
 
+        window = None
+        if arguments.counted:
+            from fxscope._torch.counted import CountedStep, bounds
+
+            edges, _, number = arguments.counted.rpartition(" ")
+            window = CountedStep(bounds(edges, int(number)))
         self.arguments, self.program, self.own = arguments, program, own
         self.recorder = Recorder(
             title=arguments.title or program.label,
@@ -139,6 +148,7 @@ class _Run:
             follow=Path(arguments.folder, (arguments.output or [f"{Path(program.label).stem}.fxscope"])[0])
             if arguments.follow_children
             else None,
+            window=window,
         )
         self.around = contextlib.ExitStack()  # what is in place while the program runs
         self.how = "ended"
@@ -157,7 +167,9 @@ class _Run:
                     _wait_for_threads()
             finally:
                 self.recorder.__exit__(None, None, None)
-        return self._written(status) if os.getpid() == self.process else status
+        if os.getpid() != self.process or self.arguments.counted:
+            return status
+        return self._written(status)
 
     def _status_of(self, namespace: dict[str, Any]) -> int:
         """Run the program; return what Python would exit with, having said on stderr what Python would say."""
@@ -181,6 +193,13 @@ class _Run:
             self.how = f"raised {type(error).__name__}"
             return 1
         return 0
+
+    def _step(self, recording: Recording) -> str | None:
+        """Return which step the second run is to count; None where the program's own profiler says what a step is."""
+        plan = self.recorder.step_plan
+        if plan is None:
+            return None
+        return f"{plan.edges} {plan.kept[counting.step_of(recording)].number}" if plan.kept else " 0"
 
     def _terminated(self) -> None:
         """End on SIGTERM: what Python would not do at all, it does not do here (no `finally`, no `atexit`)."""
@@ -210,6 +229,9 @@ class _Run:
                 legible(f"fxscope run: {self.program.label} {self.how}; what ran until then is recorded"),
                 file=sys.stderr,
             )
+        if self.arguments.counters and self.how != "was terminated":
+            with progress() as say:
+                recording = counting.with_counters(recording, self.arguments, self._step(recording), say)
         try:
             emit(recording, self.arguments, keep=True)
         except FxscopeError as error:

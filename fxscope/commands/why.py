@@ -149,11 +149,15 @@ def touches(decision: Decision, place: Place) -> bool:
 
 def apart_notes(recording: Recording, place: Place) -> list[str]:
     """Say what became of nodes that ran in no call."""
+    from fxscope.render import decisions as text
+
     graph = recording.graph(place.graph)
     notes: list[str] = []
     for node in graph.nodes:
         if node.name in place.nodes:
             notes.append(f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else ""))
+            if node.counters is not None:
+                notes[-1] += "\n" + "\n".join(text.wrap(text.counters(node.counters), width()))
     return notes
 
 

@@ -25,6 +25,7 @@ HEADINGS = {
     "compile": "What compiling changed",
     "guards": "What the compiled code asserts",
     "recompile": "Recompiles and graph breaks",
+    "counters": "What the GPU counted",
     "launch": "Launching",
     "worth": "Was it worth it",
 }

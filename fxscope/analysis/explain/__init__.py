@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis.explain import compiling, gemm_table, launch_cost
+from fxscope.analysis.explain import counted as explain_counted
 from fxscope.analysis.explain import gemms as explain_gemm
 from fxscope.analysis.story import Sentence, Story
 from fxscope.index import index_of
@@ -33,6 +34,7 @@ def explain(recording: Recording, *, against: Recording | None = None) -> Story:
         *dispatch(recording),
         *explain_gemm.story(recording, gemms),
         *compiling.story(recording, costs),
+        *explain_counted.story(recording),
         *launch_story(launches, steps, costs),
         *compiling.worth(recording, against),
     ]
