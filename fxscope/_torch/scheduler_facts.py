@@ -286,8 +286,8 @@ def _accesses(
         except Exception as error:
             _problem("bytes per access", error, problems)
             sizes: dict[str, int] = {}
-        if reading and node.is_extern():
-            reached = _quiet(_reached, node.node) or {}
+        if reading and node.is_extern() and hasattr(node.node, "inputs"):
+            reached = _told("sizes of arguments", problems, _reached, node.node) or {}
             sizes = {name: min(size, reached.get(name, size)) for name, size in sizes.items()}
         internal = _internal(node, graph) if len(node.get_nodes()) > 1 else frozenset[str]()
         by_buffer: dict[str, list[Any]] = {}
@@ -301,17 +301,29 @@ def _accesses(
 
 
 def _reached(operation: Any) -> dict[str, int]:
-    """Return buffer → bytes of the views of it that an extern's arguments are; torch counts the whole buffer."""
-    import torch
+    """Return buffer → bytes of the views of it that an extern's arguments are; torch counts the whole buffer.
+
+    A buffer is left out where one of them has no size, or one that is only known when it runs.
+    """
     from torch.utils._pytree import tree_leaves
 
-    found: dict[str, int] = {}
+    found: dict[str, int | None] = {}
     for argument in tree_leaves(list(operation.inputs)):
-        pairs = zip(argument.get_size(), argument.get_stride(), strict=True)
-        elements = math.prod(int(size) for size, stride in pairs if int(stride) != 0)
-        item = torch.empty((), dtype=argument.get_dtype(), device="meta").element_size()
-        found[argument.get_name()] = found.get(argument.get_name(), 0) + elements * item
-    return found
+        if not hasattr(argument, "get_name"):  # no tensor
+            continue
+        size, stride = (getattr(argument, f"maybe_get_{what}", lambda: None)() for what in ("size", "stride"))
+        known = size is not None and stride is not None and None not in map(_number, (*size, *stride))
+        before = found.get(argument.get_name(), 0)
+        if not known or before is None:
+            found[argument.get_name()] = None
+            continue
+        elements = math.prod(int(length) for length, step in zip(size, stride, strict=True) if int(step) != 0)
+        found[argument.get_name()] = before + elements * argument.get_dtype().itemsize
+    return {name: size for name, size in found.items() if size is not None}
+
+
+def _number(value: Any) -> int | None:
+    return int(value) if getattr(value, "is_Integer", isinstance(value, int)) else None
 
 
 def _internal(node: Any, graph: Any) -> frozenset[str]:
@@ -347,7 +359,7 @@ def _access(
 def _dimensions(values: Any) -> tuple[int | str, ...] | None:
     if values is None:
         return None
-    return tuple(int(value) if getattr(value, "is_Integer", isinstance(value, int)) else str(value) for value in values)
+    return tuple(str(value) if (number := _number(value)) is None else number for value in values)
 
 
 def _attempts(
