@@ -111,8 +111,8 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
             raise CaptureError(str(error)) from None
         if not made.codes and any(subject == "FSDP" for subject, *_ in made.assumptions):
             raise CaptureError(
-                "nothing was compiled: Dynamo leaves the graph at each module that FSDP gathers, and gives up a forward "
-                "that calls such modules in a loop. Compile the modules that are wrapped: `block.compile()`, then fully_shard."
+                "nothing was compiled: Dynamo leaves the graph at each module that FSDP gathers, gives up a forward that calls "
+                "such modules in a loop, and does not begin one in nn.Sequential. Wrap modules with a forward of their own."
             )
         if not made.codes:
             raise CaptureError(
