@@ -21,7 +21,7 @@ from fxscope import cli, gpus, kernel_names, store
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
 from fxscope.model import Op, replace
-from fxscope.readers import compile_log, eager_graph, graph_text, output_code, schedule_text, trace
+from fxscope.readers import compile_log, eager_graph, graph_text, join, output_code, schedule_text, trace
 from tests import build
 from tools import fuzz, fuzz_formats
 
@@ -281,3 +281,19 @@ def test_a_compile_log_that_ends_early_is_refused_and_damaged_entries_are_said(t
     log.write_bytes(damaged)
     said = [problem.message for problem in compile_log.read_log(log).problems]
     assert "1 damaged entry could not be read: what they say is missing" in said
+
+
+def test_ops_that_lie_in_each_other_without_end_cost_no_square_of_their_number(tmp_path: Path) -> None:
+    event = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 3}
+    events = [
+        {**event, "cat": kind, "name": f"aten::op{number}", "args": {"External id": number, "stream": 7, "device": 0}}
+        for kind in ("cpu_op", "kernel")
+        for number in range(1, 4001)
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    chains = [launch.chain for launch in join.read_trace(path).launches]
+    assert len(chains) == 4000 and max(map(len, chains)) == 100
+    deepest = max(chains, key=lambda chain: int(chain[-1].removeprefix("aten::op")))
+    assert deepest[:2] == ("aten::op1", "aten::op2") and deepest[50] == "…" and deepest[-1] == "aten::op4000"
+    assert sum(map(len, chains)) < 400_000

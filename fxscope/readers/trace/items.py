@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _HOST_CATEGORY = ("cpu_op", "user_annotation", "runtime")  # by t.CPU_OP, t.ANNOTATION, t.RUNTIME
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
+MAX_CHAIN = 100  # names around a launch
 
 
 def recording(
@@ -234,7 +235,11 @@ def _ints(value: Any) -> tuple[int, ...] | None:
 
 
 class _Chains:
-    """The names from the outermost annotation down to an op; steps, Python frames and runtime calls left out."""
+    """The names from the outermost annotation down to an op; steps, Python frames and runtime calls left out.
+
+    Of more than `MAX_CHAIN` the middle is one "…": a trace in which each op lies in the one before would else take the square
+    of its size.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -254,7 +259,10 @@ class _Chains:
             row = int(self._around[above]) if above >= 0 else -1
         chain = self._known[row]
         for step in reversed(path):
-            chain = self._known[step] = (*chain, self._trace.name_of(step))
+            chain = (*chain, self._trace.name_of(step))
+            if len(chain) > MAX_CHAIN:
+                chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
+            self._known[step] = chain
         return chain
 
 
