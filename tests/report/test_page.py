@@ -810,6 +810,16 @@ def test_printed_each_view_is_one_page(open_page, folder):
     assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") != light
 
 
+def test_a_timeline_that_was_printed_before_it_was_seen_shows_the_step(open_page):
+    page = open_page("geglu")
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint')); window.dispatchEvent(new Event('afterprint'))")
+    page.page.keyboard.press("3")
+    page.page.keyboard.press("w")  # the address has the span of what was zoomed
+    page.page.wait_for_url(re.compile("span="))
+    left, right = map(int, re.search(r"span=(-?\d+)_(\d+)", page.hash()).groups())
+    assert right - left > 100_000  # ns: two thirds of a step of 600 µs
+
+
 def test_a_saved_graph_has_title_place_and_legend_inside(open_page):
     page = open_page("geglu", "#view=graph")
     page.laid_out()

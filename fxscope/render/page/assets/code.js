@@ -202,7 +202,7 @@ class CodePane {
   shown() {
     if (this.opened !== chosen.recording) return;
     if (known(this.later)) {
-      this.list.reveal(this.later);
+      this.host.scrollTop = Math.max(0, this.later - 2) * this.list.height;
       this.later = null;
     }
     this.list.refresh();

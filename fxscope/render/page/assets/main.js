@@ -544,7 +544,7 @@ function toPaper() {
     r = current(),
     { graph, timeline } = parts,
     places = [graph, graph.pair].filter((view) => view?.state).map((view) => [view, { ...view.state }]),
-    time = { from: timeline.from, perNs: timeline.perNs, scroll: timeline.scroll };
+    time = { from: timeline.from, perNs: timeline.perNs, scroll: timeline.scroll, fitted: timeline.fitted };
   const { dataset } = document.documentElement;
   const { theme } = dataset;
   dataset.theme = 'light';
