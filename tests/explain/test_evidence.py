@@ -178,7 +178,51 @@ def worth(record: Record, sentence) -> None:
         assert agrees(said(sentence.text, r"took NUMBER (\w+)\.")[0], total)
 
 
+def workspace(record: Record, sentence) -> None:
+    if "memset" not in sentence.text:
+        return  # the two kernels of a split K have no number
+    cleared = [item for item in record.cited(sentence, "launch", record.launches) if item["category"] == "gpu_memset"]
+    assert said(sentence.text, r"^NUMBER memsets?") == [len(cleared)]
+    if "each)" in sentence.text:
+        assert agrees(said(sentence.text, r"\(NUMBER (\w+) each\)")[0], max(item["bytes"] for item in cleared))
+
+
+def copy(record: Record, sentence) -> None:
+    (launch, *_) = record.cited(sentence, "launch", record.launches)
+    assert agrees(said(sentence.text, r"`, NUMBER (\w+)(?: \(|\.)")[0], launch["duration_ns"] / 1e3)
+    if " copies memory of " in sentence.text:
+        assert agrees(said(sentence.text, r"copies memory of NUMBER (\w+)")[0], launch["bytes"])
+
+
+def bias(record: Record, sentence) -> None:
+    if "kernel of its own after the GEMM" in sentence.text:
+        added = record.cited(sentence, "launch", record.launches)[1:]
+        assert agrees(
+            said(sentence.text, r", NUMBER (\w+)(?: \(\d+ times\))?\.")[0],
+            sum(item["duration_ns"] for item in added) / 1e3,
+        )
+
+
+def guards(record: Record, sentence) -> None:
+    (key,) = (item.partition(":")[2] for item in sentence.evidence)
+    (compiled,) = (item for item in record.compiles if item["compile_id"] == key)
+    if "checked first" in sentence.text:
+        assert said(sentence.text, r"NUMBER guards? (?:is|are) checked") == [len(compiled["guards"])]
+    listed = re.findall(r"(\w+) of \(([^)]*)\) with strides \(([^)]*)\)", sentence.text)
+    known = {item["name"]: item for item in compiled["assertions"]}
+    for name, shape, stride in listed:
+        for text, values in ((shape, known[name]["shape"]), (stride, known[name]["stride"])):
+            assert [part.strip() for part in text.split(",") if part.strip()] == [str(value) for value in values]
+    more = re.findall(r"and (\d+) more\.", sentence.text)
+    if more:
+        assert int(more[0]) + len(listed) == len(known)
+
+
 CHECKS = {
+    "workspace": workspace,
+    "copy": copy,
+    "bias": bias,
+    "guards": guards,
     "overview": overview,
     "dispatch": dispatch,
     "launch": launch,
@@ -205,7 +249,7 @@ def test_every_number_is_in_the_record(name: str) -> None:
 
 def test_the_checker_finds_a_wrong_number() -> None:
     record = Record(CAPTURES["mlp_compiled"])
-    for topic in ("overview", "launch", "fusion", "intermediate", "compile", "worth"):
+    for topic in ("overview", "launch", "fusion", "intermediate", "compile", "worth", "workspace", "guards"):
         for sentence in explain(record.recording).sentences:
             if sentence.topic != topic or not re.search(r"\d ", sentence.text):
                 continue
