@@ -290,19 +290,23 @@ class GroupBuilder:
         ops, kernels, time = ([0] * len(self.groups) for _ in range(3))
         timed = [0.0] * len(self.groups)
         for position, home in enumerate(self.home):
-            for group in self.chain(home):
-                ops[group] += self.graph.nodes[position].op not in ("placeholder", "output", "get_attr")
+            if home >= 0:
+                ops[home] += self.graph.nodes[position].op not in ("placeholder", "output", "get_attr")
         seen: set[int] = set()
         for position, call in enumerate(self.call_of):
             if call < 0 or call in seen:
                 continue
             seen.add(call)
-            timing = self.recording.calls[call].timing
-            for group in self.chain(self.home[position]):
-                kernels[group] += 1
+            timing, home = self.recording.calls[call].timing, self.home[position]
+            if home >= 0:
+                kernels[home] += 1
                 if timing:
-                    time[group] += 1
-                    timed[group] += timing.mean_us
+                    time[home] += 1
+                    timed[home] += timing.mean_us
+        for position in reversed(range(len(self.groups))):  # parents come before what is in them
+            if (parent := self.groups[position].parent) >= 0:
+                for sums in (ops, kernels, time, timed):
+                    sums[parent] += sums[position]
         for position, group in enumerate(self.groups):
             if group.kind in ("module", "repeat"):
                 parts = [group.sub, counted(ops[position], "op")]
