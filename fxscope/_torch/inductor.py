@@ -269,8 +269,9 @@ class InductorCapture:
         self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
         before, started = self._num_lowered, time.perf_counter_ns()
         told = self._problems_told()
-        self._depth.looked = looked = _Looked(compile_id, direction) if self.remember else None
-        with self.hooks.guard("Inductor's switches", self._config_here) or contextlib.nullcontext():
+        packaged = self.hooks.guard("AOTInductor", _is_packaged)
+        self._depth.looked = looked = _Looked(compile_id, direction) if self.remember and not packaged else None
+        with self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext():
             result = original(module, *args, **kwargs)
         self._depth.looked = None
         lowered = self._num_lowered > before
@@ -368,17 +369,19 @@ class InductorCapture:
             stage = "backward" if direction == "backward" else "forward"
             self._add_graph(f"{compile_id}:{direction}", stage, compile_id, direction, module.graph)
 
-    def _config_here(self) -> Any:
+    def _config_here(self, packaged: bool = False) -> Any:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,
         # and a CUDA backward is compiled on autograd's own thread.
         stack = contextlib.ExitStack()
+        # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
         patches = (
-            self.hooks.guard(
+            {}
+            if packaged
+            else self.hooks.guard(
                 "Inductor's switches", config_patches, bypass_caches=self.bypass_caches, remember=self.remember
             )
-            or {}
         )
-        for module, values in patches.items():
+        for module, values in (patches or {}).items():
             context = self.hooks.guard(f"config {module}", patched, module, values)
             if context is not None:
                 stack.enter_context(context)
@@ -640,6 +643,13 @@ def _autograd_cache_hits() -> int:
     from torch._dynamo.utils import counters
 
     return int(counters["aot_autograd"]["autograd_cache_hit"]) if "aot_autograd" in counters else 0
+
+
+def _is_packaged() -> bool:
+    """Return whether the compile that is going on is AOTInductor's, whose code goes into a file."""
+    from torch._inductor.virtualized import V
+
+    return bool(getattr(V, "aot_compilation", False))
 
 
 def _changed_config() -> dict[str, Any]:

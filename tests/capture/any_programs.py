@@ -17,6 +17,7 @@ import re
 import sys
 import tempfile
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -633,6 +634,23 @@ def export_strict_dynamic():
     exported = torch.export.export(mlp().eval(), (torch.randn(4, 8),), dynamic_shapes=({0: batch},), strict=True)
     decomposed = exported.run_decompositions()
     return decomposed.module()(torch.ones(3, 8))
+
+
+@program
+def aot_inductor_package():
+    x = torch.randn(2, 8)
+    with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        exported = torch.export.export(mlp().eval(), (x,))
+        path = torch._inductor.aoti_compile_and_package(
+            exported,
+            package_path=f"{folder}/model.pt2",
+            inductor_configs={"aot_inductor.compile_wrapper_opt_level": "O0"},
+        )
+        with zipfile.ZipFile(path) as archive:
+            code = {name.rpartition(".")[0][-8:]: archive.read(name) for name in archive.namelist() if ".cpp" in name}
+        # Names of the files hold a hash of the folder; what a kernel is compiled from is the program's alone.
+        lines = sorted(line for text in code.values() for line in text.decode().splitlines() if "fused" in line)
+        return torch._inductor.aoti_load_package(path)(x), lines, "RecordFunction" in str(code)
 
 
 @program
