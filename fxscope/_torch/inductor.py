@@ -372,21 +372,21 @@ class InductorCapture:
     def _config_here(self, packaged: bool = False) -> Any:
         # Only around a compile, and in the thread that compiles: config values are context variables since torch 2.13,
         # and a CUDA backward is compiled on autograd's own thread.
-        stack = contextlib.ExitStack()
-        # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
-        patches = (
-            {}
-            if packaged
-            else self.hooks.guard(
-                "Inductor's switches", config_patches, bypass_caches=self.bypass_caches, remember=self.remember
+        with contextlib.ExitStack() as stack:  # what fails on the way takes back what was entered
+            # What AOTInductor packages is kept and shipped: fxscope's switches would be in it.
+            patches = (
+                {}
+                if packaged
+                else self.hooks.guard(
+                    "Inductor's switches", config_patches, bypass_caches=self.bypass_caches, remember=self.remember
+                )
             )
-        )
-        for module, values in (patches or {}).items():
-            context = self.hooks.guard(f"config {module}", patched, module, values)
-            if context is not None:
-                stack.enter_context(context)
-        stack.enter_context(self._compiling())
-        return stack
+            for module, values in (patches or {}).items():
+                context = self.hooks.guard(f"config {module}", patched, module, values)
+                if context is not None:
+                    stack.enter_context(context)
+            stack.enter_context(self._compiling())
+            return stack.pop_all()
 
     @contextlib.contextmanager
     def _compiling(self) -> Generator[None]:
