@@ -78,6 +78,13 @@ def example(
     raise FxscopeError(f"{name} did not take {what} ({failure[:160]}). Give others with --shape 8x16 --shape 16x4.")
 
 
+def as_function(found: Any) -> Any:
+    """Return what calls it: a `torch.autograd.Function` runs by its `apply`, calling the class would only make one."""
+    if isinstance(found, type) and issubclass(found, torch.autograd.Function):
+        return lambda first, *rest: found.apply(first, *rest)
+    return found
+
+
 def tensors(
     shapes: tuple[tuple[int, ...], ...], dtype: str, device: str, *, requires_grad: bool
 ) -> tuple[torch.Tensor, ...]:

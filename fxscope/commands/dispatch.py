@@ -84,7 +84,7 @@ def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, a
     device = arguments.device or default_device()
     if not can_run(device):
         raise FxscopeError(f"{program} is run, and this machine has no {device} device. Use --device cpu.")
-    model, inputs, kwargs = factories.load_function(program), (), {}
+    model, inputs, kwargs = dispatch_example.as_function(factories.load_function(program)), (), {}
     if shapes:
         inputs = dispatch_example.tensors(shapes, dtype, device, requires_grad=not arguments.no_grad)
     elif factories.takes_arguments(model):

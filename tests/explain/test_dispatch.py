@@ -153,6 +153,20 @@ def test_a_node_of_a_recording_brings_its_shapes(capsys):
     assert "it has" in capsys.readouterr().err
 
 
+def test_an_autograd_function_of_the_users_is_run_by_its_apply(tmp_path, capsys):
+    file = tmp_path / "own_autograd.py"
+    file.write_text(
+        "import torch\n\n\nclass GeluMul(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, a, b):\n"
+        "        return torch.nn.functional.gelu(a) * b\n\n    @staticmethod\n    def backward(ctx, g):\n        return g, g\n"
+    )
+    words = ["dispatch", f"{file}:GeluMul", "--shape", "4x8", "--shape", "4x8", "--device", "cpu"]
+    assert cli.main(words) == 0
+    shown = capsys.readouterr().out
+    assert "GeluMul" in shown and "aten::gelu" in shown and "aten::mul" in shown
+    assert cli.main(words[:2] + words[-2:]) == 2
+    assert "give a --shape for each tensor" in capsys.readouterr().err
+
+
 def test_a_function_of_the_users_is_run_and_its_chain_shown(tmp_path, capsys):
     file = tmp_path / "own_functions.py"
     file.write_text(
