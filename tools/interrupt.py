@@ -66,7 +66,14 @@ class Harness:
         command = [sys.executable, "-m", "fxscope", *VERBS[self.verb].split()]
         # A group of its own: ctrl-C of a terminal goes to the children, too.
         return subprocess.Popen(
-            command, cwd=work, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command,
+            cwd=work,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            # What a shell starts in the background ignores ctrl-C, and so would what it starts; `dot` does not ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def ended(self, process: subprocess.Popen[str]) -> str:
