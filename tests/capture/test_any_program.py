@@ -19,6 +19,7 @@ NAMES = [
     if isinstance(node, ast.FunctionDef) and any(ast.unparse(item) == "program" for item in node.decorator_list)
 ]
 SAME = ("value", "error", "out", "err", "warnings", "random", "state")
+LONG = {"aot_inductor_package"}  # compiles a package: as long as all others together
 # A program whose every op ran where nothing of it can be had: in a session of its own that it left open.
 NOTHING_LEFT = {"profiler_left_open"}
 # "W1121 14:06:31.682000 18085 ", the time and the process with which torch begins a line of a log.
@@ -27,12 +28,21 @@ LOG_TIME = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> dict[str, dict[str, dict]]:
-    folder = tmp_path_factory.mktemp("any")
+    return both(tmp_path_factory.mktemp("any"), [name for name in NAMES if name not in LONG])
+
+
+@pytest.fixture(scope="module")
+def long_results(tmp_path_factory) -> dict[str, dict[str, dict]]:
+    return both(tmp_path_factory.mktemp("long"), sorted(LONG))
+
+
+def both(folder: Path, names: list[str]) -> dict[str, dict[str, dict]]:
+    """Run the programs plain and observed, each side in a process of its own."""
     paths = {how: folder / f"{how}.json" for how in ("plain", "observed")}
     # Kineto announces each session on stderr unless it is told not to; `fxscope run` tells it.
     environment = {**os.environ, "KINETO_LOG_LEVEL": "6", "PYTHONPATH": str(FILE.parents[2])}
     running = [
-        subprocess.Popen([sys.executable, str(FILE), how, str(path)], env=environment, stderr=subprocess.PIPE)
+        subprocess.Popen([sys.executable, str(FILE), how, str(path), *names], env=environment, stderr=subprocess.PIPE)
         for how, path in paths.items()
     ]
     errors = [process.communicate()[1].decode()[-2000:] for process in running]
@@ -40,7 +50,7 @@ def results(tmp_path_factory) -> dict[str, dict[str, dict]]:
     for how, path in paths.items():
         lines = path.read_text().splitlines() if path.exists() else []
         found[how] = {done["name"]: done for done in map(json.loads, lines)}
-    assert len(found["plain"]) == len(NAMES), errors[0]
+    assert len(found["plain"]) == len(names), errors[0]
     found["crash"] = {"stderr": {"text": errors[1]}}
     return found
 
@@ -49,8 +59,11 @@ def test_there_are_programs_of_every_kind() -> None:
     assert len(NAMES) >= 100
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_program_does_the_same_when_it_is_observed(results, name) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]
+)
+def test_a_program_does_the_same_when_it_is_observed(request, name) -> None:
+    results = request.getfixturevalue("long_results" if name in LONG else "results")
     plain, observed = results["plain"][name], results["observed"].get(name)
     assert observed is not None, f"the process died in or before it: {results['crash']['stderr']['text']}"
     for what in SAME:
