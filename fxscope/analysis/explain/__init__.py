@@ -18,7 +18,7 @@ from fxscope.op_names import MAY_COPY, expected_nature, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fxscope.model import Evidence, Launch, Op, Recording
 
@@ -233,12 +233,10 @@ def _weakest(launches: Iterable[Launch]) -> Evidence | None:
     return weakest(*links)
 
 
-def _parents(op: Op, by_id: Mapping[int, Op]) -> list[int]:
-    found: list[int] = []
+def _parents(op: Op, by_id: Mapping[int, Op]) -> Iterator[int]:
     while op.parent is not None and op.parent in by_id:
         op = by_id[op.parent]
-        found.append(op.id)
-    return found
+        yield op.id
 
 
 def _below(op: Op, children: dict[int, list[Op]]) -> list[Op]:
