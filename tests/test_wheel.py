@@ -87,6 +87,7 @@ def test_it_runs_shows_and_draws(site: Path) -> None:
     assert "gemm" in fxscope(site, "kernel", "nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT").stdout
 
 
+@pytest.mark.slow
 def test_the_console_script_runs_from_a_path_with_spaces(wheel: Path, tmp_path: Path) -> None:
     """As `pipx` and `uvx` run it: an environment of its own, the script by its path, from another folder."""
     place = tmp_path / "an environment"

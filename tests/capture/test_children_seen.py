@@ -11,14 +11,13 @@ from fxscope.capture import Followed
 from fxscope.render import labels
 from tests.capture.test_any_script import HEAD, said, started
 
+pytestmark = pytest.mark.slow
 SCRIPT = (
     HEAD
     + """
 import subprocess
 import torch.multiprocessing as mp
 from torch.utils.data import DataLoader, TensorDataset
-
-pytestmark = pytest.mark.slow
 
 def work(rank, scale):
     print(rank, (torch.ones(3).cos() * scale).sum().item() > 0, flush=True)

@@ -89,6 +89,8 @@ def test_a_gpu_that_nothing_was_measured_on_is_scaled_and_says_so():
 def test_more_work_never_takes_less_time(gpu):
     model = gpus.load(gpu).calibration
     for family, (_, start) in FORMULAS.items():
+        if family == "template":  # of benchmarked times, which are no part of the calibration: gpu.choices has them
+            continue
         parameters = model.families[family].parameters
         assert set(parameters) == set(start)
         kind = family.removesuffix("_float32")

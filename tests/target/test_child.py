@@ -56,6 +56,7 @@ def test_geglu_is_planned_like_the_real_one(geglu) -> None:
     assert recording.problems == ()
 
 
+@pytest.mark.slow
 def test_every_call_has_a_predicted_time_near_the_real_one(geglu) -> None:
     recording, _ = geglu
     real = fxscope.load(Path(fxscope.__file__).parent / "data" / "h200" / "mlp_compiled.fxscope")

@@ -72,6 +72,7 @@ def tuned():
     return child.record_for_target("h200", factory=f"{FACTORIES}:tuned", compile=options)
 
 
+@pytest.mark.slow
 def test_max_autotune_is_planned_with_every_candidate(tuned) -> None:
     algorithms = [choice for choice in tuned.choices if choice.kind == "algorithm"]
     assert [choice.subject.split(" (")[0] for choice in algorithms] == [
@@ -102,6 +103,7 @@ def test_choices_are_shown(tuned) -> None:
     )
 
 
+@pytest.mark.slow
 def test_float32_takes_the_library_and_does_not_say_how_sure() -> None:
     recording = child.record_for_target("h200", factory=f"{FACTORIES}:small", compile={"mode": "max-autotune"})
     choice = next(choice for choice in recording.choices if choice.kind == "algorithm")

@@ -31,6 +31,7 @@ def assumed(recording) -> dict[str, str]:
     return {item.subject: item.assumed for item in recording.assumptions}
 
 
+@pytest.mark.slow
 def test_step_of_an_optimizer_is_kernels_over_several_parameters() -> None:
     recording = planned("optimizer_step")
     assert {call.type for call in recording.calls} == {"triton_foreach"}
