@@ -33,10 +33,10 @@ def results(tmp_path_factory) -> dict[str, dict[str, dict]]:
 
 @pytest.fixture(scope="module")
 def long_results(tmp_path_factory) -> dict[str, dict[str, dict]]:
-    return both(tmp_path_factory.mktemp("long"), sorted(LONG))
+    return both(tmp_path_factory.mktemp("long"), sorted(LONG), may_die=True)
 
 
-def both(folder: Path, names: list[str]) -> dict[str, dict[str, dict]]:
+def both(folder: Path, names: list[str], *, may_die: bool = False) -> dict[str, dict[str, dict]]:
     """Run the programs plain and observed, each side in a process of its own."""
     paths = {how: folder / f"{how}.json" for how in ("plain", "observed")}
     # Kineto announces each session on stderr unless it is told not to; `fxscope run` tells it.
@@ -50,6 +50,8 @@ def both(folder: Path, names: list[str]) -> dict[str, dict[str, dict]]:
     for how, path in paths.items():
         lines = path.read_text().splitlines() if path.exists() else []
         found[how] = {done["name"]: done for done in map(json.loads, lines)}
+    if may_die and not found["plain"]:
+        pytest.skip(f"not observed, it ends with {running[0].returncode} here, too")
     assert len(found["plain"]) == len(names), errors[0]
     found["crash"] = {"stderr": {"text": errors[1]}}
     return found
