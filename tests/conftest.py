@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -17,12 +16,6 @@ os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--accept`: rewrite golden files instead of comparing with them."""
     parser.addoption("--accept", action="store_true", help="rewrite golden files; read the diff before you commit it")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: a worker takes a file at a time, and none shall be left with one at the end."""
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
 
 
 NO_COMPILER = "No working C++ compiler found"  # torch/_inductor/exc.py, InvalidCxxCompiler
