@@ -81,7 +81,7 @@ def in_order(launches: Sequence[Launch], kernels: Sequence[CountedKernel]) -> Se
     the second run may have counted the end of one and the beginning of the next.
     """
     turns = range(1, len(kernels)) if len(kernels) == len(launches) and disagreement(launches, kernels) else ()
-    turned = [[*kernels[turn:], *kernels[:turn]] for turn in turns]
+    turned = ([*kernels[turn:], *kernels[:turn]] for turn in turns)  # one at a time: a step may have thousands
     fitting = [order for order in turned if not disagreement(launches, order)]
     return fitting[0] if len(fitting) == 1 else kernels
 
