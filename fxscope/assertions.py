@@ -120,7 +120,7 @@ class Recorded:
 
 
 def plan(recording: Recording) -> str:
-    """Return the fusion plan as text that is stable from run to run: the kernels in order, and what runs in each.
+    """The fusion plan as text that is stable from run to run: the kernels in order, and what runs in each.
 
     Times, addresses and hashes are not in it; the numbers at the end of node names are, because they tell nodes apart.
     """
@@ -142,7 +142,7 @@ def plan(recording: Recording) -> str:
 
 
 def around(recording: Recording, wanted: list[str]) -> list[str]:
-    """Return the lines of the graph around the named ops: kind, node, target, and the kernel it ran in."""
+    """The lines of the graph around the named ops: kind, node, target, and the kernel it ran in."""
     from fxscope.analysis import select
     from fxscope.render import theme
 
@@ -167,7 +167,7 @@ def around(recording: Recording, wanted: list[str]) -> list[str]:
 
 
 def node_line(recording: Recording, graph: Graph, index: int, theme: Any) -> str:
-    """Return one node: glyph, name, target, where it ran."""
+    """One node: glyph, name, target, where it ran."""
     node = graph.nodes[index]
     handles = [
         call.handle

@@ -316,7 +316,7 @@ class Recorder:
         return self
 
     def _is_enough(self, num_steps: int) -> bool:
-        """Return whether enough was observed: the steps that are wanted; by default also a good number of ops."""
+        """Whether enough was observed: the steps that are wanted; by default also a good number of ops."""
         wanted = (1 if self._warmup is None else self._warmup) + (self._steps or step_plan.DEFAULT_STEPS)
         ops = len(self._mode.recorder.ops) if self._mode is not None else ENOUGH_OPS
         return num_steps >= wanted and (self._steps is not None or ops >= ENOUGH_OPS)
@@ -415,7 +415,7 @@ class Recorder:
         return _finish(recording)
 
     def _unobserved(self) -> list[Unobserved]:
-        """Return what ran after the observation ended."""
+        """What ran after the observation ended."""
         watch, found = self._watch, []
         if watch.ended_at is not None:
             after = (time.perf_counter_ns() - watch.ended_at) / 1e3
@@ -433,7 +433,7 @@ class Recorder:
         return [*found, *self._processes.unobserved()]
 
     def _of_traces(self, traces: Sequence[tuple[Path, bool]], seen: Sequence[Any]) -> Recording:
-        """Return what the first trace that holds events says, and the eager graph with it."""
+        """What the first trace that holds events says, and the eager graph with it."""
         for path, theirs in traces:
             observed = None
             if not theirs:
@@ -505,7 +505,7 @@ class Followed:
 
 
 def start_up_of(observed: profiler.ObservedThreads, seen: Sequence[Any]) -> StartUp | None:
-    """Return what ran before the first step; None where no steps were found."""
+    """What ran before the first step; None where no steps were found."""
     span = observed.steps.start_up
     if span is None:
         return None
@@ -517,7 +517,7 @@ def start_up_of(observed: profiler.ObservedThreads, seen: Sequence[Any]) -> Star
 
 
 def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ...]:
-    """Return what of the observed part is not among the kept steps, and what was seen in part only."""
+    """What of the observed part is not among the kept steps, and what was seen in part only."""
     found: list[Unobserved] = []
     plan = observed.steps
     if plan.start_up is not None:
@@ -536,14 +536,14 @@ def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ..
 
 
 def plural(count: int, noun: str) -> str:
-    """Return "1 op", "2 ops"."""
+    """ "1 op", "2 ops"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def on_trace_ready(
     path: str | Path | None = None, *, then: Callable[[Any], Any] | None = None, force: bool = False
 ) -> Callable[[Any], None]:
-    """Return a handler for the user's own profiler: `torch.profiler.profile(on_trace_ready=fxscope.on_trace_ready())`.
+    """A handler for the user's own profiler: `torch.profiler.profile(on_trace_ready=fxscope.on_trace_ready())`.
 
     Args:
         path: where to save each recording, by its suffix; `{n}` in it becomes the number of the trace. The last

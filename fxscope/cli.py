@@ -48,7 +48,7 @@ VERBS: dict[str, str] = {
 
 
 def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser; only the chosen verb's module is imported (all of them where `verb` is None)."""
+    """The parser; only the chosen verb's module is imported (all of them where `verb` is None)."""
     parser = argparse.ArgumentParser(
         prog="fxscope",
         description="Which op ran as which kernel, what was fused, why not, and what it cost.",
@@ -64,7 +64,6 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
 
 
 def module(verb: str) -> ModuleType:
-    """Import and return the module of a verb."""
     return importlib.import_module(f"fxscope.commands.{verb.replace('-', '_')}")
 
 
@@ -149,7 +148,7 @@ def drop_what_stdout_does_not_take() -> None:
 
 
 def torch_failed(error: ImportError) -> bool:
-    """Return whether it was torch that could not be imported: it is not here, or fails inside."""
+    """Whether it was torch that could not be imported: it is not here, or fails inside."""
     from traceback import walk_tb
 
     modules = [error.name or "", *(str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))]

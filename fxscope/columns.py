@@ -27,7 +27,7 @@ class Column(Protocol):
     """One field of every item."""
 
     def take(self, which: slice | list[int]) -> list[Any]:
-        """Return the values of some items."""
+        """The values of some items."""
         ...
 
 
@@ -39,7 +39,6 @@ class Numbers:
         self._none = none
 
     def take(self, which: slice | list[int]) -> list[int | None]:
-        """Return the numbers of some items."""
         values = self._array[which].tolist()
         return values if self._none is None else [None if value == self._none else value for value in values]
 
@@ -52,7 +51,6 @@ class Chosen:
         self._table = table
 
     def take(self, which: slice | list[int]) -> list[Any]:
-        """Return the values of some items."""
         table = self._table
         return [table[code] if code >= 0 else None for code in self._codes[which].tolist()]
 
@@ -64,7 +62,6 @@ class Given:
         self._values = values
 
     def take(self, which: slice | list[int]) -> list[Any]:
-        """Return the values of some items."""
         values = self._values
         return list(values[which]) if isinstance(which, slice) else [values[position] for position in which]
 
@@ -76,7 +73,6 @@ class Made:
         self._function = function
 
     def take(self, which: slice | list[int]) -> list[Any]:
-        """Return the values of some items."""
         return self._function(which)
 
 
@@ -108,7 +104,7 @@ class Items(Sequence[T], Generic[T]):
             yield from self._made(slice(start, start + BLOCK))
 
     def at(self, positions: list[int], fields: Sequence[str] = ()) -> list[T]:
-        """Return the items at some positions; see `picked`."""
+        """The items at some positions; see `picked`."""
         return [
             item
             for start in range(0, len(positions), BLOCK)
@@ -143,13 +139,13 @@ class Items(Sequence[T], Generic[T]):
         return tuple, (tuple(self),)
 
     def column(self, field: str) -> list[Any]:
-        """Return the field's value of every item."""
+        """The field's value of every item."""
         if field in self._columns:
             return self._columns[field].take(slice(0, self._length))
         return [self._default(field)] * self._length
 
     def fields(self, names: Sequence[str], which: slice) -> dict[str, list[Any]]:
-        """Return several fields of some items."""
+        """Several fields of some items."""
         number = which.stop - which.start
         columns = self._columns
         return {
@@ -161,7 +157,7 @@ class Items(Sequence[T], Generic[T]):
         return known.default_factory() if known.default is msgspec.NODEFAULT else known.default  # type: ignore[misc]
 
     def replaced(self, columns: dict[str, Column]) -> Items[T]:
-        """Return the same items with some fields from other columns."""
+        """The same items with some fields from other columns."""
         return Items(self._type, self._length, self._columns | columns)
 
 
@@ -183,7 +179,7 @@ def uncollected() -> Generator[None]:
 
 
 def column(items: Sequence[Any], field: str) -> list[Any]:
-    """Return a field of every item, `Items` or tuple."""
+    """A field of every item, `Items` or tuple."""
     return items.column(field) if isinstance(items, Items) else [getattr(item, field) for item in items]
 
 
@@ -198,7 +194,7 @@ def blocks_of(items: Sequence[Any], fields: Sequence[str]) -> Iterator[dict[str,
 
 
 def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:
-    """Return the items with other values of some fields, each given for every item."""
+    """The items with other values of some fields, each given for every item."""
     if isinstance(items, Items):
         return items.replaced({field: Given(given) for field, given in values.items()})
     names = tuple(values)
@@ -209,7 +205,7 @@ def with_columns(items: Sequence[T], **values: Sequence[Any]) -> Sequence[T]:
 
 
 def picked(items: Sequence[T], positions: list[int], fields: Sequence[str] = ()) -> list[T]:
-    """Return the items at some positions.
+    """The items at some positions.
 
     Args:
         items: `Items` or a tuple.
@@ -220,7 +216,7 @@ def picked(items: Sequence[T], positions: list[int], fields: Sequence[str] = ())
 
 
 def by_id(items: Sequence[Any]) -> Mapping[int, Any]:
-    """Return id → item; of `Items` each is made when it is looked up."""
+    """Id → item; of `Items` each is made when it is looked up."""
     return ById(items) if isinstance(items, Items) else {item.id: item for item in items}
 
 

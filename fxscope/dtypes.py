@@ -36,15 +36,15 @@ _LONG = {word: name for name, word, _ in _ROWS}
 
 
 def short_dtype(name: str | None) -> str:
-    """Return a dtype the way FX prints it: "bf16"; "?" where it is not known."""
+    """A dtype the way FX prints it: "bf16"; "?" where it is not known."""
     return "?" if name is None else _SHORT.get(name, name)
 
 
 def long_dtype(word: str) -> str:
-    """Return torch's name of a dtype that FX printed: "bfloat16" of "bf16"."""
+    """Torch's name of a dtype that FX printed: "bfloat16" of "bf16"."""
     return _LONG.get(word, word)
 
 
 def short_tensor(shape: tuple[int | str, ...] | None, dtype: str | None) -> str:
-    """Return a tensor's dtype and shape the way FX prints it: "bf16[64,128,3072]"."""
+    """A tensor's dtype and shape the way FX prints it: "bf16[64,128,3072]"."""
     return f"{short_dtype(dtype)}[{','.join(map(str, shape or ()))}]"

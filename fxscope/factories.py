@@ -20,12 +20,12 @@ _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
 
 def is_factory(program: str) -> bool:
-    """Return whether the word names a factory, not a file."""
+    """Whether the word names a factory, not a file."""
     return _FACTORY.match(program) is not None and not Path(program).exists()
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """Return (switch, value) of `NAME=VALUE`. Raises CaptureError where there is no `=`."""
+    """(switch, value) of `NAME=VALUE`. Raises CaptureError where there is no `=`."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise CaptureError(f"--set {text}: write NAME=VALUE, such as --set epilogue_fusion=false.")
@@ -41,7 +41,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 
 def load_factory(program: str, **given: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return (model, inputs, keyword inputs) of `FILE.py:FACTORY`, called with what is given.
+    """(model, inputs, keyword inputs) of `FILE.py:FACTORY`, called with what is given.
 
     Raises:
         CaptureError: there is none, it has no such parameter, it raised, or it returned something else; one clear line.
@@ -96,7 +96,7 @@ def _load(module_name: str, name: str) -> Any:
 
 
 def load_function(program: str) -> Any:
-    """Return what `FILE.py:NAME` names. Raises CaptureError where there is none, or it cannot be called."""
+    """What `FILE.py:NAME` names. Raises CaptureError where there is none, or it cannot be called."""
     match = _FACTORY.match(program)
     function = _load(match["module"], match["name"]) if match is not None else None
     if not callable(function):
@@ -105,7 +105,7 @@ def load_function(program: str) -> Any:
 
 
 def takes_arguments(function: Any) -> bool:
-    """Return whether a function cannot be called without any."""
+    """Whether a function cannot be called without any."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -114,7 +114,7 @@ def takes_arguments(function: Any) -> bool:
 
 
 def call_factory(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return (model, inputs, keyword inputs) that a factory gives. Raises CaptureError."""
+    """(model, inputs, keyword inputs) that a factory gives. Raises CaptureError."""
     expected = f"{label} must be a function of no arguments that returns (module, inputs)"
     if not callable(factory):
         raise CaptureError(f"{expected}; it is a {type(factory).__name__}.")
@@ -137,7 +137,7 @@ def call_factory(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[s
 
 
 def raised(title: str, error: Exception) -> CaptureError:
-    """Return what to raise where a model raised, with what to do about it."""
+    """What to raise where a model raised, with what to do about it."""
     advice = "Run it without fxscope to see the whole traceback."
     if "InvalidCxxCompiler" in str(error):
         advice = "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."
@@ -145,14 +145,14 @@ def raised(title: str, error: Exception) -> CaptureError:
 
 
 def described(error: BaseException) -> str:
-    """Return `ValueError: message (file.py:12)`."""
+    """`ValueError: message (file.py:12)`."""
     lines = str(error).strip().splitlines()
     where = _where(error)
     return f"{type(error).__name__}: {lines[0].rstrip('.') if lines else 'no message'}{f' ({where})' if where else ''}"
 
 
 def _where(error: BaseException) -> str | None:
-    """Return file:line of the innermost frame that is neither fxscope's nor torch's."""
+    """File:line of the innermost frame that is neither fxscope's nor torch's."""
     ours = str(Path(__file__).parent)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not frame.filename.startswith((ours, "<frozen")) and "site-packages" not in frame.filename:

@@ -25,12 +25,12 @@ Key = tuple[str, str]  # graph id and node name
 
 
 def index_of(recording: Recording) -> Index:
-    """Return the recording's index; asking twice gives the same one."""
+    """The recording's index; asking twice gives the same one."""
     return kept(recording, "index", Index)
 
 
 def kept(recording: Recording, key: Hashable, build: Callable[[Recording], T]) -> T:
-    """Return what `build` makes of the recording, made once and dropped with it; it is no part of the recording's value."""
+    """What `build` makes of the recording, made once and dropped with it; it is no part of the recording's value."""
     store: dict[Any, Any] = vars(recording)
     if key not in store:
         store[key] = build(recording)
@@ -93,7 +93,7 @@ class Index:
         return by_id(self._ops)
 
     def op_of(self, launch: Launch) -> Op | None:
-        """Return the CPU op that launched it."""
+        """The CPU op that launched it."""
         return self.ops.get(launch.op_id) if launch.op_id is not None else None
 
     @cached_property
@@ -156,7 +156,7 @@ class Index:
 
 
 def warm(steps: Sequence[T]) -> Sequence[T]:
-    """Return the steps whose wall time counts: all but the first of three and more, which still warms up."""
+    """The steps whose wall time counts: all but the first of three and more, which still warms up."""
     return steps[1:] if len(steps) > 2 else steps
 
 
@@ -169,7 +169,7 @@ def _grouped(items: Any, keys: Callable[[Any], list[Any]]) -> dict[Any, list[Any
 
 
 def graph_to_networkx(graph: Graph) -> DiGraph[str]:
-    """Return the data flow of a graph; see `Graph.to_networkx`."""
+    """The data flow of a graph; see `Graph.to_networkx`."""
     from networkx import DiGraph
 
     result: DiGraph[str] = DiGraph(id=graph.id, stage=graph.stage)
@@ -180,7 +180,7 @@ def graph_to_networkx(graph: Graph) -> DiGraph[str]:
 
 
 def to_networkx(recording: Recording) -> MultiDiGraph[tuple[str, str]]:
-    """Return everything that is linked with everything; see `Recording.to_networkx`."""
+    """Everything that is linked with everything; see `Recording.to_networkx`."""
     from networkx import MultiDiGraph
 
     result: MultiDiGraph[tuple[str, str]] = MultiDiGraph(title=recording.title)

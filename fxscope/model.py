@@ -117,7 +117,7 @@ Relation = Literal["lowered_to", "ran_in", "backward_of", "same_source"]
 
 
 def weakest(*evidence: Evidence | None) -> Evidence | None:
-    """Return the weakest evidence on a path, `None` where a link of the path is missing."""
+    """The weakest evidence on a path, `None` where a link of the path is missing."""
     if not evidence or None in evidence:
         return None
     return max(evidence, key=lambda item: EVIDENCE_BY_STRENGTH.index(item))  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain(value: Any) -> Any:
-    """Return a sequence of items (`fxscope.columns`) as the tuple it stands for: what msgspec cannot encode by itself."""
+    """A sequence of items (`fxscope.columns`) as the tuple it stands for: what msgspec cannot encode by itself."""
     if isinstance(value, Sequence):
         return tuple(value)
     raise NotImplementedError
@@ -243,7 +243,7 @@ class Graph(Item, frozen=True, kw_only=True):
         return f"<Graph {self.id!r}: nodes {len(self.nodes)}>"
 
     def to_networkx(self) -> DiGraph[str]:
-        """Return the graph's data flow as a `networkx.DiGraph`, an edge from each input to its user.
+        """The graph's data flow as a `networkx.DiGraph`, an edge from each input to its user.
 
         Its nodes are the names; each has the attributes `item` (the `Node`), `kind`, `nature` and `target`.
         """
@@ -820,20 +820,20 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
         return f"<Recording {self.title!r}: {sizes or 'empty'}>"
 
     def graph(self, graph_id: str) -> Graph:
-        """Return the graph with this id. Raises KeyError naming the ids there are."""
+        """The graph with this id. Raises KeyError naming the ids there are."""
         for graph in self.graphs:
             if graph.id == graph_id:
                 return graph
         raise KeyError(f"no graph {graph_id!r}; there are {', '.join(g.id for g in self.graphs) or 'none'}")
 
     def to_json(self) -> str:
-        """Return the recording as JSON (`docs/schema.md`)."""
+        """The recording as JSON (`docs/schema.md`)."""
         return msgspec.json.encode(self, enc_hook=plain).decode()
 
     # Those below are conveniences for people; they look upwards in the layering, so they import when called.
 
     def to_networkx(self) -> MultiDiGraph[tuple[str, str]]:
-        """Return all levels and their links as one `networkx.MultiDiGraph`.
+        """All levels and their links as one `networkx.MultiDiGraph`.
 
         Nodes are (graph id, node name), ("calls", call id) and ("launches", launch id as text), each with its `item`.
         Edges carry `relation` ("input", "launched" or a `Link`'s) and `evidence`, `None` where it is the data flow itself.

@@ -126,31 +126,31 @@ def parse(text: str) -> OpName:
 
 
 def op_name(text: str) -> str:
-    """Return the name that an op goes by everywhere: `mm` of `aten.mm.default`, `mylib::foo` of `mylib.foo.default`."""
+    """The name that an op goes by everywhere: `mm` of `aten.mm.default`, `mylib::foo` of `mylib.foo.default`."""
     found = parse(text)
     return found.name if found.namespace is None or found.namespace in _BARE else f"{found.namespace}::{found.name}"
 
 
 def qualified(text: str) -> str:
-    """Return the name with its namespace, as a trace writes it: `aten::mm` of `aten.mm.default`; bare where it has none."""
+    """The name with its namespace, as a trace writes it: `aten::mm` of `aten.mm.default`; bare where it has none."""
     found = parse(text)
     return found.name if found.namespace is None else f"{found.namespace}::{found.name}"
 
 
 def out_of_place(text: str) -> str:
-    """Return the name of the op that does the same without writing into its operand: `add` of `aten::add_`."""
+    """The name of the op that does the same without writing into its operand: `add` of `aten::add_`."""
     name = op_name(text)
     return name if name.endswith("__") else name.rstrip("_")
 
 
 def is_called(op: str, text: str) -> bool:
-    """Return whether a user who writes `text` means this op; `foo` may mean `mylib::foo`, `otherlib::foo` does not."""
+    """Whether a user who writes `text` means this op; `foo` may mean `mylib::foo`, `otherlib::foo` does not."""
     wanted = op_name(text)
     return wanted == op_name(op) or (parse(text).namespace is None and wanted == parse(op).name)
 
 
 def without_graph_number(name: str) -> str:
-    """Return the name of an event without the number that a process gives each graph it compiles.
+    """The name of an event without the number that a process gives each graph it compiles.
 
     `graph_0_cpp_fused_gelu_mul_0`, a C++ kernel's (torch 2.13, codegen/cpp.py), and `Torch-Compiled Region: 0/0`.
     """
@@ -158,13 +158,12 @@ def without_graph_number(name: str) -> str:
 
 
 def runs_as(kernel: str, op: str) -> bool:
-    """Return whether an extern kernel, as a wrapper calls it, can be this op of a graph or a trace."""
+    """Whether an extern kernel, as a wrapper calls it, can be this op of a graph or a trace."""
     wanted, shown = op_name(kernel), op_name(op)
     return shown.lstrip("_") == wanted.lstrip("_") or shown in _SHOWN_AS.get(wanted, ())
 
 
 def is_gemm(text: str) -> bool:
-    """Return whether the op multiplies matrices."""
     return op_name(text) in GEMMS or op_name(text) in LINEARS
 
 
@@ -177,37 +176,37 @@ def is_attention(text: str) -> bool:
 
 
 def transcendentals(text: str) -> int:
-    """Return how many exp, erf, tanh, … the op evaluates for each element."""
+    """How many exp, erf, tanh, … the op evaluates for each element."""
     return _TRANSCENDENTALS.get(out_of_place(text), 0)
 
 
 def erfs(text: str) -> int:
-    """Return how many error functions the op evaluates for each element; gelu counts as its exact form."""
+    """How many error functions the op evaluates for each element; gelu counts as its exact form."""
     return int(out_of_place(text) in _ERFS)
 
 
 def reductions(text: str) -> int:
-    """Return how many times the op reduces its operand; 0 for what works element by element."""
+    """How many times the op reduces its operand; 0 for what works element by element."""
     return _REDUCTIONS.get(out_of_place(text), 0)
 
 
 @lru_cache(maxsize=1)
 def table() -> dict[str, frozenset[str]]:
-    """Return the ops that torch ships: name → what `native_functions.yaml` says of it."""
+    """The ops that torch ships: name → what `native_functions.yaml` says of it."""
     text = (resources.files("fxscope") / "data" / "ops.txt").read_text(encoding="utf-8")
     rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return {name: frozenset(kinds) for name, *kinds in rows}
 
 
 def keeps_shape(text: str) -> bool:
-    """Return whether the op's result has the shape of its largest operand."""
+    """Whether the op's result has the shape of its largest operand."""
     name = out_of_place(text)
     return name in _MORE_KEEP_SHAPE or "pointwise" in table().get(name, ())
 
 
 @lru_cache(maxsize=8192)
 def expected_nature(text: str) -> Nature:
-    """Return what the name lets one expect before anything ran; what ran decides.
+    """What the name lets one expect before anything ran; what ran decides.
 
     "unknown" for ops that may copy and for names outside ATen and prims. `OpOverload.is_view` cannot serve: it is true of
     `reshape` and `contiguous`, and false of `_unsafe_view`, which launches nothing (torch 2.13, `torch/_ops.py`).
@@ -251,11 +250,11 @@ def _most_words() -> int:
 
 
 def op_of(node: Node) -> str:
-    """Return the op that the user wrote, as far as torch recorded it, else the node's own."""
+    """The op that the user wrote, as far as torch recorded it, else the node's own."""
     return op_name(node.original_aten or node.target)
 
 
 def ops_of(nodes: Iterable[Node]) -> list[str]:
-    """Return the user's ops among these nodes, in order; views are left out unless there is nothing else."""
+    """The user's ops among these nodes, in order; views are left out unless there is nothing else."""
     every = list(nodes)
     return list(dict.fromkeys(op_of(node) for node in [node for node in every if node.nature != "view"] or every))

@@ -42,7 +42,7 @@ MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what
 
 
 def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recording") -> bytes:
-    """Return the bytes of a file, unpacked where it is gzip.
+    """The bytes of a file, unpacked where it is gzip.
 
     Raises:
         FxscopeError: it has, or unpacks to, more than `limit` bytes (a packed one: than `MAX_RATIO` times its size); it
@@ -83,7 +83,7 @@ def load(path: str | Path) -> Recording:
 
 
 def _whole(recording: Recording, where: str) -> Recording:
-    """Return the recording. Raises FxscopeError where an op or a node is inside itself: what walks up would never end."""
+    """The recording. Raises FxscopeError where an op or a node is inside itself: what walks up would never end."""
     trees: list[tuple[Sequence[Any], Sequence[Any]]] = [(column(recording.ops, "id"), column(recording.ops, "parent"))]
     for graph in recording.graphs:
         trees.append(([node.name for node in graph.nodes], [node.parent for node in graph.nodes]))
@@ -147,7 +147,7 @@ class _Head(msgspec.Struct):
 
 
 def encode(recording: Recording) -> bytes:
-    """Return the `.fxscope` form. The same recording always gives the same bytes."""
+    """The `.fxscope` form. The same recording always gives the same bytes."""
     if len(recording.ops) + len(recording.launches) >= MANY:
         return _to_columns(recording)
     return gzip.compress(msgspec.json.encode(recording, enc_hook=plain), compresslevel=6, mtime=0)
@@ -155,7 +155,7 @@ def encode(recording: Recording) -> bytes:
 
 @uncollected()
 def _to_columns(recording: Recording) -> bytes:
-    """Return the recording as an archive of columns."""
+    """The recording as an archive of columns."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
 
@@ -209,7 +209,7 @@ class _Coded:
 
 
 def _numbers(values: list[Any]) -> array[int] | None:
-    """Return integers and `None`s as numbers, `None` for other values."""
+    """Integers and `None`s as numbers, `None` for other values."""
     types = {*map(type, values)}
     if not types <= {int, type(None)}:
         return None
@@ -369,7 +369,6 @@ class OwnFolder:
         self._remove = weakref.finalize(self, _remove, self.name, os.getpid())
 
     def cleanup(self) -> None:
-        """Remove it, if it is there."""
         self._remove()
 
     def __enter__(self) -> str:

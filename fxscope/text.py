@@ -54,7 +54,7 @@ def rate(value: float | None, unit: str = "B/s") -> str:
 
 
 def at_least(value: float | None) -> str:
-    """Return a lower bound: "at least 23.4 µs"; "" where none is known, or it is below what is written as a time."""
+    """A lower bound: "at least 23.4 µs"; "" where none is known, or it is below what is written as a time."""
     return f"at least {microseconds(value)}" if value is not None and value >= 0.005 else ""
 
 

@@ -392,7 +392,7 @@ def measure_program(item: Part, device: str, **options: Any) -> Any:
 
 
 def packed(recording: Any) -> dict[str, Any]:
-    """Return a recording as `tests/data/zoo` has it: output codes, and the calls with the median of their times."""
+    """A recording as `tests/data/zoo` has it: output codes, and the calls with the median of their times."""
     steps: dict[str, dict[tuple[int, Any], float]] = {}
     kernels: dict[str, list[Any]] = {}
     for launch in recording.launches:
@@ -419,14 +419,14 @@ def packed(recording: Any) -> dict[str, Any]:
 
 
 def dtype_in(recording: Any, call: Any) -> str | None:
-    """Return the dtype that a library's call computes in, by its nodes: a program's inputs have none in the code."""
+    """The dtype that a library's call computes in, by its nodes: a program's inputs have none in the code."""
     nodes = {node.name: node for node in recording.graph(call.graph).nodes} if call.is_extern else {}
     of_call = [nodes[name] for name in call.nodes if name in nodes]
     return next((out.dtype for node in of_call for out in node.outputs if out.dtype), None)
 
 
 def timed(run: Callable[[], Any], repeats: int) -> float:
-    """Return the wall time of a call in µs, the device having finished: the median of five groups of calls."""
+    """The wall time of a call in µs, the device having finished: the median of five groups of calls."""
     groups: list[float] = []
     run()
     for _ in range(5):

@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
 
 
 def bounds(edges: str | None, number: int) -> Bounds:
-    """Return what bounds a program's step, by its number and by what its steps begin with (`StepPlan.edges`)."""
+    """What bounds a program's step, by its number and by what its steps begin with (`StepPlan.edges`)."""
     if edges == "optimizer":
         end = (steps.STEP_ENDS, number + 1)
         return Bounds((steps.STEP_ENDS, number) if number else (steps.CALL_BEGINS, 1), end)
@@ -47,7 +47,6 @@ class CountedStep:
         self._counting = False
 
     def open(self) -> None:
-        """Begin to listen."""
         steps.listeners.append(self._hear)
         if self._bounds.begin is None:
             self._begin()
@@ -84,7 +83,6 @@ def start() -> None:
 
 
 def stop() -> None:
-    """End that."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
         torch.cuda.cudart().cudaProfilerStop()  # pyright: ignore[reportOptionalMemberAccess]

@@ -49,7 +49,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 def example(
     name: str, shapes: tuple[tuple[int, ...], ...], dtype: str, device: str, *, requires_grad: bool
 ) -> tuple[list[Any], list[str]]:
-    """Return arguments that the op accepts, and them in words. Given shapes are taken as they are.
+    """Arguments that the op accepts, and them in words. Given shapes are taken as they are.
 
     Raises:
         FxscopeError: none of the shapes tried fits; give them with --shape.
@@ -79,7 +79,7 @@ def example(
 
 
 def as_function(found: Any) -> Any:
-    """Return what calls it: a `torch.autograd.Function` runs by its `apply`, calling the class would only make one."""
+    """What calls it: a `torch.autograd.Function` runs by its `apply`, calling the class would only make one."""
     if isinstance(found, type) and issubclass(found, torch.autograd.Function):
         return lambda first, *rest: found.apply(first, *rest)
     return found
@@ -88,7 +88,7 @@ def as_function(found: Any) -> Any:
 def tensors(
     shapes: tuple[tuple[int, ...], ...], dtype: str, device: str, *, requires_grad: bool
 ) -> tuple[torch.Tensor, ...]:
-    """Return a tensor of each shape. Raises FxscopeError for a dtype that torch has not."""
+    """A tensor of each shape. Raises FxscopeError for a dtype that torch has not."""
     kind = _dtype(dtype)
     return tuple(_on(torch.ones(shape, dtype=kind), device, grad=requires_grad) for shape in shapes)
 
@@ -151,7 +151,7 @@ def _on(item: Any, device: str, *, grad: bool = False) -> Any:
 
 
 def words(op: Any, arguments: list[Any]) -> list[str]:
-    """Return the arguments as `bias float32[64]`; those left at their default are not worth a word."""
+    """The arguments as `bias float32[64]`; those left at their default are not worth a word."""
     return [
         f"{item.name} {_words(value)}"
         for item, value in zip(op._schema.arguments, arguments, strict=False)

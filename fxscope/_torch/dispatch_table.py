@@ -42,12 +42,12 @@ RECORDED = "dispatch_cuda.json.gz"
 
 
 def all_names() -> tuple[str, ...]:
-    """Return every op that torch knows, with its overload: `aten::add.Tensor`."""
+    """Every op that torch knows, with its overload: `aten::add.Tensor`."""
     return tuple(sorted(torch._C._dispatch_get_all_op_names()))
 
 
 def resolve(name: str) -> str:
-    """Return the dispatcher's name for what a person writes: `torch.nn.functional.linear` → `aten::linear`.
+    """The dispatcher's name for what a person writes: `torch.nn.functional.linear` → `aten::linear`.
 
     Raises:
         FxscopeError: there is no such op; the message names the nearest ones.
@@ -86,7 +86,7 @@ def _snake(name: str) -> str:
 
 
 def overload(name: str) -> Any:
-    """Return the `OpOverload` of a dispatcher's name, `None` where Python has no view of it."""
+    """The `OpOverload` of a dispatcher's name, `None` where Python has no view of it."""
     namespace, _, rest = name.partition("::")
     base, _, variant = rest.partition(".")
     try:
@@ -96,7 +96,7 @@ def overload(name: str) -> Any:
 
 
 def table(name: str) -> dict[str, Registration]:
-    """Return what this build would call at each dispatch key."""
+    """What this build would call at each dispatch key."""
     found: dict[str, Registration] = {}
     for line in torch._C._dispatch_dump_table(name).splitlines():
         match = _LINE.match(line)
@@ -108,7 +108,7 @@ def table(name: str) -> dict[str, Registration]:
 
 
 def place(where: str) -> str:
-    """Return a file and line without the folders of the machine that torch was built or installed on."""
+    """A file and line without the folders of the machine that torch was built or installed on."""
     path = where.replace("\\", "/")
     for marker in ("/site-packages/", "/dist-packages/"):
         if marker in path:
@@ -121,13 +121,13 @@ def place(where: str) -> str:
 
 
 def recorded() -> dict[str, Any] | None:
-    """Return the tables that were recorded on a CUDA build, `None` where the package has none."""
+    """The tables that were recorded on a CUDA build, `None` where the package has none."""
     file = resources.files("fxscope").joinpath("data").joinpath(RECORDED)
     return json.loads(gzip.decompress(file.read_bytes())) if file.is_file() else None
 
 
 def record_tables() -> dict[str, Any]:
-    """Return this build's tables of every ATen op for the keys of CPU, CUDA and Meta tensors, compactly.
+    """This build's tables of every ATen op for the keys of CPU, CUDA and Meta tensors, compactly.
 
     `registrations` lists each distinct registration once; an op is a list of positions in it, in the order of `keys`.
     """
@@ -181,7 +181,7 @@ def has_device() -> bool:
 
 
 def describe(name: str, *, device: str = "cpu", requires_grad: bool = True, autocast: bool = False) -> Dispatch:
-    """Return what the dispatcher does with an op for tensors on a device, and what Inductor makes of it."""
+    """What the dispatcher does with an op for tensors on a device, and what Inductor makes of it."""
     name = resolve(name)
     backend = _BACKENDS.get(device.split(":")[0])
     if backend is None:
@@ -300,7 +300,7 @@ def _mutates(op: Any) -> tuple[str, ...]:
 
 
 def source_of(function: Any) -> str | None:
-    """Return `torch/_decomp/decompositions.py:123` of a Python function, its wrappers taken off."""
+    """`torch/_decomp/decompositions.py:123` of a Python function, its wrappers taken off."""
     try:
         function = inspect.unwrap(function)
         while hasattr(function, "__wrapped__") or hasattr(function, "func"):

@@ -16,7 +16,6 @@ from fxscope.model import Environment
 
 
 def environment() -> Environment:
-    """Return the environment of this process."""
     device, properties = device_of()
     return Environment(
         fxscope=__version__,
@@ -31,7 +30,6 @@ def environment() -> Environment:
 
 
 def triton_version() -> str | None:
-    """Return Triton's version, None where it is not installed."""
     try:
         import triton  # type: ignore[reportMissingTypeStubs]
     except ImportError:
@@ -40,7 +38,7 @@ def triton_version() -> str | None:
 
 
 def device_of() -> tuple[str | None, dict[str, Any] | None]:
-    """Return the name and properties of the device that programs here run on: the CUDA device, else the CPU."""
+    """The name and properties of the device that programs here run on: the CUDA device, else the CPU."""
     if torch.cuda.is_available():
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         found: dict[str, Any] = {}
@@ -53,7 +51,6 @@ def device_of() -> tuple[str | None, dict[str, Any] | None]:
 
 
 def cpu_name() -> str:
-    """Return the CPU's name as the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):

@@ -30,24 +30,24 @@ class GeGLUMLP(nn.Module):
 
 
 def here() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """Return the article's size where there is a GPU, a small one where there is none."""
+    """The article's size where there is a GPU, a small one where there is none."""
     return full() if torch.cuda.is_available() else small()
 
 
 def full() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """Return the article's size: [64, 128, 768] in bfloat16, hidden 3072. On the GPU where there is one."""
+    """The article's size: [64, 128, 768] in bfloat16, hidden 3072. On the GPU where there is one."""
     return make(batch=64, sequence=128, dim=768, hidden=3072, dtype=torch.bfloat16)
 
 
 def small() -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """Return a size that a laptop's CPU computes in milliseconds: [4, 64, 256] in float32, hidden 1024."""
+    """A size that a laptop's CPU computes in milliseconds: [4, 64, 256] in float32, hidden 1024."""
     return make(batch=4, sequence=64, dim=256, hidden=1024, dtype=torch.float32)
 
 
 def make(
     *, batch: int, sequence: int, dim: int, hidden: int, dtype: torch.dtype
 ) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
-    """Return (module, inputs) of one size, in evaluation mode."""
+    """(module, inputs) of one size, in evaluation mode."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = GeGLUMLP(dim, hidden).to(device=device, dtype=dtype).eval().requires_grad_(False)
     return model, (torch.randn(batch, sequence, dim, device=device, dtype=dtype),)

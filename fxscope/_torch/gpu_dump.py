@@ -34,7 +34,7 @@ ATTRIBUTES = {"max_blocks_per_multiprocessor": 106, "reserved_shared_memory_per_
 
 
 def dump(device: int = 0) -> dict[str, Any]:
-    """Return the description of one device, without rates: `benchmarks/measure_gpu.py` measures those.
+    """The description of one device, without rates: `benchmarks/measure_gpu.py` measures those.
 
     Raises:
         RuntimeError: torch sees no such device.

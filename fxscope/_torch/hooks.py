@@ -23,12 +23,12 @@ _active: list[str] = []
 
 
 def active() -> tuple[str, ...]:
-    """Return the hooks and config patches of fxscope that are installed now."""
+    """The hooks and config patches of fxscope that are installed now."""
     return tuple(_active)
 
 
 def resolve(path: str) -> tuple[Any, str, Any]:
-    """Return (owner, attribute name, value) of `"package.module:Class.method"`.
+    """(owner, attribute name, value) of `"package.module:Class.method"`.
 
     Raises:
         ImportError: there is no such module.
@@ -43,7 +43,7 @@ def resolve(path: str) -> tuple[Any, str, Any]:
 
 
 def exists(path: str) -> bool:
-    """Return whether this torch has the name."""
+    """Whether this torch has the name."""
     try:
         resolve(path)
     except Exception:  # a module of torch may fail at import: Dynamo of 2.11 does where the user has no name
@@ -186,7 +186,7 @@ class Hooks:
 
 
 def has_switch(config: Any, name: str) -> bool:
-    """Return whether a torch config module has a switch, such as `"cpp.enable_kernel_profile"`."""
+    """Whether a torch config module has a switch, such as `"cpp.enable_kernel_profile"`."""
     try:
         switch_value(config, name)
     except AttributeError:
@@ -195,7 +195,7 @@ def has_switch(config: Any, name: str) -> bool:
 
 
 def switch_value(config: Any, name: str) -> Any:
-    """Return a switch of a torch config module. Raises AttributeError where it has none of that name."""
+    """A switch of a torch config module. Raises AttributeError where it has none of that name."""
     value = config
     for part in name.split("."):
         value = getattr(value, part)

@@ -78,7 +78,7 @@ class Facts(Item, frozen=True, kw_only=True):
 
 
 def config_patches(*, bypass_caches: bool = True, remember: bool = False) -> dict[str, dict[str, Any]]:
-    """Return the switches that a capture needs, for each config module.
+    """The switches that a capture needs, for each config module.
 
     Level 1 of provenance tracking writes a debug handle beside each call. C++ kernels appear in a trace only with
     `enable_kernel_profile`. Both are part of the generated code, so they are on for the compile, not for the run.
@@ -99,7 +99,7 @@ def config_patches(*, bypass_caches: bool = True, remember: bool = False) -> dic
 
 
 def patched(module: str, values: dict[str, Any]) -> Any:
-    """Return a context in which switches of a torch config module are set; those it does not have are left out."""
+    """A context in which switches of a torch config module are set; those it does not have are left out."""
     config: Any = importlib.import_module(module)
     return config.patch({name: value for name, value in values.items() if has_switch(config, name)})
 
@@ -184,7 +184,6 @@ class InductorCapture:
         self.hooks.close()
 
     def facts(self) -> Facts:
-        """Return what was seen so far."""
         with self._lock:
             hits = _autograd_cache_hits() - self._autograd_hits
             if hits > 0:
@@ -554,7 +553,7 @@ class InductorCapture:
             )
 
     def _free_id(self, graph_id: str) -> str:
-        """Return an id that is not taken: a compile id can have several Inductor graphs (DDP's buckets)."""
+        """An id that is not taken: a compile id can have several Inductor graphs (DDP's buckets)."""
         number, free = 1, graph_id
         while free in self._graphs:
             number += 1
@@ -599,7 +598,7 @@ class _Looked:
 
 
 def current_compile_id(default: str = "unknown") -> str:
-    """Return the id of the compile that is going on in this thread, such as `"0/0"`."""
+    """The id of the compile that is going on in this thread, such as `"0/0"`."""
     found = torch._guards.CompileContext.current_compile_id()
     return str(found) if found is not None else default
 
@@ -626,7 +625,7 @@ def _direction(is_inference: Any, is_backward: Any) -> Direction:
 
 
 def _handles() -> dict[str, tuple[str, ...]]:
-    """Return debug handle → post-grad nodes of the graph that was just lowered."""
+    """Debug handle → post-grad nodes of the graph that was just lowered."""
     import torch._inductor.debug as debug
 
     table = getattr(debug, HANDLES.partition(":")[2], None) or {}
@@ -646,14 +645,14 @@ def _autograd_cache_hits() -> int:
 
 
 def _is_packaged() -> bool:
-    """Return whether the compile that is going on is AOTInductor's, whose code goes into a file."""
+    """Whether the compile that is going on is AOTInductor's, whose code goes into a file."""
     from torch._inductor.virtualized import V
 
     return bool(getattr(V, "aot_compilation", False))
 
 
 def _changed_config() -> dict[str, Any]:
-    """Return Inductor's switches that differ from their default, without those that fxscope sets."""
+    """Inductor's switches that differ from their default, without those that fxscope sets."""
     import torch._inductor.config as config
 
     is_default = getattr(config, "_is_default", None)

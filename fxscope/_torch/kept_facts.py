@@ -46,25 +46,25 @@ class Lowered(Item, frozen=True, kw_only=True):
 
 
 def folder() -> Path:
-    """Return where it is kept: in Inductor's own cache folder."""
+    """Where it is kept: in Inductor's own cache folder."""
     from torch._inductor.runtime.cache_dir_utils import cache_dir
 
     return Path(cache_dir(), "fxscope")
 
 
 def is_static(inputs: Iterable[Any]) -> bool:
-    """Return whether a graph has no symbolic sizes: for one that has, a key stands for several lowerings."""
+    """Whether a graph has no symbolic sizes: for one that has, a key stands for several lowerings."""
     return not any(isinstance(value, torch.SymInt) for value in inputs)
 
 
 def first_sequence(graphs: Sequence[Graph]) -> int:
-    """Return the least of autograd's sequence numbers, which count on through a process."""
+    """The least of autograd's sequence numbers, which count on through a process."""
     numbers = (node.sequence_number for graph in graphs for node in graph.nodes)
     return min((number for number in numbers if number is not None), default=0)
 
 
 def shifted(graph: Graph, by: int) -> Graph:
-    """Return a graph with other sequence numbers."""
+    """A graph with other sequence numbers."""
     return replace(
         graph,
         nodes=tuple(
@@ -75,7 +75,7 @@ def shifted(graph: Graph, by: int) -> Graph:
 
 
 def name_of(key: str, compile_id: str, direction: str, graphs: Sequence[Graph], links: Iterable[Link]) -> str:
-    """Return the name under which the lowering of a graph is kept.
+    """The name under which the lowering of a graph is kept.
 
     Args:
         key: the cache's.
@@ -92,7 +92,7 @@ def name_of(key: str, compile_id: str, direction: str, graphs: Sequence[Graph], 
 
 
 def load(name: str, compile_id: str) -> Lowered | None:
-    """Return what is kept under a name, with the ids of this compile; None where nothing is, or it cannot be read."""
+    """What is kept under a name, with the ids of this compile; None where nothing is, or it cannot be read."""
     path = folder() / f"{name}.json.gz"
     try:
         data = gzip.decompress(path.read_bytes())
@@ -119,7 +119,7 @@ def save(name: str, compile_id: str, lowered: Lowered) -> None:
 
 
 def of_code(kept: Lowered, code: object) -> Lowered | None:
-    """Return what is kept, as it is for this code; None where that is other code, in more than the numbers of graphs."""
+    """What is kept, as it is for this code; None where that is other code, in more than the numbers of graphs."""
     if not isinstance(code, str) or _NUMBERS.sub("N", code) != _NUMBERS.sub("N", kept.source.text):
         return None
     number = re.search(r"\bgraph_(\d+)_", code)

@@ -27,12 +27,10 @@ _MAX_ARGUMENTS = 400
 
 
 def fx_nodes(graph: Any) -> tuple[Node, ...]:
-    """Convert every node of a `torch.fx.Graph`."""
     return tuple(fx_node(node) for node in graph.nodes)
 
 
 def fx_node(node: Any) -> Node:
-    """Convert one `torch.fx.Node`."""
     meta = node.meta
     original = meta.get("original_aten")
     number = meta.get("seq_nr")
@@ -52,7 +50,6 @@ def fx_node(node: Any) -> Node:
 
 
 def output_names(graph: Any) -> tuple[str, ...]:
-    """Return the names of the nodes that a `torch.fx.Graph` returns."""
     for node in reversed(graph.nodes):
         if node.op == "output":
             return tuple(dict.fromkeys(source.name for source in node.all_input_nodes))
@@ -60,7 +57,7 @@ def output_names(graph: Any) -> tuple[str, ...]:
 
 
 def target_name(node: Any) -> str:
-    """Return an op's name: `aten.mul.Tensor`, `torch.nn.functional.gelu`, or a placeholder's target."""
+    """An op's name: `aten.mul.Tensor`, `torch.nn.functional.gelu`, or a placeholder's target."""
     target = node.target
     if isinstance(target, str):
         return target
@@ -97,7 +94,7 @@ def _argument(value: Any) -> str:
 
 
 def tensors(value: Any) -> tuple[TensorMeta, ...]:
-    """Return the metadata of every tensor in a value (a tensor, or a nest of lists and tuples)."""
+    """The metadata of every tensor in a value (a tensor, or a nest of lists and tuples)."""
     return tuple(tensor_meta(tensor) for tensor in leaves(value))
 
 
@@ -111,7 +108,7 @@ def leaves(value: Any) -> Iterator[torch.Tensor]:
 
 
 def tensor_meta(tensor: torch.Tensor) -> TensorMeta:
-    """Return one tensor's metadata. What a kind of tensor does not have (sparse: strides) is None."""
+    """One tensor's metadata. What a kind of tensor does not have (sparse: strides) is None."""
     strided = tensor.layout == torch.strided and not tensor.is_nested
     try:
         stride = tuple(dimension(size) for size in tensor.stride()) if strided else None
@@ -132,7 +129,7 @@ def tensor_meta(tensor: torch.Tensor) -> TensorMeta:
 
 
 def dimension(size: Any) -> int | str:
-    """Return a size; a symbolic one becomes its expression (`"s0"`). Never adds a guard."""
+    """A size; a symbolic one becomes its expression (`"s0"`). Never adds a guard."""
     if isinstance(size, torch.SymInt):
         node = size.node
         constant = getattr(node, "constant", None)
@@ -168,7 +165,7 @@ def replacing(meta: dict[str, Any]) -> Iterator[str]:
 
 
 def source_of(meta: dict[str, Any]) -> Source | None:
-    """Return the user's line and the module path that torch recorded for a node."""
+    """The user's line and the module path that torch recorded for a node."""
     module, module_type = module_of(meta)
     frame = source_in(meta.get("stack_trace"))
     if frame is None and module is None:
@@ -185,7 +182,7 @@ def source_of(meta: dict[str, Any]) -> Source | None:
 
 
 def source_in(stack_trace: str | None) -> Source | None:
-    """Return the innermost line of a printed stack trace that is the user's, else the innermost one."""
+    """The innermost line of a printed stack trace that is the user's, else the innermost one."""
     innermost: Source | None = None
     lines = (stack_trace or "").splitlines()
     for position in range(len(lines) - 1, -1, -1):
@@ -206,7 +203,7 @@ def source_in(stack_trace: str | None) -> Source | None:
 
 
 def source_of_frames(frames: Iterable[Any]) -> Source | None:
-    """Return the innermost user line of a sequence of `traceback.FrameSummary`, outermost first."""
+    """The innermost user line of a sequence of `traceback.FrameSummary`, outermost first."""
     chosen: Any = None
     for frame in frames:
         if chosen is None or is_user_file(frame.filename) or not is_user_file(chosen.filename):
@@ -217,7 +214,7 @@ def source_of_frames(frames: Iterable[Any]) -> Source | None:
 
 
 def caller() -> Source | None:
-    """Return the innermost line of the running Python stack that is the user's."""
+    """The innermost line of the running Python stack that is the user's."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -231,17 +228,17 @@ def caller() -> Source | None:
 
 
 def code_line(file: str, line: int) -> str | None:
-    """Return a line of a file, stripped."""
+    """A line of a file, stripped."""
     return linecache.getline(file, line).strip() or None
 
 
 def is_user_file(file: str) -> bool:
-    """Return whether a file is the user's, neither torch's nor fxscope's nor made up by Dynamo."""
+    """Whether a file is the user's, neither torch's nor fxscope's nor made up by Dynamo."""
     return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")))
 
 
 def module_of(meta: dict[str, Any]) -> tuple[str | None, str | None]:
-    """Return the innermost module's path (`"layers.0.mlp"`) and type of a node (`meta["nn_module_stack"]`)."""
+    """The innermost module's path (`"layers.0.mlp"`) and type of a node (`meta["nn_module_stack"]`)."""
     stack = meta.get("nn_module_stack") or meta.get("fwd_nn_module_stack")
     if not stack:
         return None, None
@@ -251,7 +248,7 @@ def module_of(meta: dict[str, Any]) -> tuple[str | None, str | None]:
 
 
 def module_path(path: str) -> str:
-    """Return a module's path as `named_modules()` has it: `L['self']._modules['layers'][0].mlp` → `layers.0.mlp`."""
+    """A module's path as `named_modules()` has it: `L['self']._modules['layers'][0].mlp` → `layers.0.mlp`."""
     path = re.sub(r"^L\['[^']*'\]\.?", "", path)
     path = re.sub(r"^G\['([^']*)'\]", r"\1", path)
     path = re.sub(r"\.?_modules\[['\"]([^'\"]*)['\"]\]", r".\1", path)

@@ -135,7 +135,7 @@ class OpRecorder(TorchDispatchMode):
 
     @property
     def problems(self) -> list[Problem]:
-        """Return what could not be written down, one problem for each kind of failure."""
+        """What could not be written down, one problem for each kind of failure."""
         found: list[Problem] = []
         for message, ops in self._failed.items():
             names = ", ".join(list(ops)[:4]) + (f" and {len(ops) - 4} more" if len(ops) > 4 else "")
@@ -229,7 +229,7 @@ class OpRecorder(TorchDispatchMode):
     # ------------------------------------------------------------------ tensors
 
     def _number(self, tensor: torch.Tensor) -> int:
-        """Return a number for a tensor's memory that is never given to another."""
+        """A number for a tensor's memory that is never given to another."""
         try:
             storage = tensor.untyped_storage()
             address = storage._cdata
@@ -270,7 +270,7 @@ class OpRecorder(TorchDispatchMode):
         return here
 
     def _here(self) -> Source | None:
-        """Return the user's innermost line and the innermost module whose `forward` is running."""
+        """The user's innermost line and the innermost module whose `forward` is running."""
         frame: Any = sys._getframe(1)
         user: Any = None
         outermost: Any = None
@@ -334,7 +334,7 @@ def _is_written(argument: Any) -> bool:
 
 
 def _sequence(needs_grad: bool) -> tuple[bool, int | None]:
-    """Return (whether autograd's engine is running, the sequence number of the forward op).
+    """(whether autograd's engine is running, the sequence number of the forward op).
 
     In the forward, autograd has already made the op's node: its number is the last one given. In the backward the node
     that runs has the number of the forward op that made it.

@@ -52,7 +52,7 @@ SWITCHES: dict[str, str] = {
 
 
 def probe() -> list[tuple[str, bool, str]]:
-    """Return (name, whether this torch has it, what it is for) of every hook and switch."""
+    """(name, whether this torch has it, what it is for) of every hook and switch."""
     rows = [(name, exists(name), purpose) for name, purpose in HOOKS.items()]
     rows += _scheduler_hooks()
     for name, purpose in SWITCHES.items():
@@ -66,7 +66,7 @@ def probe() -> list[tuple[str, bool, str]]:
 
 
 def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return a problem for each hook and switch that this torch lacks and that none of those told already names."""
+    """A problem for each hook and switch that this torch lacks and that none of those told already names."""
     named = " ".join(problem.where for problem in told).replace(":", ".")
     return tuple(
         Problem(
@@ -89,7 +89,6 @@ def _scheduler_hooks() -> list[tuple[str, bool, str]]:
 
 
 def devices() -> list[dict[str, Any]]:
-    """Return each device that PyTorch sees here."""
     import torch
 
     from fxscope._torch.environment import cpu_name
@@ -110,7 +109,7 @@ def devices() -> list[dict[str, Any]]:
 
 
 def torch_version() -> str:
-    """Return the version with its build, "2.13.0+cpu", and what it was built for."""
+    """The version with its build, "2.13.0+cpu", and what it was built for."""
     import torch
 
     return f"{torch.__version__}" + (f", CUDA {torch.version.cuda}" if torch.version.cuda else ", no CUDA")
@@ -124,7 +123,7 @@ def tiny_program() -> Any:
 
 
 def cpp_compiler() -> str | None:
-    """Return the C++ compiler that Inductor takes, None where it finds none."""
+    """The C++ compiler that Inductor takes, None where it finds none."""
     try:
         from torch._inductor import cpp_builder, exc
 
@@ -140,7 +139,7 @@ def cpp_compiler() -> str | None:
 
 
 def cache_folders() -> list[tuple[str, Path | None, str]]:
-    """Return (name, folder, the variable that moves it) of Inductor's and Triton's caches.
+    """(name, folder, the variable that moves it) of Inductor's and Triton's caches.
 
     A folder is None where torch itself cannot name it: some ask for the name of a user who has none (a container's).
     """
@@ -153,7 +152,7 @@ def cache_folders() -> list[tuple[str, Path | None, str]]:
 
 
 def _default_inductor_cache() -> str | None:
-    """Return what Inductor's own function names."""
+    """What Inductor's own function names."""
     name = "torch._inductor.runtime.cache_dir_utils:default_cache_dir"
     try:
         if exists(name):
@@ -165,7 +164,7 @@ def _default_inductor_cache() -> str | None:
 
 
 def triton_pin() -> tuple[str | None, str | None]:
-    """Return (the Triton that is installed, the one that this torch was released with); None for what is not known."""
+    """(the Triton that is installed, the one that this torch was released with); None for what is not known."""
     import torch
 
     table = json.loads((resources.files("fxscope") / "data" / "triton_versions.json").read_text())
@@ -174,7 +173,7 @@ def triton_pin() -> tuple[str | None, str | None]:
 
 
 def ptxas() -> str | None:
-    """Return the path of the ptxas that compiles plans."""
+    """The path of the ptxas that compiles plans."""
     from fxscope._torch.target import kernels
 
     path = kernels.tool("ptxas")

@@ -59,7 +59,7 @@ class Processes:
         hooks.wrap(FORK, around=self._fork)
 
     def unobserved(self) -> list[Unobserved]:
-        """Return what was started and is in no recording."""
+        """What was started and is in no recording."""
         parts = [f"{count:,} {KINDS[kind][count != 1]}" for kind, count in self.started.items()]
         found: list[Unobserved] = []
         if parts:
@@ -113,7 +113,7 @@ class Processes:
             self.started[kind] = self.started.get(kind, 0) + 1
 
     def _callers(self) -> list[str]:
-        """Return the files of the frames that led here, the nearest first, without fxscope's around the program."""
+        """The files of the frames that led here, the nearest first, without fxscope's around the program."""
         files: list[str] = []
         frame: Any = sys._getframe(1)
         while frame is not None:
@@ -133,7 +133,7 @@ class Processes:
 
 
 def _written(path: Path) -> int | None:
-    """Return when a file was written, in nanoseconds; None where there is none."""
+    """When a file was written, in nanoseconds; None where there is none."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

@@ -42,7 +42,7 @@ MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a 
 
 
 def activities() -> list[Any]:
-    """Return what this machine can profile: the CPU, and CUDA where there is a device."""
+    """What this machine can profile: the CPU, and CUDA where there is a device."""
     kinds = [torch.profiler.ProfilerActivity.CPU]
     if torch.cuda.is_available():
         kinds.append(torch.profiler.ProfilerActivity.CUDA)
@@ -50,7 +50,7 @@ def activities() -> list[Any]:
 
 
 def is_profiling() -> bool:
-    """Return whether a profiler session is running in this thread."""
+    """Whether a profiler session is running in this thread."""
     return bool(torch._C._autograd._profiler_enabled())
 
 
@@ -123,7 +123,7 @@ def quiet() -> Generator[None]:
 
 
 def every_thread() -> Any:
-    """Return the configuration of a session that covers all threads, so that any thread may end it; None without."""
+    """The configuration of a session that covers all threads, so that any thread may end it; None without."""
     try:
         return torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
     except (AttributeError, TypeError):  # an older torch: the calling thread, and what autograd runs for it
@@ -131,7 +131,7 @@ def every_thread() -> Any:
 
 
 def has_trace(profile: Any) -> bool:
-    """Return whether an `autograd.profiler.profile` that ended has a trace; exporting one that has not is a crash.
+    """Whether an `autograd.profiler.profile` that ended has a trace; exporting one that has not is a crash.
 
     It has none where another session ran in its place, or where it was cancelled while it warmed up.
     """
@@ -198,7 +198,7 @@ class Session:
         return [(copy, True) for copy in reversed(copies)] + ([(self._stopped, False)] if self._stopped else [])
 
     def is_on(self) -> bool:
-        """Return whether this session is profiling, and none of the program's."""
+        """Whether this session is profiling, and none of the program's."""
         return self._own is not None
 
     def abandon(self) -> None:
@@ -207,7 +207,6 @@ class Session:
         self._folder._finalizer.detach()
 
     def cleanup(self) -> None:
-        """Remove the traces."""
         self._folder.cleanup()
 
     def _as_ours(self, function: Callable[[], Any]) -> None:
@@ -374,7 +373,7 @@ def strip_observation(path: Path, **options: Any) -> ObservedThreads:
 
 
 def compile_phases(events: list[dict[str, Any]]) -> dict[Any, set[str]]:
-    """Return the outermost phases of compiling by thread: elsewhere, a name like those of Dynamo's is the user's.
+    """The outermost phases of compiling by thread: elsewhere, a name like those of Dynamo's is the user's.
 
     A phase `X` has an annotation `X_data: compile_id=…` in it, also in a thread where Inductor runs a C++ compiler
     (torch 2.13: torch/_dynamo/utils.py, `log_event_start`).
@@ -393,7 +392,6 @@ class _Stripped:
     """What stays of a trace and what of it was observed; fed with host events in order of time, parents first."""
 
     def __init__(self, phases: dict[Any, set[str]]) -> None:
-        """Take what `compile_phases` found."""
         self._phases = phases
         self.drop: set[int] = set()
         self.ops: list[tuple[float, str]] = []  # outermost ones: start and name
@@ -440,13 +438,13 @@ class _Stripped:
                     self.process, self.thread = event["pid"], event["tid"]
 
     def before(self, end: float) -> list[tuple[str, float, int | None]]:
-        """Return the outermost ops that began before a time; see `ObservedThreads.start_up`."""
+        """The outermost ops that began before a time; see `ObservedThreads.start_up`."""
         early = [event for event in self._outer if event["ts"] < end]
         first = [self._first_seen.get(id(event), self._first_seen.get(id(self._parents[id(event)]))) for event in early]
         return [(event["name"], event["dur"], place) for event, place in zip(early, first, strict=True)]
 
     def _outermost(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Return the op that an event is in, inside no other op."""
+        """The op that an event is in, inside no other op."""
         parent = self._parents.get(id(event))
         while parent is not None and parent["cat"] == "cpu_op":
             event, parent = parent, self._parents.get(id(parent))
@@ -507,7 +505,7 @@ class _Stripped:
 
 
 def peak_memory() -> tuple[int, int] | None:
-    """Return (peak, current) bytes of the current CUDA device; None without one."""
+    """(peak, current) bytes of the current CUDA device; None without one."""
     if not torch.cuda.is_available():
         return None
     return torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated()

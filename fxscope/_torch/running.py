@@ -29,7 +29,7 @@ DYNAMIC_STATE = "torch._dynamo.pgo:_CODE_STATE"
 
 
 def compile_options(compile: Any) -> dict[str, Any] | None:
-    """Return the keyword arguments for `torch.compile`; None for eager. Raises CaptureError for unknown ones."""
+    """The keyword arguments for `torch.compile`; None for eager. Raises CaptureError for unknown ones."""
     if compile is None or compile is False:
         return None
     if compile is True:
@@ -61,7 +61,7 @@ def _modes() -> list[str]:
 
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return Inductor options with dots; a name that Inductor does not have is an error with the nearest ones."""
+    """Inductor options with dots; a name that Inductor does not have is an error with the nearest ones."""
     import difflib
 
     known = inductor_switches()
@@ -85,7 +85,7 @@ def runner(
     backward: bool,
     compile_options: dict[str, Any] | None,
 ) -> Callable[[], Any]:
-    """Return a function that runs the model once, compiled or not, with its backward or without gradients."""
+    """A function that runs the model once, compiled or not, with its backward or without gradients."""
     function = model if compile_options is None else compiled(model, compile_options)
     module = model if isinstance(model, torch.nn.Module) else None
 
@@ -106,7 +106,7 @@ def runner(
 
 
 def compiled(model: Any, options: dict[str, Any]) -> Any:
-    """Return `torch.compile(model)` with cache entries of its own: the user's and ours do not mix."""
+    """`torch.compile(model)` with cache entries of its own: the user's and ours do not mix."""
     inner = getattr(model, "_orig_mod", model)
     rest = dict(options)
     if "isolate_recompiles" in inspect.signature(torch.compile).parameters:  # torch 2.13: limits of its own, too
@@ -131,7 +131,7 @@ class _OwnInductor(torch._TorchCompileInductorWrapper):
 
 
 def loss_of(output: Any) -> torch.Tensor:
-    """Return the scalar to run backward from: the output, or the sum of all that need a gradient."""
+    """The scalar to run backward from: the output, or the sum of all that need a gradient."""
     leaves = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
     if not leaves:
         raise CaptureError(
@@ -213,7 +213,7 @@ def preserved(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
 
 
 def _kept(tensor: torch.Tensor) -> tuple[torch.Tensor, int | None, torch.Tensor | None]:
-    """Return a tensor, its version and a copy; without a copy where its kind cannot be copied and compared as a whole."""
+    """A tensor, its version and a copy; without a copy where its kind cannot be copied and compared as a whole."""
     plain = type(tensor) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
     if not plain or tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized or tensor.is_meta:
         return tensor, _version(tensor), None
@@ -221,7 +221,7 @@ def _kept(tensor: torch.Tensor) -> tuple[torch.Tensor, int | None, torch.Tensor 
 
 
 def _version(tensor: torch.Tensor) -> int | None:
-    """Return how often a tensor was written; None for one of inference mode, which does not count."""
+    """How often a tensor was written; None for one of inference mode, which does not count."""
     return None if tensor.is_inference() else tensor._version
 
 
@@ -239,7 +239,7 @@ def fresh_dynamic_state(hooks: Hooks) -> contextlib.AbstractContextManager[None]
 
 
 def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the names of parameters, buffers and inputs, and of modules, by `id`."""
+    """The names of parameters, buffers and inputs, and of modules, by `id`."""
     names: dict[int, str] = {}
     modules: dict[int, str] = {}
     function = model
@@ -260,7 +260,6 @@ def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> tu
 
 
 def is_compiled(model: Any) -> bool:
-    """Return whether a model is the result of `torch.compile`."""
     return hasattr(model, "_orig_mod") or hasattr(model, "_torchdynamo_orig_callable")
 
 
@@ -286,12 +285,11 @@ class Observer:
         self._on = False
 
     def start(self) -> None:
-        """Begin to observe."""
         self.recorder.__enter__()
         self._on = True
 
     def is_on_here(self) -> bool:
-        """Return whether the mode is in this thread's stack now: it is not while it, or a mode below, has an op."""
+        """Whether the mode is in this thread's stack now: it is not while it, or a mode below, has an op."""
         return any(mode is self.recorder for mode in _get_current_dispatch_mode_stack())
 
     def stop(self) -> None:
@@ -316,7 +314,7 @@ class Observer:
 
 
 def inductor_switches() -> dict[str, Any]:
-    """Return every switch of `torch._inductor.config` with its value here, but for deprecated ones.
+    """Every switch of `torch._inductor.config` with its value here, but for deprecated ones.
 
     To read one of those warns, once a process: that warning is the program's.
     """

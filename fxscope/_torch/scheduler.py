@@ -47,7 +47,7 @@ class Watch:
         self._restore: list[tuple[Any, str, Any]] = []
 
     def collect(self, graph_lowering: Any, *, graph: str = "") -> Schedule | None:
-        """Return the schedule of a graph whose `codegen()` has returned, `None` where it has no scheduler.
+        """The schedule of a graph whose `codegen()` has returned, `None` where it has no scheduler.
 
         Args:
             graph_lowering: torch's `GraphLowering`.

@@ -86,12 +86,12 @@ class ObservedGraph:
 
 
 def members_of(node: Any) -> tuple[str, ...]:
-    """Return the names of the original scheduler nodes in a (fused) one."""
+    """The names of the original scheduler nodes in a (fused) one."""
     return tuple(item.get_name() for item in node.get_nodes())
 
 
 def flatten(nodes: Any) -> tuple[str, ...]:
-    """Return the scheduler nodes' names in a node schedule, which also holds markers of loops and nested lists."""
+    """The scheduler nodes' names in a node schedule, which also holds markers of loops and nested lists."""
     names: list[str] = []
     for node in nodes:
         if isinstance(node, (list, tuple)):
@@ -127,7 +127,7 @@ def how_of_type(node: Any) -> How | None:
 
 
 def extern_kernel_name(node: Any) -> str:
-    """Return the name under which the wrapper calls an extern node's kernel, as far as the node knows it."""
+    """The name under which the wrapper calls an extern node's kernel, as far as the node knows it."""
     operation: Any = node.node
     if operation is None:  # a user's Triton kernel with a fused epilogue
         operation = next((item.node for item in node.get_nodes() if item.is_extern()), None)
@@ -142,7 +142,6 @@ def extern_kernel_name(node: Any) -> str:
 
 
 def type_of(node: Any) -> str:
-    """Name what a scheduler node is."""
     name = type(node).__name__
     if node.is_template():
         return "template"
@@ -168,7 +167,7 @@ def type_of(node: Any) -> str:
 
 
 def schedule_of(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: list[Problem]) -> Schedule | None:
-    """Return the schedule of a graph whose code has been generated."""
+    """The schedule of a graph whose code has been generated."""
     from torch._inductor.virtualized import V
 
     with V.set_graph_handler(graph):
@@ -246,7 +245,7 @@ def _ranges(node: Any) -> str | None:
 
 
 def _told(what: str, problems: list[Problem], function: Any, *arguments: Any) -> Any:
-    """Return what torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
+    """What torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
     try:
         return function(*arguments)
     except NotImplementedError:
@@ -277,7 +276,7 @@ def _flops(node: Any, problems: list[Problem]) -> int | None:
 def _accesses(
     node: Any, graph: Any, problems: list[Problem]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """Return what a node reads and writes. A buffer that became internal to a fused node is in neither."""
+    """What a node reads and writes. A buffer that became internal to a fused node is in neither."""
     read_writes = node.read_writes
     result: list[tuple[BufferAccess, ...]] = []
     for reading, dependencies in ((True, read_writes.reads), (False, read_writes.writes)):
@@ -301,7 +300,7 @@ def _accesses(
 
 
 def _reached(operation: Any) -> dict[str, int]:
-    """Return buffer → bytes of the views of it that an extern's arguments are; torch counts the whole buffer.
+    """Buffer → bytes of the views of it that an extern's arguments are; torch counts the whole buffer.
 
     A buffer is left out where one of them has no size, or one that is only known when it runs.
     """
@@ -327,7 +326,7 @@ def _number(value: Any) -> int | None:
 
 
 def _internal(node: Any, graph: Any) -> frozenset[str]:
-    """Return the buffers that only the members of a fused node use: they are never stored."""
+    """The buffers that only the members of a fused node use: they are never stored."""
     inside = set(node.get_nodes())
     found: set[str] = set()
     for member in inside:
@@ -365,7 +364,7 @@ def _dimensions(values: Any) -> tuple[int | str, ...] | None:
 def _attempts(
     scheduler: Any, observed: ObservedGraph, group_of: dict[str, int], problems: list[Problem]
 ) -> tuple[FusionAttempt, ...]:
-    """Return the joins, and for each pair that stayed apart the last answer per direction.
+    """The joins, and for each pair that stayed apart the last answer per direction.
 
     An answer about nodes that were joined with each other later says nothing any more and is dropped.
     """
@@ -402,7 +401,7 @@ def _attempts(
 
 
 def _joins_of_groups(scheduler: Any) -> list[FusionAttempt]:
-    """Return the joins that the final groups imply, for a torch whose joins were not heard."""
+    """The joins that the final groups imply, for a torch whose joins were not heard."""
     joins: list[FusionAttempt] = []
     for group in scheduler.nodes:
         members = list(group.get_nodes())
@@ -430,7 +429,7 @@ def _cause(scheduler: Any, node1: Any, node2: Any, problems: list[Problem]) -> s
 
 
 def limits() -> dict[str, Any]:
-    """Return Inductor's switches that bear on fusion, as they are now."""
+    """Inductor's switches that bear on fusion, as they are now."""
     from torch._inductor import config
 
     found: dict[str, Any] = {}

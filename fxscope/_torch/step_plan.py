@@ -38,7 +38,7 @@ def plan(
     keep: int = DEFAULT_STEPS,
     skip_start: bool = False,
 ) -> StepPlan:
-    """Return the steps of a program: between the ends of `optimizer.step`, else by the calls of its one model.
+    """The steps of a program: between the ends of `optimizer.step`, else by the calls of its one model.
 
     Args:
         ops: when each outermost op began, and its name, in order.

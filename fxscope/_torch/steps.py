@@ -54,7 +54,6 @@ class Durations:
         self._slowest: list[tuple[int, int]] = []
 
     def add(self, duration: int) -> None:
-        """Count one."""
         self.count += 1
         self.total += duration
         bucket = int(math.log(duration or 1) * _PER_E)
@@ -65,7 +64,7 @@ class Durations:
             heapq.heapreplace(self._slowest, (duration, self.count))
 
     def quantile(self, share: float) -> float:
-        """Return a duration that this share lies below, in µs, to half a per cent; there must be one."""
+        """A duration that this share lies below, in µs, to half a per cent; there must be one."""
         wanted, passed = share * self.count, 0
         for bucket in sorted(self._buckets):
             passed += self._buckets[bucket]
@@ -74,7 +73,7 @@ class Durations:
         raise ValueError("nothing was counted")
 
     def summary(self, first: int) -> StepTimes | None:
-        """Return the statistics; `first` is the number of the first counted step in the program."""
+        """The statistics; `first` is the number of the first counted step in the program."""
         if not self.count:
             return None
         slowest = sorted(self._slowest, reverse=True)

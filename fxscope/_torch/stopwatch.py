@@ -26,7 +26,7 @@ def synchronize() -> None:
 def wall_samples(
     model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], *, compile: Any, repeats: int, backward: bool = False
 ) -> tuple[tuple[float, ...], float]:
-    """Return (µs per call, one sample per repeat; seconds of the first call).
+    """(µs per call, one sample per repeat; seconds of the first call).
 
     A sample is a block of calls between two synchronisations: what a program that does not wait for each call sees.
     """
@@ -56,7 +56,7 @@ def wall_samples(
 def error_against_float32(
     model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], *, compile: Any
 ) -> tuple[float | None, float | None]:
-    """Return (largest, relative root-mean-square) difference of the result from the same weights in float32.
+    """(largest, relative root-mean-square) difference of the result from the same weights in float32.
 
     Both `None` where the model is no module, has no single tensor as its result, or cannot run in float32.
     """
@@ -85,7 +85,7 @@ def error_against_float32(
 
 
 def as_float32(value: Any) -> Any:
-    """Return floating-point tensors in float32, anything else as it is."""
+    """Floating-point tensors in float32, anything else as it is."""
     return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 

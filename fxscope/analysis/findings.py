@@ -123,7 +123,6 @@ class Comparison(Item, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()  # what could not be compared, and why
 
     def to_json(self) -> str:
-        """Return it as JSON."""
         return msgspec.json.encode(self).decode()
 
 
@@ -153,7 +152,6 @@ class Report(Item, frozen=True, kw_only=True):
         return all(outcome.status == "met" for outcome in self.outcomes)
 
     def to_json(self) -> str:
-        """Return it as JSON."""
         return msgspec.json.encode(self).decode()
 
 
@@ -191,5 +189,4 @@ class Sweep(msgspec.Struct, kw_only=True):
     triton_configs: list[dict[str, Any]] = []
 
     def to_json(self) -> str:
-        """Return it as JSON."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1).decode() + "\n"

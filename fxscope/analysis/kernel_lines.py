@@ -123,7 +123,7 @@ class Expression(NamedTuple):
 def tie(
     lines: Sequence[str], call: KernelCall, nodes: Mapping[str, Node], also_stored: Sequence[str] = ()
 ) -> dict[int, str]:
-    """Return line (from 0) → the post-grad node that it computes.
+    """Line (from 0) → the post-grad node that it computes.
 
     Args:
         lines: the kernel's definition.
@@ -157,7 +157,7 @@ def tie(
 
 
 def read(lines: Sequence[str]) -> dict[str, list[Expression]]:
-    """Return variable → its definitions in order; the loops of a C++ function use the same names again."""
+    """Variable → its definitions in order; the loops of a C++ function use the same names again."""
     found: dict[str, list[Expression]] = {}
     for position, line in enumerate(lines):
         match = ASSIGNMENT.match(line)
@@ -194,7 +194,7 @@ def parse(line: int, text: str) -> Expression:
 
 
 def stores(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Return (line, variable) of each store to memory."""
+    """(line, variable) of each store to memory."""
     found: list[tuple[int, str]] = []
     for position, line in enumerate(lines):
         for pattern in STORES:
@@ -206,7 +206,7 @@ def stores(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def stored_nodes(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """Return the nodes of a call whose outputs are used outside the kernel, latest first."""
+    """The nodes of a call whose outputs are used outside the kernel, latest first."""
     inside = set(call.nodes)
     used: set[str] = set()
     outside: set[str] = set()
@@ -277,12 +277,12 @@ class Walk:
         return False
 
     def definition(self, variable: str, before: int) -> Expression | None:
-        """Return the last definition of a variable above a line."""
+        """The last definition of a variable above a line."""
         found = [item for item in self.program.get(variable, ()) if item.line < before]
         return found[-1] if found else None
 
     def is_constant(self, variable: str, before: int) -> bool:
-        """Return whether an operand is a number."""
+        """Whether an operand is a number."""
         if not variable.startswith("tmp"):
             return True
         expression = self.definition(variable, before)
@@ -292,12 +292,12 @@ class Walk:
 
 
 def comparable(written: str, op: str) -> bool:
-    """Return whether both are operations that take one line, so that a difference means another node."""
+    """Whether both are operations that take one line, so that a difference means another node."""
     return (op in SYMBOLS or op in FUNCTIONS) and (written in SYMBOLS.values() or written in WRITTEN)
 
 
 def agrees(written: str, op: str) -> bool:
-    """Return whether an operation in a kernel is this op."""
+    """Whether an operation in a kernel is this op."""
     if op in SYMBOLS:
         return SYMBOLS[op] == written
     return written == op or written in SPELLINGS.get(op, ())

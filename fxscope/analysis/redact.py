@@ -35,7 +35,7 @@ _THEIRS = {"file": "file", "function": "function", "title": "title", "module": "
 
 
 def redact(recording: Recording) -> Recording:
-    """Return a recording of the same form that says nothing of its program's text and names."""
+    """A recording of the same form that says nothing of its program's text and names."""
     tree = msgspec.to_builtins(recording, enc_hook=plain, str_keys=True)
     return msgspec.convert(_Redactor().item(tree), Recording)
 
@@ -52,7 +52,6 @@ class _Redactor:
         self._tokens: dict[tuple[str, str], str] = {}
 
     def item(self, value: Any, key: str = "") -> Any:
-        """Return a value of JSON, redacted."""
         if isinstance(value, dict):
             if key in ("config", "limits"):  # switches: numbers say nothing of the program
                 return {name: item for name, item in value.items() if isinstance(item, (bool, int, float))}
@@ -69,7 +68,7 @@ class _Redactor:
         return self.words(value) if isinstance(value, str) else value
 
     def field(self, name: str, value: Any, theirs: bool) -> Any:
-        """Return the value of a field, redacted by its name."""
+        """The value of a field, redacted by its name."""
         if name == "message":
             return "removed"
         if name == "schema":
@@ -93,12 +92,12 @@ class _Redactor:
         return _NAME.sub(lambda found: found[0] if public(found[0]) else self.token("name", found[0]), text)
 
     def token(self, kind: str, text: str) -> str:
-        """Return the same replacement for the same text."""
+        """The same replacement for the same text."""
         return self._tokens.setdefault((kind, text), f"{kind}{len(self._tokens)}")
 
 
 def public(name: str) -> bool:
-    """Return whether every part of a name is a word of PyTorch's ops or of fxscope itself."""
+    """Whether every part of a name is a word of PyTorch's ops or of fxscope itself."""
     return all(_is_public(part) for part in name.split("_") if part)
 
 

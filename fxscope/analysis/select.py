@@ -31,7 +31,7 @@ _ENGINE = "autograd::engine::evaluate_function"  # torch/csrc/autograd/engine.cp
 
 
 def place(source: Source | None) -> str | None:
-    """Return "model.py:17"."""
+    """ "model.py:17"."""
     if source is None or source.file is None or source.line is None:
         return None
     return f"{PurePath(source.file).name}:{source.line}"
@@ -61,7 +61,7 @@ class Unit(NamedTuple):
 
 
 def units(recording: Recording) -> tuple[Unit, ...]:
-    """Return the kernels of a step in order; planned kernel calls where nothing ran."""
+    """The kernels of a step in order; planned kernel calls where nothing ran."""
     return kept(recording, "units", _units)
 
 
@@ -114,7 +114,7 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
 
 
 def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
-    """Return whether work belongs to a backward pass: its graph's direction, else whether autograd's engine called it.
+    """Whether work belongs to a backward pass: its graph's direction, else whether autograd's engine called it.
 
     Compiled autograd traces a backward as an inference graph, whose compile id begins with "!".
     """
@@ -126,7 +126,7 @@ def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
 
 
 def ops_in(call: KernelCall, inside: Sequence[Node]) -> list[str]:
-    """Return the user's ops that ran in a call, in order, views left out unless there is nothing else.
+    """The user's ops that ran in a call, in order, views left out unless there is nothing else.
 
     Args:
         inside: the nodes that ran in it.
@@ -141,17 +141,16 @@ def ops_in(call: KernelCall, inside: Sequence[Node]) -> list[str]:
 
 
 def call_of(recording: Recording, unit: Unit) -> KernelCall | None:
-    """Return the kernel call that a unit belongs to."""
     return index_of(recording).calls.get(unit.call or "")
 
 
 def op_launching(recording: Recording, unit: Unit) -> Op | None:
-    """Return the CPU op that launched the unit in its first step."""
+    """The CPU op that launched the unit in its first step."""
     return index_of(recording).op_of(unit.launches[0]) if unit.launches else None
 
 
 def by_position(recording: Recording) -> list[list[Launch]]:
-    """Return launches that are the same work in different steps, in the order of the first step that has them."""
+    """Launches that are the same work in different steps, in the order of the first step that has them."""
     sequences = [launches for launches in index_of(recording).launches_of_step.values() if launches]
     if all([x.name for x in sequence] == [x.name for x in sequences[0]] for sequence in sequences):
         return [list(row) for row in zip(*sequences, strict=True)]
@@ -230,7 +229,7 @@ class Found(NamedTuple):
 
 
 def find(recording: Recording, text: str) -> Found:
-    """Return what the name means; the first sort that knows it wins.
+    """What the name means; the first sort that knows it wins.
 
     Raises:
         UnknownNameError: nothing is called so; the message has the nearest names.
@@ -251,7 +250,7 @@ def find(recording: Recording, text: str) -> Found:
 
 
 def one_place(recording: Recording, found: Found) -> Place:
-    """Return the only place that a name stands for.
+    """The only place that a name stands for.
 
     Raises:
         AmbiguousNameError: there are several; the message lists them.
@@ -262,7 +261,7 @@ def one_place(recording: Recording, found: Found) -> Place:
 
 
 def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
-    """Return the places of a name: exact, else in any case, else as a glob."""
+    """The places of a name: exact, else in any case, else as a glob."""
     if name in table:
         return table[name]
     found = [places for key, places in table.items() if key.casefold() == name.casefold()][:1]
@@ -272,7 +271,7 @@ def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
 
 
 def node_matches(node: Node, name: str) -> bool:
-    """Return whether a user would call the node by this name."""
+    """Whether a user would call the node by this name."""
     _, sort, name, _ = selector = parse_selector(name)
     if sort in (None, "node") and name == node.name:
         return True
@@ -289,7 +288,7 @@ def node_matches(node: Node, name: str) -> bool:
 
 
 def nodes_named(recording: Recording, name: str, *, graph: str | None = None) -> list[tuple[str, Node]]:
-    """Return (graph id, node) of every node by this name; a decomposed op's pieces where the op itself is gone."""
+    """(graph id, node) of every node by this name; a decomposed op's pieces where the op itself is gone."""
     every = [(item.id, node) for item in recording.graphs if graph is None or item.id == graph for node in item.nodes]
     selector = parse_selector(name)
     found = [(graph_id, node) for graph_id, node in every if node_matches(node, name)]
@@ -302,7 +301,7 @@ def nodes_named(recording: Recording, name: str, *, graph: str | None = None) ->
 
 
 def _places_of(recording: Recording, selector: Selector) -> tuple[Place, ...]:
-    """Return the places of a name, none where nothing is called so."""
+    """The places of a name, none where nothing is called so."""
     try:
         return find(recording, selector.text.rpartition("#")[0] if selector.number else selector.text).places
     except UnknownNameError:
@@ -310,7 +309,7 @@ def _places_of(recording: Recording, selector: Selector) -> tuple[Place, ...]:
 
 
 def unit_matches(unit: Unit, name: str) -> bool:
-    """Return whether a kernel is called by this name, ran this op, or was launched under it."""
+    """Whether a kernel is called by this name, ran this op, or was launched under it."""
     _, sort, name, _ = selector = parse_selector(name)
     if selector.may_be("kernel") and (fnmatchcase(unit.kernel, name) or unit.kernel == name):
         return True
@@ -326,7 +325,7 @@ def unit_matches(unit: Unit, name: str) -> bool:
 
 
 def units_matching(recording: Recording, name: str) -> list[Unit]:
-    """Return the kernels and other device events of a step by this name, none where there is no such."""
+    """The kernels and other device events of a step by this name, none where there is no such."""
     found = [unit for unit in units(recording) if unit_matches(unit, name)]
     if not found:
         calls = {item.call for item in _places_of(recording, parse_selector(name)) if item.call}
@@ -335,7 +334,7 @@ def units_matching(recording: Recording, name: str) -> list[Unit]:
 
 
 def units_named(recording: Recording, text: str, *, kernels_only: bool = True) -> list[Unit]:
-    """Return the kernels of a step by this name. Raises PassError where the name is nowhere in the recording."""
+    """The kernels of a step by this name. Raises PassError where the name is nowhere in the recording."""
     selector = parse_selector(text)
     found = [u for u in units_matching(recording, text) if not kernels_only or u.category in ("kernel", "cpu_kernel")]
     if not found:
@@ -344,7 +343,7 @@ def units_named(recording: Recording, text: str, *, kernels_only: bool = True) -
 
 
 def pick(found: list[T], selector: Selector, what: str) -> list[T]:
-    """Return the numbered occurrence, or all."""
+    """The numbered occurrence, or all."""
     if selector.number is None:
         return found
     if selector.number > len(found):
@@ -353,7 +352,7 @@ def pick(found: list[T], selector: Selector, what: str) -> list[T]:
 
 
 def ops_named(recording: Recording, text: str) -> list[Op]:
-    """Return the CPU ops of the first step by this name, in order. Raises PassError where it is nowhere."""
+    """The CPU ops of the first step by this name, in order. Raises PassError where it is nowhere."""
     selector = parse_selector(text)
     first = index_of(recording).first_step
     found = [op for op in recording.ops if op.step == first and op_named(op, text)]
@@ -364,7 +363,7 @@ def ops_named(recording: Recording, text: str) -> list[Op]:
 
 
 def op_named(op: Op, name: str) -> bool:
-    """Return whether a CPU event is called by this name; "mm" means "aten::mm", a glob is a glob."""
+    """Whether a CPU event is called by this name; "mm" means "aten::mm", a glob is a glob."""
     selector = parse_selector(name)
     if not selector.may_be("op"):
         return False
@@ -375,7 +374,7 @@ def op_named(op: Op, name: str) -> bool:
 
 
 def _ambiguous(recording: Recording, found: Found) -> str:
-    """Return the choices, each with a name that means it alone, its row in the table of calls and its module."""
+    """The choices, each with a name that means it alone, its row in the table of calls and its module."""
     lines = [
         f"the {SORTS[found.sort]} {found.name!r} ran in {len(found.places)} places. "
         f"Choose one; {found.name}#1 is the first:"
@@ -407,7 +406,7 @@ def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]]) -> U
 
 
 def names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
-    """Return for each sort: name → places."""
+    """For each sort: name → places."""
     return kept(recording, "names", _names)
 
 
@@ -435,7 +434,7 @@ def _names(recording: Recording) -> dict[str, dict[str, list[Place]]]:
 
 
 def _is_piece(node: Node) -> Callable[[KernelCall], bool]:
-    """Return a test: whether in a call the node is a piece of some op, by the ops that torch wrote above the call."""
+    """A test: whether in a call the node is a piece of some op, by the ops that torch wrote above the call."""
     own = op_name(node.target)
     return lambda call: call.is_generated and bool(call.original_aten) and own not in map(op_name, call.original_aten)
 
@@ -550,12 +549,12 @@ def _words(recording: Recording) -> frozenset[str]:
 
 
 def words(recording: Recording) -> frozenset[str]:
-    """Return every name by which something in the recording can be found."""
+    """Every name by which something in the recording can be found."""
     return kept(recording, "words", _words)
 
 
 def known(recording: Recording, name: str) -> bool:
-    """Return whether a name, as a user writes it, is anywhere in the recording."""
+    """Whether a name, as a user writes it, is anywhere in the recording."""
     every, name = words(recording), parse_selector(name).name
     if name in every or op_name(name) in every:
         return True
@@ -571,7 +570,7 @@ def require(recording: Recording, *names: str) -> None:
 
 
 def nearest(name: str, known_names: Iterable[str]) -> str:
-    """Return "Did you mean …?", or what there is."""
+    """ "Did you mean …?", or what there is."""
     choices = sorted(set(known_names))
     wanted = {op_name(name), name}
     close: list[str] = []

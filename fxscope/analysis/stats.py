@@ -38,18 +38,17 @@ _T = {
 
 
 def student_t(freedom: float) -> float:
-    """Return the two-sided 95 % quantile, rounded towards the wider interval."""
+    """The two-sided 95 % quantile, rounded towards the wider interval."""
     known = [value for key, value in _T.items() if key <= freedom]
     return known[-1] if known else _T[1]
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """Return the mean, `None` of nothing."""
     return fmean(values) if values else None
 
 
 def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_TO_RUN) -> TimeComparison:
-    """Return what two sets of repeats (µs) show; a difference needs an interval without 1, and over `floor`.
+    """What two sets of repeats (µs) show; a difference needs an interval without 1, and over `floor`.
 
     The interval is Welch's, on the logarithms: times are ratios, and their interval should not depend on which is A.
     """

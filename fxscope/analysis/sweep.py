@@ -13,24 +13,23 @@ METRICS = ("wall_us", "device_us")
 
 
 def values_of(sweep: Sweep) -> list[Any]:
-    """Return what the varied input took, in order."""
+    """What the varied input took, in order."""
     values: list[Any] = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
     return sorted(values, key=lambda value: (isinstance(value, str), value))
 
 
 def setups_of(sweep: Sweep) -> list[str]:
-    """Return the setups in the order in which they first occur, eager first where it is there."""
+    """The setups in the order in which they first occur, eager first where it is there."""
     found = list(dict.fromkeys(point.setup for point in sweep.points))
     return sorted(found, key=lambda name: name != "eager")
 
 
 def point_at(sweep: Sweep, setup: str, value: object) -> SweepPoint | None:
-    """Return the point of a setup at a value."""
     return next((p for p in sweep.points if p.setup == setup and p.vary.get(sweep.vary) == value), None)
 
 
 def against(sweep: Sweep, setup: str, base: str, metric: str) -> list[tuple[object, TimeComparison]]:
-    """Return (value, comparison of the setup with the base) wherever both were measured."""
+    """(value, comparison of the setup with the base) wherever both were measured."""
     found: list[tuple[object, TimeComparison]] = []
     for value in values_of(sweep):
         a, b = point_at(sweep, base, value), point_at(sweep, setup, value)
@@ -43,7 +42,7 @@ def against(sweep: Sweep, setup: str, base: str, metric: str) -> list[tuple[obje
 
 
 def sentences(sweep: Sweep) -> list[str]:
-    """Return one sentence per setup and metric: from where on it is faster than the first setup, or that it is not."""
+    """One sentence per setup and metric: from where on it is faster than the first setup, or that it is not."""
     setups = setups_of(sweep)
     found: list[str] = []
     for metric, words in zip(METRICS, ("wall time", "device time"), strict=True):
@@ -55,7 +54,7 @@ def sentences(sweep: Sweep) -> list[str]:
 
 
 def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:
-    """Return after how many calls the longer first call (compiling, tuning) is paid for, where each call is faster."""
+    """After how many calls the longer first call (compiling, tuning) is paid for, where each call is faster."""
     found: list[str] = []
     for value, time in against(sweep, setup, base, "wall_us"):
         a, b = point_at(sweep, base, value), point_at(sweep, setup, value)
@@ -68,7 +67,7 @@ def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:
 
 
 def sentence(sweep: Sweep, setup: str, base: str, rows: list[tuple[object, TimeComparison]]) -> str:
-    """Return where the crossover lies."""
+    """Where the crossover lies."""
     verdicts = [time.verdict for _, time in rows]
     name = sweep.vary
     last_slower = max((i for i, v in enumerate(verdicts) if v == "slower"), default=None)

@@ -51,13 +51,13 @@ class TracedRegion(Item, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Return "compiled region 0/0, backward (cache key fabc…)"."""
+        """ "compiled region 0/0, backward (cache key fabc…)"."""
         direction = ", backward" if self.backward else ""
         return f"compiled region {self.compile_id or '?'}{direction}" + (f" (cache key {self.key})" if self.key else "")
 
 
 def regions_of(recording: Recording) -> tuple[TracedRegion, ...]:
-    """Return the regions of the first step; none where the compile's files tell more, or nothing was compiled."""
+    """The regions of the first step; none where the compile's files tell more, or nothing was compiled."""
     return () if recording.calls else kept(recording, "traced regions", _regions)
 
 
@@ -113,7 +113,7 @@ def _kernel(name: str, runs: list[Launch], ops: dict[int, Op], limit: float | No
 
 
 def _argument_bytes(op: Op | None) -> int | None:
-    """Return the bytes of a Triton launch's tensors, an expanded dimension counted once; `None` where one is not known."""
+    """The bytes of a Triton launch's tensors, an expanded dimension counted once; `None` where one is not known."""
     if op is None or op.shapes is None or op.dtypes is None:
         return None
     total = 0
@@ -133,7 +133,7 @@ def _argument_bytes(op: Op | None) -> int | None:
 
 
 def lines(recording: Recording) -> list[str]:
-    """Return in plain words what a trace alone shows of its compiled regions; nothing where it has none."""
+    """In plain words what a trace alone shows of its compiled regions; nothing where it has none."""
     found: list[str] = []
     for region in regions_of(recording):
         generated = sum(bool(kernel.named) for kernel in region.kernels)

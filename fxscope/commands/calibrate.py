@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `calibrate`."""
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the GPU's file, for `--target FILE`")
     parser.add_argument(
         "--measurements",
@@ -30,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure or read, fit, and write the GPU's file."""
     out = Path(arguments.output)
     if out.suffix != ".json":
         raise CaptureError(f"{out}: a GPU's file is called NAME.json.")
@@ -57,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
-    """Run the battery on the GPU here."""
     path = Path(arguments.measurements or out.with_suffix(".measured.json"))
     if path.exists() and not arguments.force:
         raise CaptureError(
@@ -78,7 +75,6 @@ def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read measurements."""
     try:
         content = json.loads(store.contents(path, what="a file of measurements"))
     except OSError as error:
@@ -92,7 +88,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the GPU's description with rates and the fitted calibration.
+    """The GPU's description with rates and the fitted calibration.
 
     Raises:
         FxscopeError: nothing was measured that could be fitted to.

@@ -26,7 +26,6 @@ first aten::mm of a step of that recording. `fxscope check --kinds` lists what c
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `check`."""
     import argparse
 
     parser.epilog = EPILOG
@@ -105,7 +104,6 @@ def learn(arguments: argparse.Namespace) -> int:
 
 
 def read_text(name: str) -> str:
-    """Read a text file. Raises FxscopeError."""
     from fxscope.errors import FxscopeError
     from fxscope.store import contents
 

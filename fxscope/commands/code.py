@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `code`."""
     parser.add_argument(
         "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
     )
@@ -28,7 +27,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the code."""
     from fxscope.render import code
 
     recording = common.read(arguments.recording)
@@ -56,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def chosen(recording: Recording, graph: str | None) -> list[SourceText]:
-    """Return the output codes to show.
+    """The output codes to show.
 
     Raises:
         FxscopeError: there is none.

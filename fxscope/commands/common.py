@@ -53,7 +53,7 @@ def tidy_on_termination() -> Generator[None]:
 
 
 def read(name: str) -> Recording:
-    """Return the recording that a path stands for, titled after it. Raises FxscopeError."""
+    """The recording that a path stands for, titled after it. Raises FxscopeError."""
     from fxscope.model import replace
 
     path = Path(name)
@@ -71,7 +71,7 @@ def read(name: str) -> Recording:
 
 
 def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
-    """Return the recordings with the names of their files in their titles: those of one program have the same title."""
+    """The recordings with the names of their files in their titles: those of one program have the same title."""
     from fxscope.model import replace
 
     files = [Path(name).name for name in names]
@@ -84,7 +84,7 @@ def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Re
 
 
 def read_folder(path: Path) -> Recording:
-    """Return the recording of a folder with a trace, and next to it a debug folder or a compile log."""
+    """The recording of a folder with a trace, and next to it a debug folder or a compile log."""
     from fxscope.readers.join import read_trace
 
     trace = next((path / name for name in TRACES if (path / name).is_file()), None)
@@ -112,7 +112,7 @@ def with_memory(recording: Recording, path: Path) -> Recording:
 
 
 def looks_like_recording(path: Path) -> bool:
-    """Return whether a JSON file, packed or not, begins like a recording; a trace begins otherwise."""
+    """Whether a JSON file, packed or not, begins like a recording; a trace begins otherwise."""
     if not path.name.endswith((".json", ".json.gz")):
         return False
     try:
@@ -126,12 +126,12 @@ def looks_like_recording(path: Path) -> bool:
 
 
 def stem(path: Path) -> str:
-    """Return a path's name without its suffixes."""
+    """A path's name without its suffixes."""
     return path.name.split(".")[0] or path.name
 
 
 def named(arguments: list[str]) -> tuple[dict[str, Recording], dict[str, Sweep]]:
-    """Return recordings and sweeps by name: "eager=path" names one, else the file's name does. Raises FxscopeError."""
+    """Recordings and sweeps by name: "eager=path" names one, else the file's name does. Raises FxscopeError."""
     recordings: dict[str, Recording] = {}
     sweeps: dict[str, Sweep] = {}
     for argument in arguments:
@@ -149,7 +149,6 @@ def named(arguments: list[str]) -> tuple[dict[str, Recording], dict[str, Sweep]]
 
 
 def is_sweep(path: Path) -> bool:
-    """Return whether a file is a sweep."""
     if path.suffix != ".json" or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -157,7 +156,6 @@ def is_sweep(path: Path) -> bool:
 
 
 def read_sweep(path: Path) -> Sweep:
-    """Read a sweep. Raises FxscopeError."""
     import msgspec
 
     from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
@@ -177,7 +175,6 @@ def read_sweep(path: Path) -> Sweep:
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where a recording goes and how it is written."""
     group = parser.add_argument_group("output")
     group.add_argument(
         "-o",

@@ -43,14 +43,14 @@ runpy.run_module("fxscope", run_name="__main__", alter_sys=True)
 
 
 def requested() -> str | None:
-    """Return what this process is to count, `None` where it is no second run; its own children are none."""
+    """What this process is to count, `None` where it is no second run; its own children are none."""
     return os.environ.pop(VARIABLE, None)
 
 
 def with_counters(
     recording: Recording, arguments: argparse.Namespace, what: str | None, say: Callable[[str], None]
 ) -> Recording:
-    """Return the recording with the counters of one step, or with the reason why there are none.
+    """The recording with the counters of one step, or with the reason why there are none.
 
     Args:
         recording: complete.
@@ -71,7 +71,7 @@ def with_counters(
 
 
 def step_of(recording: Recording) -> int:
-    """Return the step whose kernels are counted: the last of those that are most alike, in which all is warmed up."""
+    """The step whose kernels are counted: the last of those that are most alike, in which all is warmed up."""
     from fxscope.passes.counters import kernels_of
 
     alike: dict[tuple[str, ...], list[int]] = {}
@@ -124,7 +124,7 @@ def _counted(
 
 
 def _give_memory_back() -> None:
-    """Return what torch keeps of the GPU's memory: the second run needs as much as the first."""
+    """What torch keeps of the GPU's memory: the second run needs as much as the first."""
     torch: Any = sys.modules.get("torch")
     gc.collect()
     if torch is not None and torch.cuda.is_initialized():
@@ -132,7 +132,7 @@ def _give_memory_back() -> None:
 
 
 def find() -> Path | None:
-    """Return Nsight Compute's command: on PATH, in the folder that CUDA_HOME names, or where its installers put it."""
+    """Nsight Compute's command: on PATH, in the folder that CUDA_HOME names, or where its installers put it."""
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
     named = [shutil.which("ncu"), home and f"{home}/bin/ncu"]
     found = [Path(name) for name in named if name]

@@ -20,14 +20,12 @@ BUNDLED = ("mlp_eager", "mlp_compiled", "mlp_liger")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `demo`."""
     parser.add_argument("-o", "--output", metavar="FOLDER", default="fxscope-demo", help="where the pictures go")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
     parser.add_argument("--no-target", action="store_true", help="leave out the plan for an H200 (about 15 s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record, read, compare, and say where the pictures are."""
     from fxscope.errors import FxscopeError, RenderError
     from fxscope.render import show
 
@@ -127,7 +125,7 @@ def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
 
 
 def three_ways(recordings: dict[str, Recording]) -> str:
-    """Return a table: what this machine does, what an H200 would do, what a real one did."""
+    """A table: what this machine does, what an H200 would do, what a real one did."""
     titles = {"here_compiled": "here", "h200_planned": "H200, planned", "h200_compiled": "H200, real"}
     present = {name: title for name, title in titles.items() if name in recordings}
     columns = [[present[name], *(call.kernel for call in recordings[name].calls)] for name in present]

@@ -17,7 +17,6 @@ SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `diff`."""
     parser.add_argument("a", metavar="A", help="a recording, a trace, or a folder with a trace and its compile's files")
     parser.add_argument("b", metavar="B", help="the other one")
     parser.add_argument("-o", "--output", metavar="FILE", help="write FILE instead: .txt, .md or .json")
@@ -30,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read both, compare, and show."""
     from fxscope.analysis.compare import compare
     from fxscope.commands import common
     from fxscope.render.findings import comparison_markdown, comparison_text
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_ranks(a: str, b: str, format: str) -> str:
-    """Return what two ranks of one job say beside each other; nothing where the traces are not that.
+    """What two ranks of one job say beside each other; nothing where the traces are not that.
 
     A collective takes least time on the rank that the other waits for: "faster" would be wrong there.
     """
@@ -79,7 +77,7 @@ def as_ranks(a: str, b: str, format: str) -> str:
 
 
 def resources(comparison: Comparison, format: str) -> str:
-    """Return what each kernel of both sides takes and how it was launched."""
+    """What each kernel of both sides takes and how it was launched."""
     from fxscope.render.resources import markdown, table
 
     lines: list[str] = []
@@ -95,7 +93,7 @@ def resources(comparison: Comparison, format: str) -> str:
 
 
 def chosen_format(arguments: argparse.Namespace) -> str:
-    """Return the format that the options name. Raises RenderError before the long work."""
+    """The format that the options name. Raises RenderError before the long work."""
     from fxscope import store
     from fxscope.errors import RenderError
 
@@ -109,7 +107,6 @@ def chosen_format(arguments: argparse.Namespace) -> str:
 
 
 def write(text: str, arguments: argparse.Namespace) -> None:
-    """Write where the options say."""
     from fxscope import store
 
     if arguments.output:

@@ -13,7 +13,6 @@ FORMS = ("all", "table", "tree", "prose")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `dispatch`."""
     parser.add_argument(
         "op",
         metavar="OP",
@@ -38,7 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Describe the op."""
     from fxscope import factories
     from fxscope._torch import dispatch_table
     from fxscope.commands.why import width
@@ -115,12 +113,10 @@ def _shapes(words: list[str] | None) -> tuple[tuple[int, ...], ...]:
 
 
 def default_device() -> str:
-    """Return "cuda" where there is a GPU, else "cpu"."""
     return "cuda" if can_run("cuda") else "cpu"
 
 
 def can_run(device: str) -> bool:
-    """Whether an op can run on a device here."""
     from fxscope._torch import dispatch_table
 
     kind = device.split(":")[0]
@@ -130,7 +126,7 @@ def can_run(device: str) -> bool:
 def from_recording(
     path: str, name: str, shapes: tuple[tuple[int, ...], ...], dtype: str
 ) -> tuple[str, tuple[tuple[int, ...], ...], str]:
-    """Return target, shapes and dtype of a node or an op of a recording. Raises FxscopeError where it has none of that name."""
+    """Target, shapes and dtype of a node or an op of a recording. Raises FxscopeError where it has none of that name."""
     from fxscope.commands import common
 
     recording = common.read(path)

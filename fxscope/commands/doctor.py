@@ -69,7 +69,6 @@ class Check(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `doctor`."""
     parser.add_argument("--json", action="store_true", help="as JSON: a list of checks")
 
 
@@ -87,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verdict(checks: list[Check]) -> str:
-    """Return the sentence that the exit code goes with."""
+    """The sentence that the exit code goes with."""
     missing = {check.name: check for check in checks if check.ok is False}
     required = [name for name, check in missing.items() if check.required]
     if required:
@@ -98,7 +97,7 @@ def verdict(checks: list[Check]) -> str:
 
 
 def shown(check: Check) -> str:
-    """Return the lines of one check, at most 80 columns but for a command, which is copied whole."""
+    """The lines of one check, at most 80 columns but for a command, which is copied whole."""
     mark = {True: "ok", False: "MISSING", None: "–"}[check.ok]
     lines = textwrap.wrap(
         f"{check.name}: {check.found}", 78, initial_indent=f"{mark:<9}", subsequent_indent=" " * 11
@@ -111,7 +110,7 @@ def shown(check: Check) -> str:
 
 
 def examine() -> list[Check]:
-    """Return every check, in the order in which one needs the other."""
+    """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
     usable = torch[0].ok is True
     return [
@@ -284,7 +283,6 @@ def layout_engine() -> Check:
 
 
 def browser() -> Check:
-    """Look for a browser."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None and sys.platform == "darwin":
         return Check("browser", True, "the system's", "looking at .html pages here")
@@ -313,7 +311,7 @@ def scanner() -> Check:
 
 
 def sources() -> str | None:
-    """Return what pip is given to compile this fxscope again, None where it came as a file that is compiled already."""
+    """What pip is given to compile this fxscope again, None where it came as a file that is compiled already."""
     checkout = Path(__file__).parents[2]
     if (checkout / "pyproject.toml").exists():
         return f"--editable {shlex.quote(str(checkout))}"
@@ -362,7 +360,7 @@ def gpu_counters(params: Path = NVIDIA) -> Check:
 
 
 def install(what: str, managers: Iterable[str] = MANAGERS) -> str | None:
-    """Return the command that installs a program with this machine's package manager; None where there is none."""
+    """The command that installs a program with this machine's package manager; None where there is none."""
     manager = next((name for name in managers if shutil.which(name)), None)
     if manager is None:
         return None
@@ -373,6 +371,6 @@ def install(what: str, managers: Iterable[str] = MANAGERS) -> str | None:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error's type and the first line of its message."""
+    """An error's type and the first line of its message."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"

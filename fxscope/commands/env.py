@@ -17,7 +17,6 @@ _OTHERS = ("msgspec", "networkx", "graphviz", "rich", "numpy", "isal", "wasi_gra
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `env`."""
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument(
         "--dump-gpu",
@@ -31,7 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the environment, or the GPU's description."""
     if arguments.dump_gpu is not None:
         return _dump_gpu(arguments)
     facts = collect()
@@ -58,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def collect() -> dict[str, Any]:
-    """Return everything that `fxscope env` prints. Works without torch."""
+    """Everything that `fxscope env` prints. Works without torch."""
     import shutil
 
     from fxscope.readers.trace import reader

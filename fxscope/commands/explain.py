@@ -16,7 +16,6 @@ TABLES = ("story", "gemm", "launches")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `explain`."""
     parser.add_argument(
         "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
     )
@@ -36,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tell the story."""
     from fxscope.analysis.explain import explain
     from fxscope.commands.why import width
     from fxscope.render import story as text
@@ -66,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def about(told: Story, recording: Recording, name: str) -> Story:
-    """Return what rests on a named thing: the sentences and rows with one of its items among their evidence.
+    """What rests on a named thing: the sentences and rows with one of its items among their evidence.
 
     Raises:
         PassError: the name is nowhere in the recording.

@@ -35,7 +35,6 @@ Expectations for CI (--check FILE.toml; exit code 1 where one is not met):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `fleet`."""
     import argparse
 
     parser.epilog = EPILOG
@@ -152,13 +151,12 @@ def run_shard(arguments: argparse.Namespace) -> int:
 
 
 def title(arguments: argparse.Namespace) -> str:
-    """Return what the job is called: the folder's name."""
     place = (arguments.traces or arguments.made)[0].rstrip("/")
     return Path(place).name or place
 
 
 def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str]]:
-    """Return (file or standard output, format). Raises RenderError before the long work."""
+    """(file or standard output, format). Raises RenderError before the long work."""
     from fxscope import store
     from fxscope.errors import RenderError
 
@@ -179,7 +177,7 @@ def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str
 
 
 def made_now(arguments: argparse.Namespace, outputs: list[tuple[Path | None, str]]) -> list[Digest]:
-    """Return the digests of the traces, kept beside the first output."""
+    """The digests of the traces, kept beside the first output."""
     found = traces_of(arguments)
     folder = Path(arguments.digests) if arguments.digests else None
     if folder is None and outputs[0][0] is not None:
@@ -188,7 +186,7 @@ def made_now(arguments: argparse.Namespace, outputs: list[tuple[Path | None, str
 
 
 def traces_of(arguments: argparse.Namespace) -> list[Source]:
-    """Return the job's traces, and say what was left out."""
+    """The job's traces, and say what was left out."""
     from fxscope.fleet import sources
     from fxscope.text import listed
 
@@ -203,7 +201,6 @@ def traces_of(arguments: argparse.Namespace) -> list[Source]:
 
 
 def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Namespace) -> list[Digest]:
-    """Digest where the options say."""
     from fxscope.errors import FxscopeError
     from fxscope.fleet import run as running
 
@@ -219,7 +216,7 @@ def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Nam
 
 
 def pattern(text: str | None) -> str | None:
-    """Return a regular expression that is one. Raises FxscopeError."""
+    """A regular expression that is one. Raises FxscopeError."""
     import re
 
     from fxscope.errors import FxscopeError
@@ -232,7 +229,7 @@ def pattern(text: str | None) -> str | None:
 
 
 def progress(total: int) -> Callable[[int, int, str], None] | None:
-    """Return a function that says how far it is, on stderr: each rank on a terminal, each tenth in a log."""
+    """A function that says how far it is, on stderr: each rank on a terminal, each tenth in a log."""
     if total < 2:
         return None
     terminal = sys.stderr.isatty()
@@ -248,7 +245,7 @@ def progress(total: int) -> Callable[[int, int, str], None] | None:
 
 
 def read_made(names: list[str]) -> list[Digest]:
-    """Return digests from folders and Parquet files. Raises FxscopeError."""
+    """Digests from folders and Parquet files. Raises FxscopeError."""
     from fxscope.errors import FxscopeError
     from fxscope.fleet import run as running
 
@@ -274,7 +271,6 @@ def read_made(names: list[str]) -> list[Digest]:
 
 
 def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:
-    """Write one output."""
     from fxscope import store
     from fxscope.render import fleet as rendering
 

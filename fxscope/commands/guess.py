@@ -33,12 +33,12 @@ def number(answer: str) -> str:
 
 
 def names_of(answer: str) -> list[str]:
-    """Return a list of names separated by commas or "+"."""
+    """A list of names separated by commas or "+"."""
     return [part.strip() for part in answer.replace("+", ",").split(",") if part.strip()]
 
 
 def at_least_two(answer: str) -> list[str]:
-    """Return two or more names. Raises FxscopeError."""
+    """Two or more names. Raises FxscopeError."""
     found = names_of(answer)
     if len(found) < 2:
         raise FxscopeError(f"{answer!r} is one op: say at least two, separated by commas, or nothing.")
@@ -56,7 +56,6 @@ QUESTIONS = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `guess`."""
     parser.add_argument("factory", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
     parser.add_argument(
         "--target", metavar="GPU", help="guess what Inductor writes for this GPU (h200, …); no eager part"
@@ -112,7 +111,6 @@ def ask(questions: list[Question]) -> list[tuple[Question, Any]]:
 def record_both(
     model: Any, inputs: Any, kwargs: Any, arguments: argparse.Namespace, wanted: set[str]
 ) -> dict[str, Recording]:
-    """Record what the guesses are about."""
     from fxscope.capture import record
 
     found: dict[str, Recording] = {}
@@ -152,7 +150,7 @@ def confront(question: Question, answer: Any, recordings: dict[str, Recording]) 
 
 
 def shown(recordings: dict[str, Recording]) -> str:
-    """Return what ran, kernel by kernel."""
+    """What ran, kernel by kernel."""
     from fxscope.assertions import plan
 
     parts: list[str] = []

@@ -11,13 +11,11 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `kernel`."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="kernel names; none: read them from stdin, one a line")
     parser.add_argument("--json", action="store_true", help="one JSON object a line, with `name`, `role` and `decoded`")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Decode each name and print what it says."""
     from fxscope.errors import FxscopeError
     from fxscope.kernel_names import decode
 
@@ -35,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(name: str, decoded: dict[str, Any] | None) -> list[str]:
-    """Return the lines about one name: each thing that it states, and nothing that it does not."""
+    """The lines about one name: each thing that it states, and nothing that it does not."""
     if decoded is None:
         return [name, "  says nothing that fxscope can read"]
     lines = [name]

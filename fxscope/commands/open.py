@@ -25,7 +25,6 @@ PIECE_BYTES = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `open`."""
     parser.add_argument("trace", help="a Kineto trace, .json or .json.gz")
     parser.add_argument(
         "--annotated", action="store_true", help="each kernel carries its nodes, source line and fusion group"

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `redact`."""
     from fxscope.analysis import redact
 
     parser.description = f"{(redact.__doc__ or '').strip()}"
@@ -22,7 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, redact and write."""
     from fxscope.analysis.redact import redact
     from fxscope.commands import common
     from fxscope.render import check_target, save

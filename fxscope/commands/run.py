@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `run`."""
     parser.description = (__doc__ or "").strip()
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage = (
@@ -110,7 +109,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record the program and write or show the recording."""
     arguments.counted = counting.requested()
     if arguments.whole_sources:
         os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"  # for a plan's process as well
@@ -214,7 +212,7 @@ def _count(arguments: argparse.Namespace) -> None:
 
 
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:
-    """Return the keyword arguments of `torch.compile` that the options ask for; None where they ask for none."""
+    """The keyword arguments of `torch.compile` that the options ask for; None where they ask for none."""
     if not (arguments.compile or arguments.mode or arguments.dynamic or arguments.set):
         return None
     options: dict[str, Any] = {}

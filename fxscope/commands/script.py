@@ -105,7 +105,7 @@ def _module(name: str) -> Program:
 
 
 def split(words: list[str], source: str) -> tuple[list[str], list[str]]:
-    """Return (the script's arguments, fxscope's output options that come after them)."""
+    """(the script's arguments, fxscope's output options that come after them)."""
     if words[:1] == ["--"]:
         return words[1:], []
     end = len(words)
@@ -195,7 +195,7 @@ class _Run:
         return 0
 
     def _step(self, recording: Recording) -> str | None:
-        """Return which step the second run is to count; None where the program's own profiler says what a step is."""
+        """Which step the second run is to count; None where the program's own profiler says what a step is."""
         plan = self.recorder.step_plan
         if plan is None:
             return None
@@ -289,7 +289,7 @@ def _wait_for_threads() -> None:
 
 
 def _waits_for_work(thread: threading.Thread) -> bool:
-    """Return whether a thread belongs to an executor that was never shut down and has nothing to do.
+    """Whether a thread belongs to an executor that was never shut down and has nothing to do.
 
     Python sends such threads home when it exits, and nothing else ends them. They are left as they are, because
     executors are used after the program's end as well, by Inductor and by what writes the outputs. So a thread that is

@@ -20,7 +20,6 @@ SUFFIXES = (".json", ".svg", ".png", ".html", ".md", ".txt")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `sweep`."""
     parser.add_argument(
         "factory", nargs="?", metavar="FILE.py:FACTORY", help="a function that takes NAME and returns (module, inputs)"
     )
@@ -43,7 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure or read, and show."""
     from fxscope import store
     from fxscope.commands import common
 
@@ -79,7 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def sentences_of(sweep: Sweep) -> list[str]:
-    """Return where the crossovers lie."""
     from fxscope.analysis.sweep import sentences
 
     return sentences(sweep)
@@ -102,7 +99,7 @@ def write(sweep: Sweep, path: Path, *, force: bool) -> None:
 
 
 def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
-    """Return (name, values) of "batch=1,8,64". Raises CaptureError."""
+    """(name, values) of "batch=1,8,64". Raises CaptureError."""
     name, equals, rest = text.partition("=")
     values = [value_of(item.strip()) for item in rest.split(",") if item.strip()]
     if not equals or not name.strip().isidentifier() or not values:
@@ -113,7 +110,6 @@ def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
 
 
 def value_of(text: str) -> int | float | str:
-    """Return a number where the text is one."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -150,7 +146,7 @@ def measure(arguments: argparse.Namespace) -> Sweep:
 
 
 def setup_of(text: str, factory: str) -> tuple[str, str, Any]:
-    """Return (name, factory, what to pass as `compile`) of a --setup."""
+    """(name, factory, what to pass as `compile`) of a --setup."""
     label, equals, other = text.partition("=")
     if equals:
         return label, other, False
@@ -198,7 +194,7 @@ def fill(
 
 
 def weighted_share(recording: Recording) -> float | None:
-    """Return the mean share of the roof over the calls that have one, weighted by their time."""
+    """The mean share of the roof over the calls that have one, weighted by their time."""
     rows = [
         (call.roof.share, call.timing.total_us)
         for call in recording.calls

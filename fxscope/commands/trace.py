@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `trace`."""
     parser.add_argument(
         "trace", help="a Kineto trace, .json, .json.gz or .json.zst, as profiler.export_chrome_trace writes it"
     )
@@ -37,7 +36,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, join, and show."""
     common.check_outputs(arguments)
     trace_tables.check_table_options(arguments)
     only_tables = trace_tables.wanted(arguments) and not arguments.output and arguments.format in (None, "terminal")
@@ -82,7 +80,7 @@ def show_tables(arguments: argparse.Namespace) -> int:
 
 
 def wanted_steps(arguments: argparse.Namespace) -> Sequence[int] | None:
-    """Return the chosen step indices, `None` for all."""
+    """The chosen step indices, `None` for all."""
     if arguments.step is not None:
         return [arguments.step]
     return arguments.steps
@@ -117,7 +115,7 @@ def size(text: str) -> int:
 
 
 def progress(name: str) -> Callable[[int], None] | None:
-    """Return a function that shows how much was read, on stderr where that is a terminal."""
+    """A function that shows how much was read, on stderr where that is a terminal."""
     if not sys.stderr.isatty():
         return None
 

@@ -25,7 +25,6 @@ SORTS = {
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Add --top, --filter and --sort."""
     group = parser.add_argument_group("tables")
     group.add_argument("--tables", action="store_true", help="show ops, kernels, steps, gaps, copies and waits")
     group.add_argument("--top", type=int, metavar="N", help="the first N lines of each table")
@@ -34,7 +33,6 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted(arguments: argparse.Namespace) -> bool:
-    """Return whether any option asks for the tables."""
     return bool(arguments.tables or arguments.top is not None or arguments.filter or arguments.sort)
 
 
@@ -49,7 +47,7 @@ def check_table_options(arguments: argparse.Namespace) -> None:
 
 
 def narrowed(summary: Summary, arguments: argparse.Namespace) -> Summary:
-    """Return the tables sorted, filtered and cut as the options say."""
+    """The tables sorted, filtered and cut as the options say."""
     pattern = re.compile(arguments.filter or "")
     kernel_key, op_key = SORTS[arguments.sort or "total"]
     return replace(
@@ -69,7 +67,7 @@ def _table(lines, key: str, pattern: re.Pattern[str], top: int | None):  # type:
 
 
 def text(summary: Summary) -> str:
-    """Return the tables as text, as wide as the terminal; 80 columns where there is none."""
+    """The tables as text, as wide as the terminal; 80 columns where there is none."""
     from fxscope.render import trace_tables
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80

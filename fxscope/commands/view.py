@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `view`."""
     parser.add_argument(
         "recordings", nargs="+", metavar="RECORDING", help="a .fxscope or .json file; several for one page"
     )
@@ -22,7 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Load, check where the output goes, and show."""
     from fxscope.store import load
 
     common.check_outputs(arguments)
@@ -37,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def titled(recording: Recording, name: str) -> Recording:
-    """Return the recording with a title, its file's name where it has none."""
+    """The recording with a title, its file's name where it has none."""
     from fxscope.model import replace
 
     return recording if recording.title else replace(recording, title=Path(name).stem)

@@ -33,7 +33,6 @@ NEED_BENCHMARKS = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `what-if`."""
     parser.add_argument("program", metavar="FILE.py:FACTORY", help="a function that returns (module, inputs)")
     parser.add_argument(
         "--set",
@@ -60,7 +59,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record before and after, and say what changed."""
     if arguments.whole_sources:
         os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"
     from fxscope import store
@@ -114,7 +112,7 @@ def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
 
 
 def switches() -> dict[str, Any]:
-    """Return every switch of torch._inductor.config with its value here."""
+    """Every switch of torch._inductor.config with its value here."""
     from fxscope._torch.running import inductor_switches
 
     return inductor_switches()
@@ -130,7 +128,7 @@ def check_switch(name: str, known: dict[str, Any]) -> None:
 
 
 def options(settings: dict[str, Any], mode: str | None, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the keyword arguments of torch.compile."""
+    """The keyword arguments of torch.compile."""
     found: dict[str, Any] = {}
     if settings:
         found["options"] = settings
@@ -142,7 +140,7 @@ def options(settings: dict[str, Any], mode: str | None, arguments: argparse.Name
 
 
 def title(arguments: argparse.Namespace) -> str:
-    """Return what was changed, in words."""
+    """What was changed, in words."""
     return ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
 
 
@@ -154,7 +152,6 @@ def recorded(
     compile_options: dict[str, Any],
     name: str,
 ) -> Recording:
-    """Record once."""
     from fxscope.capture import record
 
     if sys.stderr.isatty():
@@ -179,7 +176,7 @@ def recorded(
 
 
 def verdict(comparison: Comparison, what: str, before: Recording, after: Recording) -> str:
-    """Return the answer in one paragraph: kernels, bytes and time before and after, and whether it won or lost."""
+    """The answer in one paragraph: kernels, bytes and time before and after, and whether it won or lost."""
     lines = [f"what if {what}?"]
     gone = Counter(call.kernel for call in before.calls) - Counter(call.kernel for call in after.calls)
     new = Counter(call.kernel for call in after.calls) - Counter(call.kernel for call in before.calls)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `why`."""
     parser.add_argument(
         "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
     )
@@ -37,7 +36,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer the question."""
     from fxscope.passes.cost import cost
 
     if len(arguments.names) > 2:
@@ -64,14 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def width() -> int:
-    """Return the terminal's width, 80 where there is none."""
     import shutil
 
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
 def show(recording: Recording, decisions: list[Decision], notes: list[str], limit: int) -> None:
-    """Print notes and decisions."""
     from fxscope.analysis import traced_regions
     from fxscope.render import decisions as text
 
@@ -88,7 +84,7 @@ def show(recording: Recording, decisions: list[Decision], notes: list[str], limi
 
 
 def wrapped(lines: list[str], columns: int) -> list[str]:
-    """Return the lines within a width, each with its own indent."""
+    """The lines within a width, each with its own indent."""
     import textwrap
 
     return [
@@ -108,12 +104,12 @@ def nothing(recording: Recording) -> str:
 
 
 def unfused(recording: Recording) -> list[Decision]:
-    """Return all unfused neighbours, most expensive first."""
+    """All unfused neighbours, most expensive first."""
     return [item for item in recording.decisions if item.verdict != "fused"]
 
 
 def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Decision], list[str]]:
-    """Return the story of one thing and the decisions about it."""
+    """The story of one thing and the decisions about it."""
     from fxscope.render import decisions as text
     from fxscope.render import labels
 
@@ -136,7 +132,7 @@ def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Dec
 
 
 def touches(decision: Decision, place: Place) -> bool:
-    """Return whether a decision is about this place: its call, and inside the call its nodes."""
+    """Whether a decision is about this place: its call, and inside the call its nodes."""
     if place.call is None:
         ends = ((decision.graph, decision.a), (decision.other_graph or decision.graph, decision.b))
         return any(graph == place.graph and set(nodes) & set(place.nodes) for graph, nodes in ends)
@@ -162,7 +158,7 @@ def apart_notes(recording: Recording, place: Place) -> list[str]:
 
 
 def between(recording: Recording, first: str, second: str) -> tuple[list[Decision], list[str]]:
-    """Return the decision about two things, or say why there can be none."""
+    """The decision about two things, or say why there can be none."""
     a_found, b_found = select.find(recording, first), select.find(recording, second)
     pairs = [(a, b) for a in a_found.places for b in b_found.places if a != b]
     decided = {item: found for item in pairs if (found := decide(recording, *item))}
@@ -178,7 +174,7 @@ def between(recording: Recording, first: str, second: str) -> tuple[list[Decisio
 
 
 def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
-    """Return the decision about two places."""
+    """The decision about two places."""
     if a.call is not None and a.call == b.call:
         inside = [item for item in recording.decisions if item.a_call == a.call and item.b_call == a.call]
         ones, others = set(a.nodes), set(b.nodes)
@@ -222,7 +218,7 @@ def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second:
 
 
 def path(recording: Recording, a: Place, b: Place) -> list[str]:
-    """Return the calls on the shortest way of neighbours between two calls, both left out."""
+    """The calls on the shortest way of neighbours between two calls, both left out."""
     from networkx import Graph, NetworkXNoPath, NodeNotFound, shortest_path
 
     neighbours: Graph[str] = Graph(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def library() -> Any:
-    """Return pyarrow. Raises FxscopeError where it is not installed."""
+    """Pyarrow. Raises FxscopeError where it is not installed."""
     try:
         import pyarrow  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -28,7 +28,6 @@ def library() -> Any:
 
 
 def schema() -> Any:
-    """Return the table's columns."""
     pa = library()
     kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     steps = pa.struct([(field.name, kinds[field.type]) for field in msgspec.structs.fields(RankStep)])
@@ -49,7 +48,6 @@ def schema() -> Any:
 
 
 def table(digests: Sequence[Digest]) -> Any:
-    """Return digests as a `pyarrow.Table`."""
     rows: list[dict[str, Any]] = []
     for item in digests:
         coverage = item.coverage
@@ -71,14 +69,13 @@ def table(digests: Sequence[Digest]) -> Any:
 
 
 def digests_of(found: Any, where: str) -> list[Digest]:
-    """Return the digests in a table. Raises FxscopeError where it holds none."""
+    """The digests in a table. Raises FxscopeError where it holds none."""
     if "digest" not in found.column_names:
         raise FxscopeError(f"{where} holds no digests. `fxscope fleet FOLDER -o fleet.parquet` writes such a file.")
     return [decode(data, where) for data in found.column("digest").to_pylist()]
 
 
 def parquet(digests: Sequence[Digest]) -> bytes:
-    """Return digests as a Parquet file."""
     library()
     from pyarrow import parquet as files  # pyright: ignore[reportMissingImports]
 

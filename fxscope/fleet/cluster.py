@@ -31,7 +31,7 @@ IN_FLIGHT = 4  # tasks submitted for each CPU: enough that none idles, few enoug
 
 
 def library() -> Any:
-    """Return ray. Raises FxscopeError where it is not installed."""
+    """Ray. Raises FxscopeError where it is not installed."""
     try:
         import ray  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -47,7 +47,7 @@ def digests(
     settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> list[Digest]:
-    """Return the digest of each trace, in the order given, made on Ray.
+    """The digest of each trace, in the order given, made on Ray.
 
     Args:
         found: the traces; their addresses are opened on the cluster's nodes.

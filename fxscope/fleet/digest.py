@@ -71,7 +71,7 @@ def digest(
     max_bytes: int = MAX_BYTES,
     progress: Callable[[int], None] | None = None,
 ) -> Digest:
-    """Return the digest of one rank's trace.
+    """The digest of one rank's trace.
 
     Args:
         path: what `torch.profiler` exported on that rank, .json or .json.gz.
@@ -89,18 +89,18 @@ def digest(
 
 
 def unreadable(file: str, message: str) -> Digest:
-    """Return the digest of a rank whose trace gave nothing: it still counts as one."""
+    """The digest of a rank whose trace gave nothing: it still counts as one."""
     return Digest(file=file, rank=rank_in(file), problems=(Problem(where=file, message=message),))
 
 
 def rank_in(file: str) -> int | None:
-    """Return the rank that a file's name says."""
+    """The rank that a file's name says."""
     found = RANK_IN_NAME.search(Path(file).name)
     return int(found[1]) if found else None
 
 
 def is_input(name: str, extra: re.Pattern[str] | None = None) -> bool:
-    """Return whether an annotation's name says that data is loaded inside."""
+    """Whether an annotation's name says that data is loaded inside."""
     if extra is not None and extra.search(name):
         return True
     if NOT_INPUT.search(name):
@@ -152,7 +152,7 @@ class _Reading:
     # ------------------------------------------------------------------ steps
 
     def windows(self) -> list[_Window]:
-        """Return the steps on the device, cut where the last collective of each ends."""
+        """The steps on the device, cut where the last collective of each ends."""
         boundaries: list[int | None] = []
         steps = self.launch_step[self.comm]
         before = self.comm[steps < 0]
@@ -180,14 +180,14 @@ class _Reading:
         return found
 
     def _by_step(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Return device rows by the index of the step that launched them; those of no step are left out."""
+        """Device rows by the index of the step that launched them; those of no step are left out."""
         steps = self.launch_step[rows]
         order = np.argsort(steps, kind="stable")
         cuts = np.searchsorted(steps[order], np.arange(len(self.hosts) + 1))
         return [rows[order[a:b]] for a, b in itertools.pairwise(cuts.tolist())]
 
     def rank_steps(self, windows: list[_Window]) -> list[RankStep]:
-        """Return what each step consists of."""
+        """What each step consists of."""
         trace = self.trace
         every = intervals.union(self.start[self.device], self.end[self.device])
         work = intervals.union(self.start[self.work], self.end[self.work])
@@ -247,7 +247,7 @@ class _Reading:
         return found
 
     def _annotations(self, wanted: Callable[[str], bool], *, launches_nothing: bool = False) -> Times:
-        """Return when the host was inside annotations or ops of some names.
+        """When the host was inside annotations or ops of some names.
 
         With `launches_nothing`, names under which more than a tenth of all kernels are launched are left out: an annotation
         called "data parallel step" holds the step itself.
@@ -269,12 +269,12 @@ class _Reading:
     # ------------------------------------------------------------------ communication
 
     def _comm_sources(self) -> NDArray[np.int64]:
-        """Return the rows whose arguments tell what a communication kernel is: itself, and the op that launched it."""
+        """The rows whose arguments tell what a communication kernel is: itself, and the op that launched it."""
         op = self.trace.op[self.comm]
         return np.concatenate((self.comm, op[op >= 0])).astype(np.int64)
 
     def collectives(self) -> tuple[Collectives, tuple[Group, ...], int]:
-        """Return the communication of the steps, the groups, and how many of the former have a known group."""
+        """The communication of the steps, the groups, and how many of the former have a known group."""
         trace = self.trace
         groups = {group.name: group for group in self.header_groups()}
         rows = self.comm[self.launch_step[self.comm] >= 0]
@@ -310,7 +310,7 @@ class _Reading:
         return found, tuple(groups.values()), sum(group >= 0 for group in found.group)
 
     def header_groups(self) -> list[Group]:
-        """Return the process groups that the header lists."""
+        """The process groups that the header lists."""
         info = self.trace.header.get("distributedInfo")
         config = info.get("pg_config") if isinstance(info, dict) else None
         found: list[Group] = []
@@ -329,7 +329,7 @@ class _Reading:
     # ------------------------------------------------------------------ plan
 
     def plan(self, windows: list[_Window]) -> Plan:
-        """Return which kernels a step launches, from as many compared steps as are cheap to read, at least two."""
+        """Which kernels a step launches, from as many compared steps as are cheap to read, at least two."""
         chosen = [window for window in windows if window.whole] or windows  # those that ranks are compared in
         steps = [window.last for window in chosen] or list(range(len(self.numbers)))
         rows_of: dict[int, NDArray[np.int64]] = {}
@@ -408,7 +408,7 @@ class _Reading:
         return tuple(found[:MAX_PLAN_OPS])
 
     def _plan_graphs(self, rows: NDArray[np.int64], details: dict[int, Args]) -> tuple[PlanGraph, ...]:
-        """Return the compiled graphs of one step: each call, and the kernels launched inside it."""
+        """The compiled graphs of one step: each call, and the kernels launched inside it."""
         trace = self.trace
         calls = np.flatnonzero(trace.category == t.ANNOTATION)
         calls = calls[of_names(trace, trace.name[calls], lambda name: name.startswith(COMPILED_CALL))]
@@ -444,7 +444,6 @@ class _Reading:
     # ------------------------------------------------------------------ the whole
 
     def digest(self) -> Digest:
-        """Return everything."""
         trace = self.trace
         file = trace.path.name
         info = trace.header.get("distributedInfo")
@@ -520,23 +519,22 @@ def with_compile_log(found: Digest, log: str | Path) -> Digest:
 
 
 def signature(items: Iterable[Any]) -> str:
-    """Return a short hash of a multiset of plain values."""
+    """A short hash of a multiset of plain values."""
     text = "\n".join(sorted(map(repr, items)))
     return hashlib.sha256(text.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
 def here() -> str:
-    """Return this machine's name, for digests made on it."""
     return socket.gethostname()
 
 
 def _covered(times: Times, windows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how much of each window (a row: from, to) the union covers."""
+    """How much of each window (a row: from, to) the union covers."""
     return intervals.covered_until(times, windows[:, 1]) - intervals.covered_until(times, windows[:, 0])
 
 
 def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:
-    """Return the times between the first and the last window's ends in which the union has nothing."""
+    """The times between the first and the last window's ends in which the union has nothing."""
     if not len(windows):
         return times[0][:0], times[1][:0]
     start, end = np.append(times[0], windows.max()), np.insert(times[1], 0, windows.min())
@@ -544,7 +542,7 @@ def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:
 
 
 def _tells_of_communication(name: str) -> bool:
-    """Return whether an event's arguments say which collective ran: the kernel itself, or what launched it."""
+    """Whether an event's arguments say which collective ran: the kernel itself, or what launched it."""
     return name == "record_param_comms" or collective(name) is not None
 
 
@@ -570,7 +568,7 @@ def _any_shape(shapes: list[Any]) -> bool:
 
 
 def _ranks(value: Any) -> tuple[int, ...] | None:
-    """Return the ranks of a group: a list, or text such as "[0, 1, 2]"; `None` where the text was cut ("[0, 1, ...]")."""
+    """The ranks of a group: a list, or text such as "[0, 1, 2]"; `None` where the text was cut ("[0, 1, ...]")."""
     if isinstance(value, str):
         if not re.fullmatch(r"\[\s*\d+(\s*,\s*\d+)*\s*\]", value):
             return None
@@ -579,5 +577,5 @@ def _ranks(value: Any) -> tuple[int, ...] | None:
 
 
 def _kind_of(name: str) -> str:
-    """Return what kind of collective a kernel's name says: "AllReduce" of ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)."""
+    """What kind of collective a kernel's name says: "AllReduce" of ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)."""
     return str((collective(name) or {}).get("operation") or name.split("(")[0])

@@ -74,7 +74,7 @@ class _Excess(NamedTuple):
 
 
 def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
-    """Return what the digests of one job show. Damaged and missing ranks are problems; the rest is compared without them."""
+    """What the digests of one job show. Damaged and missing ranks are problems; the rest is compared without them."""
     everything = list(digests)
     problems = [problem for item in everything for problem in item.problems]
     by_rank = _by_rank(everything, problems)
@@ -131,7 +131,7 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
 
 
 def _by_rank(digests: Sequence[Digest], problems: list[Problem]) -> dict[int, Digest]:
-    """Return readable digests by rank; a second trace of a rank is left out, and said."""
+    """Readable digests by rank; a second trace of a rank is left out, and said."""
     found: dict[int, Digest] = {}
     for item in digests:
         if item.coverage is None or item.coverage.incomplete:  # a problem says why
@@ -176,7 +176,7 @@ def _absent(by_rank: Mapping[int, Digest], world: int | None, worlds: set[int]) 
 
 
 def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
-    """Return the steps that are whole, of every rank; the first after a start differs for reasons of its own."""
+    """The steps that are whole, of every rank; the first after a start differs for reasons of its own."""
     ranks = list(by_rank)
     numbers: dict[int, int] = {}
     for item in by_rank.values():
@@ -223,7 +223,7 @@ def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
 
 
 def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArray[np.intp]]:
-    """Return for each rank the rows of those it is compared with: its role's where roles have plans of their own, else all."""
+    """For each rank the rows of those it is compared with: its role's where roles have plans of their own, else all."""
     role = {rank: group.role for group in groups for rank in group.ranks}
     members: dict[int | None, list[int]] = {}
     for row, rank in enumerate(ranks):
@@ -248,14 +248,14 @@ def _median(values: NDArray[np.float64]) -> float | None:
 
 
 def _columns_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the median over ranks of each step."""
+    """The median over ranks of each step."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmedian(values, axis=0) if len(values) else np.full(values.shape[1], np.nan)
 
 
 def _typical(values: NDArray[np.float64]) -> float:
-    """Return a step's value: the median; of two steps the smaller, so that one hiccup is not a habit."""
+    """A step's value: the median; of two steps the smaller, so that one hiccup is not a habit."""
     values = values[~np.isnan(values)]
     if not len(values):
         return 0.0
@@ -263,30 +263,30 @@ def _typical(values: NDArray[np.float64]) -> float:
 
 
 def _deviation(values: NDArray[np.float64]) -> float:
-    """Return the robust standard deviation: 1.4826 × the median distance from the median."""
+    """The robust standard deviation: 1.4826 × the median distance from the median."""
     values = values[~np.isnan(values)]
     return float(1.4826 * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
 def _once(table: _Table, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
-    """Return what a group of peers has in common, worked out once: a job of a thousand ranks has one such group."""
+    """What a group of peers has in common, worked out once: a job of a thousand ranks has one such group."""
     if key not in table.known:
         table.known[key] = make()
     return table.known[key]
 
 
 def _middle(table: _Table, name: str, others: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the peers' median of each step."""
+    """The peers' median of each step."""
     return _once(table, ("middle", name, id(others)), lambda: _columns_median(getattr(table, name)[others]))
 
 
 def _overall(table: _Table, name: str, others: NDArray[np.intp]) -> float | None:
-    """Return the peers' median over ranks and steps."""
+    """The peers' median over ranks and steps."""
     return _once(table, ("overall", name, id(others)), lambda: _median(getattr(table, name)[others]))
 
 
 def _spread(table: _Table, name: str, others: NDArray[np.intp]) -> tuple[float, int]:
-    """Return (what peers differ by among themselves, of how many samples).
+    """(what peers differ by among themselves, of how many samples).
 
     The spread is taken over the peers and steps, each against its step's median, and once more against each peer's own
     median: with one peer only the latter says anything.
@@ -301,7 +301,7 @@ def _spread(table: _Table, name: str, others: NDArray[np.intp]) -> tuple[float, 
 
 
 def _excess(table: _Table, name: str, row: int, peers: NDArray[np.intp], step_us: float) -> _Excess:
-    """Return what a rank has over the median of its peers, and what these differ by among themselves."""
+    """What a rank has over the median of its peers, and what these differ by among themselves."""
     spread, samples = _spread(table, name, peers)
     sigmas = SIGMAS * (1 + 4 / max(1, samples))
     return _Excess(
@@ -312,7 +312,7 @@ def _excess(table: _Table, name: str, row: int, peers: NDArray[np.intp], step_us
 
 
 def _floor(table: _Table, peers: NDArray[np.intp]) -> float:
-    """Return the share of a step below which nothing is worth a name."""
+    """The share of a step below which nothing is worth a name."""
     return FLOOR if len(peers) >= 3 and len(table.steps) > 1 else FLOOR_OF_FEW
 
 
@@ -357,7 +357,7 @@ def _late(
 def _judge_some(
     table: _Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[_Table], _Late | None]
 ) -> _Late | None:
-    """Return the lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
+    """The lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
 
     Args:
         judge: what says so of some of the steps alone.
@@ -398,7 +398,7 @@ def _judge(
     by_rank: Mapping[int, Digest],
     groups: Sequence[PlanGroup],
 ) -> _Late | None:
-    """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
+    """The lateness of one rank, `None` where it is within the spread or nobody waited."""
     rank = table.ranks[row]
     device = _excess(table, "compute", row, others, step_us)
     loading = _excess(table, "idle_input", row, others, step_us)
@@ -447,7 +447,7 @@ def _parts(
     input_us: float,
     memory_us: float,
 ) -> dict[Cause, float]:
-    """Return what a rank's excess consists of. Launching what others do not launch is work of the plan, not of the host."""
+    """What a rank's excess consists of. Launching what others do not launch is work of the plan, not of the host."""
     parts: dict[Cause, float] = {"input": input_us}
     planned: Cause | None = comparison.cause if comparison else None
     slower_us = 0.0
@@ -475,7 +475,7 @@ def _parts(
 
 
 def _slower(mine: Digest, reference: Digest) -> float:
-    """Return how much longer a step's launches take that both ranks make alike, in configuration and number."""
+    """How much longer a step's launches take that both ranks make alike, in configuration and number."""
     theirs = {(k.name, k.grid, k.block): k for k in reference.plan.kernels}
     total = 0.0
     for kernel in mine.plan.kernels:
@@ -488,7 +488,7 @@ def _slower(mine: Digest, reference: Digest) -> float:
 def _against_majority(
     rank: int, by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
 ) -> tuple[plans.Comparison | None, Digest | None]:
-    """Return how a rank's plan compares with the largest group's (its role's own where there are roles), and whose that is."""
+    """How a rank's plan compares with the largest group's (its role's own where there are roles), and whose that is."""
     mine = next((group for group in groups if rank in group.ranks), None)
     if mine is None:
         return None, None
@@ -555,7 +555,7 @@ def _late_finding(item: _Late, table: _Table, arrivals: _Arrivals) -> Finding:
 
 
 def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> list[Finding]:
-    """Return one finding for each plan that differs in the work it does; a tuned launch configuration alone is none."""
+    """One finding for each plan that differs in the work it does; a tuned launch configuration alone is none."""
     found: list[Finding] = []
     for group in groups:
         if group.cause is None:
@@ -593,7 +593,7 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> li
 
 
 def _drift(table: _Table, peers: Mapping[int, NDArray[np.intp]]) -> list[Finding]:
-    """Return ranks whose work grows from step to step against their peers', and the job's own growth."""
+    """Ranks whose work grows from step to step against their peers', and the job's own growth."""
     if len(table.steps) < DRIFT_STEPS:
         return []
     step_us = _median(table.wall) or 0.0
@@ -635,13 +635,13 @@ _GROWING: dict[str, Cause] = {"idle while the host loads data": "input", "host w
 
 
 def _grows_by(words: str, table: _Table, row: int, others: NDArray[np.intp]) -> Cause:
-    """Return the cause of what grows; growing device work is more launches or slower ones."""
+    """The cause of what grows; growing device work is more launches or slower ones."""
     more = table.launches[row] - _middle(table, "launches", others)
     return _GROWING.get(words) or ("device_work" if more[-1] > more[0] else "slower_kernels")
 
 
 def _growth(at: NDArray[np.float64], values: NDArray[np.float64]) -> float | None:
-    """Return how much a series grows from end to end by the median of its slopes (Theil–Sen); `None` where it is no trend.
+    """How much a series grows from end to end by the median of its slopes (Theil–Sen); `None` where it is no trend.
 
     A trend is one where at least 85 % of all pairs of steps rise, and that does not stand on a single step.
     """
@@ -748,7 +748,7 @@ def _lines(
 
 
 def _excesses(table: _Table, row: int, others: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-    """Return what a rank has over the median of its peers, step by step: work of the device, of data loading, of the host."""
+    """What a rank has over the median of its peers, step by step: work of the device, of data loading, of the host."""
     found = {
         "device work": table.compute[row] - _middle(table, "compute", others),
         "idle while the host loads data": table.idle_input[row] - _middle(table, "idle_input", others),
@@ -760,7 +760,7 @@ def _excesses(table: _Table, row: int, others: NDArray[np.intp]) -> dict[str, ND
 
 
 def _lateness(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return by how much of its own work a rank came late, step by step; 0 where it had no more than its peers."""
+    """By how much of its own work a rank came late, step by step; 0 where it had no more than its peers."""
     if not len(others):
         return np.full(len(table.steps), np.nan)
     work = sum((np.maximum(0, item) for item in _excesses(table, row, others).values()), np.zeros(len(table.steps)))
@@ -768,7 +768,7 @@ def _lateness(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.f
 
 
 def _bound(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return how much shorter each step could be, had the rank been like its peers.
+    """How much shorter each step could be, had the rank been like its peers.
 
     It is no further behind than its own time is over theirs. Where nobody is later than this rank, the step takes at most as
     long as it did, and at least what a peer itself needs. Where the rank itself waits for another, what it would cost by itself
@@ -786,7 +786,7 @@ def _bound(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.floa
 
 
 def _spread_of(table: _Table, named: set[int]) -> dict[str, float] | None:
-    """Return what the ranks that are not named differ by, over ranks and steps, against each step's median."""
+    """What the ranks that are not named differ by, over ranks and steps, against each step's median."""
     rows = [i for i, rank in enumerate(table.ranks) if rank not in named]
     if len(rows) < 2 or not table.steps:
         return None

@@ -234,5 +234,5 @@ class Fleet(Item, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
     def to_json(self) -> str:
-        """Return the JSON form, `fxscope-fleet/1`."""
+        """The JSON form, `fxscope-fleet/1`."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1).decode()

@@ -23,7 +23,7 @@ class Interval(NamedTuple):
         return Interval(self.least + least, self.most + most)
 
     def apart(self, other: Interval) -> bool:
-        """Return whether no count is in both: only then do two ranks differ, whatever varies from step to step."""
+        """Whether no count is in both: only then do two ranks differ, whatever varies from step to step."""
         return self.most < other.least or other.most < self.least
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Comparison(NamedTuple):
 
 
 def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> tuple[PlanGroup, ...]:
-    """Return the ranks by plan, the largest group first; the others with what differs from it.
+    """The ranks by plan, the largest group first; the others with what differs from it.
 
     Stages of a pipeline have a plan each (`by_role`), and a rank is held against its own stage's.
 
@@ -93,7 +93,7 @@ def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> t
 
 
 def majority_of(groups: Sequence[PlanGroup], group: PlanGroup) -> PlanGroup:
-    """Return the plan that a group is held against: of its stage, else of the job."""
+    """The plan that a group is held against: of its stage, else of the job."""
     return next(other for other in groups if other.role == group.role)
 
 
@@ -101,7 +101,7 @@ _TO_ONE = frozenset({"send", "recv", "sendrecv"})
 
 
 def _roles(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> dict[int, int]:
-    """Return each rank's stage where the job is a pipeline whose stages run plans of their own; else nothing.
+    """Each rank's stage where the job is a pipeline whose stages run plans of their own; else nothing.
 
     Stages send to each other, so a rank's place in the group in which it does so says its stage. In a ring (context
     parallelism) everybody sends equally often, and does the same work. Neighbouring stages with one plan count as one. Where
@@ -138,7 +138,7 @@ def _roles(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> dic
 
 
 def _are_whole_groups(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> bool:
-    """Return whether each plan belongs to whole process groups of at least two ranks, smaller than the job."""
+    """Whether each plan belongs to whole process groups of at least two ranks, smaller than the job."""
     sets = {
         frozenset(item.ranks)
         for digest in digests.values()
@@ -149,7 +149,7 @@ def _are_whole_groups(plans: Sequence[Sequence[int]], digests: Mapping[int, Dige
 
 
 def _same(here: Plan, there: Plan) -> bool:
-    """Return whether nothing in which two plans differ is more than a count that varies from step to step."""
+    """Whether nothing in which two plans differ is more than a count that varies from step to step."""
     mine, theirs = ({kernel.name for kernel in plan.kernels if kernel.least} for plan in (here, there))
     if mine - {k.name for k in there.kernels} or theirs - {k.name for k in here.kernels}:
         return False  # told at once: a job may have as many plans as ranks
@@ -157,7 +157,7 @@ def _same(here: Plan, there: Plan) -> bool:
 
 
 def compare(here: Plan, there: Plan) -> Comparison:
-    """Return in what a plan differs from another; what varies from step to step alike in both is no difference."""
+    """In what a plan differs from another; what varies from step to step alike in both is no difference."""
     kernels, configurations, net_us = _kernel_changes(here, there)
     ops, shapes, same_ops = _op_changes(here, there)
     nodes = _node_changes(here, there)
@@ -186,7 +186,7 @@ def _totals(plan: Plan) -> dict[str, Interval]:
 
 
 def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanChange], float]:
-    """Return (kernels added, missing or launched another number of times; other configurations; device time of both)."""
+    """(kernels added, missing or launched another number of times; other configurations; device time of both)."""
     mine, theirs = _totals(here), _totals(there)
     us_here, us_there = _times(here), _times(there)
     kernels: list[PlanChange] = []
@@ -238,7 +238,7 @@ def _configs(configs: Mapping[tuple[str | None, str | None], Interval]) -> str:
 
 
 def _op_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanChange], bool]:
-    """Return (ops added, missing or another number of times; ops on other shapes; whether the ops are the same)."""
+    """(ops added, missing or another number of times; ops on other shapes; whether the ops are the same)."""
     if not here.ops or not there.ops:
         return [], [], False
     by_op: dict[str, tuple[dict[str, Interval], dict[str, Interval]]] = {}
@@ -267,7 +267,7 @@ def _op_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanCha
 
 
 def _grown(here: Plan, there: Plan) -> bool:
-    """Return whether, where no shapes were recorded, most kernels run another number of threads: another batch.
+    """Whether, where no shapes were recorded, most kernels run another number of threads: another batch.
 
     A tuned kernel trades grid for block, and few do; a larger batch widens most grids at the same block.
     """
@@ -278,7 +278,7 @@ def _grown(here: Plan, there: Plan) -> bool:
 
 
 def _node_changes(here: Plan, there: Plan) -> list[PlanChange]:
-    """Return the first node at which the compiled graphs part, from the compile logs of both."""
+    """The first node at which the compiled graphs part, from the compile logs of both."""
     mine, theirs = dict(here.compiled), dict(there.compiled)
     for graph in [name for name in theirs if name in mine and mine[name] != theirs[name]]:
         a, b = dict(here.nodes).get(graph, ()), dict(there.nodes).get(graph, ())

@@ -57,7 +57,7 @@ def digests(
     settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> list[Digest]:
-    """Return the digest of each trace, in the order given.
+    """The digest of each trace, in the order given.
 
     Args:
         found: the traces.
@@ -85,7 +85,7 @@ def digests(
 
 
 def usable_cores() -> int:
-    """Return on how many cores this process may run."""
+    """How many cores this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -93,13 +93,13 @@ def usable_cores() -> int:
 
 
 def path_of(source: Source, folder: Path, settings: Settings) -> Path:
-    """Return where a source's digest is kept; another pattern for data annotations gives another digest."""
+    """Where a source's digest is kept; another pattern for data annotations gives another digest."""
     extra = f"-{digesting.signature([settings.input_annotation])[:6]}" if settings.input_annotation else ""
     return folder / f"{source.key}{extra}{SUFFIX}"
 
 
 def kept(found: Sequence[Source], folder: Path | None, settings: Settings) -> dict[str, Digest]:
-    """Return the digests that are there already, by the source's key; what cannot be read is made again."""
+    """The digests that are there already, by the source's key; what cannot be read is made again."""
     result: dict[str, Digest] = {}
     for source in found if folder is not None else ():
         path = path_of(source, folder, settings)  # type: ignore[arg-type]
@@ -145,7 +145,7 @@ def decode(data: bytes, where: str) -> Digest:
 
 
 def work(source: Source, settings: Settings) -> bytes:
-    """Return a source's digest as JSON; whatever is wrong with its trace is a problem in it."""
+    """A source's digest as JSON; whatever is wrong with its trace is a problem in it."""
     if settings.memory_bytes:
         limit_memory(settings.memory_bytes)
     try:
@@ -176,7 +176,7 @@ def work(source: Source, settings: Settings) -> bytes:
 
 
 def lost(source: Source, message: str) -> bytes:
-    """Return the digest of a rank of which nothing could be read, as JSON."""
+    """The digest of a rank of which nothing could be read, as JSON."""
     return msgspec.json.encode(digesting.unreadable(source.name, message))
 
 
@@ -192,7 +192,7 @@ def limit_memory(num_bytes: int) -> None:
 
 
 def need(source: Source) -> int:
-    """Return about how much memory a task takes."""
+    """About how much memory a task takes."""
     return PROCESS_BYTES + int(PER_UNPACKED_BYTE * source.unpacked_bytes)
 
 
@@ -213,7 +213,7 @@ class _Worker:
         self._send(msgspec.json.encode(settings))
 
     def ask(self, source: Source) -> bytes | None:
-        """Return the source's digest, `None` where the process died over it."""
+        """The source's digest, `None` where the process died over it."""
         assert self._process.stdout is not None
         try:
             self._send(msgspec.json.encode(source))
@@ -223,7 +223,6 @@ class _Worker:
         return answer if answer.endswith(b"\n") else None
 
     def stop(self) -> None:
-        """End the process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -250,7 +249,7 @@ class _Pool:
         self._stopped = False
 
     def digest(self, source: Source) -> bytes:
-        """Return a source's digest, when there is memory for it. A rank whose process died twice has none, and says so."""
+        """A source's digest, when there is memory for it. A rank whose process died twice has none, and says so."""
         share = min(need(source), self._total)
         with self._changed:
             self._changed.wait_for(lambda: self._free >= share or self._stopped)
@@ -284,7 +283,6 @@ class _Pool:
             return worker
 
     def stop(self) -> None:
-        """End every process."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

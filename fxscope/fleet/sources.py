@@ -65,17 +65,17 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_remote(address: str) -> bool:
-    """Return whether an address is a URL, or a chain of them (zip://::s3://bucket/job.zip)."""
+    """Whether an address is a URL, or a chain of them (zip://::s3://bucket/job.zip)."""
     return bool(_REMOTE.match(address))
 
 
 def find(places: Sequence[str], *, pattern: str | None = None) -> list[Source]:
-    """Return the traces of one run: `listed`, of several times that it was profiled `latest`."""
+    """The traces of one run: `listed`, of several times that it was profiled `latest`."""
     return latest(listed(places, pattern=pattern))[0]
 
 
 def latest(found: Sequence[Source]) -> tuple[list[Source], list[str]]:
-    """Return the traces of the last complete profile; and, where there are several, their folders, that one first.
+    """The traces of the last complete profile; and, where there are several, their folders, that one first.
 
     torchtitan makes a folder `iteration_N` each time that it profiles. Of those with the most traces the last one counts: a
     run that was stopped may have left a part of its last.
@@ -94,7 +94,7 @@ def latest(found: Sequence[Source]) -> tuple[list[Source], list[str]]:
 
 
 def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]:
-    """Return the traces in folders, at addresses and of files, by rank where their names say one.
+    """The traces in folders, at addresses and of files, by rank where their names say one.
 
     Args:
         places: what the user named.
@@ -153,7 +153,7 @@ def _source(item: Path, name: str, logs: dict[int, str]) -> Source:
 
 
 def _rank_of(parts: Sequence[str]) -> int | None:
-    """Return the rank that a file's name or a folder above it says: rank_3/…, dedicated_log_torch_trace_rank_3_x.log."""
+    """The rank that a file's name or a folder above it says: rank_3/…, dedicated_log_torch_trace_rank_3_x.log."""
     for part in reversed(parts):
         if (rank := rank_in(part)) is not None:
             return rank
@@ -161,7 +161,7 @@ def _rank_of(parts: Sequence[str]) -> int | None:
 
 
 def looks_like_trace(path: Path) -> bool:
-    """Return whether a JSON file may be a trace. A damaged one may: it is a rank's, and is to be told of."""
+    """Whether a JSON file may be a trace. A damaged one may: it is a rank's, and is to be told of."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -232,7 +232,7 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
 
 
 def _address(fs: Any, path: str, listed: str) -> str:
-    """Return the address of a file found by listing an address; in a chain, what lies behind stays."""
+    """The address of a file found by listing an address; in a chain, what lies behind stays."""
     first, chain, rest = listed.partition("::")
     if not chain:
         return str(fs.unstrip_protocol(path))
@@ -250,7 +250,7 @@ def _head(fs: Any, path: str) -> bytes:
 
 
 def open_address(address: str) -> tuple[Any, str]:
-    """Return (file system, path) of an address. Raises FxscopeError where fsspec or the file system's package is absent."""
+    """(file system, path) of an address. Raises FxscopeError where fsspec or the file system's package is absent."""
     try:
         import fsspec
     except ImportError:

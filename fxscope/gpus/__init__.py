@@ -58,7 +58,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def limit(self, name: str) -> Any:
-        """Return a property's value, `None` where it is not known."""
+        """A property's value, `None` where it is not known."""
         fact = self.properties.get(name)
         return None if fact is None else fact.value
 
@@ -70,18 +70,18 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return int(self.limit("major")), int(self.limit("minor"))
 
     def bandwidth(self) -> Rate | None:
-        """Return the rate of the device's memory, in bytes per second: measured, else the datasheet's."""
+        """The rate of the device's memory, in bytes per second: measured, else the datasheet's."""
         return _best(self.bandwidths)
 
     def matrix_rate(self, dtype: str) -> Rate | None:
-        """Return the dense matrix rate for operands of a dtype ("bfloat16", "tfloat32"), `None` where not known.
+        """The dense matrix rate for operands of a dtype ("bfloat16", "tfloat32"), `None` where not known.
 
         "float32" is the rate without TF32, as torch multiplies by default.
         """
         return _best(self.matrix.get(dtype, ()))
 
     def vector_rate(self, dtype: str) -> Rate | None:
-        """Return the rate of ordinary arithmetic in a dtype, `None` where not known."""
+        """The rate of ordinary arithmetic in a dtype, `None` where not known."""
         return _best(self.vector.get(dtype, ()))
 
     def basis(self, rate: Rate) -> str:
@@ -107,7 +107,7 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the GPUs that fxscope has a file for."""
+    """The names of the GPUs that fxscope has a file for."""
     files = resources.files("fxscope.gpus").iterdir()
     return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
 
@@ -117,7 +117,7 @@ _opened: dict[str, Path] = {}  # the user's own GPUs, by the names in their file
 
 
 def load(name: str) -> Gpu:
-    """Return a GPU by its name: `"h200"`, in any case; or by the path of a file that `fxscope calibrate` wrote.
+    """A GPU by its name: `"h200"`, in any case; or by the path of a file that `fxscope calibrate` wrote.
 
     Raises:
         FxscopeError: there is no such GPU or file, or it is none of a GPU; the message lists the names there are.
@@ -136,7 +136,7 @@ def load(name: str) -> Gpu:
 
 
 def _what_is_wrong(gpu: Gpu) -> str | None:
-    """Return what nothing can be computed with: numbers that are none, rates of zero, parameters that are missing."""
+    """What nothing can be computed with: numbers that are none, rates of zero, parameters that are missing."""
     from fxscope.gpus.prediction import FORMULAS
 
     needed = ("major", "minor") if gpu.vendor == "nvidia" else ()
@@ -166,7 +166,7 @@ _MAY_BE_ZERO = ("minor", "reserved_shared_memory_per_block")
 
 
 def text_of(name: str) -> bytes:
-    """Return the file of a GPU, unread.
+    """The file of a GPU, unread.
 
     Raises:
         FxscopeError: no GPU is called so.
@@ -195,7 +195,7 @@ def known(name: str) -> bool:
 
 
 def find(device_name: str | None) -> Gpu | None:
-    """Return the GPU that a driver calls `device_name` ("NVIDIA H200"), `None` where it is not known.
+    """The GPU that a driver calls `device_name` ("NVIDIA H200"), `None` where it is not known.
 
     The whole name must agree: an "NVIDIA H100 PCIe" has other memory than an "NVIDIA H100 80GB HBM3".
     """
@@ -208,7 +208,7 @@ def find(device_name: str | None) -> Gpu | None:
 
 
 def occupancy(gpu: Gpu, registers: int, shared_bytes: int, num_warps: int) -> Occupancy | None:
-    """Return the theoretical occupancy of a kernel, `None` where the GPU's limits are not known (AMD) or it cannot run.
+    """The theoretical occupancy of a kernel, `None` where the GPU's limits are not known (AMD) or it cannot run.
 
     The arithmetic is that of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are given to a warp in units
     of 256 and come from the warp's quarter of the multiprocessor; each block also holds 1 KiB of shared memory for the

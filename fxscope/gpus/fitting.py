@@ -41,7 +41,7 @@ class Observation(NamedTuple):
 
 
 def collapsed(observations: Iterable[Observation]) -> list[tuple[Observation, int]]:
-    """Return each different call of a program once, with the median of its times and how often it was seen."""
+    """Each different call of a program once, with the median of its times and how often it was seen."""
     groups: dict[tuple[str, Workload], list[float]] = defaultdict(list)
     for item in observations:
         groups[item.program, item.work].append(item.us)
@@ -57,7 +57,7 @@ def fit_family(
     begin: Mapping[str, float] | None = None,
     pull: float = _PULL,
 ) -> dict[str, float]:
-    """Return the parameters that fit best: near `start` where nothing says otherwise; `begin` is where the search begins."""
+    """The parameters that fit best: near `start` where nothing says otherwise; `begin` is where the search begins."""
     formula, names = FORMULAS[family][0], list(start)
     works = [point.work for point, _ in points]
     target = np.log([point.us for point, _ in points])
@@ -112,7 +112,7 @@ def fit_all(
     start: Mapping[str, Mapping[str, float]] | None = None,
     begin: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Return the parameters of every family that was measured; a family with few calls stays near where it starts."""
+    """The parameters of every family that was measured; a family with few calls stays near where it starts."""
     return {
         family: fit_family(
             family,
@@ -133,7 +133,7 @@ def left_out(
     start: Mapping[str, Mapping[str, float]] | None = None,
     begin: Mapping[str, Mapping[str, float]] | None = None,
 ) -> list[tuple[Observation, float]]:
-    """Return every observation with its prediction by a fit that saw nothing of its program; `also` is always fitted to."""
+    """Every observation with its prediction by a fit that saw nothing of its program; `also` is always fitted to."""
     programs = sorted({item.program for item in observations})
     found: list[tuple[Observation, float]] = []
     for fold in range(_FOLDS):
@@ -153,7 +153,7 @@ def left_out(
 
 
 def spreads_of(pairs: Sequence[tuple[float, float]]) -> tuple[Spread, ...]:
-    """Return the intervals of (measured, predicted) by size class; classes with few calls join the one below."""
+    """The intervals of (measured, predicted) by size class; classes with few calls join the one below."""
     found: list[Spread] = []
     bounds = list(_CLASSES)
     start = 0
@@ -272,14 +272,14 @@ def fit_cpu(rows: Sequence[tuple[Sequence[int], float]]) -> CpuFit:
 
 
 def replay_of(launch: Mapping[str, float]) -> float | None:
-    """Return the time between two kernels of a CUDA graph's replay beyond their own, by replays of 50 and 400 of them."""
+    """The time between two kernels of a CUDA graph's replay beyond their own, by replays of 50 and 400 of them."""
     if "replay_50_us" not in launch or "replay_400_us" not in launch:
         return None
     return round(max(0.0, (launch["replay_400_us"] - launch["replay_50_us"]) / 350 - launch.get("kernel_us", 0.9)), 3)
 
 
 def in_parts(observations: Iterable[Observation], parts: int = 12) -> list[Observation]:
-    """Return a battery's calls as if they were of several programs, so that some can be left out of each fit.
+    """A battery's calls as if they were of several programs, so that some can be left out of each fit.
 
     A program of the battery is one family: left out as a whole, the family would be predicted from nothing.
     """

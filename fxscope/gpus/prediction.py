@@ -387,7 +387,7 @@ FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
 
 
 def family_of(work: Workload) -> str:
-    """Return the key of `FORMULAS` that a call belongs to."""
+    """The key of `FORMULAS` that a call belongs to."""
     own = f"{work.family}_{work.dtype}"
     return own if own in FORMULAS else work.family
 
@@ -400,7 +400,7 @@ def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: in
 
 
 def benchmarked(gpu: Gpu, work: Workload) -> float | None:
-    """Return what Inductor's benchmark would say a product takes, in µs: by a library, or by a template with a tile.
+    """What Inductor's benchmark would say a product takes, in µs: by a library, or by a template with a tile.
 
     Args:
         gpu: one whose choices were measured, else the nearest is taken and scaled as `predict` does.
@@ -421,7 +421,7 @@ def benchmarked(gpu: Gpu, work: Workload) -> float | None:
 
 
 def configuration_class(heuristic: str, candidates: Sequence[Mapping[str, int]]) -> str:
-    """Return what kind of kernel candidates are for: "pointwise 2 of 1 dimension"; few are measured of most others."""
+    """What kind of kernel candidates are for: "pointwise 2 of 1 dimension"; few are measured of most others."""
     dimensions = max(len(candidate) for candidate in candidates)
     return f"{heuristic.rpartition('.')[2].lower()}, {dimensions} blocks, {min(len(candidates), 5)} candidates"
 
@@ -431,7 +431,7 @@ def elements_a_warp(blocks: Mapping[str, int], warps: int) -> float:
 
 
 def choices_of(gpu: Gpu) -> tuple[ChoiceFit, Gpu] | None:
-    """Return the measured choices that those of a GPU are predicted from, and whose they are."""
+    """The measured choices that those of a GPU are predicted from, and whose they are."""
     source, _ = _calibrated(gpu, choices=True)
     return (source.choices, source) if source is not None and source.choices is not None else None
 
@@ -468,7 +468,7 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
 
 
 def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Workload) -> dict[str, float]:
-    """Return parameters for another GPU: rates of memory, cache and arithmetic by the data sheets' ratios."""
+    """Parameters for another GPU: rates of memory, cache and arithmetic by the data sheets' ratios."""
     found = dict(parameters)
     for name in ("l2", "dram"):
         found[name] = found[name] * ratios["bandwidth"]
@@ -483,7 +483,7 @@ def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Wo
 
 
 def _calibrated(gpu: Gpu, *, choices: bool = False) -> tuple[Gpu | None, dict[str, float] | None]:
-    """Return the GPU whose fit is used, and the ratios to scale by where it is another one."""
+    """The GPU whose fit is used, and the ratios to scale by where it is another one."""
     from fxscope import gpus
 
     if gpu.calibration is not None and (gpu.choices is not None or not choices):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
-    """Return name → pass, in the order in which they run."""
+    """Name → pass, in the order in which they run."""
     from fxscope.passes import attribute, classify, cost, fusion, provenance, schedules, stages
 
     return {

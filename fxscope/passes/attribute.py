@@ -103,14 +103,14 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
 
 
 def node_of(launch: Launch) -> tuple[int | None, int | None, int | None]:
-    """Return what tells a CUDA graph's node from all others of the process."""
+    """What tells a CUDA graph's node from all others of the process."""
     return launch.device, launch.cuda_graph, launch.cuda_graph_node
 
 
 def calls_of_nodes(
     regions: Sequence[Region], assigned: Sequence[Mapping[int, str]]
 ) -> dict[tuple[int | None, int | None, int | None], str]:
-    """Return which call each node of a CUDA graph runs, as all replays in which that is known agree on."""
+    """Which call each node of a CUDA graph runs, as all replays in which that is known agree on."""
     found: dict[tuple[int | None, int | None, int | None], set[str]] = {}
     for region, known in zip(regions, assigned, strict=True):
         for launch in region.replayed:
@@ -120,7 +120,7 @@ def calls_of_nodes(
 
 
 def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
-    """Return launch id → call id for one region: ops by their order, a graph replay's kernels by order and name."""
+    """Launch id → call id for one region: ops by their order, a graph replay's kernels by order and name."""
     result: dict[int, str] = {}
     if region.replayed:
         for launch, call in match_replay(region.replayed, calls):

@@ -110,7 +110,7 @@ def _compiled_node(
 
 
 def _reaches(name: str, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]) -> bool:
-    """Return whether a node, or the one it is a view or a part of, ran in a call."""
+    """Whether a node, or the one it is a view or a part of, ran in a call."""
     for _ in range(8):
         if name in homes:
             return True
@@ -122,7 +122,7 @@ def _reaches(name: str, homes: Mapping[str, list[KernelCall]], by_name: Mapping[
 
 
 def _only_home(node: Node, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]) -> KernelCall | None:
-    """Return the one generated kernel that all of a node's inputs ran in, `None` where there is no such one."""
+    """The one generated kernel that all of a node's inputs ran in, `None` where there is no such one."""
     found = [
         homes[name] for name in node.inputs if by_name[name].op not in ("placeholder", "get_attr") and name in homes
     ]
@@ -152,7 +152,7 @@ def _strides(node: Node) -> str:
 
 
 def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Nature:
-    """Return what an op is: storage identity where it was recorded, else layout, else what the name lets one expect."""
+    """What an op is: storage identity where it was recorded, else layout, else what the name lets one expect."""
     if node.aliases is not None and expected in ("view", "unknown"):
         # Storage identity was compared: an output that shares its input's storage moved nothing.
         return "view" if node.aliases else "kernel"
@@ -164,7 +164,7 @@ def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Natu
 
 
 def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:
-    """Return whether a may-copy op need not copy: same number of elements and dtype, and dense in the same order."""
+    """Whether a may-copy op need not copy: same number of elements and dtype, and dense in the same order."""
     if not node.inputs or not node.outputs or node.inputs[0] not in by_name:
         return False
     source = by_name[node.inputs[0]]
@@ -180,7 +180,7 @@ def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:
 
 
 def _dense(shape: tuple[int | str, ...], stride: tuple[int | str, ...]) -> bool:
-    """Return whether a tensor is contiguous; symbolic sizes are taken as consistent with their strides' order."""
+    """Whether a tensor is contiguous; symbolic sizes are taken as consistent with their strides' order."""
     expected: int | None = 1
     for size, step in zip(reversed(shape), reversed(stride), strict=False):
         if size == 1:
@@ -237,7 +237,7 @@ class Rewritten:
                 self.users.setdefault(name, []).append(node.name)
 
     def survivors(self, name: str) -> set[str] | None:
-        """Return the nearest nodes after this one that are in both graphs; `None` where a way ends in none."""
+        """The nearest nodes after this one that are in both graphs; `None` where a way ends in none."""
         found: set[str] = set()
         waiting, seen = list(self.users.get(name, ())), {name}
         if not waiting:
@@ -256,7 +256,7 @@ class Rewritten:
         return found
 
     def into(self, name: str) -> list[Node] | None:
-        """Return the new nodes that lead to what took a node's result; empty where that takes older results instead."""
+        """The new nodes that lead to what took a node's result; empty where that takes older results instead."""
         survivors = self.survivors(name)
         if not survivors:
             return None
@@ -294,7 +294,7 @@ def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Re
 
 
 def _without_target(node: Node, expected: Nature, used: set[str], rewritten: Rewritten | None) -> tuple[Kind, str]:
-    """Return what is certain of a node that no later one is tied to: passes make nodes that do not say what they replace."""
+    """What is certain of a node that no later one is tied to: passes make nodes that do not say what they replace."""
     if node.name not in used and not written_by(node):
         return "eliminated", "nothing uses its result"
     if expected in ("view", "host"):

@@ -45,7 +45,7 @@ class Limits(NamedTuple):
         return num_bytes / self.bytes_per_second * 1e6
 
     def matrix_rate(self, dtype: str | None) -> float | None:
-        """Return the peak FLOP/s of GEMMs in a dtype, `None` where it is not known."""
+        """The peak FLOP/s of GEMMs in a dtype, `None` where it is not known."""
         rate = self.gpu.matrix_rate(dtype) if self.gpu is not None and dtype else None
         return rate.value if rate is not None else None
 
@@ -80,7 +80,7 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
 
 
 def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits | None:
-    """Return the limits of the recording's device without its launch time, `None` where nothing is known of them.
+    """The limits of the recording's device without its launch time, `None` where nothing is known of them.
 
     The user's own measure is the argument, else `measured_bytes_per_second` of the recorded device properties.
     """
@@ -98,7 +98,7 @@ def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits 
 
 
 def launch_time(recording: Recording) -> float | None:
-    """Return the median CPU time of the runtime calls that launched something here, in µs."""
+    """The median CPU time of the runtime calls that launched something here, in µs."""
     kernels = zip(column(recording.launches, "correlation"), column(recording.launches, "category"), strict=True)
     launched = {correlation for correlation, category in kernels if category == "kernel"} - {None}
     calls = zip(*(column(recording.ops, field) for field in ("correlation", "category", "duration_ns")), strict=True)
@@ -109,7 +109,7 @@ def launch_time(recording: Recording) -> float | None:
 def cost_of_call(
     call: KernelCall, graph: Mapping[str, Node] | None, limits: Limits | None, recording: Recording
 ) -> KernelCall:
-    """Return the call with FLOPs, its roof, and on a target an estimate of its time."""
+    """The call with FLOPs, its roof, and on a target an estimate of its time."""
     flops = call.flops
     if flops is None and graph is not None and call.type in ("extern", "triton_template"):
         flops = counted.of_nodes(call.nodes, graph)
@@ -145,7 +145,7 @@ def multiplies_by_tf32(recording: Recording) -> bool:
 
 
 def dtype_of(call: KernelCall, graph: Mapping[str, Node] | None) -> str | None:
-    """Return the dtype that the call computes its GEMMs in."""
+    """The dtype that the call computes its GEMMs in."""
     if graph is not None:
         for name in call.nodes:
             if name in graph and counted.is_product(graph[name]):
@@ -197,13 +197,13 @@ def basis_of(limits: Limits | None, dtype: str | None, *, compute: bool) -> str 
 
 
 def cost_of_graph(graph: Graph, limits: Limits | None) -> Graph:
-    """Return an eager graph whose ops that launched work have bytes, FLOPs and a roof."""
+    """An eager graph whose ops that launched work have bytes, FLOPs and a roof."""
     by_name = {node.name: node for node in graph.nodes}
     return replace(graph, nodes=tuple(cost_of_node(node, by_name, limits) for node in graph.nodes))
 
 
 def cost_of_node(node: Node, by_name: Mapping[str, Node], limits: Limits | None) -> Node:
-    """Return an eager op with its cost; an op that launches nothing itself costs nothing and has none."""
+    """An eager op with its cost; an op that launches nothing itself costs nothing and has none."""
     if node.kind != "kernel":
         return node
     sources = [by_name[name] for name in node.inputs if name in by_name]

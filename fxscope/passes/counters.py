@@ -68,14 +68,14 @@ def counters(recording: Recording, kernels: Sequence[CountedKernel], *, step: in
 
 
 def kernels_of(recording: Recording, step: int) -> list[Launch]:
-    """Return the kernels of a step in order of launch; copies and memsets are no kernels."""
+    """The kernels of a step in order of launch; copies and memsets are no kernels."""
     launches = [item for item in index_of(recording).launches_of_step.get(step, ()) if item.category == "kernel"]
     # Streams overlap: what was launched first may start later. The kernels of one graph's replay have one launch.
     return sorted(launches, key=lambda x: (x.start_ns if x.launched_ns is None else x.launched_ns, x.start_ns, x.id))
 
 
 def in_order(launches: Sequence[Launch], kernels: Sequence[CountedKernel]) -> Sequence[CountedKernel]:
-    """Return the counted kernels in the order of the step.
+    """The counted kernels in the order of the step.
 
     A step that begins inside a call is cut elsewhere by the profiler than by the program: of steps that follow each other
     the second run may have counted the end of one and the beginning of the next.
@@ -103,12 +103,12 @@ def disagreement(launches: Sequence[Launch], kernels: Sequence[CountedKernel]) -
 
 
 def function(name: str) -> str:
-    """Return the function's own name: profilers write namespaces and template arguments each in their own way."""
+    """The function's own name: profilers write namespaces and template arguments each in their own way."""
     return cpp.parse(name).function or name
 
 
 def together(parts: Sequence[tuple[Launch, Counters]]) -> Counters | None:
-    """Return the counters of one execution: sums of what is moved, the rest weighted by time; `None` of nothing."""
+    """The counters of one execution: sums of what is moved, the rest weighted by time; `None` of nothing."""
     if not parts:
         return None
     items = [item for _, item in parts]

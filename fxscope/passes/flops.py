@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def is_product(node: Node) -> bool:
-    """Return whether the op is a GEMM or a convolution, whose FLOPs are counted."""
+    """Whether the op is a GEMM or a convolution, whose FLOPs are counted."""
     return op_name(node.target) in GEMMS or is_convolution(node.target)
 
 
 def of_nodes(names: Iterable[str], by_name: Mapping[str, Node]) -> int | None:
-    """Return the FLOPs of these nodes of a graph, `None` where none of them has any or a shape is not a number."""
+    """The FLOPs of these nodes of a graph, `None` where none of them has any or a shape is not a number."""
     counts = [of_node(by_name[name], by_name) for name in names if name in by_name and is_product(by_name[name])]
     if not counts or any(count is None for count in counts):
         return None
@@ -28,7 +28,7 @@ def of_nodes(names: Iterable[str], by_name: Mapping[str, Node]) -> int | None:
 
 
 def of_node(node: Node, by_name: Mapping[str, Node]) -> int | None:
-    """Return an op's FLOPs: two per multiply-add, as torch.utils.flop_counter counts them."""
+    """An op's FLOPs: two per multiply-add, as torch.utils.flop_counter counts them."""
     if not is_product(node) or not node.outputs:
         return None
     shapes = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
@@ -55,13 +55,13 @@ def of_product(shapes: Sequence[tuple[int | str, ...]], result: tuple[int | str,
 
 
 def numbers(*values: int | str) -> int | None:
-    """Return the product, `None` where a size is symbolic."""
+    """The product, `None` where a size is symbolic."""
     known = [value for value in values if isinstance(value, int)]
     return prod(known) if len(known) == len(values) else None
 
 
 def tensor_bytes(tensors: Iterable[TensorMeta]) -> int | None:
-    """Return the bytes that these tensors touch in memory: a broadcast dimension (stride 0) is stored once."""
+    """The bytes that these tensors touch in memory: a broadcast dimension (stride 0) is stored once."""
     total = 0
     for tensor in tensors:
         item = ITEM_BYTES.get(tensor.dtype or "")

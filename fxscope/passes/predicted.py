@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def of_dtype(work: Workload, dtype: str) -> Workload:
-    """Return the workload with its dtype, where the code does not say it (and traffic was counted at two bytes)."""
+    """The workload with its dtype, where the code does not say it (and traffic was counted at two bytes)."""
     return replace(work, dtype=dtype, num_bytes=work.num_bytes * ITEM_BYTES.get(dtype, 2) // 2)
 
 
 def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedStep | None:
-    """Return the prediction of a step that runs each call once; `None` where a call's time is not predicted."""
+    """The prediction of a step that runs each call once; `None` where a call's time is not predicted."""
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
     if gpu is None or not on_device or any(call.estimated_range_us is None for call in on_device):
         return None
@@ -58,7 +58,7 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedSte
 
 
 def cpu_range(calls: Sequence[KernelCall], gpu: Gpu) -> tuple[float, float] | None:
-    """Return the range of the CPU's time for a step, on a machine as the one that was measured."""
+    """The range of the CPU's time for a step, on a machine as the one that was measured."""
     fit = gpu.calibration.cpu if gpu.calibration is not None else None
     if fit is None:
         return None

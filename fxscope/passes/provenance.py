@@ -36,7 +36,7 @@ def provenance(recording: Recording) -> Recording:
 
 
 def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
-    """Return the calls with the views that became strides of their arguments (a permute in front of an extern mm)."""
+    """The calls with the views that became strides of their arguments (a permute in front of an extern mm)."""
     by_name = {node.name: node for node in graph.nodes}
     ran = {name for call in calls for name in call.nodes}
     result: list[KernelCall] = []
@@ -60,7 +60,7 @@ def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
 
 
 def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
-    """Return the calls with the nodes whose op is in the kernel's name although none of that op ran in it.
+    """The calls with the nodes whose op is in the kernel's name although none of that op ran in it.
 
     Inductor names a kernel after the origins of its scheduler nodes; an origin may have run elsewhere.
     """
@@ -173,7 +173,7 @@ def with_calls(recording: Recording) -> Recording:
 
 
 def _originals(recording: Recording) -> dict[tuple[str, str], str]:
-    """Return the ATen op that a decomposed node came from, as far as torch's comments above the calls decide it.
+    """The ATen op that a decomposed node came from, as far as torch's comments above the calls decide it.
 
     A pre-grad node `h = gelu(g)` becomes eleven post-grad nodes; the comment above their call names `aten.gelu`. The op
     that both the pre-grad node and the comment name is the one. Where only the comment is there, nodes of one pre-grad
@@ -196,14 +196,14 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
 
 
 def _as_named(function: str | None, named: dict[str, str]) -> str | None:
-    """Return the op of a comment that a function is: `softmax` runs as `_softmax`, `layer_norm` as `native_layer_norm`."""
+    """The op of a comment that a function is: `softmax` runs as `_softmax`, `layer_norm` as `native_layer_norm`."""
     return next((op for op in (function, f"_{function}", f"native_{function}") if op in named), None)
 
 
 def _originals_in(
     call: KernelCall, members: list[Node], functions: dict[tuple[str, str], str], graph: Graph
 ) -> dict[str, str]:
-    """Return node → original op in one call."""
+    """Node → original op in one call."""
     named = {op_name(op): op for op in call.original_aten}
     here = {node.name for node in graph.nodes}
     groups: dict[str, list[Node]] = {}

@@ -43,7 +43,7 @@ class Region:
 
 
 def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region]:
-    """Return the regions in order of time, with what they launched."""
+    """The regions in order of time, with what they launched."""
     ops = _Ops(recording)
     keys = {name: found["key"] for name in set(ops.name) if (found := _REGION.match(name))}
     regions = {
@@ -82,7 +82,7 @@ def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region
 
 
 def as_captured(launches: Iterable[Launch]) -> list[Launch]:
-    """Return the device events of a replay in the order of capture where their nodes are known, else of their start.
+    """The device events of a replay in the order of capture where their nodes are known, else of their start.
 
     Branches of a graph run side by side, and start in any order. A node's id is the graph's number, then one that counts
     up as nodes are captured (Kineto: `graph node id`, CUPTI's; ROCm's the same). What is outside of the graph, such as
@@ -111,7 +111,7 @@ class _Ops:
         self._parent = column(ops, "parent")
 
     def around(self, row: int) -> int | None:
-        """Return the row of what called this one."""
+        """The row of what called this one."""
         parent = self._parent[row]
         return self.row.get(parent) if parent is not None else None
 
@@ -135,7 +135,7 @@ def _region(row: int, key: str, ops: _Ops) -> Region:
 
 
 def _region_around(row: int | None, regions: dict[int, Region], ops: _Ops) -> tuple[int | None, int | None]:
-    """Return (innermost region, its direct child on the way to the op); annotations below a region are looked through."""
+    """(innermost region, its direct child on the way to the op); annotations below a region are looked through."""
     child: int | None = None
     while row is not None:
         if row in regions:
@@ -147,7 +147,7 @@ def _region_around(row: int | None, regions: dict[int, Region], ops: _Ops) -> tu
 
 
 def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[str, Graph]) -> str | None:
-    """Return the post-grad graph that ran in a region: by its key, else by compile id, direction and what it launched."""
+    """The post-grad graph that ran in a region: by its key, else by compile id, direction and what it launched."""
     if region.key is not None:
         for graph_id, graph in graphs.items():
             if graph.cache_key is not None and graph.cache_key == region.key and graph_id in calls:
@@ -167,7 +167,7 @@ def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[
 
 
 def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
-    """Return which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
+    """Which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
     if (region.replayed and not region.groups) or region.replayed:
         fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
     else:
@@ -179,7 +179,7 @@ def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
 
 
 def fits(op: str, call: KernelCall) -> bool:
-    """Return whether an op of a trace can be this call."""
+    """Whether an op of a trace can be this call."""
     if call.is_extern:
         return runs_as(call.kernel, op)
     if call.profiled_as is not None and op == call.profiled_as:
@@ -214,7 +214,7 @@ def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tu
 
 
 def _mask(name: str, calls: Sequence[KernelCall]) -> int:
-    """Return which calls an op of this name can be: the last call is bit 0."""
+    """Which calls an op of this name can be: the last call is bit 0."""
     answers: dict[tuple[str, str], str] = {}
     bits = [
         answers.get(key := (call.kernel, call.type)) or answers.setdefault(key, "01"[fits(name, call)])
@@ -248,7 +248,7 @@ class _Lengths:
         return ((bits + fitting) | (bits - fitting)) & ((1 << self._columns) - 1)
 
     def longest(self, row: int, column: int) -> int:
-        """Return the length from a row and a column on."""
+        """The length from a row and a column on."""
         if row not in self._rows:
             first = row - row % self._block
             end = min(first + self._block, len(self._masks))

@@ -50,7 +50,7 @@ def schedules(recording: Recording) -> Recording:
 
 
 def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping[str, KernelCall]) -> list[KernelCall]:
-    """Return the calls of extern kernels that no file names the node of, with the node that does the same work.
+    """The calls of extern kernels that no file names the node of, with the node that does the same work.
 
     That is the first node left whose op has the kernel's name and whose operands have the shapes of the call's, among those
     that torch's comment above the call names, if it does: wrapper and graph keep one order among equals.
@@ -75,7 +75,7 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
 
 
 def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> bool:
-    """Return whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
+    """Whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
     read = {access.shape for access in call.reads or () if access.shape is not None}
     needed = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
     written = {access.shape for access in call.writes or () if access.shape is not None}
@@ -131,7 +131,7 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
 
 
 def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule, slices: OpSlices) -> KernelCall:
-    """Return the call with what the scheduler knows of these scheduler nodes."""
+    """The call with what the scheduler knows of these scheduler nodes."""
     nodes = with_items([slices.by_name[name] for name in members if name in slices.by_name], slices)
     if not nodes:
         return call
@@ -158,7 +158,7 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
 
 
 def with_items(nodes: list[SchedulerNode], slices: OpSlices) -> list[SchedulerNode]:
-    """Return the nodes and those that only name an item of their result: the item is written by the same call."""
+    """The nodes and those that only name an item of their result: the item is written by the same call."""
     items = [item for node in nodes for access in node.writes for item in slices.items.get(access.buffer, ())]
     return [*nodes, *(item for item in items if item not in nodes)]
 
@@ -166,7 +166,7 @@ def with_items(nodes: list[SchedulerNode], slices: OpSlices) -> list[SchedulerNo
 def accesses(
     nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """Return reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls."""
+    """Reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls."""
     names = {node.name for node in nodes}
     inner = {access.buffer for node in nodes if node.type == "multi_output" for access in node.reads}
     items: Iterable[SchedulerNode | ScheduledGroup] = groups
@@ -181,14 +181,14 @@ def accesses(
 
 
 def sized(access: BufferAccess) -> BufferAccess:
-    """Return the access with its buffer's size, where the scheduler counted no bytes (items of an extern's result)."""
+    """The access with its buffer's size, where the scheduler counted no bytes (items of an extern's result)."""
     if access.bytes is not None or access.shape is None or access.dtype is None:
         return access
     return replace(access, bytes=tensor_bytes([TensorMeta(shape=access.shape, dtype=access.dtype)]))
 
 
 def merge(lists: Sequence[tuple[BufferAccess, ...]]) -> tuple[BufferAccess, ...]:
-    """Return one access per buffer; the bytes of several loops over it add up."""
+    """One access per buffer; the bytes of several loops over it add up."""
     found: dict[str, BufferAccess] = {}
     for access in (access for items in lists for access in items):
         before = found.get(access.buffer)
@@ -211,7 +211,7 @@ def rename(items: tuple[BufferAccess, ...], schedule: Schedule) -> tuple[BufferA
 
 
 def total(items: Iterable[BufferAccess]) -> int | None:
-    """Return the sum of bytes, `None` where one is not known."""
+    """The sum of bytes, `None` where one is not known."""
     sizes = [item.bytes for item in items]
     return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 

@@ -56,7 +56,7 @@ class Flow:
             yield writer if writer is not None and self.base(operand) not in given else operand
 
     def base(self, name: str) -> str:
-        """Return the node whose storage a view looks at."""
+        """The node whose storage a view looks at."""
         while self.is_view(name) and self.nodes[name].inputs:
             name = self.nodes[name].inputs[0]
         return name
@@ -70,7 +70,7 @@ class Flow:
         )
 
     def computes(self, name: str) -> bool:
-        """Return whether a node is an op and no view: neither an input nor a function that an op is given."""
+        """Whether a node is an op and no view: neither an input nor a function that an op is given."""
         return name in self.nodes and self.nodes[name].op not in ("placeholder", "get_attr") and not self.is_view(name)
 
     def is_input(self, name: str) -> bool:
@@ -78,7 +78,7 @@ class Flow:
         return node is not None and node.op == "placeholder" and bool(node.outputs)
 
     def is_known(self, name: str) -> bool:
-        """Return whether a value costs no read: an attribute, a size, a number."""
+        """Whether a value costs no read: an attribute, a size, a number."""
         node = self.nodes.get(name)
         if node is None or node.op == "get_attr":
             return True
@@ -90,7 +90,7 @@ class Flow:
 
 
 def written_by(node: Node) -> tuple[str, ...]:
-    """Return the operands that a node of a compiled graph writes in place."""
+    """The operands that a node of a compiled graph writes in place."""
     if node.mutates:
         return node.mutates
     if node.op == "call_function" and (not node.outputs or "triton_kernel_wrapper" in node.target):
@@ -123,7 +123,7 @@ class Slice:
         self._grounded: dict[str, bool] = {}
 
     def grounded(self, name: str) -> bool:
-        """Return whether a node can be computed from what is given."""
+        """Whether a node can be computed from what is given."""
         waiting = [name]
         while waiting:  # a graph of thousands of nodes in a row is deeper than Python's stack
             here = waiting[-1]
@@ -150,7 +150,7 @@ class Slice:
         return None
 
     def back_from(self, roots: Iterable[str]) -> tuple[set[str], set[str]]:
-        """Return the nodes between the roots, which are among them, and what is given; and what of that is needed."""
+        """The nodes between the roots, which are among them, and what is given; and what of that is needed."""
         found: set[str] = set()
         used: set[str] = set()
         waiting = list(roots)
@@ -167,7 +167,7 @@ class Slice:
         return found, used
 
     def operand(self, value: str, held: Iterable[set[str]], shapes: Sequence[object]) -> set[str]:
-        """Return what runs in the preparation of an operand for a kernel that Inductor does not write, or for a scatter.
+        """What runs in the preparation of an operand for a kernel that Inductor does not write, or for a scatter.
 
         That is the way to an operand that takes everything which is read, of the shape that is written if one has it. Of a
         copy into another layout these are its views, if any.
@@ -243,22 +243,22 @@ class OpSlices:
         self._copies()
 
     def ran(self, nodes: Iterable[SchedulerNode]) -> tuple[str, ...]:
-        """Return the graph's nodes that run in these scheduler nodes, in graph order."""
+        """The graph's nodes that run in these scheduler nodes, in graph order."""
         return self.flow.sorted(name for node in nodes for name in self._nodes[node.name])
 
     def only_named(self, nodes: Iterable[SchedulerNode], more: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return what is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""
+        """What is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""
         members = list(nodes)
         inside = set(self.ran(members))
         names = {*more, *(name for node in members for name in node.origins)}
         return self.flow.sorted(name for name in names - inside if self.flow.computes(name))
 
     def is_exact(self, nodes: Iterable[SchedulerNode]) -> bool:
-        """Return whether torch itself named the value of each of these."""
+        """Whether torch itself named the value of each of these."""
         return all(node.origin_node is not None for node in nodes if node.type not in TRANSPARENT)
 
     def value(self, node: SchedulerNode) -> str | None:
-        """Return the graph's node whose value, or a part of it, a scheduler node computes."""
+        """The graph's node whose value, or a part of it, a scheduler node computes."""
         known = node.origin_node
         if known is not None and known in self.flow.nodes and (known in node.origins or self._is_item(known, node)):
             return known
@@ -274,7 +274,7 @@ class OpSlices:
         return last if node.origins or not is_opaque(node) else self._of_call.get(node.name)
 
     def _names(self, node: SchedulerNode) -> tuple[str, ...]:
-        """Return the nodes whose value a buffer holds: one, and another that is a view of it."""
+        """The nodes whose value a buffer holds: one, and another that is a view of it."""
         value, later = self.value(node), node.origin_node
         if value is None:
             return ()
@@ -326,17 +326,17 @@ class OpSlices:
 
 
 def is_heavy(target: str) -> bool:
-    """Return whether the op is of those that Inductor has kernel templates for."""
+    """Whether the op is of those that Inductor has kernel templates for."""
     return is_gemm(target) or is_convolution(target) or is_attention(target)
 
 
 def is_opaque(node: SchedulerNode) -> bool:
-    """Return whether one kernel that Inductor does not write loop by loop computes the node's value as a whole."""
+    """Whether one kernel that Inductor does not write loop by loop computes the node's value as a whole."""
     return node.type in (*EXTERN, "user_triton", "template")
 
 
 def nodes_of_calls(calls: Sequence[KernelCall], as_written: Sequence[KernelCall], graph: Graph) -> list[KernelCall]:
-    """Return the calls with the nodes that ran in them, where files tell of each call what it reads, writes and stems from.
+    """The calls with the nodes that ran in them, where files tell of each call what it reads, writes and stems from.
 
     What a call stems from (its debug handle's list, or torch's comment above the kernel) is more than what ran in it. Which
     node's value a buffer holds is found from its size and from who takes it; where several fit, each of them counts as
@@ -378,7 +378,7 @@ class _CallWalk:
         self.first: dict[str, tuple[list[tuple[set[str], set[str]]], set[str]]] = {}
 
     def own_node(self, call: KernelCall) -> str | None:
-        """Return the node that a library's or a user's kernel computes."""
+        """The node that a library's or a user's kernel computes."""
         if call.is_generated:
             return None
         stems = self.flow.sorted((*call.nodes, *call.named_only))
@@ -395,7 +395,7 @@ class _CallWalk:
         return next(iter((same or list(stems))[::-1]), None)
 
     def next(self, call: KernelCall, written: KernelCall) -> KernelCall:
-        """Return the next call with its nodes."""
+        """The next call with its nodes."""
         reads = [access.buffer for access in written.reads or ()]
         # A scatter goes on writing what it started from, which is no argument that it reads.
         reads += [
@@ -437,20 +437,20 @@ class _CallWalk:
 
     @staticmethod
     def ends(inside: Slice, names: Iterable[str]) -> set[str]:
-        """Return the slices from these nodes that take something which is read."""
+        """The slices from these nodes that take something which is read."""
         slices = [inside.back_from([name]) for name in names if inside.grounded(name) and name not in inside.given]
         return {name for nodes, used in slices if used or not inside.given for name in nodes}
 
     def commented(self, call: KernelCall) -> set[str]:
-        """Return the nodes in torch's comment above a call: of a backward it names them, elsewhere those before lowering."""
+        """The nodes in torch's comment above a call: of a backward it names them, elsewhere those before lowering."""
         return set(call.source_names) & set(self.flow.nodes) if self.backward else set()
 
     def held(self, buffer: str) -> tuple[set[str], set[str]]:
-        """Return the nodes whose value a buffer may hold, and those of which it holds an intermediate result."""
+        """The nodes whose value a buffer may hold, and those of which it holds an intermediate result."""
         return self.values.get(buffer, {buffer} & set(self.flow.nodes)), self.parts.get(buffer, set())
 
     def is_unknown(self, access: BufferAccess, written: KernelCall) -> bool:
-        """Return whether nobody is known to have written a buffer that is read; one's own result is not read before."""
+        """Whether nobody is known to have written a buffer that is read; one's own result is not read before."""
         if any(self.held(access.buffer)):
             return False
         return all(access.shape != own.shape for own in written.writes or ())
@@ -490,7 +490,7 @@ class _CallWalk:
                 self.values.pop(access.buffer, None)
 
     def fits(self, name: str, access: BufferAccess) -> bool:
-        """Return whether a node's result, or an item of it, has a buffer's size and dtype, as far as they are known."""
+        """Whether a node's result, or an item of it, has a buffer's size and dtype, as far as they are known."""
         results = self.flow.nodes[name].outputs or [
             item for user in self.takers[name] if self.flow.is_view(user) for item in self.flow.nodes[user].outputs
         ]
@@ -502,7 +502,7 @@ class _CallWalk:
         )
 
     def transplanted(self, kernel: str, held: list[tuple[set[str], set[str]]]) -> set[str]:
-        """Return what a later call of a kernel runs: nodes that take its operands as those of the first call do."""
+        """What a later call of a kernel runs: nodes that take its operands as those of the first call do."""
         before, ran = self.first.get(kernel, ([], set[str]()))
         if len(before) != len(held):
             return set()
@@ -527,7 +527,7 @@ class _CallWalk:
         return found
 
     def alike(self, name: str, other: str) -> bool:
-        """Return whether two nodes are of one kind: the same op on operands of the same kind, results of one size."""
+        """Whether two nodes are of one kind: the same op on operands of the same kind, results of one size."""
         one, two = self.flow.nodes[name], self.flow.nodes[other]
         sizes = [[(item.dtype, _size(item.shape)) for item in node.outputs] for node in (one, two)]
         same_op = one.target == two.target or (one.op == two.op == "placeholder")
@@ -535,6 +535,6 @@ class _CallWalk:
 
 
 def _size(shape: Sequence[int | str]) -> tuple[int, list[str]]:
-    """Return the product of the known sizes, and the symbolic ones."""
+    """The product of the known sizes, and the symbolic ones."""
     known = [size for size in shape if isinstance(size, int)]
     return prod(known), sorted(str(size) for size in shape if not isinstance(size, int))

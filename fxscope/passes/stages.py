@@ -31,7 +31,7 @@ def stages(recording: Recording) -> Recording:
 
 
 def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
-    """Return the calls as nodes in the order in which they run; an edge is a buffer that one writes and another reads."""
+    """The calls as nodes in the order in which they run; an edge is a buffer that one writes and another reads."""
     inputs: dict[str, Node] = {}
     read = written_by((call.handle, call.reads or (), call.writes or ()) for call in calls)
     flow = {} if any(call.writes for call in calls) else node_flow(calls, graph)
@@ -65,7 +65,7 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
 
 
 def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
-    """Return the scheduler's nodes; those of one group were joined into one kernel."""
+    """The scheduler's nodes; those of one group were joined into one kernel."""
     inputs: dict[str, Node] = {}
     read = written_by((node.name, node.reads, node.writes) for node in schedule.nodes)
     nodes: list[Node] = []
@@ -101,7 +101,7 @@ def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
 
 
 def call_edges(calls: list[KernelCall], graph: Graph) -> dict[tuple[str, str], int | None]:
-    """Return (handle of the writer, of the reader) → bytes that the reader takes of it, `None` where they are not known."""
+    """(handle of the writer, of the reader) → bytes that the reader takes of it, `None` where they are not known."""
     edges: dict[tuple[str, str], int | None] = {}
     for reader, items in written_by((call.handle, call.reads or (), call.writes or ()) for call in calls).items():
         for access, writer in items:
@@ -116,7 +116,7 @@ def call_edges(calls: list[KernelCall], graph: Graph) -> dict[tuple[str, str], i
 def written_by(
     items: Iterable[tuple[str, Iterable[BufferAccess], Iterable[BufferAccess]]],
 ) -> dict[str, list[tuple[BufferAccess, str | None]]]:
-    """Return for each of (name, reads, writes), in order: what it reads, and who wrote that last, `None` for an input."""
+    """For each of (name, reads, writes), in order: what it reads, and who wrote that last, `None` for an input."""
     writer: dict[str, str] = {}
     found: dict[str, list[tuple[BufferAccess, str | None]]] = {}
     for name, reads, writes in items:
@@ -126,7 +126,7 @@ def written_by(
 
 
 def node_flow(calls: list[KernelCall], graph: Graph) -> dict[str, tuple[str, ...]]:
-    """Return handle → handles of the calls whose results it takes, by the nodes' data flow: for files that name no buffers."""
+    """Handle → handles of the calls whose results it takes, by the nodes' data flow: for files that name no buffers."""
     home = {name: call.handle for call in calls for name in call.nodes}
     made: dict[str, set[str]] = {}  # node → the calls that its value comes out of, looking through what no call ran
     found: dict[str, set[str]] = {call.handle: set() for call in calls}
@@ -141,7 +141,7 @@ def node_flow(calls: list[KernelCall], graph: Graph) -> dict[str, tuple[str, ...
 
 
 def _sources(read: Iterable[tuple[BufferAccess, str | None]], inputs: dict[str, Node]) -> tuple[str, ...]:
-    """Return the nodes that made what is read; what nobody made is an input."""
+    """The nodes that made what is read; what nobody made is an input."""
     found: list[str] = []
     for access, writer in read:
         if writer is None and access.buffer not in inputs:

@@ -50,7 +50,7 @@ def priced(
     *,
     own_rate: float | None = None,
 ) -> Decision:
-    """Return the decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure.
+    """The decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure.
 
     `own_rate`, in bytes per second, is the user's own measure: the traffic's time at it is then what is expected.
     """

@@ -409,7 +409,7 @@ def _direction_of_folder(name: str) -> Direction:
 
 
 def _folder_compile_id(folders: list[Path], folder: Path) -> str:
-    """Return a compile id: folders are named model__N_direction_i.j; forward and backward of one N belong together.
+    """A compile id: folders are named model__N_direction_i.j; forward and backward of one N belong together.
 
     The folder does not say Dynamo's id, so the models are numbered in their order: `0/0`, `1/0`, …
     """
@@ -496,7 +496,7 @@ def _calls(
 def _with_from_node(
     nodes: tuple[Node, ...], found: InductorGraph, parsed: output_code.OutputCode | None
 ) -> tuple[Node, ...]:
-    """Return the nodes with the names that they came from, by torch's mapping, else by the comments above its kernels."""
+    """The nodes with the names that they came from, by torch's mapping, else by the comments above its kernels."""
     earlier = (
         {name: (source,) for kernel in parsed.kernels.values() for name, source in kernel.from_node.items()}
         if parsed
@@ -507,7 +507,7 @@ def _with_from_node(
 
 
 def _links(found: InductorGraph, graph_id: str, graphs: list[Graph]) -> list[Link]:
-    """Return pre-grad → post-grad links from torch's mapping, and AOT → post-grad ones by the names that passes keep."""
+    """Pre-grad → post-grad links from torch's mapping, and AOT → post-grad ones by the names that passes keep."""
     links: list[Link] = []
     names = {graph.id: {node.name for node in graph.nodes} for graph in graphs}
     here = names[graph_id]

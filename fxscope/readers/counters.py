@@ -39,7 +39,7 @@ _UNITS = {
 
 
 def read(text: str) -> list[CountedKernel]:
-    """Return the kernels of a log in order of launch.
+    """The kernels of a log in order of launch.
 
     Raises:
         FxscopeError: Nsight Compute says that it failed, or there is no table.
@@ -86,7 +86,7 @@ def _of(row: Mapping[str, str]) -> Counters:
 
 
 def _stalls(row: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
-    """Return the reasons to wait with their share of all samples, the working ones counted in."""
+    """The reasons to wait with their share of all samples, the working ones counted in."""
     samples = {name.removeprefix(STALL): _whole(row, name) or 0 for name in row if name.startswith(STALL)}
     samples = {name: count for name, count in samples.items() if not name.endswith("_not_issued")}
     total = sum(samples.values())

@@ -34,7 +34,7 @@ _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the 
 
 
 def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[int] = ()) -> Graph:
-    """Return the graph of one step's ops.
+    """The graph of one step's ops.
 
     Args:
         ops: the step's ops, of one run of the program.
@@ -47,7 +47,7 @@ def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[
 def _graph_and_nodes(
     ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], seen_names: Sequence[str] = ()
 ) -> tuple[Graph, dict[int, str]]:
-    """Return the graph, and which node each op (by id) is."""
+    """The graph, and which node each op (by id) is."""
     tree = op_tree(ops)
     facts = _paired(tree, seen, seen_ids, seen_names)
     names = _Names()
@@ -92,7 +92,7 @@ def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
 def _paired(
     tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], seen_names: Sequence[str] = ()
 ) -> dict[int, Any]:
-    """Return external id → what was seen of it.
+    """External id → what was seen of it.
 
     Both are in order. A few ops that the dispatcher shows leave no event in the trace (a `detach` inside attention), so
     an op takes the next fact of its name and its shapes. Of ops that are not in the tree, in steps that are not kept,
@@ -131,7 +131,7 @@ def program_graph(
     unseen_ids: Iterable[int] = (),
     seen_names: Sequence[str] = (),
 ) -> tuple[Graph, tuple[Op, ...]]:
-    """Return the graph of a whole program's eager ops, and the ops tied to its nodes.
+    """The graph of a whole program's eager ops, and the ops tied to its nodes.
 
     In it are the ops that the dispatcher saw, what calls them and what they call, and those that are known to have run
     out of its sight (in other threads). What Inductor's code runs is left out, it has graphs of its own; and what the
@@ -169,7 +169,7 @@ def program_graph(
 
 
 def _above(by_id: dict[int, Op], ops: Iterable[Op]) -> set[int]:
-    """Return the ids of ops and of all that they are inside of."""
+    """The ids of ops and of all that they are inside of."""
     found: set[int] = set()
     for op in ops:
         at: int | None = op.id
@@ -180,7 +180,7 @@ def _above(by_id: dict[int, Op], ops: Iterable[Op]) -> set[int]:
 
 
 def adopted_graph(ops: Sequence[Op], seen: Sequence[Any]) -> Graph:
-    """Return the graph of the first step of a trace in which nothing was observed.
+    """The graph of the first step of a trace in which nothing was observed.
 
     The same ops may have been observed before it, in the program's warm-up: then storages and lines are known from
     there. They are the same ops if a whole stretch of what was seen agrees with the step, op for op.
@@ -206,7 +206,7 @@ def _elsewhere(fact: Any) -> Any:
 
 
 def _same_stretch(tree: Sequence[Op], seen: Sequence[Any]) -> tuple[list[int], Sequence[Any]]:
-    """Return (op ids, what was seen of each), from the last stretch that agrees; nothing where none does."""
+    """(op ids, what was seen of each), from the last stretch that agrees; nothing where none does."""
     names = [fact.name for fact in seen]
     parents = {op.parent for op in tree}
     for start in range(len(names) - 1, -1, -1):
@@ -231,7 +231,7 @@ def _same_stretch(tree: Sequence[Op], seen: Sequence[Any]) -> tuple[list[int], S
 def start_up_ops(
     calls: Sequence[tuple[str, float, int | None]], seen: Sequence[Any], seen_names: Sequence[str]
 ) -> tuple[StartUpOp, ...]:
-    """Return the ops of a program's start-up by name and line, most expensive first.
+    """The ops of a program's start-up by name and line, most expensive first.
 
     Args:
         calls: of outermost ops: name, µs, and the position among the names of the first op that went through the mode.
@@ -253,7 +253,7 @@ def start_up_ops(
 
 
 def flat_ops(seen: Sequence[Any]) -> list[Op]:
-    """Return the ops that the dispatcher saw as a tree without nesting, for where there is no trace."""
+    """The ops that the dispatcher saw as a tree without nesting, for where there is no trace."""
     return [
         Op(
             id=fact.position,
@@ -268,7 +268,7 @@ def flat_ops(seen: Sequence[Any]) -> list[Op]:
 
 
 def op_tree(ops: Iterable[Op]) -> list[Op]:
-    """Return the CPU ops of a step in the order in which they began, parents first, each with its parent op."""
+    """The CPU ops of a step in the order in which they began, parents first, each with its parent op."""
     by_id = {op.id: op for op in ops}
     tree: list[Op] = []
     for op in by_id.values():
@@ -310,7 +310,7 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
 
 @lru_cache(maxsize=8192)
 def _unobserved(name: str) -> str:
-    """Return a name under which an op is the same with and without an observer.
+    """A name under which an op is the same with and without an observer.
 
     Under a dispatch mode autograd adds gradients out of place (`add`, not `add_`), and `reshape` calls `view`, not
     `_reshape_alias` (torch 2.13: torch/csrc/autograd/input_buffer.cpp, aten/src/ATen/native/TensorShape.cpp).
@@ -330,7 +330,7 @@ def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:
 
 
 def _source_name(tensor: Any, producer: dict[int, str], inputs: dict[Any, Node], names: _Names) -> str:
-    """Return the node that a tensor comes from; one from outside becomes an input of the graph."""
+    """The node that a tensor comes from; one from outside becomes an input of the graph."""
     if tensor.producer is not None and tensor.producer in producer:
         return producer[tensor.producer]
     key = (tensor.storage, tensor.meta.shape, tensor.meta.stride, tensor.meta.storage_offset)

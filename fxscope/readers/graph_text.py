@@ -28,7 +28,7 @@ _TORCH_FILE = re.compile(r"(^|/)torch/(nn|_|utils|autograd|functional)|site-pack
 
 
 def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
-    """Return (nodes in order, names of the nodes that the graph returns) of one printed graph.
+    """(nodes in order, names of the nodes that the graph returns) of one printed graph.
 
     Text that is no printed graph gives no nodes.
     """
@@ -79,7 +79,7 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
 
 
 def _value(text: str) -> str:
-    """Return an assigned expression without what is freed after it."""
+    """An assigned expression without what is freed after it."""
     before, semicolon, after = text.rstrip().rpartition(";")
     if semicolon and (not after or _FREED.fullmatch(after)):
         text = before
@@ -190,7 +190,7 @@ def _operator(tree: ast.expr) -> str:
 
 
 def _names(value: str) -> list[str]:
-    """Return the names that an expression uses, in order."""
+    """The names that an expression uses, in order."""
     bare = re.sub(r'"[^"]*"|\'[^\']*\'', "", value)
     return re.findall(r"(?<![\w.])([A-Za-z_]\w*)(?!\s*=[^=])", bare)
 
@@ -219,5 +219,5 @@ def sizes(text: str) -> tuple[int | str, ...]:
 
 
 def is_library(file: str | None) -> bool:
-    """Return whether a file is torch's own: a user looks for the line that called it."""
+    """Whether a file is torch's own: a user looks for the line that called it."""
     return bool(file and _TORCH_FILE.search(file))

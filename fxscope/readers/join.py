@@ -63,7 +63,7 @@ def read_trace(
 
 
 def artefacts(debug_dir: str | Path | None, log: str | Path | None, max_bytes: int | None = None) -> list[Recording]:
-    """Return the recordings of the compile's files; the log first, since it knows Dynamo's ids."""
+    """The recordings of the compile's files; the log first, since it knows Dynamo's ids."""
     found: list[Recording] = []
     if log is not None:
         found.append(compile_files.read_log(log, max_bytes=max_bytes))
@@ -73,7 +73,7 @@ def artefacts(debug_dir: str | Path | None, log: str | Path | None, max_bytes: i
 
 
 def merged(recording: Recording, artefact: Recording) -> Recording:
-    """Return the trace's recording with the graphs of the compile; what is already there stays.
+    """The trace's recording with the graphs of the compile; what is already there stays.
 
     A log and a debug folder tell of the same graphs; the folder alone has the scheduler's text, which is taken over
     where the two have the same calls.
@@ -104,7 +104,7 @@ def merged(recording: Recording, artefact: Recording) -> Recording:
 
 
 def with_eager_graph(recording: Recording) -> Recording:
-    """Return the recording with the op tree of its fullest step as an eager graph, and every step's ops tied to it."""
+    """The recording with the op tree of its fullest step as an eager graph, and every step's ops tied to it."""
     outside = outside_of_compiled(recording.ops)
     if not outside:
         return recording
@@ -122,7 +122,7 @@ def with_eager_graph(recording: Recording) -> Recording:
 
 
 def outside_of_compiled(ops: Sequence[Op]) -> list[int]:
-    """Return the positions of the ops that no compiled graph ran."""
+    """The positions of the ops that no compiled graph ran."""
     names = column(ops, "name")
     known = set(names)
     is_region = {name: name.startswith(eager_graph.COMPILED_REGIONS) for name in known}
@@ -148,7 +148,7 @@ def with_shapes(nodes: Sequence[Node], ops: Sequence[Op]) -> Iterable[Node]:
 
 
 def arguments_of(op: Op) -> str:
-    """Return "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
+    """ "bfloat16[8192,768] strides (768,1), …" of an op's recorded inputs; scalars by their value."""
     parts: list[str] = []
     strides, dtypes, values = op.strides or (), op.dtypes or (), op.concrete_inputs or ()
     shapes: tuple[Any, ...] = op.shapes or ()

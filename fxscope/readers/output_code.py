@@ -166,7 +166,7 @@ def parse(text: str) -> OutputCode:
 
 
 def _ops_in_name(call: Call) -> tuple[str, ...]:
-    """Return the ATen ops after which Inductor names a C++ function, sorted; nothing where it is not made of known ops.
+    """The ATen ops after which Inductor names a C++ function, sorted; nothing where it is not made of known ops.
 
     No comment stands above its call (torch 2.11 to 2.13, `get_fused_kernel_name` in torch/_inductor/utils.py).
     """
@@ -176,7 +176,7 @@ def _ops_in_name(call: Call) -> tuple[str, ...]:
 
 
 def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
-    """Return the calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
+    """The calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
     found: list[KernelCall] = []
     workloads = [workload(call, code.kernels.get(call.kernel)) for call in code.calls]
     # A program's inputs have no dtype in the wrapper: that of most others, where it is a library's call of them alone.
@@ -241,7 +241,7 @@ def _kernels(tree: ast.Module, lines: list[str]) -> Iterator[Kernel]:
 
 
 def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str, Any]]:
-    """Return a Triton kernel's argument names, type, and the literal parts of its metadata."""
+    """A Triton kernel's argument names, type, and the literal parts of its metadata."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: brackets in brackets
@@ -269,7 +269,7 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
 
 
 def _cpp_arguments(call: ast.Call, source: str) -> tuple[str, ...]:
-    """Return the names of a C++ kernel's arguments: those of its signature, else by direction (`const float*` is read)."""
+    """The names of a C++ kernel's arguments: those of its signature, else by direction (`const float*` is read)."""
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.List):
         return ()
@@ -291,7 +291,7 @@ def _cpp_arguments(call: ast.Call, source: str) -> tuple[str, ...]:
 
 
 def _between(text: str) -> bool:
-    """Return whether a line may stand between a call and the comment about it: `s_numel_0 = …`, `with …`, a stream."""
+    """Whether a line may stand between a call and the comment about it: `s_numel_0 = …`, `with …`, a stream."""
     found = re.match(r"(\w+) = (get_raw_stream)?", text)
     if found is None:
         return text.startswith("with ")
@@ -308,12 +308,12 @@ def _comment_above(lines: list[str], lineno: int) -> list[str]:
 
 
 def _origins(lines: list[str], lineno: int) -> tuple[str, ...]:
-    """Return the nodes in the `Graph fragment` comment above a kernel."""
+    """The nodes in the `Graph fragment` comment above a kernel."""
     return tuple(found[1] for line in _comment_above(lines, lineno) if (found := _FRAGMENT.match(line)))
 
 
 def _from_node(lines: list[str], lineno: int) -> dict[str, str]:
-    """Return node → earlier node of the `Source node to ATen node mapping` above a kernel."""
+    """Node → earlier node of the `Source node to ATen node mapping` above a kernel."""
     rows = [found for line in _comment_above(lines, lineno) if (found := _MAPPING.match(line))]
     return {name: found[1] for found in rows for name in found[2].split(", ")}
 
@@ -424,7 +424,7 @@ class _Walk:
             self.layout[name] = BufferAccess(buffer=name, shape=shape, stride=stride)
 
     def subroutine(self, function: str) -> str | None:
-        """Return the name of the wrapper's own function that is called here: a partition or a subgraph."""
+        """The name of the wrapper's own function that is called here: a partition or a subgraph."""
         found = re.fullmatch(r"self\.partitions\[(\d+)\]", function)
         if found and int(found[1]) < len(self.partitions):
             return self.partitions[int(found[1])]
@@ -466,7 +466,7 @@ class _Walk:
         self.learn_dtypes(kernel, call)
 
     def whole(self, argument: ast.expr) -> BufferAccess | None:
-        """Return an argument with the shape and the dtype that stand elsewhere in the wrapper."""
+        """An argument with the shape and the dtype that stand elsewhere in the wrapper."""
         access = self.tensor(argument)
         if access is None:
             return None
@@ -490,7 +490,7 @@ class _Walk:
                 self.dtypes.setdefault(access.buffer, dtype)
 
     def kind(self, function: str) -> tuple[str, CallType] | None:
-        """Return (kernel, type) of a called function; `None` for what launches nothing."""
+        """(kernel, type) of a called function; `None` for what launches nothing."""
         if function.endswith(".run"):
             name = function.removesuffix(".run")
             return name, self.kernels[name].type if name in self.kernels else "triton_other"
@@ -507,7 +507,7 @@ class _Walk:
         return None
 
     def comment(self, line: int) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
-        """Return (handle, source nodes, original ATen) of the comments between the call before and this one."""
+        """(handle, source nodes, original ATen) of the comments between the call before and this one."""
         handle: str | None = None
         nodes: tuple[str, ...] = ()
         original: tuple[str, ...] = ()
@@ -555,7 +555,7 @@ class _Walk:
         return tuple(reads.values()), tuple(writes.values())
 
     def tensor(self, value: ast.expr) -> BufferAccess | None:
-        """Return the buffer that an argument is, `None` for numbers and streams."""
+        """The buffer that an argument is, `None` for numbers and streams."""
         if isinstance(value, ast.Call) and ast.unparse(value.func) == "reinterpret_tensor":
             return self.access(value)
         if isinstance(value, ast.Name) and re.match(
@@ -568,7 +568,7 @@ class _Walk:
         return None
 
     def access(self, call: ast.Call) -> BufferAccess:
-        """Return the view that a `reinterpret_tensor(buffer, size, stride, offset)` makes."""
+        """The view that a `reinterpret_tensor(buffer, size, stride, offset)` makes."""
         name = ast.unparse(call.args[0]) if call.args else "?"
         base = self.layout.get(name)
         return BufferAccess(
@@ -588,7 +588,7 @@ def _with_write(call: Call, access: BufferAccess) -> Call:
 
 
 def _partitions(tree: ast.Module) -> list[str]:
-    """Return the names in `Runner(partitions=[partition_0, …])`."""
+    """The names in `Runner(partitions=[partition_0, …])`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Runner":
             for word in node.keywords:
@@ -616,7 +616,7 @@ def _targets(statement: ast.Assign) -> tuple[str, ...]:
 
 
 def _sizes(value: ast.expr) -> tuple[int | str, ...] | None:
-    """Return a tuple of sizes; symbolic ones as strings."""
+    """A tuple of sizes; symbolic ones as strings."""
     if not isinstance(value, ast.Tuple):
         return None
     return tuple(

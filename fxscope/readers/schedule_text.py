@@ -56,7 +56,7 @@ def schedule(
     graph: Graph | None = None,
     limits: Mapping[str, object] | None = None,
 ) -> Schedule | None:
-    """Return the schedule that an IR text and, where there is one, its part of a fusion log tell.
+    """The schedule that an IR text and, where there is one, its part of a fusion log tell.
 
     Args:
         ir: the text of `ir_post_fusion.txt`.
@@ -109,7 +109,7 @@ def schedule(
 
 
 def real_name(name: str, renames: Mapping[str, str]) -> str:
-    """Return the buffer that a chain of mutations began with."""
+    """The buffer that a chain of mutations began with."""
     seen: set[str] = set()
     while name in renames and name not in seen:
         seen.add(name)
@@ -124,7 +124,7 @@ def log_sections(text: str) -> list[str]:
 
 
 def read_blocks(ir: str) -> list[Block]:
-    """Return the lines of each scheduler node; members of a fused one come after its head."""
+    """The lines of each scheduler node; members of a fused one come after its head."""
     blocks: list[Block] = []
     group = ""
     remaining = 0
@@ -148,7 +148,7 @@ def read_blocks(ir: str) -> list[Block]:
 
 
 def read_layouts(ir: str) -> dict[str, TensorMeta]:
-    """Return buffer → shape, stride, dtype."""
+    """Buffer → shape, stride, dtype."""
     found: dict[str, TensorMeta] = {}
     for line in ir.splitlines():
         match = LAYOUT.match(line)
@@ -159,13 +159,13 @@ def read_layouts(ir: str) -> dict[str, TensorMeta]:
 
 
 def sizes(text: str) -> tuple[int | str, ...]:
-    """Return printed sizes; a symbolic one stays text."""
+    """Printed sizes; a symbolic one stays text."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     return tuple(int(part) if re.fullmatch(r"-?\d+", part) else part for part in parts)
 
 
 def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return scheduler node → post-grad nodes, and → what it computes, from the log's lists of candidates."""
+    """Scheduler node → post-grad nodes, and → what it computes, from the log's lists of candidates."""
     origins: dict[str, tuple[str, ...]] = {}
     kinds: dict[str, str] = {}
     for name, kind, names in ORIGINS.findall(log):
@@ -182,7 +182,7 @@ def node_of(
     computes: str | None,
     order: Mapping[str, int],
 ) -> SchedulerNode:
-    """Return one node."""
+    """One node."""
     text = "\n".join(block.lines)
     reads = [
         *dependencies(text, f"{block.name}.met_dependencies"),
@@ -208,7 +208,7 @@ def node_of(
 
 
 def said(block: Block, keys: Sequence[str]) -> str | None:
-    """Return what stands behind `op0.KEY = ` in the first line with one of the keys."""
+    """What stands behind `op0.KEY = ` in the first line with one of the keys."""
     starts = tuple(f"{block.name}.{key} = " for key in keys)
     line = next((line for line in block.lines if line.startswith(starts)), None)
     return line.partition(" = ")[2] if line is not None else None
@@ -232,7 +232,7 @@ def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
 
 
 def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]]:
-    """Return (buffer, index, ranges) of one printed list of dependencies; a whole buffer has no index."""
+    """(buffer, index, ranges) of one printed list of dependencies; a whole buffer has no index."""
     start = text.find(f"{key} =")
     if start < 0:
         return []
@@ -248,7 +248,7 @@ def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]
 
 
 def numel(iteration: str) -> int | None:
-    """Return how often a loop nest `((2048,), (512,))` runs, `None` where a size is symbolic."""
+    """How often a loop nest `((2048,), (512,))` runs, `None` where a size is symbolic."""
     counts = [part.strip() for part in re.sub(r"[()]", " ", iteration).split(",") if part.strip()]
     return prod(int(count) for count in counts) if all(count.isdigit() for count in counts) else None
 
@@ -256,7 +256,7 @@ def numel(iteration: str) -> int | None:
 def accesses(
     items: Iterable[tuple[str, str | None, str | None]], layouts: Mapping[str, TensorMeta], iterations: int | None
 ) -> tuple[BufferAccess, ...]:
-    """Return one access per buffer: as many bytes as the loop may touch, at most the buffer's.
+    """One access per buffer: as many bytes as the loop may touch, at most the buffer's.
 
     As `get_read_write_buffer_accesses` counts: each dependency is good for one element in each iteration.
     """
@@ -281,7 +281,7 @@ def accesses(
 
 
 def num_bytes(layout: TensorMeta, indices: Sequence[str | None], iterations: int | None) -> int | None:
-    """Return the bytes that a loop touches of a buffer; a dependency without an index takes all of it."""
+    """The bytes that a loop touches of a buffer; a dependency without an index takes all of it."""
     item = ITEM_BYTES.get(layout.dtype or "")
     whole = [size for size in layout.shape if isinstance(size, int)]
     if item is None or len(whole) != len(layout.shape):
@@ -292,7 +292,7 @@ def num_bytes(layout: TensorMeta, indices: Sequence[str | None], iterations: int
 
 
 def users_of(block: Block) -> dict[str, set[str]]:
-    """Return buffer → names of the scheduler nodes that use it, `OUTPUT` where the graph returns it."""
+    """Buffer → names of the scheduler nodes that use it, `OUTPUT` where the graph returns it."""
     text = "\n".join(block.lines)
     found: dict[str, set[str]] = {}
     for match in USERS.finditer(text):
@@ -304,7 +304,7 @@ def users_of(block: Block) -> dict[str, set[str]]:
 
 
 def group_of(inside: Sequence[SchedulerNode], users: Mapping[str, Mapping[str, set[str]]]) -> ScheduledGroup:
-    """Return the traffic of one group: a buffer that only its members use is never stored."""
+    """The traffic of one group: a buffer that only its members use is never stored."""
     names = {node.name for node in inside}
     internal = {buffer for name in names for buffer, used_by in users[name].items() if used_by and used_by <= names}
     kinds = {node.type for node in inside}
@@ -320,7 +320,7 @@ def group_of(inside: Sequence[SchedulerNode], users: Mapping[str, Mapping[str, s
 
 
 def without(left_out: set[str], lists: Iterable[tuple[BufferAccess, ...]]) -> tuple[BufferAccess, ...]:
-    """Return one access per buffer, the largest, without some buffers."""
+    """One access per buffer, the largest, without some buffers."""
     found: dict[str, BufferAccess] = {}
     for access in (access for items in lists for access in items):
         before = found.get(access.buffer)
@@ -330,13 +330,13 @@ def without(left_out: set[str], lists: Iterable[tuple[BufferAccess, ...]]) -> tu
 
 
 def first_nodes(groups: Sequence[ScheduledGroup], nodes: Sequence[SchedulerNode]) -> list[tuple[ScheduledGroup, int]]:
-    """Return each group with the position of its first node."""
+    """Each group with the position of its first node."""
     where = {node.name: position for position, node in enumerate(nodes)}
     return [(group, where[group.members[0]]) for group in groups]
 
 
 def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:
-    """Return what the log says of pairs: the joins, and the last reason for each pair that stayed apart."""
+    """What the log says of pairs: the joins, and the last reason for each pair that stayed apart."""
     joins: list[FusionAttempt] = []
     last: dict[tuple[int, int], FusionAttempt] = {}
     for order, line in enumerate(log.splitlines()):
@@ -358,7 +358,7 @@ def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttemp
 
 
 def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
-    """Return the joins that the final groups imply, where there is no log of them; their order is not known."""
+    """The joins that the final groups imply, where there is no log of them; their order is not known."""
     groups: dict[int, list[str]] = {}
     for node in nodes.values():
         groups.setdefault(node.group, []).append(node.name)
@@ -371,7 +371,7 @@ def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
 
 
 def members(name: str, nodes: Mapping[str, SchedulerNode]) -> tuple[str, ...]:
-    """Return the scheduler nodes in a fused one's name, `op2_op4`."""
+    """The scheduler nodes in a fused one's name, `op2_op4`."""
     parts = tuple(part for part in name.split("_") if part in nodes)
     return parts if len(parts) == len(name.split("_")) else ()
 

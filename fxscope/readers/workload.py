@@ -38,7 +38,7 @@ _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
 
 
 def workload(call: Call, kernel: Kernel | None) -> Workload | None:
-    """Return what one call does, `None` where the code does not say."""
+    """What one call does, `None` where the code does not say."""
     if call.type in ("cpp", "user_triton", "triton_template", "triton_foreach") or (call.device or "").startswith(
         "cpu"
     ):
@@ -110,7 +110,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
 
 
 def variable_ranges(body: str, sizes: dict[str, int], outer: int, inner: int) -> dict[str, int]:
-    """Return how many values each index variable of a kernel takes: `x0 = (xindex % 64)` takes 64."""
+    """How many values each index variable of a kernel takes: `x0 = (xindex % 64)` takes 64."""
     found: dict[str, int] = {}
     for name, definition in _VARIABLE.findall(body):
         whole = inner if name.startswith("r") else outer
@@ -125,7 +125,7 @@ def variable_ranges(body: str, sizes: dict[str, int], outer: int, inner: int) ->
 
 
 def reach_of(index: str, ranges: dict[str, int]) -> int:
-    """Return how many addresses an index expression can reach, by the ranges of the variables in it."""
+    """How many addresses an index expression can reach, by the ranges of the variables in it."""
     return prod(ranges.get(name, 1) for name in set(re.findall(r"\b[xyr]\d{0,4}(?:_\d{1,4})?\b", index)))
 
 
@@ -195,7 +195,7 @@ def product(
     layout: str = "",
     tile: str | None = None,
 ) -> Workload:
-    """Return the workload of a matrix product.
+    """The workload of a matrix product.
 
     Args:
         m, k, n: rows, the inner dimension, columns.
@@ -316,7 +316,7 @@ def _as_gemm(
     transposed: bool = False,
     passes: int = 1,
 ) -> Workload:
-    """Return a convolution as the GEMM that it is: pixels × output channels × (input channels × kernel), a group each."""
+    """A convolution as the GEMM that it is: pixels × output channels × (input channels × kernel), a group each."""
     item = ITEM_BYTES.get(dtype or "", 2)
     pixels = shape[0] * prod(shape[2:] if transposed else space)
     out = weight[1] * groups if transposed else weight[0]

@@ -41,7 +41,7 @@ ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> str:
-    """Return the format that `format` or the path's suffix names. Raises RenderError for an unknown one."""
+    """The format that `format` or the path's suffix names. Raises RenderError for an unknown one."""
     if format is not None:
         name = ALIASES.get(format, format)
         if name not in RENDERERS:
@@ -100,7 +100,7 @@ def show(recording: Recording, *, stage: str | None = None) -> None:
 
 
 def notebook(recording: Recording) -> str:
-    """Return the HTML that a notebook displays for a recording."""
+    """The HTML that a notebook displays for a recording."""
     from fxscope.render.page import html
 
     return html.notebook(recording)

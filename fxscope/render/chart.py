@@ -38,7 +38,7 @@ class Metric(NamedTuple):
 
 
 def several(field: str) -> Callable[[SweepPoint], Sequence[float]]:
-    """Return the samples of a field, one of a single number, none where it was not measured."""
+    """The samples of a field, one of a single number, none where it was not measured."""
 
     def read(point: SweepPoint) -> Sequence[float]:
         found: Any = getattr(point, field)
@@ -50,12 +50,10 @@ def several(field: str) -> Callable[[SweepPoint], Sequence[float]]:
 
 
 def number(value: float) -> str:
-    """Format a count."""
     return f"{value:g}"
 
 
 def scientific(value: float) -> str:
-    """Format a small number."""
     return f"{value:.1e}"
 
 
@@ -70,12 +68,11 @@ METRICS = (
 
 
 def times(value: float) -> str:
-    """Format a ratio."""
     return f"{value:.2f}×"
 
 
 def speed_up(sweep: Sweep) -> tuple[Metric, ...]:
-    """Return the panel that says it all, where eager was measured beside others: its mean time over each sample's."""
+    """The panel that says it all, where eager was measured beside others: its mean time over each sample's."""
     for title, field in (("wall", "wall_us"), ("device", "device_us")):
         read = several(field)
         eager = {
@@ -96,7 +93,7 @@ def speed_up(sweep: Sweep) -> tuple[Metric, ...]:
 
 
 def svg(sweep: Sweep) -> str:
-    """Return the chart. Raises RenderError where nothing was measured."""
+    """The chart. Raises RenderError where nothing was measured."""
     panels = [metric for metric in (*speed_up(sweep), *METRICS) if any(metric.samples(point) for point in sweep.points)]
     if not panels:
         raise RenderError("the sweep holds no measurement to draw.")
@@ -118,13 +115,11 @@ def svg(sweep: Sweep) -> str:
 
 
 def ordered(sweep: Sweep) -> list[Any]:
-    """Return the varied values in order."""
     found: list[Any] = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
     return sorted(found, key=lambda value: (isinstance(value, str), value))
 
 
 def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], top: float) -> str:
-    """Return one panel."""
     measured = {
         (point.setup, point.vary.get(sweep.vary)): metric.samples(point)
         for point in sweep.points
@@ -174,7 +169,7 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
 
 
 def end_labels(ends: list[tuple[float, int, str]]) -> list[str]:
-    """Return each line's name at its end, moved apart where lines end close to each other."""
+    """Each line's name at its end, moved apart where lines end close to each other."""
     found: list[str] = []
     previous = -math.inf
     for y, index, setup in sorted(ends):
@@ -192,7 +187,7 @@ def end_labels(ends: list[tuple[float, int, str]]) -> list[str]:
 
 
 def marker(kind: str, x: float, y: float, colour: str, tip: str) -> str:
-    """Return one marker with its tooltip."""
+    """One marker with its tooltip."""
     shapes = {
         "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"',
         "square": f'<rect x="{x - 3.2:.1f}" y="{y - 3.2:.1f}" width="6.4" height="6.4"',
@@ -204,14 +199,14 @@ def marker(kind: str, x: float, y: float, colour: str, tip: str) -> str:
 
 
 def x_axis(values: list[Any]) -> Callable[[object], float]:
-    """Return value → x: evenly spaced, as sizes usually double; the labels say what they are."""
+    """Value → x: evenly spaced, as sizes usually double; the labels say what they are."""
     step = (WIDTH - LEFT - RIGHT - 40) / max(1, len(values) - 1)
     places = {value: LEFT + 20 + number * step for number, value in enumerate(values)}
     return lambda value: places[value]
 
 
 def y_axis(samples: list[float], logarithmic: bool, top: float) -> tuple[Callable[[float], float], list[float]]:
-    """Return (value → y, ticks)."""
+    """(value → y, ticks)."""
     low, high = min(samples), max(samples)
     if logarithmic:
         start, end = math.floor(math.log10(low) * 3) / 3, math.ceil(math.log10(high) * 3) / 3
@@ -233,7 +228,7 @@ def y_axis(samples: list[float], logarithmic: bool, top: float) -> tuple[Callabl
 
 
 def nice(value: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten."""
+    """The next 1, 2 or 5 times a power of ten."""
     base = 10 ** math.floor(math.log10(value))
     return next(base * factor for factor in (1, 2, 5, 10) if base * factor >= value * 0.999)
 

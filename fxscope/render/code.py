@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 def annotate(recording: Recording, source: SourceText) -> list[Line]:
-    """Return every line of one output code with what it belongs to."""
+    """Every line of one output code with what it belongs to."""
     texts = source.text.splitlines()
     calls = index_of(recording).calls_of_graph.get(source.graph or "", [])
     nodes = index_of(recording).nodes.get(source.graph or "", {})
@@ -59,12 +59,11 @@ def annotate(recording: Recording, source: SourceText) -> list[Line]:
 
 
 def span(lines: tuple[int, int]) -> range:
-    """Return the numbers of a line range."""
     return range(lines[0], lines[1] + 1)
 
 
 def place_of(node: Node) -> str | None:
-    """Return "model.py:17"."""
+    """ "model.py:17"."""
     if node.source is None or node.source.file is None:
         return None
     return f"{node.source.file.rsplit('/', 1)[-1]}:{node.source.line}"
@@ -73,7 +72,7 @@ def place_of(node: Node) -> str | None:
 def render(
     recording: Recording, source: SourceText, *, width: int = 80, call: str | None = None, full: bool = False
 ) -> str:
-    """Return the calls with their kernels, or with `full` the whole file, as text.
+    """The calls with their kernels, or with `full` the whole file, as text.
 
     Args:
         recording: where the source is from.
@@ -103,7 +102,7 @@ def render(
 
 
 def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
-    """Return what a call is: handle, ops, and the user's lines behind it."""
+    """What a call is: handle, ops, and the user's lines behind it."""
     ops = "·".join(labels.ops_of(call, nodes))
     lines = [shorten(f"── {call.handle}  {ops}", width)]
     places: dict[str, str] = {}
@@ -118,7 +117,7 @@ def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
 
 
 def numbered(line: Line) -> str:
-    """Return one line with its number, and before it the node that it computes."""
+    """One line with its number, and before it the node that it computes."""
     tag = line.node or ""
     if line.node and line.source:
         tag = f"{line.node} :{line.source.rsplit(':', 1)[-1]}"

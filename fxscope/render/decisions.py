@@ -21,7 +21,7 @@ VERDICT_WORDS: dict[str | None, str] = {
 
 
 def render(recording: Recording, decisions: list[Decision], *, width: int = 80) -> str:
-    """Return decisions as text of at most `width` columns."""
+    """Decisions as text of at most `width` columns."""
     ends = labels.Ends(recording)
     return (
         "\n\n".join(block(recording, decision, " → ".join(ends(decision)), width=width) for decision in decisions)
@@ -30,7 +30,7 @@ def render(recording: Recording, decisions: list[Decision], *, width: int = 80) 
 
 
 def block(recording: Recording, decision: Decision, pair: str, *, width: int = 80) -> str:
-    """Return one decision: a headline, the reason, hint and cost, where its two ends are in the source."""
+    """One decision: a headline, the reason, hint and cost, where its two ends are in the source."""
     glyph, _ = theme.VERDICTS[decision.verdict]
     words = VERDICT_WORDS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
     lines = [f"{glyph} {pair}", f"  {words}"]
@@ -51,7 +51,7 @@ LIKE_THE_LIBRARY = ", if the kernel that fuses is as fast as the library's"
 
 
 def cost(decision: Decision) -> str | None:
-    """Return what staying apart costs, in words."""
+    """What staying apart costs, in words."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
     text = f"costs {num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
@@ -67,7 +67,7 @@ def cost(decision: Decision) -> str | None:
 
 
 def places(recording: Recording, decision: Decision, width: int) -> list[str]:
-    """Return the kernel call and the user's line of each end."""
+    """The kernel call and the user's line of each end."""
     nodes = index_of(recording).nodes
     calls = index_of(recording).calls
     lines: list[str] = []
@@ -89,7 +89,7 @@ def places(recording: Recording, decision: Decision, width: int) -> list[str]:
 
 
 def whole(text: str, width: int, indent: str) -> list[str]:
-    """Return a line of source in full, on as many lines as it needs."""
+    """A line of source in full, on as many lines as it needs."""
     return textwrap.wrap(
         text,
         width=max(width, 40),
@@ -101,7 +101,7 @@ def whole(text: str, width: int, indent: str) -> list[str]:
 
 
 def user_line(nodes: list[Node]) -> str | None:
-    """Return the user's line that most of these nodes come from."""
+    """The user's line that most of these nodes come from."""
     sources = [node.source for node in nodes if node.source is not None and node.source.file]
     if not sources:
         return None
@@ -112,7 +112,7 @@ def user_line(nodes: list[Node]) -> str | None:
 
 
 def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
-    """Return what ran in a call, in order, what was folded into it, and what only lent it a name."""
+    """What ran in a call, in order, what was folded into it, and what only lent it a name."""
     nodes = index_of(recording).nodes.get(call.graph, {})
     lines = [shorten(call.handle, width)]
     for name in call.nodes:
@@ -137,7 +137,7 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
 
 
 def counters(item: Counters) -> str:
-    """Return what Nsight Compute counted, as far as it did."""
+    """What Nsight Compute counted, as far as it did."""
     what = "one execution" + (f" of {item.launches} kernels" if item.launches > 1 else "")
     parts = [f"DRAM reads {num_bytes(item.dram_bytes_read)}, writes {num_bytes(item.dram_bytes_written)}"]
     parts += [f"{num_bytes(item.l2_bytes)} through L2"] if item.l2_bytes is not None else []
@@ -152,7 +152,7 @@ def counters(item: Counters) -> str:
 
 
 def roof(call: KernelCall, recording: Recording) -> str:
-    """Return how near to the device's limits a call runs, with the numbers."""
+    """How near to the device's limits a call runs, with the numbers."""
     assert call.roof is not None
     item = call.roof
     parts: list[str] = []
@@ -175,7 +175,7 @@ def roof(call: KernelCall, recording: Recording) -> str:
 
 
 def config(call: KernelCall, recording: Recording) -> str | None:
-    """Return the launch configuration that ran, from the traced launch or from what was compiled: a time without it
+    """The launch configuration that ran, from the traced launch or from what was compiled: a time without it
     says little.
     """
     launches = index_of(recording).launches_of_call.get(call.id)
@@ -192,12 +192,11 @@ def config(call: KernelCall, recording: Recording) -> str | None:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that says something."""
+    """The first line that says something."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Wrap under a headline."""
     return textwrap.wrap(
         text,
         width=max(width, 40),

@@ -25,7 +25,7 @@ INDUCTOR = {
 
 
 def render(dispatch: Dispatch, *, form: str = "all", width: int = 80) -> str:
-    """Return one form: `table`, `tree`, `prose`, or `all` of them."""
+    """One form: `table`, `tree`, `prose`, or `all` of them."""
     blocks: list[str] = []
     if form in ("all", "prose"):
         blocks.append(prose(dispatch, width=width))
@@ -51,7 +51,6 @@ def prose(dispatch: Dispatch, *, width: int = 80) -> str:
 
 
 def sentences(dispatch: Dispatch) -> list[str]:
-    """Return the sentences of the prose."""
     name = dispatch.name
     found: list[str] = []
     below = [key for key in dispatch.keys if key.state.startswith("calls")]
@@ -122,12 +121,12 @@ def _ran(dispatch: Dispatch) -> list[str]:
 
 
 def flat(called: Called) -> list[Called]:
-    """Return an op and everything below it."""
+    """An op and everything below it."""
     return [called, *(item for child in called.children for item in flat(child))]
 
 
 def tree(called: Called, lead: str = "", branch: str = "") -> str:
-    """Return the ops that ran as a tree, with shapes and launches."""
+    """The ops that ran as a tree, with shapes and launches."""
     shapes = " ".join("×".join(map(str, shape)) for shape in called.shapes)
     lines = [f"{branch}{called.name}{f'  {shapes}' if shapes else ''}"]
     below: list[Called | str] = [*called.children, *called.kernels]
@@ -142,7 +141,7 @@ def tree(called: Called, lead: str = "", branch: str = "") -> str:
 
 
 def key_table(dispatch: Dispatch, *, width: int = 80) -> str:
-    """Return the keys in the order they are asked, what happens at each and where it is registered."""
+    """The keys in the order they are asked, what happens at each and where it is registered."""
     rows = [[key.key, key.state, key.registration.kind, key.registration.where] for key in dispatch.keys]
     lines = [f"  {line}" for line in aligned([["key", "what happens", "kind", "registered at"], *rows], left=range(4))]
     if max(map(len, lines)) > width:  # the files' names on lines of their own

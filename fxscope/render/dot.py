@@ -36,7 +36,7 @@ MAX_RED_EDGES = 12
 
 
 def render(recording: Recording, *, stage: str | None = None, across: bool = False) -> str:
-    """Return one DOT digraph of every graph of a stage ("post_grad" by default, "eager" where nothing was compiled).
+    """One DOT digraph of every graph of a stage ("post_grad" by default, "eager" where nothing was compiled).
 
     `across`: from left to right instead of downwards.
 
@@ -89,7 +89,6 @@ def render(recording: Recording, *, stage: str | None = None, across: bool = Fal
 
 
 def graph_attributes(recording: Recording, graphs: list[Graph], num_nodes: int) -> dict[str, str]:
-    """Return the attributes of the whole picture."""
     name = " · ".join(part for part in (recording.title, graphs[0].stage if len(graphs) > 1 else graphs[0].id) if part)
     where = recording.environment.device or ""
     if recording.environment.target:
@@ -215,7 +214,7 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[
 
 
 def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
-    """Return a kernel's name and what is known of its cost, one short line each."""
+    """A kernel's name and what is known of its cost, one short line each."""
     lines = [shorten(call.handle, 60)]
     facts = []
     if timed and call.timing:
@@ -232,7 +231,7 @@ def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
 
 
 def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, str]:
-    """Return the look of the box around the ops of one kernel, titled in the reader's words."""
+    """The look of the box around the ops of one kernel, titled in the reader's words."""
     lines = [labels.kernel_title(call, nodes), *call_lines(call, timed=False)]
     extern = call.is_extern
     style = theme.KINDS["kernel" if extern else "fused"]
@@ -252,7 +251,7 @@ def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, st
 
 
 def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[str, str]:
-    """Return the label of a data edge: shape and dtype, shortened to the dtype inside one kernel."""
+    """The label of a data edge: shape and dtype, shortened to the dtype inside one kernel."""
     if source is None or not source.outputs:
         return {}
     out = source.outputs[0]
@@ -262,7 +261,7 @@ def edge_label(source: Node | None, node: Node, *, same_kernel: bool) -> dict[st
 
 
 def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
-    """Return the look of a data edge between two kernels that could have been one."""
+    """The look of a data edge between two kernels that could have been one."""
     return {
         "color": theme.COST,
         "fontcolor": theme.COST,
@@ -275,7 +274,7 @@ def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
 
 
 def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
-    """Return the most expensive unfused neighbours within one graph."""
+    """The most expensive unfused neighbours within one graph."""
     mine = [
         item
         for item in labels.costly(recording)
@@ -285,7 +284,7 @@ def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
 
 
 def red_between_calls(recording: Recording, boxes: dict[str, str]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return (from, to) → (cost, reason) where boxes are kernel calls; `boxes` names the one of each call."""
+    """(from, to) → (cost, reason) where boxes are kernel calls; `boxes` names the one of each call."""
     red: dict[tuple[str, str], tuple[str, str]] = {}
     for item in labels.costly(recording):
         a, b = boxes.get(item.a_call or ""), boxes.get(item.b_call or "")
@@ -297,7 +296,7 @@ def red_between_calls(recording: Recording, boxes: dict[str, str]) -> dict[tuple
 def red_edges(
     decisions: list[Decision], by_name: dict[str, Node], outside: set[str]
 ) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return (from, to) → (cost, reason) for the data edges from each a to its b, through the views between them.
+    """(from, to) → (cost, reason) for the data edges from each a to its b, through the views between them.
 
     Only the first edge of a way carries the cost, so that it is read once.
     """
@@ -312,7 +311,7 @@ def red_edges(
 
 
 def paths(decision: Decision, by_name: dict[str, Node], outside: set[str]) -> list[list[tuple[str, str]]]:
-    """Return the ways from a's nodes to b's, walking back from b through nodes that no call ran."""
+    """The ways from a's nodes to b's, walking back from b through nodes that no call ran."""
     starts = set(decision.a)
     found: list[list[tuple[str, str]]] = []
 
@@ -331,7 +330,7 @@ def paths(decision: Decision, by_name: dict[str, Node], outside: set[str]) -> li
 
 
 def _cluster(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
-    """Return a framed part to draw in; Graphviz frames what is named so."""
+    """A framed part to draw in; Graphviz frames what is named so."""
     return cast("AbstractContextManager[graphviz.Digraph]", out.subgraph(name=f"cluster_{name}"))
 
 
@@ -370,7 +369,7 @@ def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
 
 
 def tooltip(node: Node) -> str:
-    """Return what hovering a node says: target, reason, source."""
+    """What hovering a node says: target, reason, source."""
     lines = [f"{node.name}: {node.target}"]
     if node.reason:
         lines.append(node.reason)
@@ -382,7 +381,7 @@ def tooltip(node: Node) -> str:
 
 
 def identifier(graph: Graph, name: str) -> str:
-    """Return a node id that is unique over graphs; a colon would be read as a port, a backslash as an escape."""
+    """A node id that is unique over graphs; a colon would be read as a port, a backslash as an escape."""
     return f"{graph.id}/{name}".replace(":", "|").replace("\\", "⧵")
 
 

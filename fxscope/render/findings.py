@@ -24,7 +24,7 @@ MAX_OPS = 16
 
 
 def check_text(report: Report, *, width: int = 100) -> str:
-    """Return one line per expectation, with the fact, and the reason where it is not met."""
+    """One line per expectation, with the fact, and the reason where it is not met."""
     lines = [report.title, ""] if report.title else []
     several = len({outcome.subject for outcome in report.outcomes}) > 1
     for outcome in report.outcomes:
@@ -41,21 +41,21 @@ def check_text(report: Report, *, width: int = 100) -> str:
 
 
 def wrapped(line: str, width: int) -> list[str]:
-    """Return a line folded and indented by four."""
+    """A line folded and indented by four."""
     import textwrap
 
     return textwrap.wrap(line, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def wrapped_under(line: str, width: int) -> list[str]:
-    """Return a line folded, its continuation under the second column."""
+    """A line folded, its continuation under the second column."""
     import textwrap
 
     return textwrap.wrap(line, width, subsequent_indent=" " * 43, break_on_hyphens=False)
 
 
 def summary(report: Report) -> str:
-    """Return the last line: how many hold."""
+    """The last line: how many hold."""
     counts = {status: sum(o.status == status for o in report.outcomes) for status in MARKS}
     parts = [f"{counts['met']} of {len(report.outcomes)} hold"]
     if counts["not_met"]:
@@ -66,7 +66,7 @@ def summary(report: Report) -> str:
 
 
 def check_markdown(report: Report) -> str:
-    """Return a table for a pull request."""
+    """A table for a pull request."""
     lines = [f"### {text(report.title or 'Expectations')}", "", f"**{summary(report)}**", ""]
     lines += ["| | claim | where | fact |", "|---|---|---|---|"]
     for outcome in report.outcomes:
@@ -79,7 +79,7 @@ def check_markdown(report: Report) -> str:
 
 
 def check_junit(report: Report) -> str:
-    """Return JUnit XML: what is not met is a failure; what cannot be told is one too, because nobody checked it."""
+    """JUnit XML: what is not met is a failure; what cannot be told is one too, because nobody checked it."""
     failed = [outcome for outcome in report.outcomes if outcome.status != "met"]
     suite = ElementTree.Element(
         "testsuite",
@@ -118,7 +118,7 @@ def printable(value: str) -> str:
 
 
 def number(value: float | None, unit: str) -> str:
-    """Return a number with its unit, "–" where it is not known."""
+    """A number with its unit, "–" where it is not known."""
     if value is None:
         return "–"
     if unit == "us":
@@ -129,14 +129,14 @@ def number(value: float | None, unit: str) -> str:
 
 
 def kernel_label(use: KernelUse, width: int) -> tuple[str, str]:
-    """Return (kernel's name, the ops that tell instances of a C++ template apart where the name does not, or nothing)."""
+    """(kernel's name, the ops that tell instances of a C++ template apart where the name does not, or nothing)."""
     name = kernel_name(use.kernel, width)
     ops = [op for op in use.ops[:4] if op.strip("_") not in name.lower()] if "<" in use.kernel else []
     return name, f" ({', '.join(ops)})" if ops else ""
 
 
 def kernel_words(use: KernelUse, width: int) -> str:
-    """Return a kernel with its time and registers."""
+    """A kernel with its time and registers."""
     parts = ["".join(kernel_label(use, width))]
     details = [microseconds(use.mean_us)] if use.mean_us is not None else []
     details += [f"{use.registers} registers"] if use.registers else []
@@ -144,12 +144,12 @@ def kernel_words(use: KernelUse, width: int) -> str:
 
 
 def signed(us: float) -> str:
-    """Return a difference of times with its sign."""
+    """A difference of times with its sign."""
     return f"{'−' if us < 0 else '+'}{microseconds(abs(us))}"
 
 
 def match_line(match: KernelMatch) -> str:
-    """Return what happened, in words."""
+    """What happened, in words."""
     how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
     gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
     if match.predicted_us is not None and match.kind != "same":
@@ -161,7 +161,7 @@ def match_line(match: KernelMatch) -> str:
 
 
 def change_words(change: Change) -> str:
-    """Return "7 → 4"."""
+    """ "7 → 4"."""
     line = f"{number(change.a, change.unit)} → {number(change.b, change.unit)}"
     if change.a and change.b is not None and change.unit != "count" and change.a != change.b:
         line += f" (×{change.b / change.a:.2f})"
@@ -174,7 +174,6 @@ def step_words(comparison: Comparison) -> str:
 
 
 def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
-    """Return the comparison for a terminal."""
     lines = [f"A  {comparison.a_title}", f"B  {comparison.b_title}", ""]
     lines += [f"{change.subject:42} {change_words(change)}" for change in comparison.totals]
     for name, time in (
@@ -221,7 +220,6 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """Return the comparison for a pull request."""
     a, b = text(comparison.a_title), text(comparison.b_title)
     lines = [f"### {a} → {b}", "", f"| per step | {a} | {b} |", "|---|--:|--:|"]
     for change in comparison.totals:
@@ -268,5 +266,5 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def outcome_lines(outcome: Outcome) -> list[str]:
-    """Return one outcome as short lines, for failure messages."""
+    """One outcome as short lines, for failure messages."""
     return [f"{MARKS[outcome.status]} {outcome.claim}", f"  expected {outcome.expected}", f"  found {outcome.found}"]

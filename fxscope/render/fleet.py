@@ -99,7 +99,7 @@ def facts(fleet: Fleet) -> str:
 
 
 def text(fleet: Fleet, *, width: int = 80) -> str:
-    """Return the job for a terminal or a log: the verdict, the findings, ranks × steps, plans, problems."""
+    """The job for a terminal or a log: the verdict, the findings, ranks × steps, plans, problems."""
     lines = [
         *([legible(fleet.title)] if fleet.title else []),
         *_fold(sentence(fleet.verdict), width),
@@ -163,7 +163,7 @@ def plan_line(group: PlanGroup) -> str:
 
 
 def shown(fleet: Fleet, limit: int = MAX_RANKS) -> list[RankLine]:
-    """Return the ranks to list: all of few; of many those that are named, then the latest."""
+    """The ranks to list: all of few; of many those that are named, then the latest."""
     if len(fleet.ranks) <= limit:
         return list(fleet.ranks)
     named = {rank for finding in fleet.findings for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks)}
@@ -172,19 +172,19 @@ def shown(fleet: Fleet, limit: int = MAX_RANKS) -> list[RankLine]:
 
 
 def typical(line: RankLine) -> float:
-    """Return a rank's median lateness."""
+    """A rank's median lateness."""
     known = sorted(value for value in line.lateness_us if value is not None)
     return known[len(known) // 2] if known else 0.0
 
 
 def scale(fleet: Fleet) -> float:
-    """Return the darkest shade's lateness: the job's most, a tenth of a step at least, so that an even job looks even."""
+    """The darkest shade's lateness: the job's most, a tenth of a step at least, so that an even job looks even."""
     most = max((value for line in fleet.ranks for value in line.lateness_us if value), default=0.0)
     return max(most, 0.1 * (fleet.step_us or 0.0))
 
 
 def _rank_table(fleet: Fleet, width: int) -> list[str]:
-    """Return ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
+    """Ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
     rows = shown(fleet)
     marks: dict[int, str] = {}
     for finding in fleet.findings:
@@ -214,7 +214,7 @@ def _rank_table(fleet: Fleet, width: int) -> list[str]:
 
 
 def shade(value: float | None, most: float) -> str:
-    """Return a block for a step's lateness: from " " (not late) to "█" (the latest of the job); "?" where it is not known."""
+    """A block for a step's lateness: from " " (not late) to "█" (the latest of the job); "?" where it is not known."""
     if value is None:
         return "?"
     return SHADES[0] if value <= 0 or most <= 0 else SHADES[min(4, 1 + int(3.999 * value / most))]
@@ -224,7 +224,7 @@ def shade(value: float | None, most: float) -> str:
 
 
 def markdown(fleet: Fleet) -> str:
-    """Return the job for a pull request."""
+    """The job for a pull request."""
     lines = [
         f"### {md.text(fleet.title or 'fleet')}",
         "",

@@ -22,7 +22,7 @@ MAX_PROBLEMS = 40
 
 
 def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str] | None = None) -> str:
-    """Return the page. `reports` are addresses of ranks' own reports, relative to the page."""
+    """The page. `reports` are addresses of ranks' own reports, relative to the page."""
     script = "(() => {\n'use strict';\n" + html.asset("text.js") + "\n" + html.asset("fleet.js") + "\n})();"
     style = html.palette() + html.asset("fleet.css")
     data = json.dumps(payload(fleet, digests, reports or {}), separators=(",", ":"), ensure_ascii=False).replace(
@@ -66,7 +66,7 @@ def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str
 
 
 def payload(fleet: Fleet, digests: Iterable[Digest], reports: Mapping[int, str]) -> dict[str, Any]:
-    """Return what the page's script draws."""
+    """What the page's script draws."""
     by_rank = {item.rank: item for item in digests if item.rank is not None}
     said: dict[int, str] = {}
     for finding in fleet.findings:

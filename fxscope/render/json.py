@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def render(recording: Recording, *, indent: int = 1) -> str:
-    """Return the recording as indented JSON, one key a line."""
+    """The recording as indented JSON, one key a line."""
     return msgspec.json.format(recording.to_json(), indent=indent) + "\n"

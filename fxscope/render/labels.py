@@ -34,17 +34,17 @@ MAX_OPS = 4  # of one end of a decision
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """Return the user's ops that ran in a call, in order, views left out unless there is nothing else."""
+    """The user's ops that ran in a call, in order, views left out unless there is nothing else."""
     return select.ops_in(call, [nodes[name] for name in call.nodes if name in nodes]) or [op_name(call.kernel)]
 
 
 def call_number(call: KernelCall) -> str:
-    """Return the number after a call's handle, "3" of "triton_poi_fused_gelu_mul_0:3", by which `why` names it."""
+    """The number after a call's handle, "3" of "triton_poi_fused_gelu_mul_0:3", by which `why` names it."""
     return call.handle.rsplit(":", 1)[-1]
 
 
 def time_words(call: KernelCall) -> str:
-    """Return the median time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
+    """The median time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
     if call.timing:
         return microseconds(call.timing.typical_us)
     if call.estimated_us is None:
@@ -53,12 +53,12 @@ def time_words(call: KernelCall) -> str:
 
 
 def middle(timed: Iterable[Timing | KernelStats]) -> str:
-    """Return what a column of `typical_us` is: "median", or "mean" where some recorded no median."""
+    """What a column of `typical_us` is: "median", or "mean" where some recorded no median."""
     return "mean" if any(item.median_us is None for item in timed) else "median"
 
 
 def predicted_words(step: PredictedStep) -> str:
-    """Return what a planned step will take: "predicted 1.2 ms of device time (1.0 to 1.5 ms), CPU-bound: …"."""
+    """What a planned step will take: "predicted 1.2 ms of device time (1.0 to 1.5 ms), CPU-bound: …"."""
     words = f"predicted {microseconds(step.device_us)} of device time"
     if step.device_range_us is not None:
         words += f" ({span(step.device_range_us)})"
@@ -72,7 +72,7 @@ def predicted_words(step: PredictedStep) -> str:
 
 
 def choice_words(choice: Choice) -> str:
-    """Return what a benchmark on the device is predicted to decide: "mm, 24.1 µs (62 % sure); next …; 19 more"."""
+    """What a benchmark on the device is predicted to decide: "mm, 24.1 µs (62 % sure); next …; 19 more"."""
     others = [item for item in choice.candidates if item.name != choice.predicted]
     chosen = next((item for item in choice.candidates if item.name == choice.predicted), None)
 
@@ -89,12 +89,12 @@ def choice_words(choice: Choice) -> str:
 
 
 def span(times: tuple[float, float]) -> str:
-    """Return "81.0 µs to 1.20 ms"."""
+    """ "81.0 µs to 1.20 ms"."""
     return f"{microseconds(times[0])} to {microseconds(times[1])}"
 
 
 def ops_words(ops: Sequence[str], most: int = 4) -> str:
-    """Return the ops of a kernel in a few words: "gelu · mul"; the first and the last where there are many."""
+    """The ops of a kernel in a few words: "gelu · mul"; the first and the last where there are many."""
     if len(ops) > most:
         ops = [*ops[: most - 1], "…", ops[-1]]
     return " · ".join(ops)
@@ -126,7 +126,7 @@ class Ends:
         self.calls: dict[str, KernelCall] = index_of(recording).calls
 
     def __call__(self, decision: Decision) -> tuple[str, str]:
-        """Return both ends; one that runs no op (a copy for a layout) by its kernel."""
+        """Both ends; one that runs no op (a copy for a layout) by its kernel."""
         return (
             self._end(decision.a, decision.graph, decision.a_call),
             self._end(decision.b, decision.other_graph or decision.graph, decision.b_call),
@@ -141,7 +141,7 @@ class Ends:
 
 
 def costly(recording: Recording) -> list[Decision]:
-    """Return the unfused neighbours that cost something, most expensive first; then those whose price is not known."""
+    """The unfused neighbours that cost something, most expensive first; then those whose price is not known."""
     found = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes != 0]
     return sorted(found, key=lambda item: -(item.saved_bytes or 0))
 
@@ -152,7 +152,7 @@ def price(decision: Decision) -> str:
 
 
 def price_words(num_bytes_: int | float | None, expected_us: float | None, least_us: float | None) -> str:
-    """Return bytes and the time that one kernel is expected, or at least sure, to save; "" where no bytes are known."""
+    """Bytes and the time that one kernel is expected, or at least sure, to save; "" where no bytes are known."""
     if num_bytes_ is None:
         return ""
     about = f"about {microseconds(expected_us)}" if expected_us is not None and expected_us >= 0.005 else ""
@@ -160,7 +160,7 @@ def price_words(num_bytes_: int | float | None, expected_us: float | None, least
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return the recordings with titles that differ: to equal ones what tells them apart is added, else a number."""
+    """The recordings with titles that differ: to equal ones what tells them apart is added, else a number."""
     titles = [recording.title or "recording" for recording in recordings]
     kinds = [settings(recording) for recording in recordings]
     out: list[Recording] = []
@@ -176,7 +176,7 @@ def told_apart(recordings: Sequence[Recording]) -> list[Recording]:
 
 
 def settings(recording: Recording) -> tuple[str, ...]:
-    """Return what two recordings of one program may differ in: how it ran, on which device, with which torch."""
+    """What two recordings of one program may differ in: how it ran, on which device, with which torch."""
     environment = recording.environment
     if environment.target:
         how = "plan"
@@ -190,7 +190,7 @@ def settings(recording: Recording) -> tuple[str, ...]:
 
 
 def problem_line(problem: Problem) -> str:
-    """Return where, what, and what to do about it."""
+    """Where, what, and what to do about it."""
     if not problem.remedy:
         return f"{problem.where}: {problem.message}"
     stop = "" if problem.message.endswith((".", "!", "?")) else "."
@@ -198,20 +198,20 @@ def problem_line(problem: Problem) -> str:
 
 
 def coverage_line(recording: Recording) -> str:
-    """Return the one line that says how much of what ran was attributed, and what was not observed."""
+    """The one line that says how much of what ran was attributed, and what was not observed."""
     missing = "; ".join(item.detail for item in recording.unobserved)
     return attributed(recording) + (f"; not in it: {missing}" if missing else "")
 
 
 def start_up_words(start_up: StartUp) -> str:
-    """Return how long a start-up took, how much of it was compiling, and how many ops it called."""
+    """How long a start-up took, how much of it was compiling, and how many ops it called."""
     calls = sum(op.count for op in start_up.ops)
     compiling = "" if start_up.compile_us is None else f", {microseconds(start_up.compile_us)} of it compiling"
     return f"{microseconds(start_up.duration_us)} before the first step{compiling}; {counted(calls, 'op')} called"
 
 
 def start_up_rows(start_up: StartUp, most: int) -> list[tuple[str, str, str, str]]:
-    """Return op, calls, total time and line of the most expensive ops of a start-up."""
+    """Op, calls, total time and line of the most expensive ops of a start-up."""
     return [
         (
             op.name,
@@ -224,7 +224,7 @@ def start_up_rows(start_up: StartUp, most: int) -> list[tuple[str, str, str, str
 
 
 def attributed(recording: Recording) -> str:
-    """Return how much of the device events was attributed."""
+    """How much of the device events was attributed."""
     coverage = recording.coverage
     if coverage is None:
         return "no device events: nothing was run, only planned" if recording.environment.target else "no device events"
@@ -240,7 +240,7 @@ def attributed(recording: Recording) -> str:
 
 
 def default_stage(recording: Recording) -> str | None:
-    """Return the stage to draw when none is asked for: post-grad where something was compiled, else eager."""
+    """The stage to draw when none is asked for: post-grad where something was compiled, else eager."""
     stages = [graph.stage for graph in recording.graphs]
     return next(
         (s for s in ("post_grad", "eager", "forward", "pre_grad") if s in stages), stages[0] if stages else None
@@ -248,7 +248,7 @@ def default_stage(recording: Recording) -> str | None:
 
 
 def graphs_of(recording: Recording, stage: str | None) -> list[Graph]:
-    """Return the graphs of a stage, or the one with that id.
+    """The graphs of a stage, or the one with that id.
 
     Raises:
         RenderError: there is no such stage or graph; the message lists those there are.

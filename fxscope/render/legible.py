@@ -26,7 +26,7 @@ _COLOURED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-
 
 
 def legible(text: str) -> str:
-    """Return the text with `\\u202e` for a right-to-left override, `\\x1b` for an escape, and so on."""
+    """The text with `\\u202e` for a right-to-left override, `\\x1b` for an escape, and so on."""
     return _OBEYED.sub(_written, text)
 
 
@@ -58,7 +58,6 @@ class LegibleStream:
         return getattr(self.beneath, name)
 
     def write(self, text: str) -> int:
-        """Write to the stream beneath."""
         text = self._obeyed.sub(_written, text)
         with self._said():
             try:
@@ -69,7 +68,6 @@ class LegibleStream:
         return len(text)
 
     def flush(self) -> None:
-        """Write out what is held."""
         with self._said():
             self.beneath.flush()
 

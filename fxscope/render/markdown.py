@@ -20,7 +20,7 @@ MAX_MERMAID = 80  # GitHub refuses large Mermaid graphs
 
 
 def render(recording: Recording, *, stage: str | None = None) -> str:
-    """Return Markdown; `stage` narrows the tables to one graph or stage."""
+    """Markdown; `stage` narrows the tables to one graph or stage."""
     parts = [f"## {text(recording.title or 'recording')}", "", where(recording), ""]
     graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
     for graph in graphs:
@@ -50,7 +50,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
 
 
 def where(recording: Recording) -> str:
-    """Return the environment in one line."""
+    """The environment in one line."""
     environment = recording.environment
     place = f"planned for {environment.target}" if environment.target else environment.device
     parts = [
@@ -62,7 +62,7 @@ def where(recording: Recording) -> str:
 
 
 def mermaid(calls: list[KernelCall], graph: Graph, nodes: dict[str, GraphNode]) -> list[str]:
-    """Return the kernel calls as a Mermaid flowchart; an edge is a buffer that one writes and another reads."""
+    """The kernel calls as a Mermaid flowchart; an edge is a buffer that one writes and another reads."""
     if len(calls) > MAX_MERMAID:
         return [f"*{len(calls)} kernel calls: too many for a Mermaid graph.*"]
     lines = ["```mermaid", "flowchart TD"]
@@ -83,7 +83,6 @@ def mermaid(calls: list[KernelCall], graph: Graph, nodes: dict[str, GraphNode]) 
 
 
 def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str]:
-    """Return the table of kernel calls."""
     timed = [call.timing for call in calls if call.timing]
     middle = labels.middle(timed) if timed or not any(call.estimated_us is not None for call in calls) else "predicted"
     lines = [
@@ -110,7 +109,7 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
 
 
 def time_range(call: KernelCall) -> str:
-    """Return the least and the most time of a call, or what a planned one will lie between."""
+    """The least and the most time of a call, or what a planned one will lie between."""
     if call.timing:
         return span(call.timing.min_us, call.timing.max_us)
     if call.estimated_range_us is not None:
@@ -119,7 +118,7 @@ def time_range(call: KernelCall) -> str:
 
 
 def kernel_table(recording: Recording) -> list[str]:
-    """Return the kernels of a trace, most expensive first."""
+    """The kernels of a trace, most expensive first."""
     assert recording.summary is not None
     middle = labels.middle(recording.summary.kernels)
     lines = [f"| kernel | calls | total | {middle} | range | share |", "|---|--:|--:|--:|--:|--:|"]
@@ -130,7 +129,7 @@ def kernel_table(recording: Recording) -> list[str]:
 
 
 def start_up(found: StartUp) -> list[str]:
-    """Return what ran before the first step, most expensive first."""
+    """What ran before the first step, most expensive first."""
     lines = [f"{labels.start_up_words(found)}."]
     if found.ops:
         lines += ["", "| op | calls | total | where |", "|---|--:|--:|---|"]
@@ -142,7 +141,7 @@ def start_up(found: StartUp) -> list[str]:
 
 
 def chain(recording: Recording, graph: Graph) -> list[str]:
-    """Return the dispatch chain as a nested list in a code block."""
+    """The dispatch chain as a nested list in a code block."""
     runs = index_of(recording).runs_of_node[graph.id]
     depth: dict[str, int] = {}
     lines = ["```text"]
@@ -161,7 +160,7 @@ def chain(recording: Recording, graph: Graph) -> list[str]:
 
 
 def costs(recording: Recording) -> list[str]:
-    """Return the most expensive unfused neighbours."""
+    """The most expensive unfused neighbours."""
     costly = labels.costly(recording)
     if not costly:
         return []
@@ -182,7 +181,7 @@ def text(value: str) -> str:
 
 
 def code(value: str) -> str:
-    """Return a code span that survives in a table cell, whatever the name holds."""
+    """A code span that survives in a table cell, whatever the name holds."""
     return f"`{value.replace('`', chr(39)).replace('|', '¦').replace(chr(10), ' ')}`"
 
 

@@ -28,7 +28,7 @@ HEADINGS = (
 
 
 def cells(use: KernelUse) -> list[str]:
-    """Return one row without the kernel's name; "–" for what was not recorded."""
+    """One row without the kernel's name; "–" for what was not recorded."""
     return [
         microseconds(use.mean_us),
         known(use.registers),
@@ -52,12 +52,12 @@ def trimmed(block: Sequence[int]) -> Sequence[int]:
 
 
 def known(value: object) -> str:
-    """Return a value, "–" where it is not known."""
+    """A value, "–" where it is not known."""
     return "–" if value is None else str(value)
 
 
 def markdown(uses: Sequence[KernelUse]) -> list[str]:
-    """Return a table, kernels that are equal in every column once."""
+    """A table, kernels that are equal in every column once."""
     if not distinct(uses):
         return ["No kernel ran on a GPU."]
     lines = [f"| kernel | {' | '.join(HEADINGS)} |", f"|---|{'--:|' * (len(HEADINGS) - 2)}---|---|"]
@@ -69,7 +69,7 @@ def markdown(uses: Sequence[KernelUse]) -> list[str]:
 
 
 def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
-    """Return aligned lines; columns in which nothing is known are left out."""
+    """Aligned lines; columns in which nothing is known are left out."""
     found = distinct(uses)
     if not found:
         return ["no kernel ran on a GPU"]
@@ -81,7 +81,7 @@ def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
 
 
 def distinct(uses: Sequence[KernelUse]) -> list[tuple[int, KernelUse]]:
-    """Return (how often, kernel), those launched alike together; times are those of the first."""
+    """(how often, kernel), those launched alike together; times are those of the first."""
     found: dict[tuple[object, ...], list[KernelUse]] = {}
     for use in uses:
         if use.category == "kernel":

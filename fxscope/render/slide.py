@@ -40,7 +40,6 @@ class Strip:
             x += run.us * scale
 
     def draw(self) -> list[str]:
-        """Return the strip with its title, its total and its segments."""
         title = shorten(self.recording.title or "recording", 60)
         planned = "predicted, sum of the calls: " if not self.recording.launches else ""
         words = f"{planned}{microseconds(self.total)} a step, {counted(len(self.runs), 'launch')}"
@@ -69,7 +68,7 @@ class Strip:
 def render(
     recording: Recording, *, others: Sequence[Recording] = (), comparison: Sequence[Comparison] | None = None
 ) -> str:
-    """Return the slide as SVG. `others` are drawn below the first, at its scale; `comparison` aligns them with it.
+    """The slide as SVG. `others` are drawn below the first, at its scale; `comparison` aligns them with it.
 
     Raises:
         RenderError: there is no time to draw, or there are too many recordings.
@@ -106,12 +105,12 @@ def render(
 
 
 def step(recording: Recording) -> list[spent.Run]:
-    """Return what a step ran, in order."""
+    """What a step ran, in order."""
     return spent.step_of(spent.Runs(recording))
 
 
 def where(shown: Sequence[Recording]) -> str:
-    """Return what was recorded where, and with which versions; of several, the device of the first and its versions."""
+    """What was recorded where, and with which versions; of several, the device of the first and its versions."""
     environment = shown[0].environment
     what = overview.what_it_is(shown[0]).rstrip(".") if len(shown) == 1 else environment.device or environment.target
     versions = (("torch", environment.torch), ("triton", environment.triton), ("CUDA", environment.cuda))
@@ -121,7 +120,6 @@ def where(shown: Sequence[Recording]) -> str:
 def text(
     x: float, y: float, words: str, size: float, *, weight: int = 400, colour: str = theme.TEXT, end: bool = False
 ) -> str:
-    """Return a line of text."""
     anchor = ' text-anchor="end"' if end else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" fill="{colour}"{anchor}>'
@@ -130,7 +128,7 @@ def text(
 
 
 def brackets(item: Comparison, above: Strip, below: Strip) -> list[str]:
-    """Return a band from each group of kernels of the first to the one kernel that they became."""
+    """A band from each group of kernels of the first to the one kernel that they became."""
     out: list[tuple[float, str]] = []
     style = theme.KINDS["fused"]
     for match in item.kernels:
@@ -152,12 +150,12 @@ def brackets(item: Comparison, above: Strip, below: Strip) -> list[str]:
 
 
 def at(strip: Strip, position: int, kernel: str) -> bool:
-    """Return whether this kernel ran at this place of the strip."""
+    """Whether this kernel ran at this place of the strip."""
     return position < len(strip.runs) and strip.runs[position].kernel == kernel
 
 
 def became(strip: Strip, most: int) -> list[str]:
-    """Return, below the strip, the ops of the `most` generated kernels with the most time, and what they became."""
+    """Below the strip: the ops of the `most` generated kernels with the most time, and what they became."""
     style = theme.KINDS["fused"]
     fused = [(run, place) for run, place in zip(strip.runs, strip.places, strict=True) if run.style == "fused"]
     by_label = {
@@ -180,7 +178,7 @@ def became(strip: Strip, most: int) -> list[str]:
 
 
 def sentences(shown: Sequence[Recording]) -> list[str]:
-    """Return the sentence with the most expensive missed fusion, of the last recording that has one."""
+    """The sentence with the most expensive missed fusion, of the last recording that has one."""
     for recording in reversed(shown):
         found = spent.missed(recording)
         if found:
@@ -198,7 +196,7 @@ def sentences(shown: Sequence[Recording]) -> list[str]:
 
 
 def legend(styles: set[str]) -> list[str]:
-    """Return what the colours say."""
+    """What the colours say."""
     out: list[str] = []
     x = float(LEFT)
     for kind, words in LEGEND:

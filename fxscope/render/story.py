@@ -32,7 +32,7 @@ HEADINGS = {
 
 
 def story(story: Story, *, width: int = 80, evidence: bool = False) -> str:
-    """Return the story as text; with `evidence` each sentence is followed by what proves it."""
+    """The story as text; with `evidence` each sentence is followed by what proves it."""
     blocks: list[str] = [story.title] if story.title else []
     topic = None
     for sentence in story.sentences:
@@ -64,7 +64,7 @@ def _wrapped(text: str, width: int, lead: str) -> str:
 
 
 def gemm_table(story: Story, *, width: int = 80) -> str:
-    """Return the table of GEMMs: what, M·K·N, tile, waves, µs, TFLOP/s, share of peak; the kernels below it."""
+    """The table of GEMMs: what, M·K·N, tile, waves, µs, TFLOP/s, share of peak; the kernels below it."""
     header = ["", "op", "M·K·N", "GFLOP", "tile", "waves", "µs", "TFLOP/s", "of peak"]
     rows: list[list[str]] = []
     kernels: dict[str, int] = {}
@@ -92,7 +92,7 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
 
 
 def compile_table(story: Story) -> str:
-    """Return what a compiled call pays, part by part."""
+    """What a compiled call pays, part by part."""
     total = sum(cost.mean_us for cost in story.compile_costs)
     rows = [[cost.what, f"{cost.mean_us:.1f}", f"{cost.first_us:.1f}"] for cost in story.compile_costs]
     rows.append(["together", f"{total:.1f}", f"{sum(cost.first_us for cost in story.compile_costs):.1f}"])
@@ -100,7 +100,7 @@ def compile_table(story: Story) -> str:
 
 
 def launch_table(story: Story) -> str:
-    """Return what each op of the last step asked of the runtime, and how long each part took."""
+    """What each op of the last step asked of the runtime, and how long each part took."""
     last = story.steps[-1].step if story.steps else 0
     rows = [
         [

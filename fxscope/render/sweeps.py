@@ -19,7 +19,6 @@ HEADINGS = ("setup", "wall", "device", "kernels", "of the roof", "peak memory", 
 
 
 def cells(point: SweepPoint) -> list[str]:
-    """Return one row."""
     if point.problem:
         return [point.setup, f"failed: {point.problem}"[:70], *[""] * (len(HEADINGS) - 2)]
     return [
@@ -34,7 +33,6 @@ def cells(point: SweepPoint) -> list[str]:
 
 
 def spread(samples: Sequence[float] | None) -> str:
-    """Return mean and range."""
     if not samples:
         return "–"
     half = (max(samples) - min(samples)) / 2
@@ -42,25 +40,24 @@ def spread(samples: Sequence[float] | None) -> str:
 
 
 def rows(sweep: Sweep) -> list[list[str]]:
-    """Return all rows, in the order of the varied value."""
     return [[str(point.vary.get(sweep.vary)), *cells(point)] for point in in_order(sweep)]
 
 
 def in_order(sweep: Sweep) -> list[SweepPoint]:
-    """Return points by value, then as measured."""
+    """Points by value, then as measured."""
     values = chart.ordered(sweep)
     return sorted(sweep.points, key=lambda point: values.index(point.vary.get(sweep.vary)))
 
 
 def text(sweep: Sweep, sentences: Sequence[str]) -> str:
-    """Return an aligned table and where the crossovers lie."""
+    """An aligned table and where the crossovers lie."""
     lines = [sweep.title or "", f"{sweep.environment.get('device') or ''}", ""]
     lines += aligned([[sweep.vary, *HEADINGS], *rows(sweep)])
     return "\n".join([*lines, "", *sentences]) + "\n"
 
 
 def markdown(sweep: Sweep, sentences: Sequence[str]) -> str:
-    """Return a Markdown table and where the crossovers lie."""
+    """A Markdown table and where the crossovers lie."""
     lines = [f"### {md.text(sweep.title or 'sweep')}", "", md.text(str(sweep.environment.get("device") or "")), ""]
     lines += [f"| {sweep.vary} | {' | '.join(HEADINGS)} |", f"|--:|---|{'--:|' * (len(HEADINGS) - 1)}"]
     lines += [f"| {' | '.join(md.text(cell) for cell in row)} |" for row in rows(sweep)]
@@ -68,7 +65,7 @@ def markdown(sweep: Sweep, sentences: Sequence[str]) -> str:
 
 
 def html(sweep: Sweep, sentences: Sequence[str]) -> str:
-    """Return one offline page: the chart, the sentences and the table."""
+    """One offline page: the chart, the sentences and the table."""
     title = escape(sweep.title or "sweep")
     head = "".join(f"<th>{escape(name)}</th>" for name in (sweep.vary, *HEADINGS))
     body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows(sweep))

@@ -36,7 +36,7 @@ WITH_CALLS = ("post_grad", "scheduler", "kernel_calls")  # stages of which the k
 
 
 def render(recording: Recording, *, width: int = 80, color: bool = False, stage: str | None = None) -> str:
-    """Return the terminal view as text of at most `width` columns, without colour unless asked for."""
+    """The terminal view as text of at most `width` columns, without colour unless asked for."""
     out = io.StringIO()
     console = Console(
         file=out,
@@ -68,7 +68,7 @@ def show(recording: Recording, *, stage: str | None = None) -> None:
 
 
 def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> Group:
-    """Return the whole view as one rich renderable."""
+    """The whole view as one rich renderable."""
     parts: list[RenderableType] = [header(recording)]
     graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
     for graph in graphs:
@@ -93,12 +93,11 @@ def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> 
 
 
 def title(text: str) -> Rule:
-    """Return a section's title line."""
     return Rule(Text(text, style="bold"), align="left", style="dim", characters="─")
 
 
 def header(recording: Recording) -> RenderableType:
-    """Return what was recorded, where, and in how many steps."""
+    """What was recorded, where, and in how many steps."""
     environment = recording.environment
     where = environment.device or "device unknown"
     if environment.target:
@@ -132,7 +131,7 @@ def header(recording: Recording) -> RenderableType:
 
 
 def calls(recording: Recording, *, width: int) -> list[RenderableType]:
-    """Return one table per compiled graph: kernel, type, the ops that ran in it, median and range of its time, share, roof.
+    """One table per compiled graph: kernel, type, the ops that ran in it, median and range of its time, share, roof.
 
     A share is of the device time that the header totals.
     """
@@ -155,7 +154,7 @@ def calls(recording: Recording, *, width: int) -> list[RenderableType]:
 
 
 def without_launch(group: list[KernelCall]) -> list[RenderableType]:
-    """Return a line for each reason why calls have no time, with their numbers."""
+    """A line for each reason why calls have no time, with their numbers."""
     why: dict[str, list[str]] = {}
     for call in group:
         if call.untimed:
@@ -167,7 +166,7 @@ def without_launch(group: list[KernelCall]) -> list[RenderableType]:
 
 
 def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float, *, width: int) -> Table:
-    """Return the table of one graph's calls; columns that say nothing in this recording are left out.
+    """The table of one graph's calls; columns that say nothing in this recording are left out.
 
     Args:
         group: the calls.
@@ -224,7 +223,7 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
 
 
 def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
-    """Return the kernel table of a trace, most expensive first."""
+    """The kernel table of a trace, most expensive first."""
     assert recording.summary is not None
     table = Table(box=None, padding=(0, 1), header_style="dim")
     table.add_column("kernel", no_wrap=True)
@@ -250,7 +249,7 @@ def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
 
 
 def start_up(recording: Recording) -> list[RenderableType]:
-    """Return the table of what ran before the first step, most expensive first."""
+    """The table of what ran before the first step, most expensive first."""
     found = recording.start_up
     if found is None or not (found.ops or found.compile_us):
         return []
@@ -269,7 +268,7 @@ def start_up(recording: Recording) -> list[RenderableType]:
 
 
 def unfused(recording: Recording) -> list[RenderableType]:
-    """Return the most expensive unfused neighbours, one line and one reason each."""
+    """The most expensive unfused neighbours, one line and one reason each."""
     costly = labels.costly(recording)
     if not costly:
         return []
@@ -287,7 +286,7 @@ def unfused(recording: Recording) -> list[RenderableType]:
 
 
 def footer(recording: Recording) -> list[RenderableType]:
-    """Return coverage, assumptions and problems."""
+    """Coverage, assumptions and problems."""
     parts: list[RenderableType] = [title("coverage"), Text(f" {labels.coverage_line(recording)}")]
     if recording.assumptions:
         parts.append(title("assumed, not observed"))

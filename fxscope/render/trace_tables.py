@@ -23,7 +23,7 @@ MAX_LINES = 25
 
 
 def render(summary: Summary, *, width: int = 80) -> str:
-    """Return the tables as plain text."""
+    """The tables as plain text."""
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None, highlight=False)
     if summary.ops:
@@ -121,11 +121,9 @@ def section(
 
 
 def kernel_row(item: KernelStats, width: int) -> tuple[str, ...]:
-    """Return one kernel's cells."""
     times = (microseconds(value) for value in (item.total_us, item.typical_us, item.min_us, item.max_us))
     return (kernel_name(item.name, max(16, width - 56)), str(item.count), *times, percent(item.share))
 
 
 def sync_row(item: OpStats, width: int) -> tuple[str, ...]:
-    """Return one waiting call's cells."""
     return shorten(item.name, width - 30), str(item.count), microseconds(item.cpu_total_us)

@@ -21,7 +21,7 @@ MAX_LINES = 150
 
 
 def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_LINES) -> Tree:
-    """Return the tree of an eager graph: views dimmed, each launch under its op with its median time."""
+    """The tree of an eager graph: views dimmed, each launch under its op with its median time."""
     runs = index_of(recording).runs_of_node[graph.id]
     children: dict[str | None, list[Node]] = {}
     for node in graph.nodes:
@@ -74,7 +74,7 @@ def _grow(
 
 
 def source_label(node: Node) -> str:
-    """Return "gate_proj  model.py:17  g = self.gate_proj(x)" as far as it is known."""
+    """ "gate_proj  model.py:17  g = self.gate_proj(x)" as far as it is known."""
     source = node.source
     if source is None:
         return ""
@@ -83,7 +83,7 @@ def source_label(node: Node) -> str:
 
 
 def node_label(node: Node, *, room: int) -> Text:
-    """Return one op: glyph, name, output shape; dim where it launches nothing."""
+    """One op: glyph, name, output shape; dim where it launches nothing."""
     style = theme.KINDS[node.kind]
     text = Text(f"{style.glyph} {node.target}", style="dim" if node.kind in ("view", "eliminated") else "")
     if node.kind == "kernel":
@@ -99,7 +99,7 @@ def node_label(node: Node, *, room: int) -> Text:
 
 
 def launch_label(name: str, runs: list[tuple[int, int]], steps: int, room: int) -> Text:
-    """Return one kernel with its median time, and how often it ran in a step where that is not once."""
+    """One kernel with its median time, and how often it ran in a step where that is not once."""
     time = microseconds(median(duration for _, duration in runs) / 1e3)
     times = len(runs) / max(1, len({step for step, _ in runs}) or steps)
     tail = f"  {time}" + (f" × {times:g}" if times != 1 else "")

@@ -28,7 +28,7 @@ _MACROS = {
 
 
 def lists(header: Path = _HEADER) -> dict[str, set[str]] | None:
-    """Return CUDA's lists as kind → names such as "softmax.int"; None where the header is not what it was.
+    """CUDA's lists as kind → names such as "softmax.int"; None where the header is not what it was.
 
     Kinds: "lower" (run in the lower precision), "fp32", "dtype" (the result is float32), "promote" (to the widest).
     """

@@ -271,7 +271,7 @@ def _in_the_copy(request: dict[str, Any], exchange: _Exchange, call: Any, parent
 
 
 def _wait(pid: int, timeout_s: float) -> int | None:
-    """Return the exit code of a forked child as `subprocess` would, None after the time is over."""
+    """The exit code of a forked child as `subprocess` would, None after the time is over."""
     end = time.monotonic() + timeout_s
     try:
         while time.monotonic() < end:

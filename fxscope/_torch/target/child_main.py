@@ -66,12 +66,12 @@ def serve(request: dict[str, Any], call: Any) -> None:
 
 
 def to_plain(recording: Recording) -> Any:
-    """Return the recording as JSON's types; `torch.__version__` is a subclass of str that msgspec does not take."""
+    """The recording as JSON's types; `torch.__version__` is a subclass of str that msgspec does not take."""
     return msgspec.to_builtins(recording, str_keys=True, enc_hook=str)
 
 
 def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _Note) -> Recording:
-    """Return the recording of a plan, without the conclusions of passes."""
+    """The recording of a plan, without the conclusions of passes."""
     say("importing torch")
     import torch
 
@@ -128,7 +128,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
 
 
 def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
-    """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
+    """What a factory makes, and why it had to be made of fake tensors (None where it did not).
 
     A factory that asks for CUDA cannot run here; under the simulated GPU it can, and its tensors then take no memory.
     """
@@ -176,7 +176,6 @@ class _Note:
         self.op: str | None = None
 
     def write(self, op: str) -> None:
-        """Note an op."""
         self.op = op
         data = op.encode(errors="replace")[:255]
         self._memory[: len(data) + 1] = data + b"\0"
@@ -244,7 +243,7 @@ def explain(error: BaseException, device: str, op: str | None) -> str:
 
 
 def _users_line(error: BaseException) -> str:
-    """Return the innermost place in the user's files, from Dynamo's text or from the traceback."""
+    """The innermost place in the user's files, from Dynamo's text or from the traceback."""
     frames = [
         (file, int(line), code.strip())
         for file, line, code in re.findall(r'File "([^"]+)", line (\d+), in \S+\n\s+(.+)', str(error))

@@ -83,7 +83,7 @@ def _times(
     choices: Sequence[Any],
     known: dict[int, tuple[Any, str]],
 ) -> dict[Any, float]:
-    """Return the predicted benchmark of each candidate in ms, as Inductor's own would, and note the choice."""
+    """The predicted benchmark of each candidate in ms, as Inductor's own would, and note the choice."""
     work = _product(name, inputs, layout)
     found: dict[Any, float] = {}
     if work is not None:
@@ -145,7 +145,7 @@ def _basis(target: Target) -> str:
 
 
 def _product(name: str, inputs: Sequence[Any], layout: Any) -> Workload | None:
-    """Return the matrix product that candidates are for, None where they are for something else."""
+    """The matrix product that candidates are for, None where they are for something else."""
     if name not in _PRODUCTS or len(inputs) < 2:
         return None
     left, out = _numbers(inputs[-2].get_size()), _numbers(layout.size)
@@ -171,7 +171,7 @@ def _numbers(sizes: Sequence[Any]) -> list[int] | None:
 
 
 def _as_candidate(choice: Any, work: Workload, target: Target) -> Workload | None:
-    """Return the product as one candidate does it, None where the device could not run it or nothing was measured."""
+    """The product as one candidate does it, None where the device could not run it or nothing was measured."""
     if _is_library(choice):
         return work
     tile = _tile(choice)
@@ -194,7 +194,7 @@ def _is_library(choice: Any) -> bool:
 
 
 def _name(choice: Any) -> str:
-    """Return what a candidate is called: a library's function, or a template's tile."""
+    """What a candidate is called: a library's function, or a template's tile."""
     tile = _tile(choice)
     if tile is None or _is_library(choice):
         return str(getattr(choice, "name", choice))
@@ -240,6 +240,6 @@ def _epilogue(scheduler: Any, target: Target, plan: Plan, node1: Any, node2: Any
 
 
 def _pointwise(node: Any) -> Workload:
-    """Return what an epilogue would do as a kernel of its own."""
+    """What an epilogue would do as a kernel of its own."""
     num_bytes = int(node.get_read_write_buffers_sizes())
     return Workload(family="pointwise", num_bytes=num_bytes, elements=max(1, num_bytes // 4), loads=2, statements=8)

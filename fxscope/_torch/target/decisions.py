@@ -89,7 +89,7 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
 
 
 def estimates(target: Target, mat1: Any, mat2: Any, alignment: int) -> tuple[float, float]:
-    """Return the seconds of a product with and without padding.
+    """The seconds of a product with and without padding.
 
     Args:
         target: the device.
@@ -114,7 +114,7 @@ def estimates(target: Target, mat1: Any, mat2: Any, alignment: int) -> tuple[flo
 
 
 def _row(tensor: Any) -> int:
-    """Return how many elements lie between two rows of a matrix, or between two columns where those are contiguous."""
+    """How many elements lie between two rows of a matrix, or between two columns where those are contiguous."""
     sizes, strides = _hints(tensor)[-2:], _known(tensor.stride())[-2:]
     return max(strides[0] if strides[1] == 1 else strides[1], 1) if 1 in strides else sizes[1]
 
@@ -124,7 +124,7 @@ def _hints(tensor: Any) -> list[int]:
 
 
 def _known(sizes: Any) -> list[int]:
-    """Return sizes as numbers; of a symbolic one that with which it was traced."""
+    """Sizes as numbers; of a symbolic one that with which it was traced."""
     import torch.fx.experimental.symbolic_shapes as symbolic_shapes
 
     hint: Any = getattr(symbolic_shapes, "optimization_hint", None) or symbolic_shapes.size_hint  # the latter to 2.11
@@ -254,7 +254,7 @@ def branches(mode: Any, plan: Plan) -> Generator[None]:
 
 
 def asked_at() -> str:
-    """Return the innermost line of code outside of torch that is being run, as " (FILE:LINE)"."""
+    """The innermost line of code outside of torch that is being run, as " (FILE:LINE)"."""
     for frame in reversed(traceback.extract_stack()):
         if "/torch/" not in frame.filename and "/fxscope/_torch/" not in frame.filename and frame.filename[0] != "<":
             return f" ({Path(frame.filename).name}:{frame.lineno})"

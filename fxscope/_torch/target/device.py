@@ -77,7 +77,7 @@ def device(target: Target, plan: Plan) -> Generator[None]:
 
 
 def device_properties(target: Target) -> types.SimpleNamespace:
-    """Return what `torch.cuda.get_device_properties` would."""
+    """What `torch.cuda.get_device_properties` would."""
     values: dict[str, Any] = {"gcnArchName": "", "name": target.device_name, **target.properties}
     if values.get("memory_clock_rate") is None and values.get("memory_bus_width"):
         # kHz; the datasheet's bandwidth is two transfers per clock over the width of the bus.
@@ -129,7 +129,7 @@ def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[s
 
 
 def _interface(target: Target, properties: types.SimpleNamespace) -> Any:
-    """Return Dynamo's and Inductor's view of the device, as a class like `CudaInterface`."""
+    """Dynamo's and Inductor's view of the device, as a class like `CudaInterface`."""
     from torch._dynamo.device_interface import CudaInterface
 
     capability = target.capability
@@ -235,7 +235,7 @@ def _fresh_caches() -> Generator[None]:
 
 
 def _made_on_cpu(original: Any) -> Any:
-    """Return `torch.tensor` that makes a tensor on the CPU and moves it, where the device is the simulated one.
+    """`torch.tensor` that makes a tensor on the CPU and moves it, where the device is the simulated one.
 
     A program calls it while it runs (an empty key-value cache, a constant of a mask); torch's own would ask the driver.
     """

@@ -93,7 +93,7 @@ def kernel_sources(code: str) -> Iterator[tuple[str, str]]:
 
 
 def launch_grids(code: str, kernels: Mapping[str, Any]) -> list[tuple[str, dict[str, list[int] | None]]]:
-    """Return (kernel, config → grid) of each Triton call of an output code, in the order of the calls.
+    """(kernel, config → grid) of each Triton call of an output code, in the order of the calls.
 
     Inductor's own rule computes a grid from the sizes that the call passes and the blocks of the config; None where a
     size is not a number (dynamic shapes).
@@ -147,7 +147,7 @@ def _calls_in_order(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def _grid_rule(source: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return a kernel's `inductor_meta` and the names of its parameters; None where it has no rule for its grid."""
+    """A kernel's `inductor_meta` and the names of its parameters; None where it has no rule for its grid."""
     meta: dict[str, Any] | None = None
     parameters: list[str] = []
     for node in ast.walk(ast.parse(source)):
@@ -169,7 +169,7 @@ def _grid_rule(source: str) -> tuple[dict[str, Any] | None, list[str]]:
 
 
 def config_key(config: Any) -> str:
-    """Return a Triton config as one comparable string."""
+    """A Triton config as one comparable string."""
     blocks = ",".join(f"{name}={value}" for name, value in sorted(config.kwargs.items()))
     return f"{blocks};warps={config.num_warps};stages={config.num_stages}"
 
@@ -288,7 +288,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _usage(cubin: Path, ptx: str | None, plan: Plan) -> tuple[int | None, int | None]:
-    """Return (registers per thread, bytes of local memory per thread) of a compiled kernel."""
+    """(registers per thread, bytes of local memory per thread) of a compiled kernel."""
     found = _USAGE.search(_tool_output("cuobjdump", "--dump-resource-usage", str(cubin)) or "")
     if found:
         return int(found[1]), max(int(found[2]), int(found[4]))
@@ -304,7 +304,7 @@ def _usage(cubin: Path, ptx: str | None, plan: Plan) -> tuple[int | None, int | 
 
 
 def tool(name: str) -> str | None:
-    """Return the path of a CUDA tool in Triton's wheel, None where it has none."""
+    """The path of a CUDA tool in Triton's wheel, None where it has none."""
     import triton
 
     path = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name
@@ -312,7 +312,6 @@ def tool(name: str) -> str | None:
 
 
 def ptxas_version() -> str | None:
-    """Return the version of the ptxas that compiles the kernels."""
     found = re.search(r"release ([\d.]+), V([\d.]+)", _tool_output("ptxas", "--version") or "")
     return found[2] if found else None
 

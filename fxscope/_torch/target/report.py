@@ -31,7 +31,7 @@ _CUDA_ONLY = {"rms_norm": "_fused_rms_norm"}
 
 
 def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> Recording:
-    """Return the recording of a plan, without what the kernels take."""
+    """The recording of a plan, without what the kernels take."""
     return Recording(
         environment=replace(here, target=gpu.name),
         graphs=facts.graphs,
@@ -50,7 +50,7 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
 
 
 def calls_of(node: str, facts: Facts) -> tuple[str, ...]:
-    """Return the ids of the calls that a post-grad node ran in, where one graph has a node of that name."""
+    """The ids of the calls that a post-grad node ran in, where one graph has a node of that name."""
     holding = [
         graph.id for graph in facts.graphs if graph.stage == "post_grad" and node in {n.name for n in graph.nodes}
     ]
@@ -97,7 +97,7 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
 
 
 def configuration(name: str, kernel: dict[str, Any], gpu: gpus.Gpu, calls: tuple[str, ...]) -> Choice:
-    """Return which launch configuration Triton's benchmark is expected to choose when the kernel first runs."""
+    """Which launch configuration Triton's benchmark is expected to choose when the kernel first runs."""
     configs = list(kernel["configs"].values())
     order = sorted(configs, key=lambda config: prediction.elements_a_warp(config["kwargs"], config["num_warps"]))
     known = prediction.choices_of(gpu)
@@ -130,7 +130,7 @@ def words_of(config: dict[str, Any]) -> str:
 
 
 def resources(kernel: dict[str, Any], gpu: gpus.Gpu, known: Resources | None) -> Resources:
-    """Return what a kernel takes; single numbers only where all configurations agree."""
+    """What a kernel takes; single numbers only where all configurations agree."""
     configs: list[KernelConfig] = []
     for config in kernel["configs"].values():
         share = None
@@ -193,7 +193,7 @@ def _tuning(kernels: list[str]) -> tuple[Assumption, ...]:
 
 
 def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:
-    """Return an assumption for each function that a CUDA build would hand to Inductor whole."""
+    """An assumption for each function that a CUDA build would hand to Inductor whole."""
     used = {
         function
         for graph in recording.graphs

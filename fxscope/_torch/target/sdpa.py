@@ -134,12 +134,12 @@ class AttentionCall:
 
 
 def cudnn_version() -> int:
-    """Return the version of cuDNN as it writes it (91900); a build without it counts as one with a recent one."""
+    """The version of cuDNN as it writes it (91900); a build without it counts as one with a recent one."""
     return torch.backends.cudnn.version() or 92600
 
 
 def priority_order(capability: tuple[int, int]) -> tuple[str, ...]:
-    """Return the backends in the order in which torch tries them, the user's (`sdpa_kernel(…, set_priority=True)`) first."""
+    """The backends in the order in which torch tries them, the user's (`sdpa_kernel(…, set_priority=True)`) first."""
     asked = getattr(torch._C, "_get_sdp_priority_order", None)
     order = tuple(_BACKENDS[number] for number in asked() if number in _BACKENDS) if asked else _DEFAULT_ORDER
     if order == _DEFAULT_ORDER and prefers_cudnn(capability):
@@ -156,7 +156,7 @@ def prefers_cudnn(capability: tuple[int, int]) -> bool:
 
 
 def select(call: AttentionCall, order: tuple[str, ...]) -> str:
-    """Return "cudnn", "flash", "efficient" or "math"."""
+    """ "cudnn", "flash", "efficient" or "math"."""
     for backend in order:
         if backend == "math":
             if torch.backends.cuda.math_sdp_enabled():
@@ -167,7 +167,7 @@ def select(call: AttentionCall, order: tuple[str, ...]) -> str:
 
 
 def first_obstacle(backend: str, call: AttentionCall) -> str | None:
-    """Return the first constraint that keeps a fused kernel from being used, None where it can be."""
+    """The first constraint that keeps a fused kernel from being used, None where it can be."""
     return next((rule.__name__ for rule in CONSTRAINTS[backend] if not rule(call)), None)
 
 
@@ -346,7 +346,7 @@ def check_flash_causal_non_square_seqlens(call: AttentionCall) -> bool:
 
 
 def minimum_gemm_alignment(call: AttentionCall) -> int:
-    """Return how many elements the memory-efficient kernel's rows are multiples of."""
+    """How many elements the memory-efficient kernel's rows are multiples of."""
     half = call.query.dtype in _HALF
     alignment = 4 if call.capability[0] >= 8 else 1
     tensor_cores = call.capability[0] >= 8 or (call.capability[0] == 7 and half)

@@ -139,7 +139,7 @@ def read_target(path: str | os.PathLike[str]) -> Target:
 
 
 def target_of(text: bytes) -> Target:
-    """Return the target that a GPU's file describes."""
+    """The target that a GPU's file describes."""
     return Target(msgspec.json.decode(text, type=gpus.Gpu))
 
 
@@ -310,7 +310,7 @@ def _has(config: Any, name: str) -> bool:
 
 
 def _switch(config: Any, name: str) -> Any:
-    """Return the value of a switch such as "triton.multi_kernel", None where this torch has none of that name."""
+    """The value of a switch such as "triton.multi_kernel", None where this torch has none of that name."""
     for part in name.split("."):
         config = getattr(config, part, None)
     return config
@@ -324,7 +324,7 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
 
 
 def _reached(called: Any, kind: type[Any]) -> list[Any]:
-    """Return what is called itself if it is of a kind; of a function those of the kind that it calls by name or is a method of.
+    """What is called itself if it is of a kind; of a function those of the kind that it calls by name or is a method of.
 
     The step of an optimizer is wrapped by torch, and by schedulers of its rate: what is wrapped counts.
     """

@@ -29,7 +29,7 @@ _DEVICE = torch.device("cuda", 0)
 
 @contextlib.contextmanager
 def backend(plan: Plan) -> Generator[Any]:
-    """Return, for a `with` block, a backend for `torch.compile` that plans forward and backward."""
+    """For a `with` block: a backend for `torch.compile` that plans forward and backward."""
     import torch._inductor.compile_fx as compile_fx
 
     plan.assume(

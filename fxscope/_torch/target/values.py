@@ -74,7 +74,7 @@ class Values:
             yield
 
     def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Return what an op makes of its arguments on the CPU; None where a tensor's values are not known, or it draws."""
+        """What an op makes of its arguments on the CPU; None where a tensor's values are not known, or it draws."""
         if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":  # `prim.device` is not about values
             return None
         tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
@@ -92,7 +92,7 @@ class Values:
             return func(*tree_map(convert, args), **tree_map(convert, kwargs))
 
     def _indexed(self, func: Any, args: Any) -> Any:
-        """Return something of the shape that indexing by known masks gives."""
+        """Something of the shape that indexing by known masks gives."""
         if func is not torch.ops.aten.index.Tensor:
             return None
         indices = [None if index is None else self._known.get(index) for index in args[1]]

@@ -90,7 +90,7 @@ def parse(text: str, where: str) -> dict[str, Any]:
 
 
 def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
-    """Return the expectations of a parsed file: `[[expect]]` tables, and kinds that stand by themselves at the top.
+    """The expectations of a parsed file: `[[expect]]` tables, and kinds that stand by themselves at the top.
 
     Raises:
         PassError: an unknown key, or nothing is expected.
@@ -120,7 +120,7 @@ def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
 
 
 def claim_of(item: Mapping[str, Any]) -> str:
-    """Return the claim in parentheses, for messages."""
+    """The claim in parentheses, for messages."""
     return f' ("{item["claim"]}")' if item.get("claim") else ""
 
 
@@ -169,7 +169,7 @@ def check(
 
 
 def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recording], where: str) -> list[str]:
-    """Return the recordings that one expectation is about: those it names, else all."""
+    """The recordings that one expectation is about: those it names, else all."""
     wanted: Any = item.get("in")
     if wanted is None:
         return list(recordings) or [""]
@@ -185,7 +185,7 @@ def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recordin
 
 
 def help_of_kinds() -> str:
-    """Return every kind with its first line of help."""
+    """Every kind with its first line of help."""
     lines: list[str] = []
     for name, function in KINDS.items():
         text = (function.__doc__ or _HELP.get(name) or "").strip().splitlines()

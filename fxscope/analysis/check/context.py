@@ -38,7 +38,7 @@ class Context(NamedTuple):
         return self.recordings[self.here]
 
     def find(self, name: str) -> Recording:
-        """Return a recording by name. Raises PassError."""
+        """A recording by name. Raises PassError."""
         if name not in self.recordings:
             raise PassError(f"there is no recording {name!r}. {select.nearest(name, self.recordings)}")
         return self.recordings[name]
@@ -57,7 +57,7 @@ class Context(NamedTuple):
         return self.here, text
 
     def units(self, text: str) -> list[Unit]:
-        """Return the kernels at a place; several joined with " + "."""
+        """The kernels at a place; several joined with " + "."""
         found: list[Unit] = []
         for part in text.split(" + "):
             where, selector = self.place(part.strip())
@@ -69,7 +69,7 @@ class Context(NamedTuple):
         return found
 
     def samples(self, text: str) -> list[float]:
-        """Return the time at a place per step, summed over its kernels, in µs."""
+        """The time at a place per step, summed over its kernels, in µs."""
         rows = [unit.samples_us for unit in self.units(text)]
         if not all(rows) or len({len(row) for row in rows}) > 1:
             return []
@@ -77,19 +77,19 @@ class Context(NamedTuple):
 
 
 def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:
-    """Return the units. Raises PassError where there are none: the name is there, but launches nothing."""
+    """The units. Raises PassError where there are none: the name is there, but launches nothing."""
     if not units:
         raise PassError(f"{selector!r} occurs in {recording.title}, but no kernel is known to run it.")
     return units
 
 
 def met(holds: bool, expected: object, found: object, reason: str | None = None) -> Answer:
-    """Return a verdict; the reason is kept where it is needed, for what is not met."""
+    """A verdict; the reason is kept where it is needed, for what is not met."""
     return Answer("met" if holds else "not_met", str(expected), str(found), reason)
 
 
 def unknown(expected: object, why: str) -> Answer:
-    """Return that the recording does not hold what it takes."""
+    """The recording does not hold what it takes."""
     return Answer("cannot_tell", str(expected), "not in the recording", why)
 
 
@@ -104,7 +104,7 @@ def counted(counts: Sequence[int], quantity: Quantity, noun: str) -> Answer:
 
 
 def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:
-    """Return a list of names. Raises PassError."""
+    """A list of names. Raises PassError."""
     if isinstance(value, str) and least == 1:
         value = [value]
     items = cast("list[Any]", value) if isinstance(value, list) else []
@@ -116,7 +116,7 @@ def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:
 
 
 def a_table(value: object, kind: str, example: str) -> dict[str, Any]:
-    """Return a table. Raises PassError."""
+    """A table. Raises PassError."""
     if not isinstance(value, dict) or not value:
         raise PassError(f"{kind} takes a table, such as {kind} = {example}.")
     return cast(dict[str, Any], value)

@@ -23,7 +23,7 @@ KERNELS = ("kernel", "cpu_kernel")
 
 
 def per_step(recording: Recording, chosen: Callable[[Launch], bool]) -> list[int]:
-    """Return how many launches of each step are chosen; a step with none counts."""
+    """How many launches of each step are chosen; a step with none counts."""
     return [sum(map(chosen, launches)) for launches in index_of(recording).launches_of_step.values()]
 
 
@@ -38,7 +38,7 @@ def kernels(context: Context, value: object) -> Answer:
 
 
 def by_category(category: str, noun: str) -> Callable[[Context, object], Answer]:
-    """Return the expectation that counts one category of device events."""
+    """The expectation that counts one category of device events."""
 
     def count(context: Context, value: object) -> Answer:
         expected = quantity.parse(value)
@@ -80,7 +80,7 @@ def kernel_calls(context: Context, value: object) -> Answer:
 
 
 def compiled(what: str) -> Callable[[Context, object], Answer]:
-    """Return the expectation about what Dynamo did: graphs, graph breaks, recompiles."""
+    """The expectation about what Dynamo did: graphs, graph breaks, recompiles."""
 
     def count(context: Context, value: object) -> Answer:
         expected, compiles = quantity.parse(value), context.recording.compiles
@@ -108,7 +108,7 @@ def compiled(what: str) -> Callable[[Context, object], Answer]:
 
 
 def again(compile_id: str) -> bool:
-    """Return whether a compile id says that its frame was compiled before: "0/1"."""
+    """Whether a compile id says that its frame was compiled before: "0/1"."""
     tail = compile_id.rsplit("/", 1)[-1]
     return tail.split("_")[0].isdigit() and int(tail.split("_")[0]) > 0
 
@@ -151,7 +151,7 @@ def no_kernels(context: Context, value: object) -> Answer:
 
 
 def presence(context: Context, patterns: list[str], *, wanted: bool) -> Answer:
-    """Return whether each pattern matches a kernel (or none does)."""
+    """Whether each pattern matches a kernel (or none does)."""
     every = {unit.kernel for unit in select.units(context.recording)}
     rows: list[tuple[bool, str, str]] = []
     for pattern in patterns:
@@ -173,7 +173,7 @@ def no_ops(context: Context, value: object) -> Answer:
 
 
 def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> Answer:
-    """Return whether each op occurs (or none does)."""
+    """Whether each op occurs (or none does)."""
     for name in wanted_names:
         known_somewhere(context, name)
     if not context.recording.ops:
@@ -206,7 +206,7 @@ def launches_none(context: Context, value: object) -> Answer:
 
 
 def launched_under(recording: Recording, name: str) -> list[str] | None:
-    """Return the kernels launched by an op or what it called; by plan where nothing ran; `None` if untold."""
+    """The kernels launched by an op or what it called; by plan where nothing ran; `None` if untold."""
     if recording.launches:
         chosen = [u for u in select.units(recording) if any(is_called(c, name) for c in u.chain)]
         if chosen or any(select.op_named(op, name) for op in recording.ops):
@@ -248,12 +248,12 @@ def all_of(rows: Iterable[tuple[bool, str, str]]) -> Answer:
 
 
 def matches(kernel: str, pattern: str) -> bool:
-    """Return whether a kernel's name is the pattern, or fits it as a glob."""
+    """Whether a kernel's name is the pattern, or fits it as a glob."""
     return kernel == pattern or fnmatchcase(kernel, pattern)
 
 
 def listed(items: Iterable[str]) -> str:
-    """Return names with their numbers: "a, b (2×)"."""
+    """Names with their numbers: "a, b (2×)"."""
     counts: dict[str, int] = {}
     for item in items:
         counts[item] = counts.get(item, 0) + 1

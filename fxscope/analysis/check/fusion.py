@@ -55,14 +55,14 @@ def not_fused(context: Context, value: object) -> Answer:
 
 
 def knows_nodes(recording: Recording) -> bool:
-    """Return whether it is known what ran in the kernels: calls with nodes, or an eager run's ops."""
+    """Whether it is known what ran in the kernels: calls with nodes, or an eager run's ops."""
     if recording.calls:
         return any(call.nodes for call in recording.calls)
     return any(launch.op for launch in recording.launches)
 
 
 def places(recording: Recording, name: str) -> set[str]:
-    """Return the kernels (call ids, or positions in a step where nothing was compiled) that run an op."""
+    """The kernels (call ids, or positions in a step where nothing was compiled) that run an op."""
     found: set[str] = set()
     if recording.calls:
         calls = index_of(recording).calls
@@ -80,12 +80,12 @@ def places(recording: Recording, name: str) -> set[str]:
 
 
 def runs_it(calls: Iterable[KernelCall], graph: str, node: Node) -> set[str]:
-    """Return the calls that list the node."""
+    """The calls that list the node."""
     return {call.id for call in calls if call.graph == graph and node.name in call.nodes}
 
 
 def describe(recording: Recording, place: str) -> str:
-    """Return a kernel's name with what tells two calls of it apart."""
+    """A kernel's name with what tells two calls of it apart."""
     if place.startswith("#"):
         return select.units(recording)[int(place[1:])].kernel
     call: KernelCall = next(item for item in recording.calls if item.id == place)
@@ -93,7 +93,7 @@ def describe(recording: Recording, place: str) -> str:
 
 
 def decisions_between(recording: Recording, a: str, b: str) -> list[Decision]:
-    """Return the decisions between nodes called a and nodes called b, in either order."""
+    """The decisions between nodes called a and nodes called b, in either order."""
     found: list[Decision] = []
     for decision in recording.decisions:
         left, right = set(decision.a), set(decision.b)
@@ -107,7 +107,7 @@ def decisions_between(recording: Recording, a: str, b: str) -> list[Decision]:
 
 
 def why_not(recording: Recording, wanted: list[str]) -> str | None:
-    """Return the reason why the first pair of these ops that was decided on stayed apart."""
+    """The reason why the first pair of these ops that was decided on stayed apart."""
     for i, a in enumerate(wanted):
         for b in wanted[i + 1 :]:
             for decision in decisions_between(recording, a, b):
@@ -168,7 +168,6 @@ def between(context: Context, value: object) -> Answer:
 
 
 def told(decision: Decision) -> str:
-    """Return a decision in a few words."""
     parts = [decision.verdict or "not known", decision.how or ""]
     parts += [f"saves {decision.saved_bytes} B"] if decision.saved_bytes is not None else []
     return ", ".join(part for part in parts if part)

@@ -66,7 +66,7 @@ def same_launch(context: Context, value: object) -> Answer:
 
 
 def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, object], Answer]:
-    """Return the expectation that holds one number of each selected kernel: `registers = { "nvjet*" = "<= 168" }`."""
+    """The expectation that holds one number of each selected kernel: `registers = { "nvjet*" = "<= 168" }`."""
 
     def hold(context: Context, value: object) -> Answer:
         table = cast("dict[str, object]", value) if isinstance(value, dict) else {"*": value}
@@ -102,7 +102,7 @@ def decoded(context: Context, value: object) -> Answer:
 
 
 def like(found: Any, expected: Any) -> bool:
-    """Return whether a decoded value is as expected: tuples like lists, numbers by quantity, text as it is."""
+    """Whether a decoded value is as expected: tuples like lists, numbers by quantity, text as it is."""
     if isinstance(found, (list, tuple)) and isinstance(expected, list):
         return list(cast("list[Any]", found)) == expected
     if isinstance(found, dict) and isinstance(expected, dict):
@@ -140,7 +140,7 @@ def config(context: Context, value: object) -> Answer:
 
 
 def tensors(kind: str, field: str) -> Callable[[Context, object], Answer]:
-    """Return the expectation about an op's inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`."""
+    """The expectation about an op's inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`."""
 
     def hold(context: Context, value: object) -> Answer:
         rows: list[tuple[bool, str, str]] = []
@@ -160,7 +160,7 @@ def tensors(kind: str, field: str) -> Callable[[Context, object], Answer]:
 
 
 def ops_at(context: Context, place: str) -> list[Op]:
-    """Return the CPU ops at a place. Raises PassError where only kernels go by that name."""
+    """The CPU ops at a place. Raises PassError where only kernels go by that name."""
     where, selector = context.place(place)
     if selector is None:
         raise PassError(f"{place!r} names a recording; say an op of it, such as {place}:aten::mm#1.")

@@ -17,7 +17,7 @@ MAX_LISTED = 12
 
 
 def learn(recording: Recording) -> str:
-    """Return TOML that the recording meets. Times are left out: they differ from run to run."""
+    """TOML that the recording meets. Times are left out: they differ from run to run."""
     lines = [
         f"# What {recording.title or 'this recording'} does, learned from it. Keep the lines that you mean.",
         *(f"# {where}" for where in [environment(recording)] if where),
@@ -59,17 +59,17 @@ def learn(recording: Recording) -> str:
 
 
 def quantity_of(counts: set[int]) -> str:
-    """Return one number, or a range where steps differ."""
+    """One number, or a range where steps differ."""
     return str(min(counts)) if len(counts) == 1 else f"[{min(counts)}, {max(counts)}]"
 
 
 def escaped(name: str) -> str:
-    """Return a kernel's name that is no glob by accident: C++ names hold brackets."""
+    """A kernel's name that is no glob by accident: C++ names hold brackets."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in name)
 
 
 def all_fused(recording: Recording, ops: list[str]) -> bool:
-    """Return whether every occurrence is fused, so that the file that is written holds now."""
+    """Whether every occurrence is fused, so that the file that is written holds now."""
     from fxscope.analysis.check.context import Context
     from fxscope.analysis.check.fusion import fused
 
@@ -77,7 +77,7 @@ def all_fused(recording: Recording, ops: list[str]) -> bool:
 
 
 def silent_ops(recording: Recording) -> list[str]:
-    """Return ATen ops of the first step that launch nothing, in order; not the details inside a kernel of the CPU."""
+    """ATen ops of the first step that launch nothing, in order; not the details inside a kernel of the CPU."""
     if not recording.launches or not recording.ops:
         return []
     index = index_of(recording)
@@ -92,14 +92,12 @@ def silent_ops(recording: Recording) -> list[str]:
 
 
 def environment(recording: Recording) -> str:
-    """Return where it was recorded."""
     where = recording.environment
     parts = [f"planned for {where.target}" if where.target else where.device, where.torch and f"torch {where.torch}"]
     return " · ".join(part for part in parts if part)
 
 
 def toml(value: str | list[str]) -> str:
-    """Return a TOML string or list of strings."""
     if isinstance(value, list):
         return f"[{', '.join(toml(item) for item in value)}]"
     text = value.replace("\\", "\\\\").replace('"', '\\"')

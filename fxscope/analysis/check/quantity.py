@@ -45,13 +45,12 @@ class Quantity(NamedTuple):
     negated: bool = False  # "!= 3"
 
     def holds(self, value: float) -> bool:
-        """Return whether the number is as expected."""
         above = value > self.low if self.low_open else value >= self.low
         below = value < self.high if self.high_open else value <= self.high
         return (above and below) != self.negated
 
     def overlaps(self, low: float, high: float) -> bool:
-        """Return whether some number between the two would be as expected."""
+        """Whether some number between the two would be as expected."""
         return self.negated or (high >= self.low and low <= self.high)
 
 
@@ -94,12 +93,12 @@ def parse(value: object) -> Quantity:
 
 
 def number(text: str) -> float:
-    """Return the number in a text such as "1_000"."""
+    """The number in a text such as "1_000"."""
     return float(text.replace("_", ""))
 
 
 def unit_of(unit: str, text: str) -> float:
-    """Return what a unit stands for: bytes, microseconds, operations, or bytes per second."""
+    """What a unit stands for: bytes, microseconds, operations, or bytes per second."""
     if unit.lower() not in _UNITS:
         raise PassError(f"{text!r}: the unit {unit!r} is not known. Known are B kB MB GB, ns us ms s, %, GFLOP, TB/s.")
     return _UNITS[unit.lower()]

@@ -106,7 +106,7 @@ def judged(time: TimeComparison, expected: Quantity, words: str) -> Answer:
 
 
 def two(value: object, kind: str) -> list[str]:
-    """Return two places. Raises PassError."""
+    """Two places. Raises PassError."""
     places = a_list(value, kind, least=2)
     if len(places) != 2:
         raise PassError(f'{kind} takes two places, such as ["compiled:triton*", "eager:gelu + eager:mul"].')
@@ -114,7 +114,6 @@ def two(value: object, kind: str) -> list[str]:
 
 
 def pair(time: TimeComparison, first: str, second: str) -> str:
-    """Return both times."""
     return f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
 
 
@@ -216,21 +215,20 @@ def sweep(context: Context, value: object) -> Answer:
 
 
 def shown(metric: str, value: float) -> str:
-    """Return a metric with its unit."""
     if metric.endswith("_us"):
         return microseconds(value)
     return num_bytes(value) if metric.endswith("_bytes") else f"{value:.4g}"
 
 
 def find_sweep(context: Context, name: str) -> Sweep:
-    """Return a sweep by name. Raises PassError."""
+    """A sweep by name. Raises PassError."""
     if name not in context.sweeps:
         raise PassError(f"there is no sweep {name!r}. {select.nearest(name, context.sweeps)}")
     return context.sweeps[name]
 
 
 def point_of(data: Sweep, setup: str, at: object) -> SweepPoint:
-    """Return the point of a setup at a value. Raises PassError naming those there are."""
+    """The point of a setup at a value. Raises PassError naming those there are."""
     setups = {point.setup for point in data.points}
     if setup not in setups:
         raise PassError(f"the sweep has no setup {setup!r}. {select.nearest(setup, setups)}")
@@ -242,7 +240,7 @@ def point_of(data: Sweep, setup: str, at: object) -> SweepPoint:
 
 
 def metric_of(point: SweepPoint, metric: str) -> Sequence[float]:
-    """Return a metric's samples, one where it is a single number, none where it was not measured."""
+    """A metric's samples, one where it is a single number, none where it was not measured."""
     found: Any = getattr(point, metric)
     if found is None:
         return ()
@@ -277,13 +275,12 @@ def measured(context: Context, value: object) -> Answer:
 
 
 def are_samples(value: Any) -> bool:
-    """Return whether a value is a list of numbers."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return bool(items) and all(isinstance(item, float) for item in items)
 
 
 def at_path(data: Any, path: str) -> Any:
-    """Return what is at a dotted path. Raises PassError naming what is there."""
+    """What is at a dotted path. Raises PassError naming what is there."""
     here = data
     for part in path.split("."):
         row = cast("list[Any]", here) if isinstance(here, list) else []

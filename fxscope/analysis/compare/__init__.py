@@ -64,7 +64,7 @@ def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
 
 
 def by_direction(units: Sequence[Unit]) -> dict[bool, list[Unit]]:
-    """Return forward and backward work; what does not say goes with what ran before it."""
+    """Forward and backward work; what does not say goes with what ran before it."""
     found: dict[bool, list[Unit]] = {False: [], True: []}
     backward = False
     for unit in units:
@@ -87,7 +87,7 @@ def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
 
 
 def names_of(units: Sequence[Unit]) -> list[str]:
-    """Return what kernels are called, whichever graph of their process they are in."""
+    """What kernels are called, whichever graph of their process they are in."""
     return [op_names.without_graph_number(unit.kernel) for unit in units]
 
 
@@ -124,7 +124,7 @@ def taken_for(missing: set[str], alone: list[Unit], group: list[Unit]) -> list[U
 
 
 def work(units: Sequence[Unit]) -> set[str]:
-    """Return the ops that kernels run, empty where one does not say."""
+    """The ops that kernels run, empty where one does not say."""
     ops = [{op for op in unit.ops if not op.startswith(("triton_", "cpp_fused"))} for unit in units]
     return set().union(*ops) if all(ops) else set()
 
@@ -150,7 +150,7 @@ def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Aligned]:
 
 
 def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Aligned], list[Unit], list[Unit]]:
-    """Return the groups of A and B that share a source line, module or op, and what is left of both."""
+    """The groups of A and B that share a source line, module or op, and what is left of both."""
     left_a, left_b = list(a), list(b)
     groups: list[Aligned] = []
     for y in b:
@@ -184,7 +184,7 @@ def compatible(x: Unit, y: Unit) -> bool:
 
 
 def is_gemm(unit: Unit) -> bool:
-    """Return whether the unit is a GEMM: by its decoded name, else by the op that launched it."""
+    """Whether the unit is a GEMM: by its decoded name, else by the op that launched it."""
     if unit.category == "cpu_kernel":
         # The op's own name: addmm copies its bias first, and that copy is no product.
         return op_names.is_gemm(unit.kernel)
@@ -195,7 +195,7 @@ def is_gemm(unit: Unit) -> bool:
 
 
 def traits(unit: Unit, how: AlignedBy) -> set[str]:
-    """Return what can connect a unit with one of the other side."""
+    """What can connect a unit with one of the other side."""
     if how == "source":
         return set(unit.sources)
     if how == "module":
@@ -209,7 +209,7 @@ def rejoin(groups: list[Aligned]) -> list[Aligned]:
 
 
 def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], how: AlignedBy | None) -> KernelMatch:
-    """Return one match with its times and bytes."""
+    """One match with its times and bytes."""
     uses_a, uses_b = tuple(use(a, unit) for unit in group_a), tuple(use(b, unit) for unit in group_b)
     time = None
     if group_a and group_b:
@@ -232,7 +232,7 @@ def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], 
 
 
 def predicted_difference(a: Sequence[KernelUse], b: Sequence[KernelUse]) -> float | None:
-    """Return how much longer B is predicted to take; `None` where a kernel's time is not predicted."""
+    """How much longer B is predicted to take; `None` where a kernel's time is not predicted."""
     times_a, times_b = [item.mean_us for item in a], [item.mean_us for item in b]
     if None in times_a or None in times_b:
         return None
@@ -250,7 +250,7 @@ def like_with_like(time: TimeComparison, a: set[str], b: set[str]) -> TimeCompar
 
 
 def together(group: Sequence[Unit]) -> list[float]:
-    """Return one sample per step: the sum over the group; nothing where a member was not measured in each step."""
+    """One sample per step: the sum over the group; nothing where a member was not measured in each step."""
     rows = [unit.samples_us for unit in group]
     if not rows or not all(rows) or len({len(row) for row in rows}) > 1:
         return []
@@ -258,7 +258,7 @@ def together(group: Sequence[Unit]) -> list[float]:
 
 
 def kind_of(a: Sequence[Unit], b: Sequence[Unit]) -> MatchKind:
-    """Return what happened between two groups."""
+    """What happened between two groups."""
     if not a or not b:
         return "gone" if a else "new"
     if len(a) == len(b) == 1:

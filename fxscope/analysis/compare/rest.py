@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
-    """Return the numbers of both sides, per step; those that neither has are left out."""
+    """The numbers of both sides, per step; those that neither has are left out."""
     planned = both_planned(a, b)
     rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
         ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
@@ -49,12 +49,11 @@ def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
 
 
 def both(a: Recording, b: Recording, measure: Callable[[Recording], float | None]) -> tuple[float | None, float | None]:
-    """Return the measure of each."""
     return measure(a), measure(b)
 
 
 def per_step(recording: Recording, *categories: str) -> float | None:
-    """Return device events of these categories per step (all where none is named); planned calls where nothing ran."""
+    """Device events of these categories per step (all where none is named); planned calls where nothing ran."""
     if not recording.launches:
         planned = not categories or "kernel" in categories
         return float(len(recording.calls)) if recording.calls and planned else None
@@ -63,12 +62,12 @@ def per_step(recording: Recording, *categories: str) -> float | None:
 
 
 def device_us(recording: Recording) -> float | None:
-    """Return device time per step."""
+    """Device time per step."""
     return index_of(recording).device_us
 
 
 def own_step_us(recording: Recording) -> tuple[float, ...]:
-    """Return device time of each step without collectives, whose kernels run while they wait for other ranks."""
+    """Device time of each step without collectives, whose kernels run while they wait for other ranks."""
     total = dict.fromkeys(index_of(recording).steps, 0)
     columns = (column(recording.launches, field) for field in ("name", "step", "duration_ns"))
     for name, step, duration in zip(*columns, strict=True):
@@ -78,7 +77,7 @@ def own_step_us(recording: Recording) -> tuple[float, ...]:
 
 
 def collective_us(recording: Recording) -> float | None:
-    """Return device time in collectives per step, `None` where none ran."""
+    """Device time in collectives per step, `None` where none ran."""
     if not any(map(is_collective, set(column(recording.launches, "name")))):
         return None
     every, own = mean(index_of(recording).step_us), mean(own_step_us(recording))
@@ -86,22 +85,21 @@ def collective_us(recording: Recording) -> float | None:
 
 
 def is_collective(kernel: str) -> bool:
-    """Return whether a kernel's name is a collective's."""
     return (decode(kernel) or {}).get("role") == "collective"
 
 
 def both_planned(a: Recording, b: Recording) -> bool:
-    """Return whether both are plans: a prediction is compared with a prediction only."""
+    """Whether both are plans: a prediction is compared with a prediction only."""
     return all(item.environment.target is not None and not item.launches for item in (a, b))
 
 
 def predicted_us(recording: Recording) -> float | None:
-    """Return the predicted device time of a plan's step, `None` where a call has none."""
+    """The predicted device time of a plan's step, `None` where a call has none."""
     return recording.predicted.device_us if recording.predicted is not None else None
 
 
 def launch_cpu_us(recording: Recording) -> float | None:
-    """Return CPU time inside runtime calls that launched work, per step, where the trace told."""
+    """CPU time inside runtime calls that launched work, per step, where the trace told."""
     stats = (
         [s.launch_cpu_us for s in recording.summary.steps if s.launch_cpu_us is not None] if recording.summary else []
     )
@@ -109,13 +107,13 @@ def launch_cpu_us(recording: Recording) -> float | None:
 
 
 def cpu_ops(recording: Recording) -> float | None:
-    """Return CPU ops per step."""
+    """CPU ops per step."""
     count = sum(op.category == "cpu_op" for op in recording.ops)
     return count / index_of(recording).num_steps if count else None
 
 
 def traffic(recording: Recording) -> int | None:
-    """Return bytes moved by all kernel calls, `None` unless each is known."""
+    """Bytes moved by all kernel calls, `None` unless each is known."""
     if not recording.calls:
         return None
     values = [(call.bytes_read, call.bytes_written) for call in recording.calls]
@@ -125,26 +123,26 @@ def traffic(recording: Recording) -> int | None:
 
 
 def most_registers(recording: Recording) -> int | None:
-    """Return the most registers per thread of any kernel."""
+    """The most registers per thread of any kernel."""
     found = [launch.registers for launch in recording.launches if launch.registers]
     found += [call.resources.registers for call in recording.calls if call.resources and call.resources.registers]
     return max(found, default=None)
 
 
 def tells_of_dynamo(recording: Recording) -> bool:
-    """Return whether the compiles say where their frames are and what guards them; a debug folder says neither."""
+    """Whether the compiles say where their frames are and what guards them; a debug folder says neither."""
     return any(item.source or item.guards or item.break_reason for item in recording.compiles)
 
 
 def graph_breaks(recording: Recording) -> int | None:
-    """Return how many graphs ended in a break; `None` where nothing was compiled, or nothing tells of Dynamo."""
+    """How many graphs ended in a break; `None` where nothing was compiled, or nothing tells of Dynamo."""
     if not tells_of_dynamo(recording):
         return None
     return sum(item.break_reason is not None for item in recording.compiles)
 
 
 def op_counts(recording: Recording) -> dict[str, int]:
-    """Return CPU op → occurrences in the first step; runtime calls and the profiler's own marks are no ops."""
+    """CPU op → occurrences in the first step; runtime calls and the profiler's own marks are no ops."""
     first = index_of(recording).first_step
     found: dict[str, int] = {}
     for op in recording.ops:
@@ -155,7 +153,7 @@ def op_counts(recording: Recording) -> dict[str, int]:
 
 
 def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[OpChange, ...]]:
-    """Return (ops that B runs less often or not at all, ops that B runs more often or only it)."""
+    """(ops that B runs less often or not at all, ops that B runs more often or only it)."""
     if not a.ops or not b.ops:
         return (), ()
     counts_a, counts_b = op_counts(a), op_counts(b)
@@ -175,7 +173,7 @@ def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[
 
 
 def before_first_launch(recording: Recording) -> set[str]:
-    """Return ops that start before the first step's first launch and launch nothing: what a call pays beforehand."""
+    """Ops that start before the first step's first launch and launch nothing: what a call pays beforehand."""
     if not recording.ops or not recording.launches:
         return set()
     first = index_of(recording).first_step
@@ -196,7 +194,7 @@ def before_first_launch(recording: Recording) -> set[str]:
 
 
 def self_us(recording: Recording) -> dict[str, float]:
-    """Return op → self CPU time in the first step."""
+    """Op → self CPU time in the first step."""
     first = index_of(recording).first_step
     kept = [op for op in recording.ops if op.step == first]
     inner: dict[int, int] = {}
@@ -211,7 +209,7 @@ def self_us(recording: Recording) -> dict[str, float]:
 
 
 def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
-    """Return the pairs of ops whose verdict or reason differs; pairs that one side never met, or cannot tell, are left out."""
+    """The pairs of ops whose verdict or reason differs; pairs that one side never met, or cannot tell, are left out."""
     left, right = decisions_by_ops(a), decisions_by_ops(b)
     found: list[DecisionChange] = []
     for pair in dict.fromkeys((*left, *right)):
@@ -234,7 +232,7 @@ def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
 
 
 def unnumbered(recording: Recording, reason: str) -> str:
-    """Return a reason without the numbers that only count: of calls, kernels, nodes, buffers and scheduler nodes.
+    """A reason without the numbers that only count: of calls, kernels, nodes, buffers and scheduler nodes.
 
     `mm:5` and `mm:7` in two compiles are the same call; `max_fusion_size = 64` stays as it is.
     """
@@ -247,7 +245,7 @@ def unnumbered(recording: Recording, reason: str) -> str:
 
 
 def _counting(recording: Recording) -> dict[str, str]:
-    """Return name → the name without its number, of the recording's own names that end in one."""
+    """Name → the name without its number, of the recording's own names that end in one."""
     names = {node.name for graph in recording.graphs for node in graph.nodes}
     names |= {name for call in recording.calls for name in (call.id, call.handle, call.kernel)}
     return {name: short for name in names if (short := re.sub(r"(?:_\d+)?(?::\d+)?$", "", name)) != name}
@@ -264,7 +262,7 @@ class PairKey(NamedTuple):
 
 
 def decisions_by_ops(recording: Recording) -> dict[PairKey, Decision]:
-    """Return each decision by its pair of ops; the n-th of equal pairs is numbered."""
+    """Each decision by its pair of ops; the n-th of equal pairs is numbered."""
     nodes, graphs = index_of(recording).by_key, index_of(recording).graphs
     found: dict[PairKey, Decision] = {}
     seen: dict[PairKey, int] = {}
@@ -287,7 +285,7 @@ def decisions_by_ops(recording: Recording) -> dict[PairKey, Decision]:
 
 
 def notes(a: Recording, b: Recording) -> tuple[str, ...]:
-    """Return what makes the comparison weaker than it looks."""
+    """What makes the comparison weaker than it looks."""
     found: list[str] = []
     if not select.units(a) and not select.units(b):
         return ("neither recording holds a kernel: there is nothing to align",)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def use(recording: Recording, unit: Unit) -> KernelUse:
-    """Return the row of one unit; what was not recorded stays `None`."""
+    """The row of one unit; what was not recorded stays `None`."""
     call = select.call_of(recording, unit)
     launch = unit.launches[0] if unit.launches else None
     resources = call.resources if call else None
@@ -50,31 +50,31 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
 
 
 def predicted_us(call: KernelCall | None) -> float | None:
-    """Return the predicted time of a planned call; a floor of the roof is no prediction, and stands beside none."""
+    """The predicted time of a planned call; a floor of the roof is no prediction, and stands beside none."""
     return call.estimated_us if call is not None and call.estimated_range_us is not None else None
 
 
 def first(*values: T | None) -> T | None:
-    """Return the first value that is known."""
+    """The first value that is known."""
     return next((value for value in values if value is not None), None)
 
 
 def call_bytes(call: KernelCall) -> int | None:
-    """Return bytes read plus written, `None` unless both are known."""
+    """Bytes read plus written, `None` unless both are known."""
     if call.bytes_read is None or call.bytes_written is None:
         return None
     return call.bytes_read + call.bytes_written
 
 
 def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
-    """Return the traffic of a group, `None` where a member's is not known."""
+    """The traffic of a group, `None` where a member's is not known."""
     if not uses or any(item.bytes is None for item in uses):
         return None
     return sum(item.bytes or 0 for item in uses)
 
 
 def configuration(recording: Recording, unit: Unit, resources: Resources | None) -> tuple[str | None, str | None]:
-    """Return (launch configuration in words, who chose it)."""
+    """(launch configuration in words, who chose it)."""
     chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
     kwargs = dict(chosen.kwargs) if chosen else {}
     op = select.op_launching(recording, unit)
@@ -85,7 +85,7 @@ def configuration(recording: Recording, unit: Unit, resources: Resources | None)
 
 
 def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
-    """Return who chose the launch configuration, `None` where nothing tells.
+    """Who chose the launch configuration, `None` where nothing tells.
 
     Inductor's pointwise heuristic offers two or more configurations and times them when `autotune_pointwise` is on. The
     generated code says so of itself (torch 2.11, `triton_heuristics.pointwise`): that is why it varies between runs.
@@ -109,18 +109,18 @@ def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> 
 
 
 def meta_of(code: str, kernel: str) -> str:
-    """Return the line of generated code that holds a kernel's `inductor_meta`."""
+    """The line of generated code that holds a kernel's `inductor_meta`."""
     wanted = f"'kernel_name': '{kernel}'"
     return next((line for line in code.splitlines() if wanted in line), "")
 
 
 def is_library(unit: Unit) -> bool:
-    """Return whether the kernel belongs to PyTorch or a vendor's library: an ATen op launched it."""
+    """Whether the kernel belongs to PyTorch or a vendor's library: an ATen op launched it."""
     return unit.chain[-1].startswith(("aten::", "_c10d", "c10d", "cudnn"))
 
 
 def num_warps(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
-    """Return warps per block: of the chosen config, of the launch's record, or from the block of the launch."""
+    """Warps per block: of the chosen config, of the launch's record, or from the block of the launch."""
     chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
     if chosen and chosen.num_warps is not None:
         return chosen.num_warps
@@ -137,7 +137,7 @@ def num_warps(recording: Recording, unit: Unit, resources: Resources | None) -> 
 
 
 def num_stages(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
-    """Return pipeline stages: of the chosen config, of the launch's record, or in a GEMM kernel's name."""
+    """Pipeline stages: of the chosen config, of the launch's record, or in a GEMM kernel's name."""
     chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
     if chosen and chosen.num_stages is not None:
         return chosen.num_stages

@@ -142,7 +142,7 @@ def _intermediates(recording: Recording) -> list[Sentence]:
 
 
 def _floor(recording: Recording, sizes: Sequence[int]) -> tuple[float | None, str]:
-    """Return the time that moving tensors of these sizes takes at least, in µs, and its words; nothing is said of a GPU
+    """The time that moving tensors of these sizes takes at least, in µs, and its words; nothing is said of a GPU
     that was not calibrated: what one kernel writes the next may find in the L2 cache.
     """
     gpu = gpus.find(recording.environment.device)

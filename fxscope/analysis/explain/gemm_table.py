@@ -45,13 +45,13 @@ def gemms(recording: Recording) -> tuple[GemmRow, ...]:
 
 
 def main_kernel(launches: Sequence[Launch]) -> Launch | None:
-    """Return the launch that does the product, `None` where none of them does."""
+    """The launch that does the product, `None` where none of them does."""
     found = [launch for launch in launches if role(launch) in ROLES]
     return max(found, key=lambda launch: launch.duration_ns) if found else None
 
 
 def role(launch: Launch) -> str:
-    """Return what a launch's kernel is for; on the CPU the op's name is all there is."""
+    """What a launch's kernel is for; on the CPU the op's name is all there is."""
     if launch.category == "cpu_kernel":
         name = op_name(launch.op or launch.name)
         return "gemm" if is_gemm(name) else "convolution" if is_convolution(name) else "other"
@@ -149,7 +149,7 @@ def _evidence(main: Launch, launches: Sequence[Launch], node: Node | None, graph
 
 
 def _node(launch: Launch, nodes: dict[tuple[str, str], tuple[Node, Graph]]) -> tuple[Node, Graph] | tuple[None, None]:
-    """Return the product among the nodes that ran in a launch; with several, no single one is it."""
+    """The product among the nodes that ran in a launch; with several, no single one is it."""
     found = [nodes[launch.graph or "", name] for name in launch.nodes if (launch.graph or "", name) in nodes]
     if len(found) == 1:
         return found[0]
@@ -160,7 +160,7 @@ def _node(launch: Launch, nodes: dict[tuple[str, str], tuple[Node, Graph]]) -> t
 def _shape(
     op: Op | None, node: Node | None, graph: Graph | None, kind: str | None
 ) -> tuple[int | None, int | None, int | None, int | None, int | None, str | None]:
-    """Return batch, M, K, N, FLOPs and a note, from the op's shapes, else from the graph's."""
+    """Batch, M, K, N, FLOPs and a note, from the op's shapes, else from the graph's."""
     found = product_of(op) if op is not None else None
     if found:
         return (*found, None)
@@ -182,7 +182,7 @@ def _shape(
 
 
 def product_of(op: Op) -> tuple[int | None, int, int, int, int] | None:
-    """Return batch, M, K, N and FLOPs of a GEMM op from its recorded shapes; `None` where they do not say."""
+    """Batch, M, K, N and FLOPs of a GEMM op from its recorded shapes; `None` where they do not say."""
     operands = GEMMS.get(op_name(op.name))
     if operands is None or not op.shapes:
         return None
@@ -252,7 +252,7 @@ def _waves(
 
 
 def num_multiprocessors(recording: Recording, gpu: Gpu | None) -> int | None:
-    """Return how many multiprocessors the recording's device has."""
+    """How many multiprocessors the recording's device has."""
     properties = recording.environment.device_properties or {}
     for key in ("multi_processor_count", "numSms", "num_sms"):
         if properties.get(key):

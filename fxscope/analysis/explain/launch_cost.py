@@ -69,7 +69,7 @@ def _op_row(op: Op, launches: list[Launch], calls: list[Op]) -> OpLaunch:
 
 
 def queries(row: OpLaunch) -> tuple[str, ...]:
-    """Return the runtime calls of an op that asked something and launched nothing."""
+    """The runtime calls of an op that asked something and launched nothing."""
     return tuple(name for name in row.runtime if any(word in name for word in _QUERIES))
 
 
@@ -155,7 +155,7 @@ def _cost(what: str, name: str, ops: list[Op], own_ns: list[int]) -> CompileCost
 
 
 def num_dispatched(recording: Recording) -> dict[int, int]:
-    """Return how many ops were dispatched in each step; annotations are not ops."""
+    """How many ops were dispatched in each step; annotations are not ops."""
     return dict(Counter(op.step for op in recording.ops if op.category == "cpu_op" and "::" in op.name))
 
 

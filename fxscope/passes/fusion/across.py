@@ -15,7 +15,7 @@ INPUT_PREFIXES = ("arg", "primals_", "tangents_")
 
 
 def decisions(recording: Recording) -> list[Decision]:
-    """Return one decision for each pair of calls of different graphs between which a tensor passes."""
+    """One decision for each pair of calls of different graphs between which a tensor passes."""
     calls: dict[str, list[KernelCall]] = {}
     for call in recording.calls:
         calls.setdefault(call.graph, []).append(call)
@@ -42,7 +42,7 @@ def directions(graphs: Mapping[str, Graph], calls: Mapping[str, Sequence[KernelC
 def between(
     forward: Graph, backward: Graph, saved: Sequence[str], calls: Mapping[str, Sequence[KernelCall]]
 ) -> list[Decision]:
-    """Return one decision per forward call and backward call with a saved tensor between them."""
+    """One decision per forward call and backward call with a saved tensor between them."""
     nodes = {node.name: node for node in forward.nodes}
     found: dict[tuple[str, str], tuple[KernelCall, KernelCall, dict[str, BufferAccess]]] = {}
     for name in saved:
@@ -83,7 +83,7 @@ def between(
 
 
 def producer(name: str, nodes: Mapping[str, Node], calls: Sequence[KernelCall]) -> KernelCall | None:
-    """Return the call that computes a saved node; `None` for a view of an input, which nobody computes."""
+    """The call that computes a saved node; `None` for a view of an input, which nobody computes."""
     while name in nodes:
         node = nodes[name]
         found = next((call for call in calls if name in call.nodes), None)
@@ -116,7 +116,7 @@ def breaks(
 
 
 def first_graph(compile_id: str, graphs: Mapping[str, Graph]) -> Graph | None:
-    """Return the forward or inference graph of a compile."""
+    """The forward or inference graph of a compile."""
     return next(
         (item for item in graphs.values() if item.compile_id == compile_id and item.direction != "backward"), None
     )
@@ -169,5 +169,5 @@ def at_break(
 
 
 def first_line(text: str | None) -> str:
-    """Return the first line that says something."""
+    """The first line that says something."""
     return next((line.strip() for line in (text or "").splitlines() if line.strip()), "no reason recorded")

@@ -27,7 +27,7 @@ _COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph")  # what a trace
 
 
 def decisions(recording: Recording) -> list[Decision]:
-    """Return one decision for each pair of eager launches between which a tensor passes."""
+    """One decision for each pair of eager launches between which a tensor passes."""
     found: list[Decision] = []
     for graph in recording.graphs:
         if graph.stage == "eager" and any(node.outputs for node in graph.nodes):
@@ -66,7 +66,7 @@ def keep(found: dict[tuple[str, str], Decision], decision: Decision) -> None:
 
 
 def writer(name: str, nodes: Mapping[str, Node]) -> str:
-    """Return the op that wrote the memory behind a name: through views, down to what launched or came from outside."""
+    """The op that wrote the memory behind a name: through views, down to what launched or came from outside."""
     seen: set[str] = set()
     while name not in seen:
         seen.add(name)
@@ -78,7 +78,7 @@ def writer(name: str, nodes: Mapping[str, Node]) -> str:
 
 
 def flow(graph: Graph, a: Node, b: Node, size: int | None, *, once: bool) -> Decision:
-    """Return the decision for a writer and a reader of its result."""
+    """The decision for a writer and a reader of its result."""
     words = "written once and read once" if once else "which others read too"
     return Decision(
         graph=graph.id,
@@ -96,7 +96,7 @@ def flow(graph: Graph, a: Node, b: Node, size: int | None, *, once: bool) -> Dec
 
 
 def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> Decision:
-    """Return the decision for two readers of one tensor."""
+    """The decision for two readers of one tensor."""
     return Decision(
         graph=graph.id,
         a=(a.name,),
@@ -208,7 +208,7 @@ def of_trace(recording: Recording) -> list[Decision]:
 
 
 def signature(op: Op) -> str:
-    """Return an op's name and what it is given, to tell equal ops from others."""
+    """An op's name and what it is given, to tell equal ops from others."""
     return f"{op.name} {op.shapes}"
 
 
@@ -221,7 +221,7 @@ class Waiting(NamedTuple):
 
 
 def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None]) -> Decision:
-    """Return the decision for a waiting result and the op that reads it.
+    """The decision for a waiting result and the op that reads it.
 
     In compiled code it is the scheduler that decided, and a trace does not hold why: no verdict.
     """
@@ -249,7 +249,7 @@ def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None
 
 
 def result_of(op: Op, shapes: list[tuple[int, ...]], dtypes: list[str]) -> TensorMeta | None:
-    """Return the shape and dtype of an op's result, where its inputs (`tensors`) tell."""
+    """The shape and dtype of an op's result, where its inputs (`tensors`) tell."""
     if not shapes or op.dtypes is None:
         return None
     name = op_name(op.name)
@@ -266,7 +266,7 @@ def result_of(op: Op, shapes: list[tuple[int, ...]], dtypes: list[str]) -> Tenso
 
 
 def tensors(op: Op) -> tuple[list[tuple[int, ...]], list[str]]:
-    """Return shapes and dtypes of an op's tensor inputs; the profiler writes scalars and lists between them."""
+    """Shapes and dtypes of an op's tensor inputs; the profiler writes scalars and lists between them."""
     shapes: list[tuple[int, ...]] = []
     dtypes: list[str] = []
     for shape, dtype in zip(op.shapes or (), op.dtypes or (), strict=False):

@@ -54,7 +54,7 @@ class PairSide(NamedTuple):
 
 
 def refused(a: PairSide, b: PairSide, *, flows: bool) -> frozenset[str]:
-    """Return the switches that change nothing for this pair, whatever they are set to."""
+    """The switches that change nothing for this pair, whatever they are set to."""
     found: set[str] = set()
     on_cpu = (a.call.device or "").startswith("cpu")
     if on_cpu or a.opaque or b.opaque:
@@ -84,7 +84,7 @@ def nests(a: PairSide, b: PairSide) -> bool:
 
 
 def numbers(space: str | None) -> tuple[int, int] | None:
-    """Return (elements, reduced elements) of a printed iteration space, `None` where a size is a symbol.
+    """(elements, reduced elements) of a printed iteration space, `None` where a size is a symbol.
 
     Triton's are "(2048, 512)", C++'s and those in files "((8, 256), (512,))".
     """
@@ -158,7 +158,7 @@ def share_the_activation(a: Sequence[Node], b: Sequence[Node], nodes: Mapping[st
 
 
 def matrices(ran: Sequence[Node], nodes: Mapping[str, Node]) -> tuple[str, str] | None:
-    """Return the two operands of a call that runs one mm or addmm, `None` where it is none or the graph does not say."""
+    """The two operands of a call that runs one mm or addmm, `None` where it is none or the graph does not say."""
     products = [node for node in ran if op_name(node.target) in ("mm", "addmm")]
     if len(products) != 1:
         return None
@@ -170,14 +170,14 @@ def matrices(ran: Sequence[Node], nodes: Mapping[str, Node]) -> tuple[str, str] 
 
 
 def source(name: str, nodes: Mapping[str, Node], through: frozenset[str] = frozenset()) -> str:
-    """Return what a node is a view of, through views that keep the order of elements and those named besides."""
+    """What a node is a view of, through views that keep the order of elements and those named besides."""
     while name in nodes and nodes[name].inputs and op_name(nodes[name].target) in (_RESIZES | through):
         name = nodes[name].inputs[0]
     return name
 
 
 def elements(access: BufferAccess) -> int | None:
-    """Return how many elements a buffer has, `None` where that is not known or a symbol."""
+    """How many elements a buffer has, `None` where that is not known or a symbol."""
     if access.shape is None or any(isinstance(size, str) for size in access.shape):
         return None
     return prod(int(size) for size in access.shape)

@@ -29,7 +29,7 @@ WORDS: dict[str, str] = {
 def decisions(
     calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, nodes: Mapping[str, Node]
 ) -> list[Decision]:
-    """Return how the ops of each call came together."""
+    """How the ops of each call came together."""
     result: list[Decision] = []
     for call in calls:
         result += folded(call)
@@ -48,7 +48,7 @@ def decisions(
 
 
 def members_of(call: KernelCall, slices: OpSlices | None) -> list[SchedulerNode]:
-    """Return the call's scheduler nodes that compute something."""
+    """The call's scheduler nodes that compute something."""
     if slices is None:
         return []
     members = [slices.by_name[name] for name in call.scheduler_nodes if name in slices.by_name]

@@ -63,7 +63,7 @@ class Pair(NamedTuple):
 def decisions(
     calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
 ) -> list[Decision]:
-    """Return one decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
+    """One decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
     alias = schedules.aliases(schedule) if schedule else {}
     units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, slices, alias)]
     found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
@@ -117,7 +117,7 @@ def units_of(
 
 
 def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, int | None]:
-    """Return bytes per memory."""
+    """Bytes per memory."""
     found: dict[str, int | None] = {}
     for item in items:
         name = alias.get(item.buffer, item.buffer)
@@ -139,7 +139,7 @@ def readers_of(units: Sequence[FusionUnit]) -> dict[str, int]:
 
 
 def pairs(units: Sequence[FusionUnit]) -> list[Pair]:
-    """Return every two units that share memory, the earlier first."""
+    """Every two units that share memory, the earlier first."""
     users: dict[str, list[int]] = defaultdict(list)
     for position, unit in enumerate(units):
         for name in dict.fromkeys((*unit.reads, *unit.writes)):
@@ -185,7 +185,7 @@ class PairVerdict:
             self.attempts[key].append(attempt)
 
     def decide(self, group: Sequence[Pair], readers: Mapping[str, int], returned: frozenset[str] | None) -> Decision:
-        """Return the one decision for pairs of the same two calls; the pair that shares most speaks for all."""
+        """The one decision for pairs of the same two calls; the pair that shares most speaks for all."""
         costs = [saved(pair, readers, returned) for pair in group]
         main, _ = max(zip(group, costs, strict=True), key=lambda item: (item[0].flows, item[1] or 0))
         known = [cost for cost in costs if cost is not None]
@@ -321,22 +321,22 @@ class PairVerdict:
         return Reason(f"their loops over {buffer} do not match; what was recorded does not tell where they differ")
 
     def common(self, a: FusionUnit, b: FusionUnit) -> list[str]:
-        """Return the buffers that both use, as the scheduler tells them apart."""
+        """The buffers that both use, as the scheduler tells them apart."""
         names = self.names(b)
         return [name for name in self.names(a) if name in names]
 
     def names(self, unit: FusionUnit) -> dict[str, str | None]:
-        """Return buffer → index of a unit, under the names that the scheduler tells apart (one per version)."""
+        """Buffer → index of a unit, under the names that the scheduler tells apart (one per version)."""
         members = [self.nodes[name] for name in unit.members if name in self.nodes]
         return {access.buffer: access.index for node in members for access in (*node.reads, *node.writes)}
 
     def distance(self, buffer: str, a: FusionUnit, b: FusionUnit) -> int:
-        """Return how far apart two units are among the scheduler's groups that use a buffer."""
+        """How far apart two units are among the scheduler's groups that use a buffer."""
         places = [self.users[buffer][self.nodes[unit.members[0]].group] for unit in (a, b)]
         return abs(places[0] - places[1])
 
     def attempt(self, a: FusionUnit, b: FusionUnit) -> FusionAttempt | None:
-        """Return what the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
+        """What the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
         one, other = (a.call.id, a.members), (b.call.id, b.members)
         found = [*self.attempts.get((one, other), ()), *self.attempts.get((other, one), ())]
         told = [item for item in found if item.raw_reason != "node1 must go before node2"] or found
@@ -437,7 +437,7 @@ class PairVerdict:
 
 
 def is_opaque(unit: FusionUnit) -> bool:
-    """Return whether the unit calls a kernel that Inductor does not write."""
+    """Whether the unit calls a kernel that Inductor does not write."""
     return not unit.call.is_generated or unit.type in (*EXTERN, "user_triton")
 
 
@@ -454,7 +454,7 @@ def sibling(pair: Pair, unit: FusionUnit, limits: dict[str, object]) -> Reason:
 
 
 def saved(pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> int | None:
-    """Return the bytes that one kernel instead of the two would not move; `None` where no size is known.
+    """The bytes that one kernel instead of the two would not move; `None` where no size is known.
 
     A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only reader
     and the graph does not return it. An input that both read need be read once only.

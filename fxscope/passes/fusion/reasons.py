@@ -270,7 +270,7 @@ CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
 
 
 def translate(raw: str, cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
-    """Return Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped.
+    """Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped.
 
     Args:
         refused: switches that torch does not try for this pair.

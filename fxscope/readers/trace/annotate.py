@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def annotate(path: str | Path, recording: Recording) -> bytes:
-    """Return the trace at `path` as gzipped JSON, each kernel with its op, call, nodes, source line and fusion group.
+    """The trace at `path` as gzipped JSON, each kernel with its op, call, nodes, source line and fusion group.
 
     Raises:
         TraceError: the trace is damaged; recovering events one by one would not give a file that others can load.
@@ -63,7 +63,7 @@ class _Facts:
         self._sources = {(graph.id, node.name): node.source for graph in recording.graphs for node in graph.nodes}
 
     def of(self, launch: Launch) -> dict[str, Any]:
-        """Return the arguments to add; what is not known is left out."""
+        """The arguments to add; what is not known is left out."""
         call = self._calls.get(launch.call or "")
         source = next(
             (s for name in launch.nodes if (s := self._sources.get((launch.graph or "", name))) and s.file), None

@@ -59,11 +59,10 @@ class Trace:
         return len(self.category)
 
     def name_of(self, row: int) -> str:
-        """Return an event's name."""
         return self.names[self.name[row]]
 
     def details(self, rows: Iterable[int]) -> dict[int, Args]:
-        """Return the arguments of some rows; where they were not kept, from the file: they are most of it."""
+        """The arguments of some rows; where they were not kept, from the file: they are most of it."""
         found = {row: self.known_args[row] for row in rows if row in self.known_args} if self.known_args else {}
         if self.args is not None:
             rows = list(rows)
@@ -193,7 +192,7 @@ def nest(trace: Trace) -> None:
 
 
 def by_thread_and_time(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return rows by thread, start, longest first, place in the file. A file is in order of time for the most part."""
+    """Rows by thread, start, longest first, place in the file. A file is in order of time for the most part."""
     rows = rows[np.argsort(trace.start_ns[rows], kind="stable")]
     thread = trace.thread[rows]
     rows = rows[np.argsort(thread.astype(np.int16) if len(trace.threads) < 1 << 15 else thread, kind="stable")]
@@ -225,7 +224,7 @@ def link(trace: Trace) -> None:
 def _find(
     keys: NDArray[np.int64], rows: NDArray[np.intp], wanted: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each wanted key (the last row that has it, how many have it); -1 and 0 for none, and for key -1."""
+    """For each wanted key (the last row that has it, how many have it); -1 and 0 for none, and for key -1."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     first, last = np.searchsorted(ordered, wanted, "left"), np.searchsorted(ordered, wanted, "right")
@@ -237,7 +236,7 @@ def _find(
 
 
 def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return for each row the nearest row around it, itself left out, that is wanted; -1 for none."""
+    """For each row the nearest row around it, itself left out, that is wanted; -1 for none."""
     jump = np.where(wanted, np.arange(len(parent), dtype=np.int32), parent)
     while True:  # each round looks twice as far up
         further = np.where(jump >= 0, jump[jump], -1)
@@ -247,7 +246,7 @@ def nearest(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.
 
 
 def find_steps(trace: Trace) -> list[int]:
-    """Return the rows of `ProfilerStep#N`, one each, in order of time."""
+    """The rows of `ProfilerStep#N`, one each, in order of time."""
     wanted = {index for index, name in enumerate(trace.names) if name.startswith(t.STEP)}
     if not wanted:
         return []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Times:
-    """Return the union of intervals in any order; those that touch become one."""
+    """The union of intervals in any order; those that touch become one."""
     if not len(start):
         return start[:0], end[:0]
     order = np.argsort(start, kind="stable")
@@ -23,13 +23,13 @@ def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Times:
 
 
 def length(times: Times) -> int:
-    """Return how much time a union covers."""
+    """How much time a union covers."""
     start, end = times
     return int((end - start).sum())
 
 
 def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each moment how much of the union lies before it."""
+    """For each moment how much of the union lies before it."""
     start, end = times
     if not len(start):
         return np.zeros(len(at), np.int64)
@@ -40,12 +40,12 @@ def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def overlap(a: Times, b: Times) -> int:
-    """Return how much time two unions have in common."""
+    """How much time two unions have in common."""
     return int((covered_until(b, a[1]) - covered_until(b, a[0])).sum())
 
 
 def common(a: Times, b: Times) -> Times:
-    """Return the times that two unions have in common, as a union."""
+    """The times that two unions have in common, as a union."""
     a, b = _lasting(a), _lasting(b)
     starts = np.concatenate((a[0][_inside(b, a[0], "right")], b[0][_inside(a, b[0], "right")]))
     ends = np.concatenate((a[1][_inside(b, a[1], "left")], b[1][_inside(a, b[1], "left")]))
@@ -53,14 +53,14 @@ def common(a: Times, b: Times) -> Times:
 
 
 def _lasting(times: Times) -> Times:
-    """Return the union without moments: what begins and ends at once has no time in common with anything."""
+    """The union without moments: what begins and ends at once has no time in common with anything."""
     start, end = times
     keep = end > start
     return start[keep], end[keep]
 
 
 def _inside(times: Times, at: NDArray[np.int64], side: Literal["left", "right"]) -> NDArray[np.bool_]:
-    """Return for each moment whether the union holds what begins ("right") or ends ("left") there."""
+    """For each moment whether the union holds what begins ("right") or ends ("left") there."""
     start, end = times
     if not len(start):
         return np.zeros(len(at), np.bool_)
@@ -69,7 +69,7 @@ def _inside(times: Times, at: NDArray[np.int64], side: Literal["left", "right"])
 
 
 def gaps(start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return (before, after): the positions of the intervals on both sides of each idle time, in order of time.
+    """(before, after): the positions of the intervals on both sides of each idle time, in order of time.
 
     `before` is the one that ended last, the first of those that ended at the same time.
     """

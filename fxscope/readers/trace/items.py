@@ -40,7 +40,7 @@ def recording(
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Recording:
-    """Return what a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
+    """What a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
 
     Args:
         path: what `torch.profiler` exported.
@@ -67,13 +67,13 @@ def recording(
 
 
 def _title(path: Path) -> str:
-    """Return the file's stem; with its folder where the stem says nothing."""
+    """The file's stem; with its folder where the stem says nothing."""
     stem = path.name.removesuffix(".gz").removesuffix(".json")
     return path.resolve().parent.name if stem in ("trace", "profile", "chrome_trace") else stem
 
 
 def ops(kept: Kept) -> Items[Op]:
-    """Return ops, annotations and runtime calls of the kept steps in order of time."""
+    """Ops, annotations and runtime calls of the kept steps in order of time."""
     trace, rows = kept.trace, kept.rows
     sources, details = _Sources(trace), _Details(trace, rows)
     threads = [whole(thread) for _, thread in trace.threads]
@@ -111,7 +111,7 @@ class _Details:
         self._last: tuple[slice | list[int], list[Args | None]] = ([], [])
 
     def made(self, field: Callable[[Args], Any]) -> Made:
-        """Return the column that a function of the arguments gives; `None` where an event has none."""
+        """The column that a function of the arguments gives; `None` where an event has none."""
         return Made(lambda which: [None if args is None else field(args) for args in self._of(which)])
 
     def _of(self, which: slice | list[int]) -> list[Args | None]:
@@ -138,14 +138,14 @@ _CONFIG = ("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "num
 
 
 def _config(args: Args) -> dict[str, Any] | None:
-    """Return what torch says of a Triton launch, `None` of other ops."""
+    """What torch says of a Triton launch, `None` of other ops."""
     if args.kernel_file is None and args.kernel_backend is None:
         return None
     return {key: value for key in _CONFIG if (value := getattr(args, key)) is not None}
 
 
 def _shapes(value: Any) -> tuple[Any, ...] | None:
-    """Return one tuple for each input, of a list of tensors one of tuples; `None` for what is no list.
+    """One tuple for each input, of a list of tensors one of tuples; `None` for what is no list.
 
     An input for which there is no list has no shape: `()`, as the profiler writes it of scalars.
     """
@@ -161,7 +161,7 @@ def _strings(value: Any) -> tuple[str, ...] | None:
 
 
 def launches(kept: Kept) -> Items[Launch]:
-    """Return the events of the device in the kept steps, in order of their start."""
+    """The events of the device in the kept steps, in order of their start."""
     trace, rows = kept.trace, kept.launch_rows
     launcher, op = trace.launcher[rows], trace.op[rows]
     chains, details = _Chains(trace), _Details(trace, rows)
@@ -212,7 +212,7 @@ def _occupancy(args: Args) -> float | None:
 def _runtime_calls(
     trace: Trace, ops: NDArray[np.int32], launchers: NDArray[np.int32]
 ) -> Callable[[Any], list[tuple[str, ...]]]:
-    """Return what gives the names of all runtime calls of a launch's op, in order of time; without an op, of its own."""
+    """What gives the names of all runtime calls of a launch's op, in order of time; without an op, of its own."""
     calls = np.flatnonzero(trace.category == t.RUNTIME)
     around = nearest(trace.parent, trace.category == t.CPU_OP)[calls]
     order = np.lexsort((trace.start_ns[calls], around))
@@ -250,7 +250,7 @@ class _Chains:
         self._known: dict[int, tuple[str, ...]] = {-1: ()}
 
     def of(self, row: int) -> tuple[str, ...]:
-        """Return the chain down to a row, -1 for none."""
+        """The chain down to a row, -1 for none."""
         path: list[int] = []
         row = int(self._around[row]) if row >= 0 else -1
         while row not in self._known:
@@ -267,7 +267,7 @@ class _Chains:
 
 
 def cpu_launches(kept: Kept) -> Items[Launch]:
-    """Return the executions of a CPU-only trace, one of each op that does work itself."""
+    """The executions of a CPU-only trace, one of each op that does work itself."""
     trace, rows = kept.trace, kept.launch_rows
     chains = _Chains(trace)
     return Items(
@@ -302,7 +302,7 @@ class _Sources:
         self._known: dict[int, Source | None] = {-1: None}
 
     def of(self, row: int) -> Source | None:
-        """Return the place and the module around a row."""
+        """The place and the module around a row."""
         if self._around is None:
             return None
         frame = self._around.item(row)
@@ -340,7 +340,7 @@ class _Sources:
 
 
 def _meaning(name: str) -> tuple[str | None, re.Match[str] | None]:
-    """Return (module, place in the user's code) of a Python frame's name."""
+    """(module, place in the user's code) of a Python frame's name."""
     if name.startswith("nn.Module: "):
         return name.removeprefix("nn.Module: "), None
     match = _FRAME.match(name)

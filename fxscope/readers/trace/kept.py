@@ -121,7 +121,7 @@ def read_steps(
 
 
 def is_large(path: Path) -> bool:
-    """Return whether all events of a file are more than one wants to hold for a part of them."""
+    """Whether all events of a file are more than one wants to hold for a part of them."""
     try:
         size = path.stat().st_size
     except OSError:
@@ -134,7 +134,7 @@ def _is_step(rows: NDArray[np.int64], table: t.Table) -> NDArray[np.bool_]:
 
 
 def _belonging(steps: tuple[Step, ...], read_rows: Callable[..., Trace]) -> Wanted:
-    """Return which rows tell of some steps: what was open in them, and what has an id of something in them.
+    """Which rows tell of some steps: what was open in them, and what has an id of something in them.
 
     So a link is found, or is found to be ambiguous, as it would be among all rows.
     """
@@ -162,7 +162,7 @@ def _belonging(steps: tuple[Step, ...], read_rows: Callable[..., Trace]) -> Want
 
 
 def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
-    """Return the events of some steps, of all by default.
+    """The events of some steps, of all by default.
 
     Raises:
         TraceError: the trace has no event, or no such step.
@@ -202,7 +202,7 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
 
 
 def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, ...]:
-    """Return the wanted active steps; one, "whole trace", where the profiler marked none. Raises TraceError for others."""
+    """The wanted active steps; one, "whole trace", where the profiler marked none. Raises TraceError for others."""
     if trace.steps:
         found = [
             Step(
@@ -228,7 +228,7 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
 
 
 def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
-    """Return the step of each row, -1 outside: host events by their start, device events by their launch's."""
+    """The step of each row, -1 outside: host events by their start, device events by their launch's."""
     if not trace.steps:
         return np.zeros(len(trace), np.int32)
     start = np.array([step.start_ns for step in steps], np.int64)
@@ -306,7 +306,7 @@ def _hands_on(name: str) -> bool:
 
 
 def of_names(trace: Trace, names: NDArray[np.int32], test: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Return for each index into `trace.names` whether the name passes a test, which is asked once a name."""
+    """For each index into `trace.names` whether the name passes a test, which is asked once a name."""
     answer = np.zeros(len(trace.names), np.bool_)
     is_used = np.zeros(len(answer), np.bool_)
     is_used[names] = True

@@ -207,7 +207,7 @@ def _args_of(value: Any) -> Args | None:
 
 
 def extent(data: bytes, at: int, *, loose: bool = False) -> tuple[int, int]:
-    """Return whether the JSON value at a place is whole, cut off or broken, and where it ends, or is broken."""
+    """Whether the JSON value at a place is whole, cut off or broken, and where it ends, or is broken."""
     if native is not None and not loose:
         position, status = native.skip(data, at)
         if status != NOT_UNDERSTOOD:
@@ -257,7 +257,7 @@ class Window:
                 return self.data[self.at : self.at + 1]
 
     def value(self, *, loose: bool = False) -> tuple[int, int]:
-        """Return the extent of the value at `at`, reading on as far as it needs; what is too large is broken."""
+        """The extent of the value at `at`, reading on as far as it needs; what is too large is broken."""
         while True:
             status, position = extent(self.data, self.at, loose=loose)
             if status != CUT:
@@ -643,7 +643,7 @@ class _Events:
 
 
 def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
-    """Return a damaged trace as a document of its whole events, and what is to be said of the rest. Raises TraceError."""
+    """A damaged trace as a document of its whole events, and what is to be said of the rest. Raises TraceError."""
     reader, found = _Mender(path, strict=False), _Events()
     reader.fill(cast("Table", found))
     return {**reader.header, "traceEvents": found.events}, reader.problems
@@ -672,7 +672,7 @@ class Unpacked:
         self._file.close()
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, fewer only at the end."""
+        """Up to `size` bytes, fewer only at the end."""
         parts: list[bytes] = []
         missing = size
         while missing > 0 and self.damage is None:
@@ -700,7 +700,7 @@ class Unpacked:
         return _zlib().decompressobj(31)
 
     def _piece(self, size: int) -> bytes | None:
-        """Return some of the next bytes, at most `size` of them; None at the end."""
+        """Some of the next bytes, at most `size` of them; None at the end."""
         self._packed = self._packed or self._file.read(CHUNK_BYTES >> 3)
         if not self._packed:
             if not self._stream.eof:
@@ -726,7 +726,7 @@ class UnpackedZstandard(Unpacked):
 
 
 def zstandard_errors() -> tuple[type[Exception], ...]:
-    """Return what is raised of a damaged Zstandard file."""
+    """What is raised of a damaged Zstandard file."""
     try:
         from compression.zstd import ZstdError  # pyright: ignore - Python 3.14
     except ImportError:
@@ -738,7 +738,7 @@ def zstandard_errors() -> tuple[type[Exception], ...]:
 
 
 def zstandard_file(file: IO[bytes]) -> Any:
-    """Return the unpacked stream of a Zstandard file. Raises TraceError where nothing here can unpack it."""
+    """The unpacked stream of a Zstandard file. Raises TraceError where nothing here can unpack it."""
     try:
         from compression import zstd  # pyright: ignore - Python 3.14
     except ImportError:

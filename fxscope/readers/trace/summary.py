@@ -30,7 +30,7 @@ LAUNCH_CATEGORY: dict[int, LaunchCategory] = {
 
 
 def summarize(kept: Kept) -> Summary:
-    """Return the tables of the kept steps; device time is that of launches, CPU time that of ops."""
+    """The tables of the kept steps; device time is that of launches, CPU time that of ops."""
     kernels = kernel_table(kept)
     steps = step_table(kept)
     limit = bound.of_steps(steps) if kept.on_device and len(kept.launch_rows) else None
@@ -48,7 +48,7 @@ def summarize(kept: Kept) -> Summary:
 
 
 def op_table(kept: Kept) -> tuple[OpStats, ...]:
-    """Return one line per op name; device self time is the op's own launches, total adds those of ops it called."""
+    """One line per op name; device self time is the op's own launches, total adds those of ops it called."""
     num_rows = len(kept.rows)
     is_op, name, duration = kept.category == t.CPU_OP, kept.name, kept.trace.duration_ns[kept.rows]
     home = without_repeats(kept)
@@ -95,7 +95,7 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
 
 
 def without_repeats(kept: Kept) -> NDArray[np.int32]:
-    """Return for each host event where it is counted: itself, or its caller's caller if it only repeats it.
+    """Where each host event is counted: itself, or its caller's caller if it only repeats it.
 
     `aten::mul ⊃ aten::mul` is one line of torch's table (torch 2.13, `autograd/profiler_util.py`, `_remove_dup_nodes`);
     the inner op's launches and children become the caller's.
@@ -113,7 +113,7 @@ def without_repeats(kept: Kept) -> NDArray[np.int32]:
 def _once_a_name(
     thread: NDArray[np.int32], name: NDArray[np.int32], parent: NDArray[np.int32], own: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return what an op and all below it took; 0 inside an op of the same name, where it must not count twice.
+    """What an op and all below it took; 0 inside an op of the same name, where it must not count twice.
 
     The ops are in order of time, parents first.
     """
@@ -141,7 +141,7 @@ def _once_a_name(
 
 
 def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
-    """Return one line per kernel name, the most expensive first."""
+    """One line per kernel name, the most expensive first."""
     category = kept.trace.category[kept.launch_rows].astype(np.int64)
     key = kept.launch_name * np.int64(16) + category
     keys, first, which = np.unique(key, return_index=True, return_inverse=True)
@@ -173,7 +173,7 @@ def kernel_table(kept: Kept) -> tuple[KernelStats, ...]:
 
 
 def step_table(kept: Kept) -> tuple[StepStats, ...]:
-    """Return one line per step: wall time, device busy (union over streams) and idle, launches, syncs.
+    """One line per step: wall time, device busy (union over streams) and idle, launches, syncs.
 
     Communication is the union of the collectives' kernels; what no other kernel ran beside is exposed.
     """
@@ -221,7 +221,7 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
 
 
 def _by_step(kept: Kept, step: NDArray[np.int32]) -> list[NDArray[np.intp]]:
-    """Return for each kept step the positions that belong to it."""
+    """For each kept step the positions that belong to it."""
     order = np.argsort(step, kind="stable")
     ordered = step[order]
     indices = [item.index for item in kept.steps]
@@ -230,7 +230,7 @@ def _by_step(kept: Kept, step: NDArray[np.int32]) -> list[NDArray[np.intp]]:
 
 
 def gaps(kept: Kept) -> tuple[Gap, ...]:
-    """Return the longest times in which a device ran nothing, between its first and its last launch of a step."""
+    """The longest times in which a device ran nothing, between its first and its last launch of a step."""
     trace, start, end = kept.trace, kept.launch_start, kept.launch_end
     devices = [device for device, _ in map(device_and_stream, trace.threads)]
     number = {device: index for index, device in enumerate(dict.fromkeys(devices))}
@@ -267,7 +267,7 @@ def _is_sync(name: str) -> bool:
 
 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:
-    """Return the runtime calls that wait for the device, the longest first."""
+    """The runtime calls that wait for the device, the longest first."""
     waits = np.flatnonzero((kept.category == t.RUNTIME) & of_names(kept.trace, kept.name, _is_sync))
     names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
     total = np.zeros(len(names), np.int64)

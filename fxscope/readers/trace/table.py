@@ -77,7 +77,7 @@ class Table:
         self.num_rows: int = 0
 
     def take_columns(self) -> list[NDArray[Any]]:
-        """Return the columns of every row, in the order of the file; the table is empty afterwards."""
+        """The columns of every row, in the order of the file; the table is empty afterwards."""
         parts, self._parts = self._parts, []
         columns = [[part[column] for part in parts] for column in range(WIDTH)]
         parts.clear()
@@ -132,7 +132,7 @@ class Table:
         self._append(part)
 
     def _name_of(self, span: bytes) -> int:
-        """Return a name's index; the same spans come in every buffer."""
+        """A name's index; the same spans come in every buffer."""
         known = self._spans.get(span)
         if known is None:
             known = self._spans[span] = self._code(_string(span))
@@ -192,7 +192,7 @@ class Table:
             self._append(part)
 
     def _chosen(self, part: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return the wanted rows and which they are."""
+        """The wanted rows and which they are."""
         self.num_events += len(part)
         self.on_device |= bool((part[:, CATEGORY] >= KERNEL).any())
         if self._wanted is None:
@@ -215,7 +215,7 @@ class Table:
 
 
 def _looked_up(used: NDArray[np.int64], spans: list[bytes], code_of: Callable[[bytes], int]) -> NDArray[np.int64]:
-    """Return what a function makes of each span that is used, -1 for the others."""
+    """What a function makes of each span that is used, -1 for the others."""
     codes = np.full(len(spans), -1, np.int64)
     is_used = np.zeros(len(spans), np.bool_)
     is_used[used] = True
@@ -292,12 +292,12 @@ def _unusual_nanoseconds(text: str) -> int | None:
 
 
 def whole(value: Any) -> int | None:
-    """Return an int64 as it is, `None` for anything else."""
+    """An int64 as it is, `None` for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= INT64_MAX else None
 
 
 def identifier(value: Any) -> int:
-    """Return a correlation or external id, -1 for none. 0 means "not linked" in Kineto."""
+    """A correlation or external id, -1 for none. 0 means "not linked" in Kineto."""
     if isinstance(value, str) and len(value) <= 19 and value.isascii() and value.isdigit():
         value = int(value)
     found = whole(value)
@@ -305,7 +305,7 @@ def identifier(value: Any) -> int:
 
 
 def device_of(event: Any) -> tuple[Any, Any]:
-    """Return (device, stream) of a device event: its arguments, else Kineto's pid and tid."""
+    """(device, stream) of a device event: its arguments, else Kineto's pid and tid."""
     detail = event.args
     device = detail.device if detail is not None and detail.device is not None else event.pid
     stream = detail.stream if detail is not None and detail.stream is not None else event.tid
@@ -313,13 +313,13 @@ def device_of(event: Any) -> tuple[Any, Any]:
 
 
 def device_and_stream(thread: tuple[Any, Any]) -> tuple[int | None, int | None]:
-    """Return the numbers in what `device_of` gave, `None` for what is no number and for a thread of the host."""
+    """The numbers in what `device_of` gave, `None` for what is no number and for a thread of the host."""
     device, stream = (part[1] if isinstance(part, tuple) else None for part in thread)
     return whole(device), whole(stream)
 
 
 def _key(value: Any) -> Any:
-    """Return a value that can be a key: lists and objects as their text, and NaN, which is not what it is."""
+    """A value that can be a key: lists and objects as their text, and NaN, which is not what it is."""
     try:
         hash(value)
     except TypeError:

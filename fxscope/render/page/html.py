@@ -48,7 +48,7 @@ def render(
     comparison: Sequence[Comparison] | None = None,
     stage: str | None = None,
 ) -> str:
-    """Return the page. `others` are shown beside the first; `comparison` aligns each of them with it."""
+    """The page. `others` are shown beside the first; `comparison` aligns each of them with it."""
     shown = labels.told_apart((recording, *others))
     if comparison:
         pairs = zip(comparison, shown[1:], strict=False)
@@ -78,12 +78,12 @@ def render(
 
 
 def digest(text: str) -> str:
-    """Return what a Content-Security-Policy calls a hash."""
+    """What a Content-Security-Policy calls a hash."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def assemble(suffix: str) -> str:
-    """Return the page's script (one function, so that no name leaks) or its style."""
+    """The page's script (one function, so that no name leaks) or its style."""
     if suffix == "css":
         return asset("report.css")
     parts = [asset(name) for name in SCRIPTS]
@@ -91,12 +91,11 @@ def assemble(suffix: str) -> str:
 
 
 def asset(name: str) -> str:
-    """Return one file of the page's parts."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def palette() -> str:
-    """Return the theme as CSS variables, light and dark."""
+    """The theme as CSS variables, light and dark."""
     light = {"text": theme.TEXT, "muted": theme.MUTED, "paper": theme.PAPER, "edge": theme.EDGE, "cost": theme.COST}
     dark = {
         "text": theme.TEXT_DARK,
@@ -122,7 +121,7 @@ def palette() -> str:
 
 
 def notebook(recording: Recording) -> str:
-    """Return what a notebook displays: the graph where it is small, and the page in a frame."""
+    """What a notebook displays: the graph where it is small, and the page in a frame."""
     from fxscope.errors import RenderError
 
     frame = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
-    """Return the first page of each recording."""
+    """The first page of each recording."""
     out: list[dict[str, Any]] = []
     for position, recording in enumerate(recordings):
         against = comparison[position - 1] if comparison and position else None
@@ -59,7 +59,7 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
 
 
 def what_it_is(recording: Recording) -> str:
-    """Return in one line what the page shows: compiled, eager, a plan or a trace alone, and where it ran."""
+    """In one line what the page shows: compiled, eager, a plan or a trace alone, and where it ran."""
     where = recording.environment.device
     steps = counted(index_of(recording).num_steps, "step")
     measured = f"measured over {steps}{f' on {where}' if where else ''}"
@@ -81,7 +81,7 @@ def what_it_is(recording: Recording) -> str:
 
 
 def unknown(recording: Recording) -> list[str]:
-    """Return what could not be known, in a few words each."""
+    """What could not be known, in a few words each."""
     out: list[str] = []
     nodes = [n for g in recording.graphs for n in g.nodes if n.op not in ("placeholder", "output", "get_attr")]
     if recording.launches and not recording.graphs:
@@ -111,7 +111,7 @@ def unknown(recording: Recording) -> list[str]:
 
 
 def moved(recording: Recording) -> int | None:
-    """Return what one run of every call moves; `None` unless it is known of each."""
+    """What one run of every call moves; `None` unless it is known of each."""
     totals = [
         c.bytes_read + c.bytes_written
         for c in recording.calls
@@ -121,12 +121,12 @@ def moved(recording: Recording) -> int | None:
 
 
 def time_of(call: KernelCall) -> float | None:
-    """Return measured time of a call, else the planned one."""
+    """Measured time of a call, else the planned one."""
     return call.timing.mean_us if call.timing else call.estimated_us
 
 
 def roof_share(recording: Recording) -> float | None:
-    """Return the floor of the calls over their time, where both are known of each."""
+    """The floor of the calls over their time, where both are known of each."""
     pairs = [(c.roof.floor_us, c.timing.mean_us) for c in recording.calls if c.roof and c.roof.floor_us and c.timing]
     if not pairs or len(pairs) != len(recording.calls):
         return None
@@ -134,7 +134,7 @@ def roof_share(recording: Recording) -> float | None:
 
 
 def tiles(recording: Recording) -> list[list[str]]:
-    """Return the numbers at the top: value, label, a remark."""
+    """The numbers at the top: value, label, a remark."""
     out: list[list[str]] = []
     steps = index_of(recording).num_steps
     if recording.launches:
@@ -184,7 +184,7 @@ def tiles(recording: Recording) -> list[list[str]]:
 
 
 def lines(recording: Recording, against: Comparison | None, runs: Sequence[spent.Run]) -> list[list[str]]:
-    """Return the story: (glyph, text, reference or ""); what is not known has no line."""
+    """The story: (glyph, text, reference or ""); what is not known has no line."""
     limit = bound.of_summary(recording.summary)
     found = (
         against_line(against) if against is not None else None,
@@ -248,7 +248,7 @@ def launchless_line(recording: Recording) -> list[str] | None:
 
 
 def compile_words(item: Any) -> dict[str, Any]:
-    """Return one compile: id, cache, reasons, guards."""
+    """One compile: id, cache, reasons, guards."""
     where = item.break_source
     return {
         "id": item.compile_id,
@@ -266,7 +266,7 @@ def compile_words(item: Any) -> dict[str, Any]:
 
 
 def graph_breaks(recording: Recording) -> list[dict[str, Any]]:
-    """Return where a graph ended early: place, reason, hints, and what was compiled before and after."""
+    """Where a graph ended early: place, reason, hints, and what was compiled before and after."""
     out: list[dict[str, Any]] = []
     for item in recording.compiles:
         if not item.break_reason:
@@ -288,7 +288,7 @@ def graph_breaks(recording: Recording) -> list[dict[str, Any]]:
 
 
 def resumed(recording: Recording, where: Source) -> Compile | None:
-    """Return the compile of the function that goes on at a line: Dynamo puts the line into the function's name."""
+    """The compile of the function that goes on at a line: Dynamo puts the line into the function's name."""
     for item in recording.compiles:
         source = item.source
         name = (source.function or "") if source and source.file == where.file else ""
@@ -298,7 +298,7 @@ def resumed(recording: Recording, where: Source) -> Compile | None:
 
 
 def side_of(recording: Recording, compile_id: str) -> dict[str, Any]:
-    """Return what one compile holds: its ops in order, its kernel calls and the graph to show."""
+    """What one compile holds: its ops in order, its kernel calls and the graph to show."""
     own = [(i, graph) for i, graph in enumerate(recording.graphs) if graph.compile_id == compile_id]
     graphs = [(i, graph) for i, graph in own if graph.direction != "backward"]
     by_stage = {graph.stage: (i, graph) for i, graph in reversed(graphs)}
@@ -311,13 +311,13 @@ def side_of(recording: Recording, compile_id: str) -> dict[str, Any]:
 
 
 def gaps(recording: Recording) -> list[list[Any]]:
-    """Return the longest times in which the device had nothing to do."""
+    """The longest times in which the device had nothing to do."""
     found = sorted(recording.summary.gaps if recording.summary else (), key=lambda g: -g.duration_ns)[:8]
     return [[g.duration_ns / 1e3, g.before, g.after, g.during] for g in found]
 
 
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:
-    """Return one comparison with the first recording as rows."""
+    """One comparison with the first recording as rows."""
     other = position + 1
     index: list[dict[str, int]] = (
         [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[other])]

@@ -47,12 +47,12 @@ _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
 
 
 def encode(data: Any) -> str:
-    """Return base64 of deflated JSON: letters that mean nothing to an HTML parser."""
+    """base64 of deflated JSON: letters that mean nothing to an HTML parser."""
     return base64.b64encode(zlib.compress(to_json(data).encode("utf-8", errors="replace"), 9)).decode()
 
 
 def to_json(data: Any) -> str:
-    """Return JSON in which characters that cannot be seen are written out."""
+    """JSON in which characters that cannot be seen are written out."""
     try:
         text = msgspec.json.encode(data).decode()
     except UnicodeEncodeError:  # lone surrogates
@@ -64,7 +64,7 @@ def to_json(data: Any) -> str:
 def page(
     recordings: Sequence[Recording], comparison: Sequence[Comparison] | None, *, stage: str | None = None
 ) -> dict[str, Any]:
-    """Return all that the page needs."""
+    """All that the page needs."""
     return {
         "theme": look(),
         "evidence": EVIDENCE_BY_STRENGTH,
@@ -79,7 +79,7 @@ def page(
 
 
 def look() -> dict[str, Any]:
-    """Return labels and glyphs; colours for the canvas, which has no style sheet."""
+    """Labels and glyphs; colours for the canvas, which has no style sheet."""
     return {
         "kinds": {
             kind: {
@@ -124,7 +124,7 @@ class Interned:
         self.index: dict[Any, int] = {}
 
     def add(self, value: Any) -> int:
-        """Return the index of a value, -1 for None."""
+        """The index of a value, -1 for None."""
         if value is None:
             return -1
         if value not in self.index:
@@ -134,7 +134,7 @@ class Interned:
 
 
 def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, list[Any]]:
-    """Return one list per field; a column in which nothing is known is left out."""
+    """One list per field; a column in which nothing is known is left out."""
     rows = list(rows)
     out = {name: [get(row) for row in rows] for name, get in fields.items()}
     kept = {name: values for name, values in out.items() if any(v not in (None, -1, "", (), []) for v in values)}
@@ -162,16 +162,16 @@ class Encoder:
         self.shaped: bool = len(self.ops) <= MAX_SHAPED_OPS
 
     def inside(self, graph_id: str | None, wanted: Iterable[str]) -> list[int]:
-        """Return the positions of nodes in their graph; those it does not have are left out."""
+        """The positions of nodes in their graph; those it does not have are left out."""
         known = self.nodes[self.graphs[graph_id]] if graph_id in self.graphs else {}
         return [known[name] for name in wanted if name in known]
 
     def has(self, end: tuple[str, str]) -> bool:
-        """Return whether an end of a link is a node of the recording."""
+        """Whether an end of a link is a node of the recording."""
         return end[0] in self.graphs and end[1] in self.nodes[self.graphs[end[0]]]
 
     def place(self, source: Source | None) -> int:
-        """Return the index of a source line."""
+        """The index of a source line."""
         if source is None:
             return self.places.add(None)
         return self.places.add(
@@ -179,7 +179,7 @@ class Encoder:
         )
 
     def data(self) -> dict[str, Any]:
-        """Return everything the page knows of the recording."""
+        """Everything the page knows of the recording."""
         recording = self.recording
         environment = msgspec.to_builtins(recording.environment)
         data: dict[str, Any] = {
@@ -208,7 +208,7 @@ class Encoder:
         return data
 
     def call_columns(self) -> dict[str, list[Any]]:
-        """Return the kernel calls of the generated code."""
+        """The kernel calls of the generated code."""
         return columns(
             self.recording.calls,
             id=lambda c: c.id,
@@ -234,7 +234,7 @@ class Encoder:
         )
 
     def launch_columns(self) -> dict[str, list[Any]]:
-        """Return what ran on a device; times from the first event on."""
+        """What ran on a device; times from the first event on."""
         return columns(
             self.launches,
             id=lambda x: x.id,
@@ -262,7 +262,7 @@ class Encoder:
         )
 
     def op_columns(self) -> dict[str, list[Any]]:
-        """Return the CPU's events; times from the first event on."""
+        """The CPU's events; times from the first event on."""
         return columns(
             self.ops,
             name=lambda o: self.names.add(o.name),
@@ -279,7 +279,7 @@ class Encoder:
         )
 
     def link_columns(self) -> dict[str, list[Any]]:
-        """Return which node of one stage came of which of another."""
+        """Which node of one stage came of which of another."""
         return columns(
             [x for x in self.recording.links if self.has(x.from_) and self.has(x.to)],
             a=lambda x: self.graphs[x.from_[0]],
@@ -291,7 +291,7 @@ class Encoder:
         )
 
     def decision_columns(self) -> dict[str, list[Any]]:
-        """Return what was fused and what was not."""
+        """What was fused and what was not."""
         ends = labels.Ends(self.recording)
         return columns(
             self.recording.decisions,
@@ -316,21 +316,21 @@ class Encoder:
 
 
 def short_names(recording: Recording) -> dict[str, str]:
-    """Return kernel name → a readable one, where that is another."""
+    """Kernel name → a readable one, where that is another."""
     names = {launch.name for launch in recording.launches} | {call.kernel for call in recording.calls}
     found = {name: kernel_name(name) for name in sorted(names)}
     return {name: short for name, short in found.items() if short != name}
 
 
 def default_graph(recording: Recording) -> int:
-    """Return the index of the graph that the page opens with."""
+    """The index of the graph that the page opens with."""
     stage = labels.default_stage(recording)
     sizes = [(len(g.nodes) if g.stage == stage else -1, -i) for i, g in enumerate(recording.graphs)]
     return -max(sizes)[1] if sizes else -1
 
 
 def opening_graph(recording: Recording) -> int:
-    """Return the index of the graph to look at first: the kernel calls of the default one, where there are any."""
+    """The index of the graph to look at first: the kernel calls of the default one, where there are any."""
     default = default_graph(recording)
     if default < 0:
         return default
@@ -345,7 +345,7 @@ def opening_graph(recording: Recording) -> int:
 
 
 def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str | None]:
-    """Return CPU events and launches, whole steps up to the limit, and what was left out in words."""
+    """CPU events and launches, whole steps up to the limit, and what was left out in words."""
     ops, launches = recording.ops, recording.launches
     if len(ops) + len(launches) <= MAX_EVENTS:
         return ops, launches, None
@@ -368,7 +368,6 @@ def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str |
 
 
 def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict[str, Any]:
-    """Return one graph."""
     graph = made.graph
     index = {node.name: i for i, node in enumerate(graph.nodes)}
     return {
@@ -424,19 +423,19 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
 
 
 def timing(item: Any) -> list[Any] | None:
-    """Return count, median, least and most, and whether the second is a median."""
+    """Count, median, least and most, and whether the second is a median."""
     return None if item is None else [item.count, item.typical_us, item.min_us, item.max_us, labels.middle([item])]
 
 
 def resources(item: Any) -> dict[str, Any] | None:
-    """Return registers and the like; configs as they are."""
+    """Registers and the like; configs as they are."""
     if item is None:
         return None
     return {key: value for key, value in msgspec.to_builtins(item).items() if value not in (None, [], ())}
 
 
 def launch_config(launch: Any) -> str | None:
-    """Return grid, block and registers of a launch in words."""
+    """Grid, block and registers of a launch in words."""
     parts = [
         f"{label} {'×'.join(map(str, value))}"
         for label, value in (("grid", launch.grid), ("block", launch.block))
@@ -449,7 +448,7 @@ def launch_config(launch: Any) -> str | None:
 
 
 def decoded_words(decoded: dict[str, Any] | None) -> str | None:
-    """Return what the kernel's name says, in words."""
+    """What the kernel's name says, in words."""
     if not decoded:
         return None
     parts: list[str] = []
@@ -466,7 +465,7 @@ def decoded_words(decoded: dict[str, Any] | None) -> str | None:
 
 
 def shape_words(shapes: Any, dtypes: Any) -> str | None:
-    """Return the input tensors of an op: "bf16[8192,768], bf16[768,3072]"."""
+    """The input tensors of an op: "bf16[8192,768], bf16[768,3072]"."""
     if not shapes:
         return None
     names = list(dtypes or ())
@@ -479,7 +478,7 @@ def shape_words(shapes: Any, dtypes: Any) -> str | None:
 
 
 def files(recording: Recording, places: Interned) -> list[dict[str, Any]]:
-    """Return the user's files: the text where it was kept, else the lines that are known."""
+    """The user's files: the text where it was kept, else the lines that are known."""
     texts = {source.file or source.id: source.text for source in recording.sources if source.kind == "user"}
     lines: dict[str, dict[int, str]] = {}
     for file, line, code, *_ in places.values:

@@ -75,13 +75,13 @@ class Scene(NamedTuple):
 
 
 def module_path(text: str | None) -> tuple[str, ...]:
-    """Return the parts of a module path: "L['self'].layers[0].attn" → layers, 0, attn."""
+    """The parts of a module path: "L['self'].layers[0].attn" → layers, 0, attn."""
     plain = _INDEX.sub(r".\1", _SELF.sub("", text or ""))
     return tuple(part for part in plain.split(".") if part)
 
 
 def cost_line(call: KernelCall, *, timed: bool = True) -> str:
-    """Return time (unless it stands elsewhere), bytes and share of the roof, as far as they are known."""
+    """Time (unless it stands elsewhere), bytes and share of the roof, as far as they are known."""
     parts = [labels.time_words(call)] if timed else []
     if call.bytes_read is not None or call.bytes_written is not None:
         parts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
@@ -91,7 +91,6 @@ def cost_line(call: KernelCall, *, timed: bool = True) -> str:
 
 
 def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> Scene:
-    """Return the scene of one graph."""
     index = {node.name: position for position, node in enumerate(graph.nodes)}
     inputs = [[index[name] for name in dict.fromkeys(node.inputs) if name in index] for node in graph.nodes]
     calls = index_of(recording).calls_of_graph.get(graph.id, [])
@@ -269,7 +268,7 @@ class GroupBuilder:
                 self.variant[origin] = f" ({', '.join(found)})" if found else ""
 
     def paths(self) -> list[tuple[str, ...]]:
-        """Return the module of each node; of an input, the module that all of its users are in."""
+        """The module of each node; of an input, the module that all of its users are in."""
         if self.graph.stage == "kernel_calls":
             known, calls = index_of(self.recording).nodes, self.recording.calls
             ran_in = [calls[call] if call >= 0 else None for call in self.call_of]
@@ -323,7 +322,7 @@ class GroupBuilder:
                 self.groups[position] = group._replace(sub=" · ".join(p for p in parts if p), meta=meta)
 
     def chain(self, group: int) -> list[int]:
-        """Return a group and what it is in."""
+        """A group and what it is in."""
         found: list[int] = []
         while group >= 0:
             found.append(group)
@@ -334,7 +333,7 @@ class GroupBuilder:
 def repeated(
     modules: Sequence[tuple[str, ...]], types: Mapping[tuple[str, ...], str]
 ) -> dict[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return, for each numbered module with at least two siblings of its structure, the paths of all of them.
+    """For each numbered module with at least two siblings of its structure, the paths of all of them.
 
     A structure is a module's class and, by name, those of the modules in it.
     """
@@ -358,7 +357,7 @@ def repeated(
 
 
 def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str, Node]) -> Group:
-    """Return the frame of a kernel call: what ran in it in the reader's words, then the kernel's name."""
+    """The frame of a kernel call: what ran in it in the reader's words, then the kernel's name."""
     title = labels.kernel_title(call, nodes)
     share = call.roof.share if call.roof else None
     handle = shorten(call.handle, MAX_NOTE)
@@ -366,7 +365,7 @@ def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str,
 
 
 def convex(members: Iterable[int], inputs: Sequence[Sequence[int]]) -> bool:
-    """Return whether no way leads out of a set of nodes and back in: closed, it would be its own input."""
+    """Whether no way leads out of a set of nodes and back in: closed, it would be its own input."""
     inside = set(members)
     outside: set[int] = set()  # of those after the first member, what depends on one and is not a member
     for position in range(min(inside), max(inside) + 1):
@@ -380,18 +379,17 @@ def convex(members: Iterable[int], inputs: Sequence[Sequence[int]]) -> bool:
 
 
 def node_path(node: Node) -> tuple[str, ...]:
-    """Return the module of a node."""
     return module_path(node.source.module if node.source else None)
 
 
 def call_path(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
-    """Return the innermost module that holds all that ran in a call; `nodes` are those of its graph."""
+    """The innermost module that holds all that ran in a call; `nodes` are those of its graph."""
     paths = [node_path(nodes[name]) for name in call.nodes if name in nodes]
     return common([path for path in paths if path])
 
 
 def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the longest common prefix."""
+    """The longest common prefix."""
     if not paths:
         return ()
     first, last = min(paths), max(paths)
@@ -402,7 +400,7 @@ def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def tensor_of(node: Node) -> str:
-    """Return the first output as FX prints it."""
+    """The first output as FX prints it."""
     if not node.outputs:
         return ""
     first, *rest = node.outputs
@@ -410,7 +408,7 @@ def tensor_of(node: Node) -> str:
 
 
 def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
-    """Return what a node's box says. An extern kernel with one op has no frame: the box carries its name and cost."""
+    """What a node's box says. An extern kernel with one op has no frame: the box carries its name and cost."""
     title = shorten(labels.node_title(node, graph), MAX_TITLE)
     shape = shorten(tensor_of(node), MAX_TITLE)
     if node.kind in SMALL_KINDS or (node.nature == "view" and graph.stage != "eager"):
@@ -425,7 +423,7 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
 
 
 def call_node_words(node: Node, call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
-    """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
+    """What a kernel call's box says where every box is one: its ops, its name, what it costs."""
     title = shorten(labels.ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
     sub, meta = shorten(call.handle, MAX_NOTE), cost_line(call)
     width = max(7.6 * len(title) + 34, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
@@ -433,7 +431,7 @@ def call_node_words(node: Node, call: KernelCall, nodes: Mapping[str, Mapping[st
 
 
 def group_words(group: Group) -> Words:
-    """Return what a closed group says."""
+    """What a closed group says."""
     title = shorten(group.title, MAX_NOTE)
     sub = shorten(group.sub, MAX_NOTE)
     width = max(7.6 * len(title) + 46, 6.7 * len(sub) + 24, 6.7 * len(group.meta) + 24)
@@ -442,10 +440,10 @@ def group_words(group: Group) -> Words:
 
 
 def works(node: Node) -> bool:
-    """Return whether an op launches work of its own, whatever it calls besides."""
+    """Whether an op launches work of its own, whatever it calls besides."""
     return node.kind == "kernel" and node.nature != "composite"
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number that JSON can hold."""
+    """A number that JSON can hold."""
     return None if value is None or not math.isfinite(value) else value

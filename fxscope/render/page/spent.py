@@ -43,18 +43,17 @@ class Spent:
     kernels: dict[str, Spent] = field(default_factory=dict)
 
     def add(self, us: float, floor_us: float | None) -> None:
-        """Add time of one kernel."""
         self.us += us
         if floor_us is not None:
             self.floor_us += floor_us
             self.floor_of_us += us
 
     def share(self) -> float | None:
-        """Return the floor over the time, where the floor of most of it is known."""
+        """The floor over the time, where the floor of most of it is known."""
         return self.floor_us / self.floor_of_us if self.us and self.floor_of_us >= MOSTLY * self.us else None
 
     def structure(self) -> tuple[Any, ...]:
-        """Return what ran inside, without names of modules, numbers of kernels, and times."""
+        """What ran inside, without names of modules, numbers of kernels, and times."""
         return (
             tuple((name, inner.structure()) for name, inner in self.modules.items()),
             tuple(kernel.label for kernel in self.kernels.values()),
@@ -95,7 +94,7 @@ class Runs:
         self.alike: bool = len(names) == self.steps and all(name == names[0] for name in names)
 
     def all(self) -> list[Run]:
-        """Return every launch of every step at its share of a mean step; calls of a plan; eager ops that were timed."""
+        """Every launch of every step at its share of a mean step; calls of a plan; eager ops that were timed."""
         if self.recording.launches:
             return [self.of_launch(x, x.duration_ns / 1e3 / self.steps, 1 / self.steps) for x in self.launches()]
         planned = [call for call in self.recording.calls if call.estimated_us is not None]
@@ -119,11 +118,11 @@ class Runs:
         ]
 
     def launches(self) -> list[Launch]:
-        """Return the launches of all steps, in order."""
+        """The launches of all steps, in order."""
         return [launch for launches in self.by_step for launch in launches]
 
     def of_call(self, call: KernelCall) -> Run:
-        """Return a call that was planned, not run."""
+        """A call that was planned, not run."""
         us = call.estimated_us or 0.0
         ref = ("call", self.position[call.id])
         phase = self.phases.get(call.graph)  # no floor: what is planned is the floor
@@ -131,7 +130,7 @@ class Runs:
         return Run(path, label, call.kernel, us, None, ref, "kernel" if call.is_extern else "fused", 1.0, phase=phase)
 
     def of_launch(self, launch: Launch, us: float, count: float) -> Run:
-        """Return a launch, with `us` as its time."""
+        """A launch, with `us` as its time."""
         call = self.recording.calls[self.position[launch.call]] if launch.call in self.position else None
         kernel = launch.category in ("kernel", "cpu_kernel")
         floor = call.roof.floor_us * count if call and call.roof and call.roof.floor_us and kernel else None
@@ -145,11 +144,11 @@ class Runs:
         return Run(path, self.label(launch, call), launch.name, us, floor, ref, style, count, launch.id, phase)
 
     def call_label(self, call: KernelCall) -> str:
-        """Return the ops of a call in few words."""
+        """The ops of a call in few words."""
         return labels.ops_words(labels.ops_of(call, self.nodes.get(call.graph, {})))
 
     def label(self, launch: Launch, call: KernelCall | None) -> str:
-        """Return a short word for a launch: the ops in it, else the op that launched it."""
+        """A short word for a launch: the ops in it, else the op that launched it."""
         if launch.category == "gpu_memset":
             return "memset"
         if launch.category == "gpu_memcpy":
@@ -160,7 +159,7 @@ class Runs:
 
 
 def style_of(launch: Launch, call: KernelCall | None) -> str:
-    """Return how a launch is coloured: fused, kernel, or input for what is no kernel."""
+    """How a launch is coloured: fused, kernel, or input for what is no kernel."""
     if launch.category in ("gpu_memset", "gpu_memcpy"):
         return "input"
     if call is not None:
@@ -169,7 +168,7 @@ def style_of(launch: Launch, call: KernelCall | None) -> str:
 
 
 def by_module(runs: Sequence[Run], types: Mapping[tuple[str, ...], str]) -> dict[str, Any] | None:
-    """Return the tree of modules and kernels, repeated modules as one; None where no time is known."""
+    """The tree of modules and kernels, repeated modules as one; None where no time is known."""
     root = Spent("all")
     for run in runs:
         here = root
@@ -193,7 +192,7 @@ def by_module(runs: Sequence[Run], types: Mapping[tuple[str, ...], str]) -> dict
 
 
 def as_data(spent: Spent, total: float, types: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
-    """Return a module and what is in it, the most time first; a lone inner module is joined with it."""
+    """A module and what is in it, the most time first; a lone inner module is joined with it."""
     found = [as_data(item, total, types) for item in repeated(list(spent.modules.values()))]
     found += [leaf(item) for item in repeated_kernels(list(spent.kernels.values()))]
     found.sort(key=lambda item: -item["us"])
@@ -218,13 +217,12 @@ def as_data(spent: Spent, total: float, types: Mapping[tuple[str, ...], str]) ->
 
 
 def leaf(spent: Spent) -> dict[str, Any]:
-    """Return a kernel."""
     known = {"share": spent.share(), "ref": spent.ref}
     return {"label": spent.label, "us": spent.us, **known, "children": [], **span(spent)}
 
 
 def span(spent: Spent) -> dict[str, Any]:
-    """Return how often something is repeated, and its least and most time."""
+    """How often something is repeated, and its least and most time."""
     return {"times": spent.times, "low": spent.low_us, "high": spent.high_us} if spent.times > 1 else {}
 
 
@@ -249,7 +247,7 @@ def repeated_kernels(items: list[Spent]) -> list[Spent]:
 
 
 def joined(items: Sequence[Spent]) -> Spent:
-    """Return several of one structure as one: sums, and the range of one of them."""
+    """Several of one structure as one: sums, and the range of one of them."""
     names = list(dict.fromkeys(item.label for item in items))
     label = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
     out = Spent(label, ref=items[0].ref, times=len(items))
@@ -266,7 +264,7 @@ def joined(items: Sequence[Spent]) -> Spent:
 
 
 def summed(items: Sequence[Spent]) -> Spent:
-    """Return the same part of several modules of one structure: its time in all of them."""
+    """The same part of several modules of one structure: its time in all of them."""
     out = joined(items)
     out.times, out.label = items[0].times, items[0].label
     out.low_us = out.high_us = None
@@ -274,7 +272,7 @@ def summed(items: Sequence[Spent]) -> Spent:
 
 
 def top_kernels(runs: Sequence[Run], most: int = 6) -> list[dict[str, Any]]:
-    """Return the kernels with the most time: name, ops, calls and µs a step, share of all, of the roof."""
+    """The kernels with the most time: name, ops, calls and µs a step, share of all, of the roof."""
     found: dict[str, Spent] = {}
     counts: dict[str, float] = {}
     words: dict[str, dict[str, None]] = {}
@@ -299,7 +297,7 @@ def top_kernels(runs: Sequence[Run], most: int = 6) -> list[dict[str, Any]]:
 
 
 def step_of(runs: Runs) -> list[Run]:
-    """Return a step in order: each launch at its mean over the steps where all launch the same, else the first step."""
+    """A step in order: each launch at its mean over the steps where all launch the same, else the first step."""
     launches, steps = runs.by_step, len(runs.by_step)
     if not launches:
         return runs.all()
@@ -312,7 +310,7 @@ def step_of(runs: Runs) -> list[Run]:
 
 
 def strip(runs: Runs) -> dict[str, Any]:
-    """Return what ran in a step, in order and to scale, small neighbours as one segment beyond 30.
+    """What ran in a step, in order and to scale, small neighbours as one segment beyond 30.
 
     Where every step launches the same kernels each segment is a mean over the steps, so that their sum is the step's;
     else it is the first step, and says so.
@@ -331,7 +329,7 @@ def strip(runs: Runs) -> dict[str, Any]:
 
 
 def segmented(runs: Sequence[Run]) -> list[tuple[Run, list[Run]]]:
-    """Return runs one by one; beyond 30 the smaller ones of a row as (first, all of them)."""
+    """Runs one by one; beyond 30 the smaller ones of a row as (first, all of them)."""
     if len(runs) <= MAX_SEGMENTS:
         return [(run, []) for run in runs]
     order = sorted(range(len(runs)), key=lambda i: -runs[i].us)
@@ -347,7 +345,7 @@ def segmented(runs: Sequence[Run]) -> list[tuple[Run, list[Run]]]:
 
 
 def missed(recording: Recording) -> list[dict[str, Any]]:
-    """Return what was not fused, by pair of ops and reason: how often, bytes and µs a step; the most expensive first.
+    """What was not fused, by pair of ops and reason: how often, bytes and µs a step; the most expensive first.
 
     `once`: some of the pairs exclude each other, and the time is that of those that do not.
     """
@@ -376,7 +374,7 @@ def missed(recording: Recording) -> list[dict[str, Any]]:
 
 
 def expected_of(recording: Recording, pairs: Sequence[tuple[Decision, float]]) -> tuple[float | None, bool]:
-    """Return what pairs are expected to cost a step, in µs, and whether some of them exclude each other.
+    """What pairs are expected to cost a step, in µs, and whether some of them exclude each other.
 
     A kernel that joins a library's goes once: two GEMMs before one pointwise kernel have one kernel to save, not two.
     Such pairs count in order of their price until a kernel is taken.
@@ -399,7 +397,7 @@ def expected_of(recording: Recording, pairs: Sequence[tuple[Decision, float]]) -
 
 
 def all_generated(recording: Recording, decision: Decision) -> bool:
-    """Return whether both sides are, or compiled would be, kernels that Inductor writes: any number of them can join."""
+    """Whether both sides are, or compiled would be, kernels that Inductor writes: any number of them can join."""
     index = index_of(recording)
     for call_id, names, graph in (
         (decision.a_call, decision.a, decision.graph),
@@ -414,7 +412,7 @@ def all_generated(recording: Recording, decision: Decision) -> bool:
 
 
 def module_types(recording: Recording) -> dict[tuple[str, ...], str]:
-    """Return module path → class."""
+    """Module path → class."""
     return {
         scene.module_path(node.source.module): node.source.module_type
         for graph in recording.graphs

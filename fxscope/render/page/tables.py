@@ -21,7 +21,7 @@ Column = tuple[str, str, str]
 def table(
     key: str, title: str, columns: Sequence[Column], rows: Sequence[Sequence[Any]], refs: Sequence[Any]
 ) -> dict[str, Any]:
-    """Return a table; `refs` names what a row stands for: (type, index or name), or None."""
+    """A table; `refs` names what a row stands for: (type, index or name), or None."""
     used = [i for i in range(len(columns)) if any(row[i] is not None for row in rows)]
     return {
         "key": key,
@@ -33,7 +33,7 @@ def table(
 
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
-    """Return every table that has a row."""
+    """Every table that has a row."""
     made = [
         kernels(recording),
         calls(recording),
@@ -46,7 +46,7 @@ def tables(recording: Recording) -> list[dict[str, Any]]:
 
 
 def kernels(recording: Recording) -> dict[str, Any]:
-    """Return device time by kernel name."""
+    """Device time by kernel name."""
     columns: list[Column] = [
         ("kernel", "Kernel", "text"),
         ("category", "Category", "text"),
@@ -92,13 +92,13 @@ def kernels(recording: Recording) -> dict[str, Any]:
 
 
 def family(launch: Launch) -> str:
-    """Return family and role of a decoded kernel name."""
+    """Family and role of a decoded kernel name."""
     decoded = launch.decoded or {}
     return " ".join(str(decoded[key]) for key in ("family", "role") if decoded.get(key))
 
 
 def calls(recording: Recording) -> dict[str, Any]:
-    """Return the kernel calls of the compiled graphs with what they move."""
+    """The kernel calls of the compiled graphs with what they move."""
     columns: list[Column] = [
         ("call", "Call", "text"),
         ("handle", "Kernel call", "text"),
@@ -155,7 +155,7 @@ def calls(recording: Recording) -> dict[str, Any]:
 
 
 def gemms(recording: Recording) -> dict[str, Any]:
-    """Return GEMMs: what their kernels' names say, per call where there is one."""
+    """GEMMs: what their kernels' names say, per call where there is one."""
     columns: list[Column] = [
         ("kernel", "Kernel", "text"),
         ("family", "Family", "text"),
@@ -203,7 +203,7 @@ def gemms(recording: Recording) -> dict[str, Any]:
 
 
 def decisions(recording: Recording) -> dict[str, Any]:
-    """Return every pair that was or was not fused, the most expensive first."""
+    """Every pair that was or was not fused, the most expensive first."""
     columns: list[Column] = [
         ("verdict", "Verdict", "text"),
         ("a", "First", "text"),
@@ -234,7 +234,7 @@ def decisions(recording: Recording) -> dict[str, Any]:
 
 
 def ops(recording: Recording) -> dict[str, Any]:
-    """Return CPU and device time by op, as `key_averages()` has it."""
+    """CPU and device time by op, as `key_averages()` has it."""
     columns: list[Column] = [
         ("op", "Op", "text"),
         ("count", "Calls", "int"),
@@ -252,7 +252,7 @@ def ops(recording: Recording) -> dict[str, Any]:
 
 
 def steps(recording: Recording) -> dict[str, Any]:
-    """Return each step in numbers."""
+    """Each step in numbers."""
     columns: list[Column] = [
         ("step", "Step", "text"),
         ("wall", "Wall", "us"),
