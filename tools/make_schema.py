@@ -30,18 +30,19 @@ from 0. Times are nanoseconds on the trace's own clock (`base_time_ns` is its ze
 """
 
 
-def schema() -> str:
-    """Return the JSON Schema as text, stable from run to run."""
-    found = msgspec.json.schema(model.Recording)
+def of(kind: type, title: str) -> str:
+    """The JSON Schema of a type as text, the same with every Python."""
+    found = msgspec.json.schema(kind)
     for definition in found["$defs"].values():
         if "description" in definition:
             definition["description"] = inspect.cleandoc(definition["description"])  # as Python 3.13 does itself
-    found = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"A recording, {model.SCHEMA}",
-        **found,
-    }
+    found = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **found}
     return json.dumps(found, indent=1, sort_keys=True) + "\n"
+
+
+def schema() -> str:
+    """The JSON Schema of a recording."""
+    return of(model.Recording, f"A recording, {model.SCHEMA}")
 
 
 def document() -> str:
@@ -76,12 +77,8 @@ def fleet_schemas() -> dict[Path, str]:
     """Return the JSON Schemas of a rank's digest and of a job, by where they are kept."""
     from fxscope.fleet.model import DIGEST_SCHEMA, FLEET_SCHEMA, Digest, Fleet
 
-    found: dict[Path, str] = {}
-    for name, title, kind in (("digest", DIGEST_SCHEMA, Digest), ("fleet", FLEET_SCHEMA, Fleet)):
-        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
-        body = {**head, **msgspec.json.schema(kind)}
-        found[PATH.with_name(f"{name}.schema.json")] = json.dumps(body, indent=1, sort_keys=True) + "\n"
-    return found
+    kinds = {"digest": (Digest, DIGEST_SCHEMA), "fleet": (Fleet, FLEET_SCHEMA)}
+    return {PATH.with_name(f"{name}.schema.json"): of(*kind) for name, kind in kinds.items()}
 
 
 if __name__ == "__main__":

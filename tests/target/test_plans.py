@@ -74,7 +74,10 @@ def test_plan_is_the_real_one(name: str, planned: dict) -> None:
         assert all(equal.values()), equal
     elif planned["torch"].startswith("2.13.0"):
         differing = {what for what in ("sources", "names") if not equal[what]}
-        assert differing == set(ACCEPTED.get(name, {})), "list the difference with its cause, or take it off the list"
+        accepted = dict(ACCEPTED.get(name, {}))
+        if not planned["torch"].endswith("+cpu") and accepted.get("names") == EARLY:
+            del accepted["names"]
+        assert differing == set(accepted), "list the difference with its cause, or take it off the list"
 
 
 def test_most_programs_are_equal_to_the_letter(planned: dict) -> None:
