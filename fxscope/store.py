@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
+# What msgspec raises of a text that it does not take; the last: brackets in brackets.
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_BYTES = 16 << 30  # of a recording, packed or not
 MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what is beyond both is a bomb
 
@@ -127,7 +129,7 @@ def loads(data: bytes | str, *, where: str = "the text") -> Recording:
     """Decode a recording from JSON. Raises FxscopeError if it is not one."""
     try:
         head = msgspec.json.decode(data, type=_Head)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_JSON:
         raise FxscopeError(
             f"{where} is not a recording. A profiler trace is read with `fxscope trace FILE`; "
             "a recording is made with `fxscope run … -o FILE.fxscope`."
@@ -138,7 +140,7 @@ def loads(data: bytes | str, *, where: str = "the text") -> Recording:
         )
     try:
         return msgspec.json.decode(data, type=Recording)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise FxscopeError(f"{where} is not a valid recording: {error}.") from None
 
 
@@ -269,7 +271,7 @@ def _from_columns(data: bytes, where: str) -> Recording:
                             raise ValueError(field)
                         columns[field] = Chosen(numbers, table)
                 found[name] = Items(type_, about.count, columns)
-    except (*_DAMAGED, zlib.error, KeyError, ValueError, EOFError, msgspec.DecodeError) as error:
+    except (*_DAMAGED, zlib.error, KeyError, ValueError, EOFError, *NOT_JSON) as error:
         raise FxscopeError(f"{where} is a damaged recording ({error}). Record it again.") from None
     return replace(recording, **found)
 

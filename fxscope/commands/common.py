@@ -159,13 +159,13 @@ def read_sweep(path: Path) -> Sweep:
     import msgspec
 
     from fxscope.analysis.findings import SWEEP_SCHEMA, Sweep
-    from fxscope.store import contents
+    from fxscope.store import NOT_JSON, contents
 
     try:
         sweep = msgspec.json.decode(contents(path, what="a sweep"), type=Sweep)
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise FxscopeError(
             f"{path} is not a sweep: {error}. One is made with `fxscope sweep … -o sweep.json`."
         ) from None

@@ -127,7 +127,7 @@ def decode(data: bytes, where: str) -> Digest:
     """Decode a digest from JSON. Raises FxscopeError."""
     try:
         found = msgspec.json.decode(data, type=Digest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except store.NOT_JSON as error:
         raise FxscopeError(
             f"{where} is not a digest: {error}. One is made with `fxscope fleet FOLDER --shard 0/1 -o DIGESTS`."
         ) from None

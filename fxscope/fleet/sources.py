@@ -13,6 +13,7 @@ import msgspec
 
 from fxscope.errors import FxscopeError
 from fxscope.fleet.digest import rank_in
+from fxscope.store import NOT_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,7 +187,7 @@ def _may_be_trace(head: bytes) -> bool:
 def _is_json(text: bytes) -> bool:
     try:
         msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_JSON:
         return False
     return True
 

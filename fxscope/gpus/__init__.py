@@ -126,7 +126,7 @@ def load(name: str) -> Gpu:
         gpu = msgspec.json.decode(text_of(name), type=Gpu)
     except OSError as error:
         raise FxscopeError(f"{name} cannot be read: {error.strerror or error}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
     if name.strip().lower().endswith(".json"):
         if wrong := _what_is_wrong(gpu):

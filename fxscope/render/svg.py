@@ -70,7 +70,7 @@ def layout(source: str, *, format: str = "svg") -> str:
     """
     name, command = engine(format)
     try:
-        done = children.run(command, input=source.encode(errors="replace"), timeout=TIMEOUT_S)
+        done = children.run(command, input=source.encode(errors="replace"), timeout=TIMEOUT_S, deaf=True)
     except subprocess.TimeoutExpired:
         raise RenderError(
             f"{name} did not finish in {TIMEOUT_S} s on this graph. Write .html (made for large graphs) or .dot."

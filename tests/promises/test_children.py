@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import children, store
+from fxscope.render import svg
 from tests import build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
@@ -134,3 +135,14 @@ def test_what_a_program_said_and_how_it_ended_comes_back() -> None:
         with pytest.raises(FileNotFoundError, match=absent):
             children.run([absent])
     assert children.run([shutil.which("true") or "true"]).returncode == 0
+
+
+def test_an_interrupt_that_the_parent_ignores_does_not_reach_the_layout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`dot` frees its graphs in its handler of SIGINT, and may hang there until the time-out."""
+    (tmp_path / "dot").write_text("#!/bin/sh\ntrap 'echo hit; exit' INT\nkill -INT $$\necho '<svg/>'\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert svg.layout("digraph { a }") == "<svg/>\n"
+    assert children.run(["dot"]).stdout == b"hit\n"

@@ -12,13 +12,14 @@ from fxscope.analysis.explain import compiling, gemm_table, launch_cost
 from fxscope.analysis.explain import counted as explain_counted
 from fxscope.analysis.explain import gemms as explain_gemm
 from fxscope.analysis.story import Sentence, Story
+from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.model import weakest
 from fxscope.op_names import MAY_COPY, expected_nature, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
     from fxscope.model import Evidence, Launch, Op, Recording
 
@@ -106,7 +107,7 @@ def dispatch(recording: Recording) -> list[Sentence]:
         return []
     step = index_of(recording).first_step
     children: dict[int, list[Op]] = {}
-    by_id = index_of(recording).ops
+    inner = _inside_ops(recording)
     for op in recording.ops:
         if op.parent is not None and op.step == step:
             children.setdefault(op.parent, []).append(op)
@@ -118,7 +119,7 @@ def dispatch(recording: Recording) -> list[Sentence]:
     for op in recording.ops:
         if op.step != step or op.category != "cpu_op" or "::" not in op.name:
             continue
-        if any("::" in by_id[parent].name and by_id[parent].category == "cpu_op" for parent in _parents(op, by_id)):
+        if op.id in inner:
             continue
         below = [item for item in _below(op, children) if item.category == "cpu_op" and "::" in item.name]
         ran = [launch for item in [op, *below] for launch in launches.get(item.id, [])]
@@ -233,10 +234,25 @@ def _weakest(launches: Iterable[Launch]) -> Evidence | None:
     return weakest(*links)
 
 
-def _parents(op: Op, by_id: Mapping[int, Op]) -> Iterator[int]:
-    while op.parent is not None and op.parent in by_id:
-        op = by_id[op.parent]
-        yield op.id
+def _inside_ops(recording: Recording) -> set[int]:
+    """Return the ids of what lies in a dispatched op, at any depth; each is looked at once, in whatever order they stand."""
+    ids, parents, names, categories = (column(recording.ops, key) for key in ("id", "parent", "name", "category"))
+    above = dict(zip(ids, parents, strict=True))
+    dispatched = {
+        item
+        for item, name, category in zip(ids, names, categories, strict=True)
+        if "::" in name and category == "cpu_op"
+    }
+    inside: dict[int | None, bool] = {None: False}
+    for item in ids:
+        way: list[int] = []
+        while item not in inside and item in above:
+            way.append(item)
+            item = above[item]
+        found = inside.get(item, False)
+        for below in reversed(way):
+            inside[below] = found = found or above[below] in dispatched
+    return {item for item, is_inside in inside.items() if is_inside and item is not None}
 
 
 def _below(op: Op, children: dict[int, list[Op]]) -> list[Op]:
@@ -251,14 +267,8 @@ def _below(op: Op, children: dict[int, list[Op]]) -> list[Op]:
 
 def _module(op: Op, recording: Recording) -> str | None:
     """The module path, where the eager graph knows it for the op's node."""
-    if op.node is None or op.graph is None:
-        return None
-    for graph in recording.graphs:
-        if graph.id == op.graph:
-            for node in graph.nodes:
-                if node.name == op.node:
-                    return node.source.module if node.source else None
-    return None
+    node = index_of(recording).by_key.get((op.graph or "", op.node or ""))
+    return node.source.module if node is not None and node.source else None
 
 
 def _ids(launches: Iterable[Launch]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis.stats import compare_times
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
+from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.text import counted, microseconds
@@ -33,9 +34,12 @@ _GRAPH_CALL = "## Call CompiledFxGraph"
 
 def op_launches(recording: Recording) -> tuple[OpLaunch, ...]:
     """Recording → one row for each op execution that launched something, in order of time."""
-    ops = index_of(recording).ops
+    launching = set(column(recording.launches, "op_id"))
+    ops: dict[int, Op] = {}
     runtime: dict[int, list[Op]] = {}
     for op in recording.ops:
+        if op.id in launching:
+            ops[op.id] = op
         if op.category == "runtime" and op.parent is not None:
             runtime.setdefault(op.parent, []).append(op)
     by_op: dict[int, list[Launch]] = {}

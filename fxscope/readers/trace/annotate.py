@@ -13,6 +13,7 @@ from fxscope.index import index_of
 from fxscope.readers.trace import reader
 from fxscope.readers.trace.reader import open_trace
 from fxscope.readers.trace.table import identifier, nanoseconds
+from fxscope.store import NOT_JSON
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
             if len(data) > limit:
                 raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is no trace.")
             trace = msgspec.json.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, OSError, EOFError) as error:
+        except (*NOT_JSON, OSError, EOFError) as error:
             raise TraceError(
                 f"{path} is damaged ({error}): only a whole trace can be annotated. Export it again."
             ) from None

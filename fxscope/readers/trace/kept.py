@@ -168,6 +168,8 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
         TraceError: the trace has no event, or no such step.
     """
     if trace.num_events == 0:
+        for problem in trace.problems:
+            raise TraceError(f"{trace.path} holds no events that can be read: {problem.message}. Export it again.")
         raise TraceError(f"{trace.path} holds no events. Was the profiler active (schedule, `prof.step()`)?")
     kept = kept_steps(trace, steps)
     step_of = steps_of_rows(trace, kept)
