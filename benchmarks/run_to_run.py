@@ -3,11 +3,11 @@
     python3 benchmarks/run_to_run.py OUT.json --processes 6            # on the GPU where there is one, else on the CPU
 
 Repeats inside a process are not runs: clocks, memory placement and what else the machine does differ between processes.
-Each program is recorded in several fresh processes; every pair of recordings is compared as `fxscope diff` compares
-them. A kernel that is called faster or slower there is a false claim. The same programs with 10 % more rows show what is
-missed: of the kernels whose time over all processes grew by 8 % or more, how many a pair of recordings calls slower. For
-every kernel: its mean time in each process, in µs. With `--recordings FOLDER` what was recorded stays there,
-and a folder that holds recordings is compared again without recording anything.
+Each program is recorded in several fresh processes; every two sides of `--side` recordings are compared as `fxscope
+diff` compares them. A kernel or a step that is called faster or slower there is a false claim. The same programs with
+10 % more rows show what is missed: of the kernels whose time over all processes grew by 8 % or more, how many two sides
+call slower. With `--recordings FOLDER` what was recorded stays there, and a folder that holds recordings is compared
+again without recording anything.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import fmean
-from typing import Any
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STEPS = 5
 REAL = 1.08  # some kernels do not feel 10 % more rows: a memset, one whose last wave had room
 PROGRAMS = ("linear", "mlp", "block", "conv", "softmax", "small")
+SETUPS = ("eager", "compiled")
 
 
 def program(name: str, more: float, device: str) -> tuple[Any, Any]:
@@ -49,15 +53,15 @@ def program(name: str, more: float, device: str) -> tuple[Any, Any]:
     return module.to(device, dtype).eval(), torch.randn(*shape, device=device, dtype=dtype)
 
 
-def child(out: str, names: list[str], more: float) -> None:
-    """Record every program, eager and compiled, in this process."""
+def child(out: str, names: list[str], more: float, setups: list[str]) -> None:
+    """Record every program in this process."""
     import torch
 
     import fxscope
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     for name in names:
-        for setup in ("eager", "compiled"):
+        for setup in setups:
             torch._dynamo.reset()
             module, value = program(name, more, device)
             with torch.no_grad():
@@ -66,48 +70,69 @@ def child(out: str, names: list[str], more: float) -> None:
             recording.save(f"{out}/{name}.{setup}.fxscope", force=True)
 
 
-def times(a: Path, b: Path) -> list[tuple[str, float, float, str]]:
-    """Return (name, µs in A, µs in B, what is said of the two) of each kernel that was measured in both."""
+def times(a: Sequence[Path], b: Sequence[Path]) -> list[tuple[str, float, float, str]]:
+    """Return (name, µs in A, µs in B, what is said of the two) of each kernel that both measured, and of the step."""
     from fxscope import load
     from fxscope.analysis.compare import compare
 
+    (first, *runs_a), (other, *runs_b) = ([load(path) for path in side] for side in (a, b))
+    found = compare(first, other, runs_a=runs_a, runs_b=runs_b)
+    rows = [(match.a[0].kernel if match.a else "", match.time) for match in found.kernels]
+    rows += [("device time of a step", found.step_time), ("wall time of a step", found.wall_time)]
     return [
-        (match.a[0].kernel, match.time.a_us or 0.0, match.time.b_us or 0.0, match.time.verdict)
-        for match in compare(load(a), load(b)).kernels
-        if match.time is not None and match.time.verdict != "not measured"
+        (name, time.a_us or 0.0, time.b_us or 0.0, time.verdict)
+        for name, time in rows
+        if time is not None and time.verdict != "not measured"
     ]
 
 
-def recorded(place: Path, processes: int, programs: list[str]) -> dict[float, list[Path]]:
+def recorded(place: Path, arguments: argparse.Namespace) -> dict[float, list[Path]]:
     """Return, for the usual rows and 10 % more, a folder of recordings for each process; made where there are none."""
     if not any(place.glob("*/*.fxscope")):
-        for more, number in [(1.0, n) for n in range(processes)] + [(1.1, n) for n in range(2)]:
+        usual, longer = arguments.processes, max(2, arguments.side)
+        # In turns: what else the machine does changes slowly
+        for number, more in [(n, more) for n in range(max(usual, longer)) for more in (1.0, 1.1)]:
+            if number >= (usual if more == 1.0 else longer):
+                continue
             folder = place / f"{more}.{number}"
             folder.mkdir(parents=True)
             print(f"process {number} with {more:g} × the rows", file=sys.stderr)
-            command = [sys.executable, __file__, str(folder), "--child", str(more), "--programs", *programs]
-            subprocess.run(command, check=True)
+            options = ["--programs", *arguments.programs, "--setups", *arguments.setups]
+            subprocess.run([sys.executable, __file__, str(folder), "--child", str(more), *options], check=True)
     return {more: sorted(place.glob(f"{more}.*")) for more in (1.0, 1.1)}
 
 
-def compared(folders: dict[float, list[Path]]) -> dict[str, Any]:
-    """Return the counts over all pairs, and each kernel's times in each pair of the same program."""
+def sides(folders: list[Path], size: int) -> list[tuple[tuple[Path, ...], tuple[Path, ...]]]:
+    """Return every two sides of `size` folders without a common one, each pair once."""
+    return [
+        (a, b)
+        for a in itertools.combinations(folders, size)
+        for b in itertools.combinations([item for item in folders if item not in a], size)
+        if a < b
+    ]
+
+
+def compared(folders: dict[float, list[Path]], size: int) -> dict[str, Any]:
+    """Return the counts over all pairs of sides, and each kernel's times in each pair of the same program."""
     noise: list[tuple[Any, ...]] = []
     totals = {"compared": 0, "claimed": 0, "real": 0, "found": 0, "pairs": 0, "pairs_with_a_claim": 0}
     for name in sorted(path.name for path in folders[1.0][0].iterdir()):
-        for a, b in itertools.combinations(folders[1.0], 2):
-            rows = times(a / name, b / name)
+        for a, b in sides(folders[1.0], size):
+            rows = times([folder / name for folder in a], [folder / name for folder in b])
             claimed = sum(verdict in ("faster", "slower") for *_, verdict in rows)
             totals["compared"] += len(rows)
             totals["claimed"] += claimed
             totals["pairs"] += 1
             totals["pairs_with_a_claim"] += claimed > 0
             noise += [(name, *row[:3]) for row in rows]
-        pairs = [times(a / name, b / name) for a, b in itertools.product(folders[1.0], folders[1.1])]
+        pairs = [
+            times([folder / name for folder in a], [folder / name for folder in b])
+            for a, b in itertools.product(
+                itertools.combinations(folders[1.0], size), itertools.combinations(folders[1.1], size)
+            )
+        ]
         for same in zip(*pairs, strict=False):  # one kernel in every pair
-            if len({kernel for kernel, *_ in same}) == 1 and fmean(row[2] for row in same) >= REAL * fmean(
-                row[1] for row in same
-            ):
+            if len({kernel for kernel, *_ in same}) == 1 and geometric_mean(row[2] / row[1] for row in same) >= REAL:
                 totals["real"] += len(same)
                 totals["found"] += sum(verdict == "slower" for *_, verdict in same)
     return {"totals": totals, "noise": noise}
@@ -119,19 +144,23 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=6, help="fresh processes for each program (default 6)")
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=PROGRAMS)
     parser.add_argument("--recordings", type=Path, metavar="FOLDER", help="keep the recordings here, or compare those")
+    parser.add_argument("--setups", nargs="+", default=list(SETUPS), choices=SETUPS)
+    parser.add_argument("--side", type=int, default=1, metavar="N", help="recordings of a side (default 1)")
     parser.add_argument("--child", type=float, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child is not None:
-        return child(str(arguments.output), arguments.programs, arguments.child)
+        return child(str(arguments.output), arguments.programs, arguments.child, arguments.setups)
+    if arguments.processes < 2 * arguments.side:
+        parser.error(f"two sides of {arguments.side} recordings take --processes {2 * arguments.side}")
     with tempfile.TemporaryDirectory() as place:
-        folders = recorded(arguments.recordings or Path(place), arguments.processes, arguments.programs)
-        result = compared(folders)
+        folders = recorded(arguments.recordings or Path(place), arguments)
+        result = compared(folders, arguments.side)
     totals = result["totals"]
     arguments.output.write_text(json.dumps(result))
-    print(f"same program: {totals['claimed']} of {totals['compared']} kernels are called faster or slower, in", end=" ")
+    print(f"same program: {totals['claimed']} of {totals['compared']} times are called faster or slower, in", end=" ")
     print(f"{totals['pairs_with_a_claim']} of {totals['pairs']} comparisons")
     print(
-        f"10 % more rows: {totals['found']} of {totals['real']} kernels that take {REAL - 1:.0%} longer are called slower"
+        f"10 % more rows: {totals['found']} of {totals['real']} times that are {REAL - 1:.0%} longer are called slower"
     )
     for low, high in ((0, 3), (3, 10), (10, 30), (30, 100), (100, math.inf)):
         ratios = sorted(abs(math.log(b / a)) for _, _, a, b in result["noise"] if a and b and low <= a < high)

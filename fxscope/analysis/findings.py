@@ -17,7 +17,7 @@ SWEEP_SCHEMA = "fxscope-sweep/1"
 
 MatchKind = Literal["same", "replaced", "collapsed", "split", "new", "gone"]
 AlignedBy = Literal["name", "source", "module", "op", "order"]
-TimeVerdict = Literal["faster", "slower", "no difference shown", "not the same work", "not measured"]
+TimeVerdict = Literal["faster", "slower", "no difference shown", "cannot tell", "not the same work", "not measured"]
 Status = Literal["met", "not_met", "cannot_tell"]
 
 
@@ -26,7 +26,7 @@ class TimeComparison(Item, frozen=True, kw_only=True):
 
     a_us: float | None  # mean
     b_us: float | None
-    num_a: int  # repeats
+    num_a: int  # repeats; of several recordings a side, recordings
     num_b: int
     ratio: float | None = None  # b over a
     ratio_low: float | None = None  # 95 % interval of the ratio

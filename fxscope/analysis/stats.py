@@ -1,21 +1,28 @@
-"""Comparing times: repeats, an interval, and the right to say "no difference shown"."""
+"""Comparing times: repeats, an interval, and the right to say "no difference shown" or "cannot tell"."""
 
 from __future__ import annotations
 
 import math
-from statistics import fmean, variance
+from statistics import fmean, geometric_mean, median, variance
 from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis.findings import TimeComparison
+from fxscope.columns import column
+from fxscope.index import index_of
+from fxscope.model import replace
+from fxscope.passes import bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fxscope.model import Recording
 
 # The same kernel on the same shape differs by about this much between two call sites and two runs on one H200. Repeats
 # inside one run cannot see that, so a smaller difference is not shown, however narrow the interval of the repeats.
 RUN_TO_RUN = 0.05
 # A GPU's clock ticks every 32 ns in all H200 traces of tests/data: what differs by three ticks is not told apart.
 RESOLUTION_US = 0.1
+MORE = "give a folder of several recordings for each side"
 
 # Student's t, two-sided 95 %, by degrees of freedom; above the last the normal value serves.
 _T = {
@@ -47,8 +54,45 @@ def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_TO_RUN) -> TimeComparison:
-    """What two sets of repeats (µs) show; a difference needs an interval without 1, and over `floor`.
+def of_runs(runs: Sequence[Sequence[float]]) -> float | None:
+    """One number: the mean of a recording's repeats; of several recordings the geometric mean of their medians."""
+    if len(runs) == 1:
+        return mean(runs[0])
+    medians = [median(run) for run in runs if run]
+    return geometric_mean(medians) if medians and min(medians) > 0 else mean(medians)
+
+
+def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, on_cpu: bool) -> TimeComparison:
+    """What the repeats (µs) of the recordings of two sides show; recordings of one side are of one program.
+
+    Repeats inside a process are not runs. Several recordings a side are: each counts once, by its median. From one a
+    side a difference of times on a CPU cannot be told: what else the machine did meanwhile is in none of the repeats.
+    """
+    if min(len(a), len(b)) > 1 and all(map(all, (a, b))):
+        time = compare_times([median(run) for run in a], [median(run) for run in b], unit="recordings")
+        return replace(time, a_us=of_runs(a), b_us=of_runs(b))
+    time = compare_times(a[0] if a else (), b[0] if b else ())
+    if not on_cpu or time.verdict not in ("faster", "slower") or time.ratio is None:
+        return time
+    reason = f"×{time.ratio:.2f} in one process each, and what a CPU takes differs between processes: {MORE}"
+    return replace(time, ratio_low=None, ratio_high=None, verdict="cannot tell", reason=reason)
+
+
+def is_on_cpu(recording: Recording) -> bool:
+    """Whether the kernels ran on the CPU."""
+    return "cpu_kernel" in set(column(recording.launches, "category"))
+
+
+def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparison | None:
+    """What the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy."""
+    walls = [[index_of(recording).wall_us for recording in side] for side in (a, b)]
+    limits = [bound.of_summary(recording.summary) for recording in (*a, *b)]
+    on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
+    return compare_runs(*walls, on_cpu=on_cpu) if walls[0][0] and walls[1][0] else None
+
+
+def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeats") -> TimeComparison:
+    """What two sets of repeats (µs) show; a difference needs an interval without 1, and over `RUN_TO_RUN`.
 
     The interval is Welch's, on the logarithms: times are ratios, and their interval should not depend on which is A.
     """
@@ -71,7 +115,7 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_
     else:
         half = 0.0
     low, high = math.exp(center - half), math.exp(center + half)
-    spread = f"×{ratio:.2f} ({low:.2f} to {high:.2f}, {len(a)} and {len(b)} repeats)"
+    spread = f"×{ratio:.2f} ({low:.2f} to {high:.2f}, {len(a)} and {len(b)} {unit})"
     if low <= 1 <= high:
         verdict, reason = "no difference shown", f"{spread}: the interval holds 1"
     elif abs(a_mean - b_mean) <= RESOLUTION_US:
@@ -79,8 +123,11 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, floor: float = RUN_
             "no difference shown",
             f"{spread}: within {RESOLUTION_US * 1000:.0f} ns, what the device's clock can tell",
         )
-    elif abs(ratio - 1) <= floor:
-        verdict, reason = "no difference shown", f"{spread}: within the {floor:.0%} that one kernel varies between runs"
+    elif abs(ratio - 1) <= RUN_TO_RUN:
+        verdict, reason = (
+            "no difference shown",
+            f"{spread}: within the {RUN_TO_RUN:.0%} that one kernel varies between runs",
+        )
     else:
         verdict, reason = ("faster" if ratio < 1 else "slower"), spread
     return TimeComparison(**common, ratio=ratio, ratio_low=low, ratio_high=high, verdict=verdict, reason=reason)

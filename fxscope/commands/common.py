@@ -70,6 +70,15 @@ def read(name: str) -> Recording:
     return recording if recording.title else replace(recording, title=stem(path))
 
 
+def read_runs(name: str) -> list[Recording]:
+    """Return the recordings of a path: of a folder with nothing but recordings each. Raises FxscopeError."""
+    path = Path(name)
+    files = (
+        sorted(path.glob("*.fxscope")) if path.is_dir() and not any((path / trace).exists() for trace in TRACES) else []
+    )
+    return [read(str(file)) for file in files] or [read(name)]
+
+
 def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
     """The recordings with the names of their files in their titles: those of one program have the same title."""
     from fxscope.model import replace

@@ -17,7 +17,12 @@ SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", help="a recording, a trace, or a folder with a trace and its compile's files")
+    parser.add_argument(
+        "a",
+        metavar="A",
+        help="a recording, a trace, a folder with a trace and its compile's files, or a folder of recordings of one "
+        "program, each made by a process of its own",
+    )
     parser.add_argument("b", metavar="B", help="the other one")
     parser.add_argument("-o", "--output", metavar="FILE", help="write FILE instead: .txt, .md or .json")
     parser.add_argument("--format", choices=FORMATS, help="format, whatever the suffix")
@@ -35,8 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     format = chosen_format(arguments)
     names = (arguments.a, arguments.b)
-    a, b = common.told_apart([common.read(name) for name in names], names)
-    comparison = compare(a, b)
+    (a, *runs_a), (b, *runs_b) = map(common.read_runs, names)
+    a, b = common.told_apart([a, b], names)
+    comparison = compare(a, b, runs_a=runs_a, runs_b=runs_b)
     show: dict[str, Callable[[Comparison], str]] = {
         "terminal": comparison_text,
         "md": comparison_markdown,

@@ -25,7 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         metavar="RECORDING",
-        help="the same program otherwise, eager say: was it worth it, and after how many steps",
+        help="the same program otherwise, eager say: was it worth it, and after how many steps; a folder of recordings "
+        "is several of one program",
     )
     parser.add_argument("--evidence", action="store_true", help="after each sentence the items that prove it")
     parser.add_argument(
@@ -39,9 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.commands.why import width
     from fxscope.render import story as text
 
-    recording = common.read(arguments.recording)
-    against = common.read(arguments.against) if arguments.against else None
-    told = explain(recording, against=against)
+    recording, *again = common.read_runs(arguments.recording)
+    against, *others = common.read_runs(arguments.against) if arguments.against else [None]
+    told = explain(recording, against=against, runs=(again, others))
     if arguments.name is not None:
         told = about(told, recording, arguments.name)
     if arguments.json:

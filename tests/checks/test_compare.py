@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fxscope.analysis.check import check
 from fxscope.analysis.compare import align, compare, like_with_like
 from fxscope.analysis.compare.rest import unnumbered
 from fxscope.analysis.explain import explain
 from fxscope.analysis.select import Unit, by_position
-from fxscope.analysis.stats import compare_times
+from fxscope.analysis.stats import compare_runs, compare_times
 from fxscope.cli import main
 from fxscope.commands import common
 from fxscope.model import replace
@@ -226,8 +227,9 @@ def test_diff_and_explain_call_the_same_times_different(pair: tuple[str, str]) -
     a, b = (common.read(str(H200 / name)) for name in pair)
     time = compare(a, b).wall_time
     assert time is not None
-    [said] = [s.text for s in explain(b, against=a).sentences if s.topic == "worth" and time.reason in s.text]
+    [said, *_] = [s.text for s in explain(b, against=a).sentences if s.topic == "worth" and time.reason in s.text]
     assert said.startswith("No difference") == (time.verdict == "no difference shown")
+    assert said.startswith("Whether") == (time.verdict == "cannot tell")
 
 
 TRAINING = (
@@ -290,3 +292,79 @@ def test_files_of_less_detail_are_no_other_decision() -> None:
     changed = tuple(replace(item, verdict="rejected") if item.how == "inlined" else item for item in debug.decisions)
     found = compare(debug, replace(debug, decisions=changed)).decisions
     assert found and {(item.a_verdict, item.b_verdict) for item in found} == {("fused", "rejected")}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        ([[10.0, 10.1, 9.9]], [[20.0, 20.1, 19.9]], "cannot tell"),  # steady repeats, but of one process each
+        ([[10.0, 10.1, 9.9]], [[10.0, 10.2, 9.8]], "no difference shown"),
+        ([[10.0, 10.1], [10.2, 10.1], [9.9, 10.0]], [[11.0, 11.1], [11.2, 11.1], [10.9, 11.0]], "slower"),
+        ([[10.0, 10.1], [10.2, 900.0, 10.1], [9.9, 10.0]], [[9.0, 9.1], [9.2, 9.1], [8.9, 9.0]], "faster"),
+        ([[10.0, 10.1], [30.0, 30.1], [20.0, 20.1]], [[33.0, 33.1], [11.0, 11.1], [22.0, 22.1]], "no difference shown"),
+        ([[10.0, 10.1], [10.2, 10.1]], [[20.0, 20.1]], "cannot tell"),  # of B one process
+    ],
+)
+def test_on_a_cpu_a_process_is_one_repeat(a: list[list[float]], b: list[list[float]], verdict: str) -> None:
+    assert compare_runs(a, b, on_cpu=True).verdict == verdict
+
+
+CPU = Path(__file__).parent.parent / "data" / "checks" / "linear_live.fxscope"
+
+
+def slowed(factor: float):
+    """A real recording of a CPU; kernels and steps last `factor` times as long."""
+    recording = common.read(str(CPU))
+    return replace(
+        recording,
+        summary=None,
+        launches=tuple(replace(item, duration_ns=int(item.duration_ns * factor)) for item in recording.launches),
+        steps=tuple(replace(item, duration_ns=int(item.duration_ns * factor)) for item in recording.steps),
+    )
+
+
+def test_folders_of_recordings_are_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One recording a side names no difference on a CPU; several do, and say how large, in every verb the same."""
+    for side, factors in (("before", (1.0, 1.03, 0.98)), ("after", (1.5, 1.46, 1.53))):
+        (tmp_path / side).mkdir()
+        for number, factor in enumerate(factors):
+            slowed(factor).save(tmp_path / side / f"{number}.fxscope")
+    one = [str(tmp_path / side / "0.fxscope") for side in ("before", "after")]
+    assert main(["diff", *one, "--json"]) == 0
+    gemm, copy = (item["time"] for item in json.loads(capsys.readouterr().out)["kernels"])
+    assert gemm["verdict"] == "cannot tell" and gemm["ratio_low"] is None
+    assert copy["verdict"] == "no difference shown"  # its repeats differ by more
+    assert main(["explain", one[1], "--against", one[0]]) == 0
+    assert "Whether a step is shorter cannot be told: ×1.50" in " ".join(capsys.readouterr().out.split())
+
+    several = [str(tmp_path / side) for side in ("before", "after")]
+    assert main(["diff", *several, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {item["time"]["verdict"] for item in found["kernels"]} == {"slower"}
+    assert all(1.4 < item["time"]["ratio_low"] < 1.5 < item["time"]["ratio_high"] < 1.6 for item in found["kernels"])
+    for item in found["kernels"]:  # what is shown of a kernel is what the ratio is of
+        assert item["a"][0]["mean_us"] == pytest.approx(item["time"]["a_us"])
+        assert item["b"][0]["mean_us"] / item["a"][0]["mean_us"] == pytest.approx(item["time"]["ratio"])
+    assert found["wall_time"]["verdict"] == found["step_time"]["verdict"] == "slower"
+    totals = {item["subject"]: item for item in found["totals"]}
+    assert totals["device time per step"]["b"] == pytest.approx(found["step_time"]["b_us"])
+    assert main(["explain", several[1], "--against", several[0]]) == 0
+    assert f"slower, {found['wall_time']['reason']}" in " ".join(capsys.readouterr().out.split())
+
+    build.gelu_mul_eager().save(tmp_path / "after" / "other.fxscope")
+    assert main(["diff", *several]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "launches other kernels than" in line
+    (tmp_path / "empty").mkdir()
+    assert main(["diff", several[0], str(tmp_path / "empty")]) == 2
+    assert "holds no trace" in capsys.readouterr().err
+
+
+def test_an_expectation_about_two_processes_on_a_cpu_is_not_told(tmp_path: Path) -> None:
+    recordings = {"before": slowed(1.0), "after": slowed(1.5)}
+    expected = {"faster": ["before:aten::addmm", "after:aten::addmm"]}
+    assert [item.status for item in check(recordings, expected).outcomes] == ["cannot_tell"]
+    apart = {"ratio": {"of": "after:aten::addmm", "to": "before:aten::addmm", "is": "1.4..1.6"}}
+    assert [item.status for item in check(recordings, apart).outcomes] == ["cannot_tell"]
+    within = {"faster": ["after:aten::copy_", "after:aten::addmm"]}
+    assert [item.status for item in check(recordings, within).outcomes] == ["met"]

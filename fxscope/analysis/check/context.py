@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.analysis import select
+from fxscope.analysis.stats import compare_runs
 from fxscope.errors import PassError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fxscope.analysis.check.quantity import Quantity
-    from fxscope.analysis.findings import Status, Sweep
+    from fxscope.analysis.findings import Status, Sweep, TimeComparison
     from fxscope.analysis.select import Unit
     from fxscope.model import Recording
 
@@ -74,6 +75,13 @@ class Context(NamedTuple):
         if not all(rows) or len({len(row) for row in rows}) > 1:
             return []
         return [sum(column) for column in zip(*rows, strict=True)]
+
+    def compared(self, a: str, b: str) -> TimeComparison:
+        """Return what the times at two places show; what two recordings say of a CPU is of two processes."""
+        parts = [part.strip() for text in (a, b) for part in text.split(" + ")]
+        apart = len({self.place(part)[0] for part in parts}) > 1
+        on_cpu = apart and any(unit.category == "cpu_kernel" for part in parts for unit in self.units(part))
+        return compare_runs([self.samples(a)], [self.samples(b)], on_cpu=on_cpu)
 
 
 def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:

@@ -73,10 +73,12 @@ def no_slower(context: Context, value: object) -> Answer:
 def ordered(context: Context, value: object, kind: str, as_expected: set[str]) -> Answer:
     """Hold what the repeats of two places show against the verdicts that meet the expectation."""
     first, second = two(value, kind)
-    time = compare_times(context.samples(second), context.samples(first))
+    time = context.compared(second, first)
     expected = f"{first} {kind.replace('_', ' ')} than {second}"
     if time.verdict == "not measured":
         return unknown(expected, time.reason)
+    if time.verdict == "cannot tell":
+        return Answer("cannot_tell", expected, pair(time, first, second), time.reason)
     return met(time.verdict in as_expected, expected, pair(time, first, second), f"{time.verdict}: {time.reason}")
 
 
@@ -85,7 +87,7 @@ def ratio(context: Context, value: object) -> Answer:
     table = a_table(value, "ratio", '{ of = "compiled:mm#3", to = "eager:mm#3", is = "0.85..0.95" }')
     keys_of(table, "ratio", ["of", "to", "is"])
     expected = quantity.parse(table["is"])
-    time = compare_times(context.samples(table["to"]), context.samples(table["of"]))
+    time = context.compared(table["to"], table["of"])
     return judged(time, expected, f"{table['of']} : {table['to']} {expected.text}")
 
 
@@ -94,6 +96,8 @@ def judged(time: TimeComparison, expected: Quantity, words: str) -> Answer:
     if time.ratio is None:
         return unknown(words, time.reason)
     found = f"{microseconds(time.a_us)} → {microseconds(time.b_us)}, {time.reason}"
+    if time.verdict == "cannot tell":
+        return Answer("cannot_tell", words, found, time.reason)
     if expected.holds(time.ratio):
         return met(True, words, found)
     if (

@@ -10,7 +10,8 @@ from fxscope.analysis import select
 from fxscope.analysis.compare.rest import collective_us, decision_changes, notes, op_changes, own_step_us, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
-from fxscope.analysis.stats import compare_times
+from fxscope.analysis.stats import compare_runs, compare_wall, is_on_cpu
+from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import replace
 from fxscope.text import listed
@@ -23,28 +24,52 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 
-def compare(a: Recording, b: Recording) -> Comparison:
-    """Align the kernels of A and B by name, source line, module and op, in that order of trust; count the rest."""
-    units_a, units_b = select.units(a), select.units(b)
-    matches = [build(a, b, group_a, group_b, how) for group_a, group_b, how in align(units_a, units_b)]
+def compare(
+    a: Recording, b: Recording, *, runs_a: Sequence[Recording] = (), runs_b: Sequence[Recording] = ()
+) -> Comparison:
+    """Align the kernels of A and B by name, source line, module and op, in that order of trust; count the rest.
+
+    Args:
+        a: the recording that is compared.
+        b: the one it is compared with.
+        runs_a: more recordings of A's program, each of a process of its own: times are those of all of them.
+        runs_b: the same of B's.
+
+    Raises:
+        PassError: recordings of one side launch different kernels.
+    """
+    sides = (a, *runs_a), (b, *runs_b)
+    rows_a, rows_b = map(units_of, sides)
+    matches = [build(sides, (rows_a, rows_b), *group) for group in align(rows_a[0], rows_b[0])]
     # A collective's kernel runs until the last rank is there: the late rank has the least of it
     apart = collective_us(a) is not None or collective_us(b) is not None
-    steps_a, steps_b = (own_step_us(side) if apart else index_of(side).step_us for side in (a, b))
-    wall_a, wall_b = index_of(a).wall_us, index_of(b).wall_us
+    steps = [[own_step_us(item) if apart else index_of(item).step_us for item in side] for side in sides]
     gone, added = op_changes(a, b)
     return Comparison(
         a_title=a.title or "A",
         b_title=b.title or "B",
         kernels=tuple(matches),
-        totals=totals(a, b),
-        step_time=compare_times(steps_a, steps_b) if a.launches and b.launches else None,
+        totals=totals(*sides),
+        step_time=compare_runs(*steps, on_cpu=is_on_cpu(a) or is_on_cpu(b)) if a.launches and b.launches else None,
         without_collectives=apart,
-        wall_time=compare_times(wall_a, wall_b) if wall_a and wall_b else None,
+        wall_time=compare_wall(*sides),
         ops_gone=gone,
         ops_added=added,
         decisions=decision_changes(a, b),
         notes=notes(a, b),
     )
+
+
+def units_of(side: Sequence[Recording]) -> list[tuple[Unit, ...]]:
+    """Return the kernels of each recording of one side, the same in all. Raises PassError."""
+    rows = [select.units(recording) for recording in side]
+    for recording, row in zip(side, rows, strict=True):
+        if names_of(row) != names_of(rows[0]):
+            raise PassError(
+                f"{recording.title or 'a recording'} launches other kernels than {side[0].title or 'the first'}: "
+                "the recordings of one side must be of one program."
+            )
+    return rows
 
 
 class Aligned(NamedTuple):
@@ -208,13 +233,25 @@ def rejoin(groups: list[Aligned]) -> list[Aligned]:
     return sorted(groups, key=lambda g: (g[0][0].position if g[0] else g[1][0].position, not g[0]))
 
 
-def build(a: Recording, b: Recording, group_a: list[Unit], group_b: list[Unit], how: AlignedBy | None) -> KernelMatch:
-    """One match with its times and bytes."""
-    uses_a, uses_b = tuple(use(a, unit) for unit in group_a), tuple(use(b, unit) for unit in group_b)
+def build(
+    sides: tuple[Sequence[Recording], Sequence[Recording]],
+    rows: tuple[Sequence[Sequence[Unit]], Sequence[Sequence[Unit]]],
+    group_a: list[Unit],
+    group_b: list[Unit],
+    how: AlignedBy | None,
+) -> KernelMatch:
+    """One match with its times and bytes; `rows` are the kernels of each recording of the two sides."""
+    (a, *_), (b, *_) = sides
+    uses_a = tuple(use(a, unit, [row[unit.position] for row in rows[0]]) for unit in group_a)
+    uses_b = tuple(use(b, unit, [row[unit.position] for row in rows[1]]) for unit in group_b)
     time = None
     if group_a and group_b:
-        samples_a, samples_b = together(group_a), together(group_b)
-        time = compare_times(samples_a, samples_b) if samples_a or samples_b else None
+        runs_a, runs_b = (
+            [together([row[unit.position] for unit in group]) for row in side]
+            for group, side in ((group_a, rows[0]), (group_b, rows[1]))
+        )
+        on_cpu = any(unit.category == "cpu_kernel" for unit in (*group_a, *group_b))
+        time = compare_runs(runs_a, runs_b, on_cpu=on_cpu) if runs_a[0] or runs_b[0] else None
         time = like_with_like(time, work(group_a), work(group_b)) if time else None
     bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
     saved = bytes_a - bytes_b if bytes_a is not None and bytes_b is not None and group_a and group_b else None

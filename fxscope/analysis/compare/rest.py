@@ -7,33 +7,41 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, DecisionChange, OpChange
-from fxscope.analysis.stats import mean
+from fxscope.analysis.stats import mean, of_runs
 from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
 from fxscope.op_names import op_of, without_graph_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Literal
 
     from fxscope.model import Decision, Recording
 
 
-def totals(a: Recording, b: Recording) -> tuple[Change, ...]:
-    """The numbers of both sides, per step; those that neither has are left out."""
+def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Change, ...]:
+    """The numbers of both sides, per step: times of all their recordings, counts of the first.
+
+    Those that neither has are left out.
+    """
+    a, b = side_a[0], side_b[0]
     planned = both_planned(a, b)
+    device, wall = (
+        [of_runs([measure(item) for item in side]) for side in (side_a, side_b)]
+        for measure in (lambda r: index_of(r).step_us if r.launches else (), lambda r: index_of(r).wall_us)
+    )
     rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
         ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
         ("kernels per step", *both(a, b, lambda r: per_step(r, "kernel", "cpu_kernel")), "count"),
         ("memsets per step", *both(a, b, lambda r: per_step(r, "gpu_memset")), "count"),
         ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
-        ("device time per step", *both(a, b, device_us), "us"),
+        ("device time per step", *device, "us"),
         ("collectives per step, with waiting", *both(a, b, collective_us), "us"),
         ("predicted device time per step", *both(a, b, lambda r: predicted_us(r) if planned else None), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
-        ("wall time per step (profiled)", *both(a, b, lambda r: mean(index_of(r).wall_us)), "us"),
+        ("wall time per step (profiled)", *wall, "us"),
         ("CPU ops per step", *both(a, b, cpu_ops), "count"),
         ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
         ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),
@@ -59,11 +67,6 @@ def per_step(recording: Recording, *categories: str) -> float | None:
         return float(len(recording.calls)) if recording.calls and planned else None
     count = sum(not categories or launch.category in categories for launch in recording.launches)
     return count / index_of(recording).num_steps
-
-
-def device_us(recording: Recording) -> float | None:
-    """Device time per step."""
-    return index_of(recording).device_us
 
 
 def own_step_us(recording: Recording) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
+from fxscope.analysis.stats import of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def use(recording: Recording, unit: Unit) -> KernelUse:
-    """The row of one unit; what was not recorded stays `None`."""
+def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUse:
+    """The row of one unit, with the time of all its runs; what was not recorded stays `None`."""
     call = select.call_of(recording, unit)
     launch = unit.launches[0] if unit.launches else None
     resources = call.resources if call else None
-    samples = unit.samples_us
+    samples = [item.samples_us for item in runs or (unit,)]
     config, chosen_by = configuration(recording, unit, resources)
     return KernelUse(
         position=unit.position,
@@ -31,8 +32,8 @@ def use(recording: Recording, unit: Unit) -> KernelUse:
         ops=unit.ops,
         modules=unit.modules,
         sources=unit.sources,
-        num_samples=len(samples),
-        mean_us=sum(samples) / len(samples) if samples else predicted_us(call),
+        num_samples=sum(map(len, samples)),
+        mean_us=of_runs(samples) if any(samples) else predicted_us(call),
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
         registers=first(launch.registers if launch else None, resources.registers if resources else None),

@@ -19,13 +19,18 @@ from fxscope.op_names import MAY_COPY, expected_nature, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fxscope.model import Evidence, Launch, Op, Recording
 
 
-def explain(recording: Recording, *, against: Recording | None = None) -> Story:
-    """Recording → its story; with `against` (the same program run eagerly, say) also whether compiling was worth it."""
+def explain(
+    recording: Recording, *, against: Recording | None = None, runs: tuple[Sequence[Recording], ...] = ((), ())
+) -> Story:
+    """Recording → its story; with `against` (the same program run eagerly, say) also whether compiling was worth it.
+
+    `runs` are more recordings of the two programs, each of a process of its own.
+    """
     gemms = gemm_table.gemms(recording)
     launches = launch_cost.op_launches(recording)
     steps = launch_cost.step_costs(recording)
@@ -37,7 +42,7 @@ def explain(recording: Recording, *, against: Recording | None = None) -> Story:
         *compiling.story(recording, costs),
         *explain_counted.story(recording),
         *launch_story(launches, steps, costs),
-        *compiling.worth(recording, against),
+        *compiling.worth((recording, *runs[0]), (against, *runs[1]) if against else ()),
     ]
     return Story(
         title=recording.title,

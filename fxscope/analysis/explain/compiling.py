@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fxscope import gpus
 from fxscope.analysis import traced_regions
 from fxscope.analysis.explain import launch_cost
-from fxscope.analysis.stats import compare_times, mean
+from fxscope.analysis.stats import compare_wall, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.gpus import timing as device_times
@@ -279,8 +279,9 @@ def _recompiles(recording: Recording) -> list[Sentence]:
     return found
 
 
-def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
-    """Whether it was worth it: against another recording, else what this one can say."""
+def worth(side: Sequence[Recording], others: Sequence[Recording]) -> list[Sentence]:
+    """Whether it was worth it: against recordings of another program, else what this one can say."""
+    recording, against = side[0], others[0] if others else None
     durations = [item.duration_us for item in recording.compiles if item.duration_us is not None]
     evidence = tuple(f"compile:{item.compile_id}" for item in recording.compiles)
     if against is None:
@@ -294,14 +295,19 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
         a, b = next(iter(before.values())), next(iter(after.values()))
         text = f"A step dispatches {counted(b, 'op')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
         found.append(Sentence(topic="worth", text=text, evidence=("step:0",), values={"ops": b, "ops_before": a}))
-    before_us, after_us = index_of(against).wall_us, index_of(recording).wall_us
-    if before_us and after_us:
-        time = compare_times(before_us, after_us)
+    time = compare_wall(others, side)
+    if time is not None:
         old_busy, new_busy = _busy(against), _busy(recording)
         if time.verdict in ("faster", "slower"):
             text = f"A step takes {microseconds(time.b_us)} instead of {microseconds(time.a_us)}: {time.verdict}, {time.reason}"
         else:
-            text = f"No difference in the length of a step is shown: {time.reason}"
+            unknown = time.verdict == "cannot tell"
+            words = (
+                "Whether a step is shorter cannot be told"
+                if unknown
+                else "No difference in the length of a step is shown"
+            )
+            text = f"{words}: {time.reason}"
         if old_busy and new_busy:
             text += f". The device is busy for {microseconds(new_busy)} of it instead of {microseconds(old_busy)} ({percent(new_busy / old_busy - 1, signed=True)})"
         text += "."
@@ -310,11 +316,11 @@ def worth(recording: Recording, against: Recording | None) -> list[Sentence]:
                 topic="worth",
                 text=text,
                 evidence=tuple(f"step:{step.index}" for step in recording.steps),
-                values={"before_us": before_us, "after_us": after_us},
+                values={"before_us": time.a_us, "after_us": time.b_us},
             )
         )
     if recording.compiles:
-        steps, why = launch_cost.break_even(against, recording)
+        steps, why = launch_cost.break_even(others, side)
         text = f"Compilation has paid for itself after {steps:,.0f} steps: {why}." if steps is not None else why
         found.append(Sentence(topic="worth", text=text, evidence=evidence, values={"steps": steps}))
     return found

@@ -6,15 +6,14 @@ from collections import Counter
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.stats import compare_times
+from fxscope.analysis.stats import compare_wall
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
 from fxscope.columns import column
-from fxscope.index import index_of
 from fxscope.passes import bound
 from fxscope.text import counted, microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fxscope.model import Launch, Op, Recording
 
@@ -163,18 +162,18 @@ def num_dispatched(recording: Recording) -> dict[int, int]:
     return dict(Counter(op.step for op in recording.ops if op.category == "cpu_op" and "::" in op.name))
 
 
-def break_even(eager: Recording, compiled: Recording) -> tuple[float | None, str]:
+def break_even(eager: Sequence[Recording], compiled: Sequence[Recording]) -> tuple[float | None, str]:
     """After how many steps compilation has paid for itself, and why; where there is no number, a sentence that says so."""
     unknown = "Whether compilation has paid for itself is not known: "
-    before, after = index_of(eager).wall_us, index_of(compiled).wall_us
-    durations = [item.duration_us for item in compiled.compiles if item.duration_us is not None]
-    if not before or not after:
+    time = compare_wall(eager, compiled)
+    durations = [item.duration_us for item in compiled[0].compiles if item.duration_us is not None]
+    if time is None:
         return None, f"{unknown}the steps' lengths are not known."
     if not durations:
         return None, f"{unknown}how long compiling took was not recorded."
-    time = compare_times(before, after)
     if time.verdict not in ("faster", "slower") or not time.a_us or not time.b_us:
-        return None, f"{unknown}no difference between the steps is shown."
+        why = time.reason if time.verdict == "cannot tell" else "no difference between the steps is shown"
+        return None, f"{unknown}{why}."
     if time.verdict == "slower":
         steps = f"a step takes {microseconds(time.b_us)} compiled and {microseconds(time.a_us)} eager"
         return None, f"Compilation has not paid for itself: {steps}."
