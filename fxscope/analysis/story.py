@@ -55,7 +55,8 @@ class GemmRow(Row, frozen=True, kw_only=True):
     layout: str | None = None
     tile: tuple[int, ...] | None = None
     tiles: int | None = None
-    waves: float | None = None  # tiles over the device's multiprocessors
+    blocks: int | None = None  # that the kernel was launched with
+    waves: float | None = None  # tiles, or blocks where those are more, over as many as the device runs at once
     split_k: bool | None = None
     epilogue: str | None = None
     num_launches: int = 1  # launches of one execution: the GEMM, and a memset or a split-K reduction

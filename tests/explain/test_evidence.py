@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from itertools import pairwise
+from math import prod
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 import msgspec
 import pytest
@@ -16,6 +18,7 @@ from fxscope.commands import common
 
 HOME = Path(__file__).parents[1] / "data" / "h200"
 CAPTURES = {"/".join(path.parent.relative_to(HOME).parts): path.parent for path in sorted(HOME.rglob("trace.json.gz"))}
+CAPTURES |= {f"counters/{path.stem}": path for path in sorted((HOME / "counters").glob("*.fxscope"))}
 NUMBER = r"(\d+(?:\.\d+)?)"
 UNITS = {"ns": 1e-3, "µs": 1.0, "ms": 1e3, "s": 1e6, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 TOPICS = {"overview", "dispatch", "launch", "fusion", "intermediate", "compile", "worth"}
@@ -25,7 +28,7 @@ class Record:
     """The recording as plain dictionaries, looked up by the ids that a sentence carries."""
 
     def __init__(self, folder: Path) -> None:
-        self.recording = common.read(str(folder))
+        self.recording = common.read(str(folder))  # or a recording
         plain = json.loads(self.recording.to_json())
         self.ops = {item["id"]: item for item in plain["ops"]}
         self.launches = {item["id"]: item for item in plain["launches"]}
@@ -58,6 +61,11 @@ def is_number(text: str) -> bool:
 def agrees(shown: float, true: float) -> bool:
     """Three figures are shown."""
     return abs(shown - true) <= max(0.006 * abs(true), 0.006)
+
+
+def is_percent(shown: float, true: float) -> bool:
+    """One decimal is shown below ten."""
+    return abs(shown - 100 * true) <= (0.0501 if shown < 10 else 0.501) + 0.1 * true  # what it is of is shown, too
 
 
 def overview(record: Record, sentence) -> None:
@@ -142,7 +150,7 @@ def fusion(record: Record, sentence) -> None:
 def intermediate(record: Record, sentence) -> None:
     calls = record.cited(sentence, "call", record.calls)
     if not calls:
-        return  # an eager run's: its graph is held by the tests of its passes
+        return eager_intermediate(record, sentence)
     total, buffers = 0, 0
     for position, writer in enumerate(calls_in_order(record, calls)):
         for access in writer["writes"]:
@@ -152,6 +160,44 @@ def intermediate(record: Record, sentence) -> None:
                 total, buffers = total + access["bytes"] + sum(reads), buffers + 1
     assert said(sentence.text, r": NUMBER intermediates? \(") == [buffers]
     assert agrees(said(sentence.text, r"NUMBER (\w+) in all")[0], total)
+
+
+def eager_intermediate(record: Record, sentence) -> None:
+    """Each result that a later kernel reads, itself or by views of it, is written once and read by each of them."""
+    total = buffers = 0
+    for graph in record.graphs.values():
+        if graph["stage"] != "eager":
+            continue
+        nodes = {node["name"]: node for node in graph["nodes"]}
+        views: dict = {}  # name → the kernel whose memory it is
+        for name, node in nodes.items():
+            root = name if node.get("kind") == "kernel" else None
+            if node.get("kind") == "view" and node["inputs"]:
+                root = views.get(node["inputs"][0])
+            views[name] = root
+        users: dict = {}
+        for node in nodes.values():
+            for name in dict.fromkeys(node["inputs"]):
+                if node.get("kind") == "kernel" and views.get(name):
+                    users.setdefault(views[name], []).append(name)
+        for root, names in users.items():
+            sizes = [size_of(nodes[item]) for item in (root, *names)]
+            known = [size for size in sizes[1:] if size]
+            if sizes[0] and known:
+                total, buffers = total + sizes[0] + sum(known), buffers + 1
+    assert said(sentence.text, r"^NUMBER results? of one kernel") == [buffers]
+    assert agrees(said(sentence.text, r": NUMBER (\w+) written and read")[0], total)
+
+
+def size_of(node: dict) -> int:
+    if not node.get("outputs"):
+        return 0
+    tensor = node["outputs"][0]
+    stride = tensor.get("stride") or [1] * len(tensor["shape"])
+    width = {"float32": 4, "bfloat16": 2, "float16": 2, "int64": 8, "int32": 4, "bool": 1, "float64": 8}[
+        tensor["dtype"]
+    ]
+    return width * prod(size for size, step in zip(tensor["shape"], stride, strict=True) if step)
 
 
 def calls_in_order(record: Record, calls: list[dict]) -> list[dict]:
@@ -181,10 +227,16 @@ def worth(record: Record, sentence) -> None:
 def workspace(record: Record, sentence) -> None:
     if "memset" not in sentence.text:
         return  # the two kernels of a split K have no number
+    assert ("GEMM library" in sentence.text) == (not re.search(r"attention|convolution", sentence.text))
     cleared = [item for item in record.cited(sentence, "launch", record.launches) if item["category"] == "gpu_memset"]
     assert said(sentence.text, r"^NUMBER memsets?") == [len(cleared)]
-    if "each)" in sentence.text:
-        assert agrees(said(sentence.text, r"\(NUMBER (\w+) each\)")[0], max(item["bytes"] for item in cleared))
+    if "(" in sentence.text:
+        (size,) = {item["bytes"] for item in cleared}
+        assert agrees(said(sentence.text, r"\(NUMBER (\w+)(?: each)?\)")[0], size)
+    if "beside" in sentence.text and "GEMM" in sentence.text:
+        assert said(sentence.text, r"beside NUMBER GEMMs?") == [
+            len({(item["op_id"], item.get("call")) for item in cleared})
+        ]
 
 
 def copy(record: Record, sentence) -> None:
@@ -218,7 +270,178 @@ def guards(record: Record, sentence) -> None:
         assert int(more[0]) + len(listed) == len(known)
 
 
+SHARED, RESERVED, REGISTERS, WARPS, COUNT = 233472, 1024, 65536, 64, 132  # of an H200's multiprocessors
+
+
+def product(record: Record, sentence, shape: list[int]) -> list[dict]:
+    """Return the launches of the product with this (batch, M, K, N) among what a sentence cites, over all steps."""
+    ops = {item["id"] for item in record.cited(sentence, "op", record.ops) if fits(item.get("shapes") or (), shape)}
+    cited = record.cited(sentence, "launch", record.launches)
+    mine = [item for item in cited if item.get("op_id") in ops]
+    if not mine:  # the op's shapes are not recorded: the graph's
+        names = set()
+        for key in (item.partition(":")[2] for item in sentence.evidence if item.startswith("node:")):
+            graph, _, name = key.rpartition("/")
+            nodes = {node["name"]: node for node in record.graphs[graph]["nodes"]}
+            read = [nodes[item]["outputs"][0]["shape"] for item in nodes[name]["inputs"] if nodes[item].get("outputs")]
+            names |= {(graph, name)} if fits(read, shape) else set()
+        mine = [item for item in cited if any((item.get("graph"), name) in names for name in item["nodes"])]
+    main = [max(group, key=lambda item: item["duration_ns"]) for group in executions(mine)]
+    return [item for first in main for item in alike(record, first)]
+
+
+def fits(shapes, shape: list[int]) -> bool:
+    """Return whether two of the shapes multiply like that."""
+    batch, m, k, n = shape
+    matrices = [list(item) for item in shapes if len(item) >= 2]
+    return any(
+        a[-2:] == [m, k] and b[-2:] == [k, n] and prod(a[:-2]) == batch for a in matrices for b in matrices
+    ) or any(a[-2:] == [m, k] and n == 1 and [k] in [list(item) for item in shapes] for a in matrices)
+
+
+def executions(launches: list[dict]) -> list[list[dict]]:
+    found: dict = {}
+    for item in launches:
+        found.setdefault((item.get("op_id"), item.get("call"), item.get("invocation")), []).append(item)
+    return list(found.values())
+
+
+def alike(record: Record, first: dict) -> list[dict]:
+    """Return the launches of the same call, or at the same place of each step."""
+    if first.get("call"):
+        runs: dict = {}
+        for item in record.launches.values():
+            if item.get("call") == first["call"] and item["name"] == first["name"]:
+                runs.setdefault((item["step"], item.get("invocation")), []).append(item)
+        place = [item["id"] for item in runs[first["step"], first.get("invocation")]].index(first["id"])
+        return [items[place] for items in runs.values() if len(items) > place]
+    steps: dict = {}
+    for item in record.launches.values():
+        steps.setdefault(item["step"], []).append(item)
+    place = [item["id"] for item in steps[first["step"]]].index(first["id"])
+    return [items[place] for items in steps.values() if items[place]["name"] == first["name"]]
+
+
+def at_once(launch: dict) -> int:
+    """Return how many blocks of a launch an H200's multiprocessor holds."""
+    warps = -(-prod(launch["block"]) // 32)
+    registers = -(-launch["registers"] * 32 // 256) * 256
+    shared = -(-(launch["shared_bytes"] + RESERVED) // 128) * 128
+    return min(WARPS // warps, REGISTERS // 4 // registers * 4 // warps, SHARED // shared)
+
+
+def gemm(record: Record, sentence) -> None:
+    size = r"(?:(\d+) × )?(\d+)·(\d+)·(\d+)"
+    if "run different kernels" in sentence.text:
+        for part in sentence.text.split(": ", 1)[1].removesuffix(".").split(", against "):
+            shape = [int(item or 1) for item in re.findall(size, part)[0]]
+            ran = product(record, sentence, shape)
+            assert ran, part
+            taken = re.findall(r"([\d.]+) (ns|µs|ms)$", part)
+            assert any(
+                agrees(float(taken[0][0]) * UNITS[taken[0][1]], fmean(item["duration_ns"] for item in group) / 1e3)
+                for group in by_name(ran)
+            )
+            if tile := re.search(r"in tiles of (\d+)×(\d+)", part):
+                assert any(f"{tile[1]}x{tile[2]}" in item["name"] for item in ran)
+            if waves := re.search(r"(\d+) tiles?(?: in (\d+) blocks?)? = ([\d.]+) waves", part.replace(",", "")):
+                first = ran[0]
+                tiles = shape[0] * -(-shape[3] // int(tile[1])) * -(-shape[1] // int(tile[2]))
+                blocks = prod(first["grid"])
+                assert int(waves[1]) == tiles and int(waves[2] or tiles) == blocks
+                assert agrees(float(waves[3]), max(tiles, blocks) / (COUNT * at_once(first)))
+        return
+    places = re.findall(r"([\d.]+) %", sentence.text)
+    reached, unit, share, peak, peak_unit = re.findall(
+        r"reaches ([\d.]+) (\w)FLOP/s, ([\d.]+) % of ([\d.]+) (\w)FLOP/s", sentence.text
+    )[0]
+    scale = {"G": 1e9, "T": 1e12}
+    speeds = [flops / (fmean(item["duration_ns"] for item in ran) / 1e9) for flops, ran in products(record, sentence)]
+    speed = next(item for item in speeds if agrees(float(reached), item / scale[unit]))
+    assert is_percent(float(share), speed / (float(peak) * scale[peak_unit]))
+    if ";" in sentence.text.split(")")[-1]:
+        assert any(is_percent(float(places[-1]), item / (float(peak) * scale[peak_unit])) for item in speeds)
+
+
+def by_name(launches: list[dict]) -> list[list[dict]]:
+    """Return launches by kernel and call: one sentence is about one product."""
+    found: dict = {}
+    for item in launches:
+        found.setdefault((item["name"], item.get("call")), []).append(item)
+    return [launches, *found.values()]
+
+
+def products(record: Record, sentence) -> list[tuple[float, list[dict]]]:
+    """Return (FLOPs by the operands' shapes, launches) of each product that a sentence cites."""
+    found = []
+    for launches in executions(record.cited(sentence, "launch", record.launches)):
+        main = max(launches, key=lambda item: item["duration_ns"])
+        op = record.ops.get(main.get("op_id")) or {}
+        shapes = [list(item) for item in op.get("shapes") or () if len(item) >= 2]
+        for key in main["nodes"] if main.get("graph") in record.graphs else ():
+            nodes = {node["name"]: node for node in record.graphs[main["graph"]]["nodes"]}
+            shapes += [
+                nodes[item]["outputs"][0]["shape"] for item in nodes[key]["inputs"] if nodes[item].get("outputs")
+            ]
+        known = [item for item in shapes if all(isinstance(size, int) for size in item)]
+        pairs = {
+            2 * prod(a) * b[-1]
+            for a in shapes
+            for b in shapes
+            if len(a) == len(b) >= 2 and a[-1] == b[-2] and a is not b
+        }
+        pairs |= {4 * prod(q[:3]) * k[2] * q[3] for q, k in pairwise(known) if len(q) == len(k) == 4}
+        found += [(flops, alike(record, main)) for flops in pairs if isinstance(flops, int)]
+        for call in record.cited(sentence, "call", record.calls):
+            found += [(call["flops"], alike(record, main))] if call.get("flops") else []
+    return found
+
+
+def transpose(record: Record, sentence) -> None:
+    stride = [int(item) for item in re.findall(r"strides \((\d+), (\d+)\)", sentence.text)[0]]
+    shown = [list(item[-2:]) for op in record.cited(sentence, "op", record.ops) for item in op.get("strides") or ()]
+    for key in (item.partition(":")[2] for item in sentence.evidence if item.startswith("node:")):
+        graph, _, name = key.rpartition("/")
+        (node,) = (node for node in record.graphs[graph]["nodes"] if node["name"] == name)
+        shown.append(list(node["outputs"][0]["stride"][-2:]))
+    assert stride in shown
+    assert ("transposed" in sentence.text) == (stride[0] == 1 and stride[1] != 1)
+    kernels = [item["name"].upper() for item in record.cited(sentence, "launch", record.launches)]
+    for layout in re.findall(r"`([NT]{2,3})` layout", sentence.text):
+        assert any(f"_{layout}" in name for name in kernels) or not any("NVJET" in name for name in kernels)
+
+
+def counters(record: Record, sentence) -> None:
+    if "more call" in sentence.text:
+        assert said(sentence.text, r"^NUMBER more") == [len(sentence.evidence)]
+        return
+    calls = record.cited(sentence, "call", record.calls)
+    (kind, _, key) = sentence.evidence[0].partition(":")
+    graph, _, name = key.rpartition("/")
+    item = calls[0] if kind == "call" else next(n for n in record.graphs[graph]["nodes"] if n["name"] == name)
+    counted = item["counters"]
+    if " of DRAM" in sentence.text:
+        moved = counted["dram_bytes_read"] + counted["dram_bytes_written"]
+        assert agrees(said(sentence.text, r"moved NUMBER (\w+) of DRAM")[0], moved)
+    if " of tensors" in sentence.text:
+        assert agrees(
+            said(sentence.text, r"for NUMBER (\w+) of tensors")[0], item["bytes_read"] + item["bytes_written"]
+        )
+    if "speed of light" in sentence.text:
+        memory, compute = said(sentence.text, r"used NUMBER % of the memory's and NUMBER % of the multiprocessors'")
+        for shown, true in ((memory, counted["memory_share"]), (compute, counted["compute_share"])):
+            assert is_percent(shown, true)
+    if "wait most" in sentence.text:
+        name, share = max(counted["stalls"], key=lambda pair: pair[1])
+        assert f"wait most for `{name}`" in sentence.text
+        (shown,) = said(sentence.text, r"NUMBER % of samples")
+        assert is_percent(shown, share)
+
+
 CHECKS = {
+    "gemm": gemm,
+    "transpose": transpose,
+    "counters": counters,
     "workspace": workspace,
     "copy": copy,
     "bias": bias,
@@ -242,6 +465,8 @@ def test_every_number_is_in_the_record(name: str) -> None:
         if sentence.topic in CHECKS:
             CHECKS[sentence.topic](record, sentence)
             checked += 1
+        else:
+            assert sentence.topic == "recompile", sentence.text  # torch's own words
         if re.search(r"\d", re.sub(r"`[^`]*`|\S*[/:]\S*", "", sentence.text)):
             assert sentence.evidence or sentence.topic in ("compile",), sentence.text
     assert checked
@@ -249,7 +474,8 @@ def test_every_number_is_in_the_record(name: str) -> None:
 
 def test_the_checker_finds_a_wrong_number() -> None:
     record = Record(CAPTURES["mlp_compiled"])
-    for topic in ("overview", "launch", "fusion", "intermediate", "compile", "worth", "workspace", "guards"):
+    topics = ("overview", "launch", "fusion", "intermediate", "compile", "worth", "workspace", "guards", "gemm")
+    for topic in topics:
         for sentence in explain(record.recording).sentences:
             if sentence.topic != topic or not re.search(r"\d ", sentence.text):
                 continue

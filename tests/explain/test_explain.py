@@ -119,8 +119,8 @@ def test_a_split_k_reduction_is_told(read):
 
 def test_two_products_differ_by_shape_tile_and_waves(read):
     first = told(read("mlp_eager"), "gemm")[0]
-    assert "8192·768·3072 in tiles of 256×128, 768 tiles = 5.82 waves" in first
-    assert "8192·3072·768 in tiles of 192×128, 256 tiles = 1.94 waves" in first
+    assert "8192·768·3072 in tiles of 256×128, 768 tiles in 132 blocks = 5.82 waves" in first
+    assert "8192·3072·768 in tiles of 192×128, 256 tiles in 132 blocks = 1.94 waves" in first
 
 
 def test_what_compiling_added_and_asserts(read):
@@ -158,8 +158,12 @@ def test_compiled_but_slower_is_said_and_explained(read):
         "No difference in the length of a step is shown: ×4.08 (0.47 to 35.41, 2 and 2 repeats)"
     )
     sentences = told(read("mlp_compiled"), "worth", against=read("mlp_eager"))
+    assert sentences[1].startswith("Whether a step is shorter cannot be told: ×1.19 in one process each")
+    assert sentences[-1].startswith("Whether compilation has paid for itself is not known: ×1.19 in one process each")
+    several = ((read("mlp_compiled"),) * 2, (read("mlp_eager"),) * 2)
+    sentences = told(read("mlp_compiled"), "worth", against=read("mlp_eager"), runs=several)
     assert sentences[1].startswith(
-        "A step takes 381.4 µs instead of 320.5 µs: slower, ×1.19 (1.03 to 1.38, 2 and 2 repeats)"
+        "A step takes 381.4 µs instead of 320.5 µs: slower, ×1.19 (1.19 to 1.19, 3 and 3 recordings)"
     )
     assert sentences[-1].startswith("Compilation has not paid for itself: a step takes")
 
@@ -169,7 +173,7 @@ def test_when_it_is_faster_the_steps_until_it_paid_are_counted(read):
     slower = replace(
         eager, summary=None, steps=tuple(replace(step, duration_ns=step.duration_ns * 10) for step in eager.steps)
     )
-    sentence = told(compiled, "worth", against=slower)[-1]
+    sentence = told(compiled, "worth", against=slower, runs=((compiled,) * 2, (slower,) * 2))[-1]
     steps = float(re.search(r"after ([\d,]+) steps", sentence)[1].replace(",", ""))
     # the first step still warms up
     before = sum(step.duration_ns for step in slower.steps[1:]) / 2 / 1000

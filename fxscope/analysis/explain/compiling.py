@@ -10,9 +10,9 @@ from fxscope.analysis import traced_regions
 from fxscope.analysis.explain import launch_cost
 from fxscope.analysis.stats import compare_wall, mean
 from fxscope.analysis.story import CompileCost, Sentence
-from fxscope.dtypes import ITEM_BYTES
 from fxscope.gpus import timing as device_times
 from fxscope.index import index_of
+from fxscope.passes.flops import tensor_bytes
 from fxscope.text import counted, listed, microseconds, num_bytes, percent, sentence, sizes
 
 if TYPE_CHECKING:
@@ -121,11 +121,9 @@ def _intermediates(recording: Recording) -> list[Sentence]:
                     for call in calls[position + 1 :]
                     if any(read.buffer == access.buffer for read in call.reads or ())
                 ]
-                if readers and access.bytes is not None:
-                    moved = access.bytes + sum(
-                        read.bytes or 0 for call in readers for read in call.reads or () if read.buffer == access.buffer
-                    )
-                    sizes.append(moved)
+                read = [item.bytes for call in readers for item in call.reads or () if item.buffer == access.buffer]
+                if readers and access.bytes is not None and None not in read:
+                    sizes.append(access.bytes + sum(size or 0 for size in read))
                     buffers.append(access.buffer)
                     evidence += [f"call:{writer.id}", *(f"call:{call.id}" for call in readers)]
         if buffers:
@@ -160,9 +158,9 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
     """In an eager run: results that one kernel writes and the next op's kernel reads."""
     if recording.calls:
         return []
-    sizes: list[int] = []
-    evidence: list[str] = []
+    moved: dict[tuple[str, str], int] = {}  # the writer → bytes written once, and read by each
     who: list[str] = []
+    evidence: list[str] = []
     for graph in recording.graphs:
         if graph.stage != "eager":
             continue
@@ -170,23 +168,20 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
         for node in graph.nodes:
             if node.kind != "kernel":
                 continue
-            for name in node.inputs:
+            for name in dict.fromkeys(node.inputs):
                 source = _producer(name, by_name)
-                if source is None or not source.outputs:
+                written, read = (
+                    tensor_bytes(item.outputs[:1]) if item else None for item in (source, by_name.get(name))
+                )
+                if source is None or not written or not read:
                     continue
-                meta = source.outputs[0]
-                width = ITEM_BYTES.get(meta.dtype or "")
-                if width is None or not all(isinstance(size, int) for size in meta.shape):
-                    continue
-                count = width
-                for size in meta.shape:
-                    count *= int(size)
-                sizes.append(2 * count)
+                moved[graph.id, source.name] = moved.get((graph.id, source.name), written) + read
                 who.append(f"{source.name} → {node.name}")
                 evidence += [f"node:{graph.id}/{source.name}", f"node:{graph.id}/{node.name}"]
     if not who:
         return []
-    text = f"{counted(len(who), 'result')} of one kernel {'is' if len(who) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(sum(sizes))} written and read"
+    sizes = list(moved.values())
+    text = f"{counted(len(sizes), 'result')} of one kernel {'is' if len(sizes) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(sum(sizes))} written and read"
     text += _floor(recording, sizes)[1].replace(":", ",", 1)
     return [
         Sentence(

@@ -29,17 +29,19 @@ def gemms(recording: Recording) -> tuple[GemmRow, ...]:
     gpu = gpus.find(recording.environment.device)
     executions = _executions(recording)
     grouped: dict[tuple[Any, ...], list[list[Launch]]] = {}
-    seen: dict[tuple[int, Any], int] = {}
+    seen: dict[tuple[Any, ...], int] = {}
     for launches in executions:
         main = main_kernel(launches)
         if main is None:
             continue
         base = (main.call or main.nodes or main.op, main.graph)
         # The same call or node may run several times in a step (a loop, a graph run twice): they are one row. Ops
-        # that nothing else tells apart are told apart by their place in the step.
+        # that nothing else tells apart are told apart by their place in the step, the products inside a call of a
+        # library by their place in the call.
         place = None
-        if not main.call and not main.nodes:
-            place = seen[main.step, base] = seen.get((main.step, base), -1) + 1
+        if (not main.call and not main.nodes) or (main.call and main.invocation is not None):
+            where = (main.step, main.invocation, base)
+            place = seen[where] = seen.get(where, -1) + 1
         grouped.setdefault((base, place), []).append(launches)
     return tuple(_row(runs, recording, ops, nodes, gpu) for runs in grouped.values())
 
@@ -88,7 +90,8 @@ def _row(
     dtype = _dtype(op, node, graph, decoded)
     kernel_us = sum(launch.duration_ns for launch in mains) / len(mains) / 1000
     duration_us = sum(launch.duration_ns for launches in runs for launch in launches) / len(runs) / 1000
-    tiles, waves = _waves(decoded, batch, m, n, recording, gpu)
+    tiles = _tiles(decoded, batch, m, n)
+    blocks = math.prod(main.grid) if main.grid and tiles else None
     rate = flops / kernel_us * 1e6 if flops and kernel_us else None
     arithmetic = "tfloat32" if decoded.get("math") == "tf32" else dtype
     peak = gpu.matrix_rate(arithmetic) if gpu is not None and arithmetic else None
@@ -115,7 +118,8 @@ def _row(
         layout=decoded.get("layout"),
         tile=tuple(decoded["tile"]) if decoded.get("tile") else None,
         tiles=tiles,
-        waves=waves,
+        blocks=blocks,
+        waves=_waves(main, max(tiles, blocks), gpu) if tiles and blocks else None,
         split_k=_split_k(decoded, first),
         epilogue=decoded.get("epilogue"),
         num_launches=len(first),
@@ -233,28 +237,26 @@ def _dtype(op: Op | None, node: Node | None, graph: Graph | None, decoded: dict[
     return stated if isinstance(stated, str) else None
 
 
-def _waves(
-    decoded: dict[str, Any], batch: int | None, m: int | None, n: int | None, recording: Recording, gpu: Gpu | None
-) -> tuple[int | None, float | None]:
-    """Tiles of the result, and how often they fill the device.
+def _tiles(decoded: dict[str, Any], batch: int | None, m: int | None, n: int | None) -> int | None:
+    """The tiles of the result, where the kernel's name says their size.
 
-    cuBLAS is handed the transposed problem: a tile of 256x128 covers 256 columns and 128 rows of torch's result. Where
-    K is split there are more blocks than tiles, and the name does not say how many.
+    cuBLAS is handed the transposed problem: a tile of 256x128 covers 256 columns and 128 rows of torch's result.
     """
     tile = decoded.get("tile")
     if not tile or not m or not n or decoded.get("family") not in ("nvjet", "xmma", "cutlass", "cublas"):
-        return None, None
+        return None
     if decoded.get("role") != "gemm" or decoded.get("split_k") or decoded.get("api") == "3.x":
-        return None, None
-    tiles = (batch or 1) * math.ceil(n / tile[0]) * math.ceil(m / tile[1])
-    count = num_multiprocessors(recording, gpu)
-    return tiles, tiles / count if count else None
+        return None
+    return (batch or 1) * math.ceil(n / tile[0]) * math.ceil(m / tile[1])
 
 
-def num_multiprocessors(recording: Recording, gpu: Gpu | None) -> int | None:
-    """How many multiprocessors the recording's device has."""
-    properties = recording.environment.device_properties or {}
-    for key in ("multi_processor_count", "numSms", "num_sms"):
-        if properties.get(key):
-            return int(properties[key])
-    return int(gpu.limit("multi_processor_count")) if gpu is not None and gpu.limit("multi_processor_count") else None
+def _waves(main: Launch, work: int, gpu: Gpu | None) -> float | None:
+    """How often tiles or blocks fill the device, as many at once as registers and shared memory let in.
+
+    There are fewer blocks than tiles where each takes several, more where K is split or a cluster is filled up.
+    """
+    if gpu is None or main.registers is None or main.shared_bytes is None or not main.block:
+        return None
+    fitting = gpus.occupancy(gpu, main.registers, main.shared_bytes, math.ceil(math.prod(main.block) / 32))
+    count = gpu.limit("multi_processor_count")
+    return work / (int(count) * fitting.blocks) if fitting is not None and count else None

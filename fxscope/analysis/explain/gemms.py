@@ -12,7 +12,7 @@ from fxscope.analysis.story import Sentence
 from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.model import weakest
-from fxscope.op_names import GEMMS, op_name
+from fxscope.op_names import GEMMS, is_convolution, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, sizes
 
 if TYPE_CHECKING:
@@ -103,12 +103,19 @@ def _bias(group: list[Launch], ops: Mapping[int, Op]) -> Sentence | None:
     takes = GEMMS.get(op_name(main.op or "")) == (1, 2) and op is not None and op.shapes and len(op.shapes[0]) == 1
     if adds:
         what = f"{listed([f'`{kernel_name(launch.name, 60)}`' for launch in adds])}"
-        text = f"{main.op} runs the addition in a kernel of its own after the GEMM: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
+        text = f"{_asked(main)} runs the addition in a kernel of its own after the GEMM: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link, values={"separate": len(adds)})
     if takes and len(kernels) == 1:
-        text = f"The bias of {main.op} has no kernel of its own: the op ran one kernel, so `{kernel_name(main.name, 60)}` added it; its name does not say so."
+        text = f"The bias of {_asked(main)} has no kernel of its own: the op ran one kernel, so `{kernel_name(main.name, 60)}` added it; its name does not say so."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link)
     return None
+
+
+def _asked(launch: Launch) -> str:
+    """What launched a kernel: its op; in a replayed graph, where no op is known, its node or call."""
+    if launch.op and "::" in launch.op:
+        return launch.op
+    return listed(list(launch.nodes)) or launch.call or launch.op or "an unknown op"
 
 
 def _adds(launch: Launch) -> bool:
@@ -128,7 +135,7 @@ def _transpose(group: list[Launch], ops: Mapping[int, Op], recording: Recording)
     layout = (main.decoded or decode(main.name) or {}).get("layout")
     transposed = stride[-1] != 1 and stride[-2] == 1 and shape[-2] > 1 and shape[-1] > 1
     plain = stride[-1] == 1 and stride[-2] >= shape[-1]
-    op = main.op or ""
+    op = _asked(main)
     copies = [launch for launch in group if role(launch) in _COPYING]
     values = {"stride": list(stride), "shape": list(shape), "layout": layout}
     if transposed and not copies:
@@ -202,7 +209,14 @@ def _copies(recording: Recording, ops: Mapping[int, Op]) -> list[Sentence]:
         op = ops.get(launch.op_id) if launch.op_id is not None else None
         asked = [name for name in launch.chain if "::" in name]
         through = f", called by {asked[-2]}" if len(asked) > 1 and asked[-2] != launch.op else ""
-        if op is not None and op.shapes and op.shapes[0] and all(isinstance(size, int) for size in op.shapes[0]):
+        copied = op_name(launch.op) in ("copy_", "clone", "contiguous", "_to_copy")  # other ops have several operands
+        if (
+            copied
+            and op is not None
+            and op.shapes
+            and op.shapes[0]
+            and all(isinstance(size, int) for size in op.shapes[0])
+        ):
             through += f", of a tensor of {sizes(op.shapes[0])}"
         moved = f" of {num_bytes(launch.bytes)}" if launch.bytes else ""
         text = f"{launch.op} copies memory{moved}{through}: `{kernel_name(launch.name, 60)}`, {microseconds(launch.duration_ns / 1000)}."
@@ -219,19 +233,33 @@ def _copies(recording: Recording, ops: Mapping[int, Op]) -> list[Sentence]:
 
 
 def _workspace(groups: list[list[Launch]]) -> list[Sentence]:
-    """Memsets and split-K reductions beside a GEMM: the library's own, no op of the program asked for them."""
+    """Memsets and split-K reductions beside a product: the library's own, no op of the program asked for them."""
     sentences: list[Sentence] = []
-    cleared = [group for group in groups if main_kernel(group) and any(role(launch) == "memset" for launch in group)]
-    if cleared:
+    beside = [(main, group) for group in groups if (main := main_kernel(group)) and "memset" in map(role, group)]
+    for own in (True, False):
+        cleared = [
+            group
+            for main, group in beside
+            if own == (role(main) in ("gemm", "gemv") and not is_convolution(main.op or ""))
+        ]
+        if not cleared:
+            continue
         memsets = [launch for group in cleared for launch in group if role(launch) == "memset"]
-        known = [launch.bytes for launch in memsets if launch.bytes is not None]
-        how_much = f" ({num_bytes(max(known))} each)" if known else ""
-        ops = list(dict.fromkeys(group[0].op or "?" for group in cleared))
-        text = f"{counted(len(memsets), 'memset')}{how_much} per step {'is' if len(memsets) == 1 else 'are'} the GEMM library's own: it clears a workspace before {counted(len(cleared), 'GEMM')} of {listed(ops)}."
+        known = {launch.bytes for launch in memsets}
+        size = next(iter(known))
+        how_much = (
+            f" ({num_bytes(size)}{' each' if memsets[1:] else ''})" if len(known) == 1 and size is not None else ""
+        )
+        ops = listed(list(dict.fromkeys(_asked(group[0]) for group in cleared)))
+        verb = "is" if len(memsets) == 1 else "are"
+        if own:
+            what = f"the GEMM library's own: it clears a workspace beside {counted(len(cleared), 'GEMM')} of {ops}"
+        else:  # what it clears, a workspace or a result that blocks add to, is not recorded
+            what = f"launched by {ops} itself, beside its kernels: no op of the program asked for {'it' if verb == 'is' else 'them'}"
         sentences.append(
             Sentence(
                 topic="workspace",
-                text=text,
+                text=f"{counted(len(memsets), 'memset')}{how_much} per step {verb} {what}.",
                 evidence=tuple(item for group in cleared for item in _proof(group)),
                 weakest=cleared[0][0].evidence.op,
                 values={"memsets": len(memsets)},
@@ -241,7 +269,7 @@ def _workspace(groups: list[list[Launch]]) -> list[Sentence]:
         reductions = [launch for launch in group if role(launch) == "split_k_reduce"]
         main = main_kernel(group)
         if reductions and main:
-            text = f"{main.op} runs two kernels: K is split among blocks of `{kernel_name(main.name, 60)}`, and `{kernel_name(reductions[0].name, 60)}` adds the parts."
+            text = f"{_asked(main)} runs two kernels: K is split among blocks of `{kernel_name(main.name, 60)}`, and `{kernel_name(reductions[0].name, 60)}` adds the parts."
             sentences.append(Sentence(topic="workspace", text=text, evidence=_proof(group), weakest=main.evidence.op))
     return _once(sentences)
 
@@ -280,7 +308,8 @@ def _work(row: GemmRow) -> str:
     if row.tile:
         text += f" in tiles of {row.tile[0]}×{row.tile[1]}"
     if row.tiles is not None and row.waves is not None:
-        text += f", {counted(row.tiles, 'tile')} = {row.waves:.2f} waves"
+        blocks = f" in {counted(row.blocks, 'block')}" if row.blocks and row.blocks != row.tiles else ""
+        text += f", {counted(row.tiles, 'tile')}{blocks} = {row.waves:.2f} waves"
     return f"{text}, {microseconds(row.kernel_us)}"
 
 
