@@ -321,6 +321,14 @@ def _from_node(lines: list[str], lineno: int) -> dict[str, str]:
 # ---------------------------------------------------------------------- calls
 
 
+def _inputs(entry: ast.FunctionDef | None) -> frozenset[str]:
+    """The names in `arg0_1, arg1_1 = args`, with which the wrapper's entry begins."""
+    for statement in entry.body if entry is not None else []:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "args":
+            return frozenset(_targets(statement))
+    return frozenset()
+
+
 class _Walk:
     """Goes through the wrapper's entry in the order of execution, into partitions and subgraphs where they are called."""
 
@@ -340,6 +348,7 @@ class _Walk:
         self.active: list[str] = []
         entry = self.functions.get("call") or _method(tree, "Runner", "call")
         self.has_entry = entry is not None
+        self.inputs = _inputs(entry)
         if entry is not None:
             self.block(entry.body)
 
@@ -409,9 +418,10 @@ class _Walk:
     def assertion(self, args: list[ast.expr]) -> None:
         """Keep what is asserted of inputs; the asserts after an extern call are torch's own checks.
 
-        Since torch 2.13 an input is asserted just before its first use, with `'input'` as the fourth argument.
+        torch 2.12 asserts an input just before its first use; since 2.13 `'input'` is then the fourth argument.
         """
-        of_input = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
+        marked = len(args) > 3 and isinstance(args[3], ast.Constant) and args[3].value == "input"
+        of_input = marked or (bool(args) and isinstance(args[0], ast.Name) and args[0].id in self.inputs)
         if self.calls and len(args) > 2 and isinstance(args[0], ast.Name):
             shape, stride = _sizes(args[1]), _sizes(args[2])
             self.results[args[0].id] = BufferAccess(buffer=args[0].id, shape=shape, stride=stride)

@@ -172,3 +172,21 @@ def test_inputs_that_torch_2_14_asserts_in_one_call() -> None:
         ("arg1_1", (64, 128, 768), (98304, 768, 1)),
         ("arg0_1", (768,), (1,)),
     ]
+
+
+def test_inputs_that_torch_2_12_asserts_between_calls() -> None:
+    text = (
+        "class Runner:\n"
+        "    def call(self, args):\n"
+        "        arg0_1, arg1_1 = args\n"
+        "        assert_size_stride(arg0_1, (8, 4), (4, 1))\n"
+        "        arg0_1 = copy_misaligned(arg0_1)\n"
+        "        buf0 = torch.ops.aten.sort.stable(arg0_1, stable=False)\n"
+        "        assert_size_stride(buf0, (8, 4), (1, 8), 'torch.ops.aten.sort.stable')\n"
+        "        assert_size_stride(arg1_1, (4, ), (1, ))\n"
+        "        buf1 = torch.ops.aten.sort.stable(arg1_1, stable=False)\n"
+        "        return (buf0, buf1, )\n"
+    )
+    found = output_code.parse(text)
+    assert [(a.name, a.shape) for a in found.assertions] == [("arg0_1", (8, 4)), ("arg1_1", (4,))]
+    assert [call.reads[0].shape for call in found.calls] == [(8, 4), (4,)]
