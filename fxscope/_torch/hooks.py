@@ -88,6 +88,7 @@ class Hooks:
         before: Callable[..., Any] | None = None,
         after: Callable[..., Any] | None = None,
         around: Callable[..., Any] | None = None,
+        purpose: str | None = None,
     ) -> bool:
         """Wrap a function of torch.
 
@@ -97,15 +98,15 @@ class Hooks:
             after: called with the result, then the arguments.
             around: called with the original, then the arguments; its result is the result. It must call the original
                 exactly once and guard its own work.
+            purpose: what is not recorded without it.
 
         Returns:
             Whether this torch has the function.
         """
-        try:
-            owner, name, original = resolve(path)
-        except (ImportError, AttributeError):
-            self.problem(f"hook {path}", "this torch does not have it", "see `fxscope env`; the rest is recorded")
+        found = self._found(path, purpose)
+        if found is None:
             return False
+        owner, name, original = found
         if isinstance(vars(owner).get(name), (classmethod, staticmethod)):
             # Wrapping the bound value and putting it back would turn it into something else.
             self.problem(f"hook {path}", "it is not a plain function in this torch")
@@ -128,13 +129,20 @@ class Hooks:
 
     def replace(self, path: str, value: Any) -> bool:
         """Replace a value of torch by another. Returns whether this torch has it."""
+        found = self._found(path)
+        if found is not None:
+            self._set(*found[:2], value, path)
+        return found is not None
+
+    def _found(self, path: str, purpose: str | None = None) -> tuple[Any, str, Any] | None:
         try:
-            owner, name, _ = resolve(path)
+            return resolve(path)
         except (ImportError, AttributeError):
-            self.problem(f"hook {path}", "this torch does not have it", "see `fxscope env`; the rest is recorded")
-            return False
-        self._set(owner, name, value, path)
-        return True
+            without = f": the recording is without {purpose}" if purpose else ""
+            self.problem(
+                f"hook {path}", f"this torch does not have it{without}", "see `fxscope env`; the rest is recorded"
+            )
+            return None
 
     def _set(
         self, owner: Any, name: str, value: Any, path: str, on_restore: Callable[[], object] | None = None

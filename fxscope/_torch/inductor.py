@@ -171,13 +171,9 @@ class InductorCapture:
             self.remember = self.hooks.replace(
                 kept_facts.LOAD, staticmethod(functools.partial(self._from_cache, original))
             )
+        from fxscope._torch.scheduler import Watch
 
-        def listen() -> Any:
-            from fxscope._torch import scheduler
-
-            return self.hooks.enter("scheduler", scheduler.watch())
-
-        self._watch = self.hooks.guard("scheduler", listen)
+        self._watch = self.hooks.guard("scheduler", Watch, self.hooks)
 
     def __exit__(self, *exception: object) -> None:
         self.hooks.guard("compilation metrics", self._read_metrics)
@@ -199,7 +195,7 @@ class InductorCapture:
                 sources=(*self._sources.values(), *_user_files(self._graphs.values())),
                 schedules=tuple(self._schedules.values()),
                 compiles=tuple(self._compiles.values()),
-                problems=(*self.hooks.problems, *(self._watch.problems if self._watch is not None else ())),
+                problems=tuple(self.hooks.problems),
             )
 
     @property
@@ -267,7 +263,7 @@ class InductorCapture:
         compile_id = current_compile_id()
         self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
         before, started = self._num_lowered, time.perf_counter_ns()
-        told = self._problems_told()
+        told = len(self.hooks.problems)
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
         self._depth.looked = looked = _Looked(compile_id, direction) if self.remember and not packaged else None
         with self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext():
@@ -286,12 +282,9 @@ class InductorCapture:
             lowered,
             time.perf_counter_ns() - started,
         )
-        if looked is not None and looked.name is not None and lowered and self._problems_told() == told:
+        if looked is not None and looked.name is not None and lowered and len(self.hooks.problems) == told:
             self.hooks.guard("kept facts", self._keep, compile_id, direction, looked.name, looked.base)
         return result
-
-    def _problems_told(self) -> int:
-        return len(self.hooks.problems) + (len(self._watch.problems) if self._watch is not None else 0)
 
     # ------------------------------------------------------------------ the cache, with what its lowering told
 

@@ -82,10 +82,7 @@ def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
 def _scheduler_hooks() -> list[tuple[str, bool, str]]:
     from fxscope._torch import scheduler
 
-    return [
-        (f"torch._inductor.scheduler:{name}", exists(f"torch._inductor.scheduler:{name}"), purpose)
-        for name, purpose in scheduler.HOOKS.items()
-    ]
+    return [(path, exists(path), purpose) for path, purpose in scheduler.HOOKS.items()]
 
 
 def devices() -> list[dict[str, Any]]:

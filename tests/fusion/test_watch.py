@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 import torch
 
 from fxscope._torch import scheduler, scheduler_facts
+from fxscope._torch.hooks import Hooks, exists, resolve
 
 
 def program(x):
@@ -28,33 +27,31 @@ def methods():
 
     found = {name: getattr(module.Scheduler, name) for name in ("can_fuse", "fuse_two_nodes", "codegen_extern_call")}
     found["why"] = module.WhyNoFuse.__call__
-    for name, owner in scheduler.KERNEL_WRITERS:
-        try:
-            found[name] = getattr(importlib.import_module(name), owner).define_kernel
-        except ImportError:
-            continue
-    return found
+    return found | {path: resolve(path)[2] for path in scheduler.KERNEL_WRITERS if exists(path)}
 
 
 def test_everything_is_put_back():
     before = methods()
-    with scheduler.watch():
+    with Hooks() as hooks:
+        scheduler.Watch(hooks)
         assert methods() != before
     assert methods() == before
 
 
 def test_everything_is_put_back_after_an_error():
     before = methods()
-    with pytest.raises(RuntimeError), scheduler.watch():
+    with pytest.raises(RuntimeError), Hooks() as hooks:
+        scheduler.Watch(hooks)
         raise RuntimeError
     assert methods() == before
 
 
 def test_the_result_is_the_same():
     expected = compile_and_run()
-    with scheduler.watch() as listener:
+    with Hooks() as hooks:
+        scheduler.Watch(hooks)
         assert torch.equal(compile_and_run(), expected)
-    assert listener.problems == []
+    assert hooks.problems == []
 
 
 @pytest.mark.parametrize("name", ["how_joined", "members_of", "flatten"])
@@ -65,19 +62,20 @@ def test_a_hook_that_fails_is_a_problem_and_not_an_error(monkeypatch, name):
         raise KeyError("no such thing in this torch")
 
     monkeypatch.setattr(scheduler_facts, name, fail)
-    with scheduler.watch() as listener:
+    with Hooks() as hooks:
+        scheduler.Watch(hooks)
         assert torch.equal(compile_and_run(), expected)
-    if name != "members_of" or listener.problems:  # a program without joins asks for no members
-        assert any("no such thing" in problem.message for problem in listener.problems)
+    if name != "members_of" or hooks.problems:  # a program without joins asks for no members
+        assert any("no such thing" in problem.message for problem in hooks.problems)
 
 
 def test_a_missing_hook_is_a_problem(monkeypatch):
     from torch._inductor import scheduler as module
 
     monkeypatch.delattr(module.Scheduler, "will_fusion_create_cycle")
-    with scheduler.watch() as listener:
-        pass
-    (problem,) = listener.problems
+    with Hooks() as hooks:
+        scheduler.Watch(hooks)
+    (problem,) = hooks.problems
     assert "will_fusion_create_cycle" in problem.where
     assert problem.remedy
 
@@ -86,5 +84,5 @@ def test_a_graph_without_a_scheduler_has_no_schedule():
     class Lowering:
         scheduler = None
 
-    with scheduler.watch() as listener:
-        assert listener.collect(Lowering(), graph="x") is None
+    with Hooks() as hooks:
+        assert scheduler.Watch(hooks).collect(Lowering(), graph="x") is None
