@@ -32,6 +32,7 @@ from fxscope._torch.steps import StepWatch, soon
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
 from fxscope.model import Memory, Problem, Recording, StartUp, Unobserved, replace
 from fxscope.readers import eager_graph
+from fxscope.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -428,7 +429,7 @@ class Recorder:
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
         cached = self._capture.num_unexplained
         if cached:
-            detail = f"{plural(cached, 'graph')} that came out of a cache with no evidence"
+            detail = f"{counted(cached, 'graph')} that came out of a cache with no evidence"
             found.append(Unobserved(what="caches", count=cached, detail=detail))
         return [*found, *self._processes.unobserved()]
 
@@ -522,22 +523,17 @@ def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ..
     plan = observed.steps
     if plan.start_up is not None:
         duration = plan.start_up.end - plan.start_up.start
-        detail = f"start-up ({plural(observed.num_ops[0], 'op')} called, {duration / 1e6:.3g} s)"
+        detail = f"start-up ({counted(observed.num_ops[0], 'op')} called, {duration / 1e6:.3g} s)"
         found.append(Unobserved(what="start-up", count=observed.num_ops[0], duration_us=duration, detail=detail))
     if plan.others:
         duration = sum(span.end - span.start for span in plan.others)
         count = len(plan.others)
-        detail = f"{plural(count, 'observed step')} like others or for warm-up"
+        detail = f"{counted(count, 'observed step')} like others or for warm-up"
         found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
     if observed.threads:
-        detail = f"tensors of the ops in {plural(observed.threads, 'other thread')}"
+        detail = f"tensors of the ops in {counted(observed.threads, 'other thread')}"
         found.append(Unobserved(what="threads", count=observed.threads, detail=detail))
     return tuple(found)
-
-
-def plural(count: int, noun: str) -> str:
-    """ "1 op", "2 ops"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def on_trace_ready(

@@ -36,6 +36,12 @@ class RenderError(FxscopeError):
     """A picture, a page or a file could not be made."""
 
 
+def one_line(error: BaseException) -> str:
+    """`ValueError: message`, of the message its first line."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
+
+
 # What reading a file that is not what it seems to be may raise, deep in a reader that takes its form for granted.
 FOREIGN = (
     ValueError,

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from fxscope.errors import CaptureError
+from fxscope.errors import CaptureError, one_line
 
 _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
@@ -146,9 +146,8 @@ def raised(title: str, error: Exception) -> CaptureError:
 
 def described(error: BaseException) -> str:
     """`ValueError: message (file.py:12)`."""
-    lines = str(error).strip().splitlines()
     where = _where(error)
-    return f"{type(error).__name__}: {lines[0].rstrip('.') if lines else 'no message'}{f' ({where})' if where else ''}"
+    return one_line(error).rstrip(".") + (f" ({where})" if where else "")
 
 
 def _where(error: BaseException) -> str | None:

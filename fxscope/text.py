@@ -123,6 +123,11 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
+def first_line(text: str) -> str:
+    """The first line that says something; "" where none does."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
 def shorten(text: str, width: int) -> str:
     """Cut in the middle: the head of a kernel's name says its family, the tail tells two of a family apart."""
     if len(text) <= width:

@@ -13,6 +13,7 @@ import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from fxscope.errors import one_line
 from fxscope.model import Problem
 
 if TYPE_CHECKING:
@@ -74,11 +75,8 @@ class Hooks:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            self.problem(
-                where,
-                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}",
-                "the program itself is not affected; `fxscope env` says what this torch offers",
-            )
+            remedy = "the program itself is not affected; `fxscope env` says what this torch offers"
+            self.problem(where, one_line(error), remedy)
             return None
 
     def wrap(

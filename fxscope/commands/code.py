@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
@@ -46,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         print(msgspec.json.encode(lines).decode())
         return 0
-    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    width = common.width()
     for source in texts:
         print(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
         print(code.render(recording, source, width=width, call=call, full=arguments.full))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 
 TRACES = ("trace.json.gz", "trace.json")
 LOGS = ("torch_trace.log.gz", "torch_trace.log")
+
+
+def width() -> int:
+    """How wide a view is: as the terminal, 80 columns where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+
+
+def say(message: str) -> None:
+    """Print progress on stderr where somebody watches it."""
+    if sys.stderr.isatty():
+        print(message, file=sys.stderr, flush=True)
 
 
 class Terminated(BaseException):

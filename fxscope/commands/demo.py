@@ -8,6 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fxscope.commands import common
 from fxscope.text import aligned
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.no_target:
         chapters.insert(2, ("h200_planned", "What Inductor would write for an H200, without one", plan_for_h200))
     for name, heading, make in chapters:
-        say(f"── {heading}")
+        common.say(f"── {heading}")
         try:
             recordings[name] = make()
         except FxscopeError as error:
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 def record_here(*, compiled: bool) -> Recording:
     """Record the MLP on this machine; the article's size on a GPU, a small one on a CPU."""
     if "torch" not in sys.modules:
-        say("   importing torch …")
+        common.say("   importing torch …")
     from fxscope._torch import geglu
     from fxscope.capture import record
     from fxscope.errors import FxscopeError
@@ -92,7 +93,7 @@ def plan_for_h200() -> Recording:
 
     title = "GeGLU MLP, planned for an H200"
     return child.record_for_target(
-        "h200", factory=f"{geglu.__file__}:full", title=title, progress=lambda line: say(f"   {line}")
+        "h200", factory=f"{geglu.__file__}:full", title=title, progress=lambda line: common.say(f"   {line}")
     )
 
 
@@ -116,7 +117,7 @@ def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
         try:
             written.append(save(recording, folder / f"{name}.svg", force=True))
         except RenderError as error:
-            say(f"   no picture: {error}")
+            common.say(f"   no picture: {error}")
             written.append(save(recording, folder / f"{name}.dot", force=True))
     first, *others = (recordings[f"h200_{name.removeprefix('mlp_')}"] for name in BUNDLED)
     comparison = tuple(compare.compare(first, other) for other in others)
@@ -137,9 +138,3 @@ def three_ways(recordings: dict[str, Recording]) -> str:
         ]
         lines += ["", f"The plan's call list {'equals' if same else 'differs from'} the real one."]
     return "\n".join(lines)
-
-
-def say(message: str) -> None:
-    """Print progress on stderr where somebody watches it."""
-    if sys.stderr.isatty():
-        print(message, file=sys.stderr, flush=True)

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import __version__, children
+from fxscope.errors import one_line
 
 if TYPE_CHECKING:
     import argparse
@@ -368,9 +369,3 @@ def install(what: str, managers: Iterable[str] = MANAGERS) -> str | None:
     sudo = "sudo " if manager != "brew" and os.geteuid() != 0 else ""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return f"{sudo}{command} {(PACKAGES | packages)[what].format(version=version)}"
-
-
-def one_line(error: BaseException) -> str:
-    """An error's type and the first line of its message."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fxscope.commands import common
 from fxscope.commands.trace import size
 from fxscope.render.legible import status
 
@@ -289,8 +289,7 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
     elif format == "md":
         output = rendering.markdown(fleet)
     else:
-        wide = path is None and sys.stdout.isatty()
-        output = rendering.text(fleet, width=shutil.get_terminal_size().columns if wide else 80)
+        output = rendering.text(fleet, width=common.width() if path is None else 80)
     if path is None:
         sys.stdout.write(str(output))
     else:

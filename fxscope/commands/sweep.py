@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fxscope.commands import common
 from fxscope.errors import CaptureError, RenderError
 from fxscope.index import index_of
 
@@ -43,7 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
-    from fxscope.commands import common
 
     for name in arguments.output or ():
         path = Path(name)
@@ -132,7 +132,7 @@ def measure(arguments: argparse.Namespace) -> Sweep:
     sweep = Sweep(title=f"{arguments.factory} over {name}", vary=name, points=[])
     for value in values:
         for label, factory, options in setups:
-            say(f"{label} at {name}={value}")
+            common.say(f"{label} at {name}={value}")
             point = SweepPoint(vary={name: value}, setup=label)
             try:
                 environment = fill(point, factory, name, value, options, arguments)
@@ -202,9 +202,3 @@ def weighted_share(recording: Recording) -> float | None:
     ]
     total = sum(time for _, time in rows)
     return sum(share * time for share, time in rows) / total if total else None
-
-
-def say(message: str) -> None:
-    """Print progress on stderr where somebody watches it."""
-    if sys.stderr.isatty():
-        print(message, file=sys.stderr, flush=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
+from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.model import Summary, replace
 
@@ -70,5 +69,4 @@ def text(summary: Summary) -> str:
     """The tables as text, as wide as the terminal; 80 columns where there is none."""
     from fxscope.render import trace_tables
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
-    return trace_tables.render(summary, width=width)
+    return trace_tables.render(summary, width=common.width())

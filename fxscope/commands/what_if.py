@@ -8,7 +8,8 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fxscope.errors import CaptureError, FxscopeError
+from fxscope.commands import common
+from fxscope.errors import CaptureError, FxscopeError, one_line
 from fxscope.text import microseconds, num_bytes
 
 if TYPE_CHECKING:
@@ -154,8 +155,7 @@ def recorded(
 ) -> Recording:
     from fxscope.capture import record
 
-    if sys.stderr.isatty():
-        print(f"recording: {name}", file=sys.stderr)
+    common.say(f"recording: {name}")
     try:
         return record(
             model,
@@ -171,8 +171,7 @@ def recorded(
     except FxscopeError:
         raise
     except Exception as error:
-        first = next(iter(str(error).strip().splitlines()), "")
-        raise CaptureError(f"{arguments.program} with {name} raised {type(error).__name__}: {first}") from None
+        raise CaptureError(f"{arguments.program} with {name} raised {one_line(error)}") from None
 
 
 def verdict(comparison: Comparison, what: str, before: Recording, after: Recording) -> str:

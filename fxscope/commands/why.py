@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, cast
 
 from fxscope.analysis import select
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.names:
         decisions, notes = unfused(recording), []
     elif len(arguments.names) == 1:
-        decisions, notes = about(recording, arguments.names[0], width=width())
+        decisions, notes = about(recording, arguments.names[0], width=common.width())
     else:
         decisions, notes = between(recording, *arguments.names)
     limit = len(decisions) if arguments.limit <= 0 else arguments.limit
@@ -61,21 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def width() -> int:
-    import shutil
-
-    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
-
-
 def show(recording: Recording, decisions: list[Decision], notes: list[str], limit: int) -> None:
     from fxscope.analysis import traced_regions
     from fxscope.render import decisions as text
 
     parts = list(notes)
     if seen := traced_regions.lines(recording):
-        parts.insert(0, "\n".join(wrapped(seen, width())))
+        parts.insert(0, "\n".join(wrapped(seen, common.width())))
     if decisions:
-        parts.append(text.render(recording, decisions[:limit], width=width()).rstrip())
+        parts.append(text.render(recording, decisions[:limit], width=common.width()).rstrip())
     elif not parts:
         parts.append(nothing(recording))
     if len(decisions) > limit:
@@ -153,7 +146,7 @@ def apart_notes(recording: Recording, place: Place) -> list[str]:
         if node.name in place.nodes:
             notes.append(f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else ""))
             if node.counters is not None:
-                notes[-1] += "\n" + "\n".join(text.wrap(text.counters(node.counters), width()))
+                notes[-1] += "\n" + "\n".join(text.wrap(text.counters(node.counters), common.width()))
     return notes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope.analysis import kernel_lines
+from fxscope.analysis import kernel_lines, select
 from fxscope.index import index_of
 from fxscope.render import labels
 from fxscope.render.decisions import whole
@@ -53,20 +53,13 @@ def annotate(recording: Recording, source: SourceText) -> list[Line]:
     lines: list[Line] = []
     for number, text in enumerate(texts, 1):
         call, name = owner.get(number), computed.get(number)
-        place = place_of(nodes[name]) if name in nodes else None
+        place = select.place(nodes[name].source) if name in nodes else None
         lines.append(Line(number, text, call.id if call else None, call.handle if call else None, name, place))
     return lines
 
 
 def span(lines: tuple[int, int]) -> range:
     return range(lines[0], lines[1] + 1)
-
-
-def place_of(node: Node) -> str | None:
-    """ "model.py:17"."""
-    if node.source is None or node.source.file is None:
-        return None
-    return f"{node.source.file.rsplit('/', 1)[-1]}:{node.source.line}"
 
 
 def render(
@@ -108,7 +101,7 @@ def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
     places: dict[str, str] = {}
     for name in call.nodes:
         if name in nodes:
-            place = place_of(nodes[name])
+            place = select.place(nodes[name].source)
             source = nodes[name].source
             if place is not None and source is not None:
                 places.setdefault(place, (source.code or "").strip())

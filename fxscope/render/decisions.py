@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.render import labels, theme
-from fxscope.text import at_least, counted, flop, microseconds, num_bytes, percent, rate, shorten
+from fxscope.text import at_least, counted, first_line, flop, microseconds, num_bytes, percent, rate, shorten
 
 if TYPE_CHECKING:
     from fxscope.model import Counters, Decision, KernelCall, Node, Recording, Source
@@ -189,11 +189,6 @@ def config(call: KernelCall, recording: Recording) -> str | None:
     words = [f"{name}={value}" for name, value in chosen.kwargs.items()]
     words += [f"num_warps={chosen.num_warps}"] if chosen.num_warps is not None else []
     return ", ".join(words) or None
-
-
-def first_line(text: str) -> str:
-    """The first line that says something."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def wrap(text: str, width: int) -> list[str]:

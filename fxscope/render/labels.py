@@ -213,12 +213,7 @@ def start_up_words(start_up: StartUp) -> str:
 def start_up_rows(start_up: StartUp, most: int) -> list[tuple[str, str, str, str]]:
     """Op, calls, total time and line of the most expensive ops of a start-up."""
     return [
-        (
-            op.name,
-            f"{op.count:,}",
-            microseconds(op.total_us),
-            f"{op.source.file.rsplit('/', 1)[-1]}:{op.source.line}" if op.source and op.source.file else "–",
-        )
+        (op.name, f"{op.count:,}", microseconds(op.total_us), select.place(op.source) or "–")
         for op in start_up.ops[:most]
     ]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from rich.tree import Tree
 
+from fxscope.analysis import select
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
@@ -78,8 +79,7 @@ def source_label(node: Node) -> str:
     source = node.source
     if source is None:
         return ""
-    place = f"{source.file.rsplit('/', 1)[-1]}:{source.line}" if source.file and source.line else ""
-    return "  ".join(part for part in (source.module, place, source.code) if part)
+    return "  ".join(part for part in (source.module, select.place(source), source.code) if part)
 
 
 def node_label(node: Node, *, room: int) -> Text:

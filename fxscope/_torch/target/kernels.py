@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from fxscope import children
+from fxscope.errors import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -220,7 +221,7 @@ def _one(
         with mock.patch.object(triton, "compile", compile_and_keep):
             result: Any = autotuner._precompile_config(config)
     except Exception as error:  # the same config would fail on the device, where the others are then used
-        facts["error"] = f"{type(error).__name__}: {_first_line(error)}"
+        facts["error"] = one_line(error)
         return facts
     binary = binaries[-1]
     cubin, ptx = binary.asm.get("cubin"), binary.asm.get("ptx")
@@ -276,15 +277,11 @@ def _smaller_reductions(name: str, autotuner: Any, results: list[Any], plan: Pla
         rule()
     except Exception as error:
         added.clear()
-        plan.assume(*unasked, f"torch's rule raised {type(error).__name__}: {_first_line(error)}")
+        plan.assume(*unasked, f"torch's rule raised {one_line(error)}")
     finally:
         for patch in reversed(patches):
             patch.stop()
     yield from added
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), "no message")
 
 
 def _usage(cubin: Path, ptx: str | None, plan: Plan) -> tuple[int | None, int | None]:

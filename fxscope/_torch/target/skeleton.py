@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from fxscope.errors import one_line
+
 
 class NotImportableError(Exception):
     """The other process could not rebuild the model; the message says what is in the way."""
@@ -40,7 +42,7 @@ def dumps(value: Any) -> bytes:
     try:
         _Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     except Exception as error:
-        raise NotImportableError(f"{type(error).__name__}: {str(error).strip().splitlines()[0]}") from None
+        raise NotImportableError(one_line(error)) from None
     data = buffer.getvalue()
     if b"__main__" in data:
         raise NotImportableError("it is defined in the running script")
@@ -56,7 +58,7 @@ def loads(data: bytes) -> Any:
     try:
         return pickle.loads(data)  # written by the parent process a moment ago
     except Exception as error:
-        raise NotImportableError(f"{type(error).__name__}: {str(error).strip().splitlines()[0]}") from None
+        raise NotImportableError(one_line(error)) from None
 
 
 def rebuild(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Answer, Context, a_list, a_table, keys_of, met, unknown
 from fxscope.errors import PassError
 from fxscope.index import index_of
+from fxscope.model import How, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,23 +129,7 @@ def between(context: Context, value: object) -> Answer:
         raise PassError("between: pair takes two names.")
     recording = context.recording
     select.require(recording, *pair)
-    allowed = {
-        "verdict": ("fused", "rejected", "never_considered"),
-        "how": (
-            "inlined",
-            "vertical",
-            "horizontal",
-            "epilogue",
-            "prologue",
-            "template",
-            "reduction",
-            "foreach",
-            "combo",
-            "mix_order",
-            "nested_reduction",
-            "folded",
-        ),
-    }
+    allowed: dict[str, tuple[str, ...]] = {"verdict": get_args(Verdict), "how": get_args(How)}
     for key, choices in allowed.items():
         if key in table and table[key] not in choices:
             raise PassError(f"between: {key} {table[key]!r} is not known. {select.nearest(str(table[key]), choices)}")

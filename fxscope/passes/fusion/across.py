@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
 from fxscope.op_names import runs_as
+from fxscope.text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,6 +143,7 @@ def at_break(
     where = compile.break_source
     place = f" at {where.file.rsplit('/', 1)[-1]}:{where.line}" if where is not None and where.file else ""
     code = f" ({where.code.strip()})" if where is not None and where.code else ""
+    why = first_line(compile.break_reason or "") or "no reason recorded"
     result: list[Decision] = []
     for a, b, items in pairs:
         sizes = [item.bytes for item in items]
@@ -155,7 +157,7 @@ def at_break(
                 a_call=a.id,
                 b_call=b.id,
                 verdict="never_considered",
-                reason=f"other graph: graph break{place}{code}: {first_line(compile.break_reason)}",
+                reason=f"other graph: graph break{place}{code}: {why}",
                 raw_reason=compile.break_reason,
                 hint="torch.compile(fullgraph=True) makes a break an error; remove it and both sides are one graph",
                 shared_buffers=tuple(item.buffer for item in items),
@@ -166,8 +168,3 @@ def at_break(
             )
         )
     return result
-
-
-def first_line(text: str | None) -> str:
-    """The first line that says something."""
-    return next((line.strip() for line in (text or "").splitlines() if line.strip()), "no reason recorded")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fxscope.model import Decision, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
+from fxscope.model import Decision, Evidence, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
 from fxscope.passes.slices import TRANSPARENT, is_opaque
 
 if TYPE_CHECKING:
@@ -55,20 +55,32 @@ def members_of(call: KernelCall, slices: OpSlices | None) -> list[SchedulerNode]
     return [node for node in members if node.type not in TRANSPARENT]
 
 
+def one_kernel(
+    call: KernelCall,
+    a: tuple[str, ...],
+    b: tuple[str, ...],
+    how: How | None,
+    reason: str,
+    evidence: Evidence | None = None,
+) -> Decision:
+    return Decision(
+        graph=call.graph,
+        a=a,
+        b=b,
+        a_call=call.id,
+        b_call=call.id,
+        verdict="fused",
+        how=how,
+        reason=reason,
+        evidence=evidence or call.nodes_evidence,
+    )
+
+
 def folded(call: KernelCall) -> list[Decision]:
     """An op that became strides or another argument of the call costs nothing."""
+    reason = f"became an argument (strides, shape) of {call.handle}"
     return [
-        Decision(
-            graph=call.graph,
-            a=(name,),
-            b=tuple(node for node in call.nodes if node != name),
-            a_call=call.id,
-            b_call=call.id,
-            verdict="fused",
-            how="folded",
-            reason=f"became an argument (strides, shape) of {call.handle}",
-            evidence=call.nodes_evidence,
-        )
+        one_kernel(call, (name,), tuple(node for node in call.nodes if node != name), "folded", reason)
         for name in call.folded
     ]
 
@@ -77,59 +89,27 @@ def untold(call: KernelCall) -> list[Decision]:
     """Without a schedule it is known that ops share a kernel, not how they came to."""
     if len(call.nodes) < 2 or call.is_extern:
         return []
-    return [
-        Decision(
-            graph=call.graph,
-            a=call.nodes[:-1],
-            b=call.nodes[-1:],
-            a_call=call.id,
-            b_call=call.id,
-            verdict="fused",
-            reason=f"run inside {call.handle}; the files do not tell whether they were inlined or joined",
-            evidence=call.nodes_evidence,
-        )
-    ]
+    reason = f"run inside {call.handle}; the files do not tell whether they were inlined or joined"
+    return [one_kernel(call, call.nodes[:-1], call.nodes[-1:], None, reason)]
 
 
 def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule) -> list[Decision]:
     """Files without a fusion log name no origins; what one scheduler node holds was inlined all the same, and what
     several hold was joined.
     """
+    how: How | None = "inlined"
+    reason = f"inlined at lowering into one scheduler node ({members[0].name}, {len(call.nodes)} ops)"
     if len(members) > 1:
         names = {member.name for member in members}
         joins = [item for item in schedule.attempts if item.fused and {*item.a, *item.b} <= names]
         if not joins or len(call.nodes) < 2:
             return untold(call)
         ways = ", ".join(dict.fromkeys(item.how or "joined" for item in joins))
-        return [
-            Decision(
-                graph=call.graph,
-                a=call.nodes[:-1],
-                b=call.nodes[-1:],
-                a_call=call.id,
-                b_call=call.id,
-                verdict="fused",
-                how=joins[-1].how,
-                evidence=call.nodes_evidence,
-                reason=f"{len(members)} scheduler nodes joined ({ways}); which op is in which, the files do not tell",
-            )
-        ]
-    if is_opaque(members[0]) or len(call.nodes) < 2:
+        how = joins[-1].how
+        reason = f"{len(members)} scheduler nodes joined ({ways}); which op is in which, the files do not tell"
+    elif is_opaque(members[0]) or len(call.nodes) < 2:
         return []
-    text = f"inlined at lowering into one scheduler node ({members[0].name}, {len(call.nodes)} ops)"
-    return [
-        Decision(
-            graph=call.graph,
-            a=call.nodes[:-1],
-            b=call.nodes[-1:],
-            a_call=call.id,
-            b_call=call.id,
-            verdict="fused",
-            how="inlined",
-            reason=text,
-            evidence=call.nodes_evidence,
-        )
-    ]
+    return [one_kernel(call, call.nodes[:-1], call.nodes[-1:], how, reason)]
 
 
 def inlined(call: KernelCall, member: SchedulerNode, slices: OpSlices, nodes: Mapping[str, Node]) -> list[Decision]:
@@ -146,19 +126,8 @@ def inlined(call: KernelCall, member: SchedulerNode, slices: OpSlices, nodes: Ma
     again = sorted({other for name in ran if name in nodes for other in nodes[name].calls if other != call.id})
     if again:
         text += f"; some are computed again in {', '.join(again)}"
-    return [
-        Decision(
-            graph=call.graph,
-            a=others,
-            b=(last,),
-            a_call=call.id,
-            b_call=call.id,
-            verdict="fused",
-            how="inlined",
-            reason=text,
-            evidence="origin_node" if last == member.origin_node else "origins",
-        )
-    ]
+    evidence: Evidence = "origin_node" if last == member.origin_node else "origins"
+    return [one_kernel(call, others, (last,), "inlined", text, evidence)]
 
 
 def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule, slices: OpSlices) -> list[Decision]:
@@ -190,22 +159,12 @@ def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedul
 def join(call: KernelCall, attempt: FusionAttempt, slices: OpSlices) -> list[Decision]:
     """One join, in terms of the user's ops; a copy into another layout runs none of them."""
     by_name, known = slices.by_name, set(call.nodes)
-    sides = [
+    first, second = (
         tuple(name for name in slices.ran([by_name[item] for item in side if item in by_name]) if name in known)
         for side in (attempt.a, attempt.b)
-    ]
-    if not all(sides):
+    )
+    if not first or not second:
         return []
     words = WORDS.get(attempt.how or "", "the schedule does not tell how")
-    decision = Decision(
-        graph=call.graph,
-        a=sides[0],
-        b=sides[1],
-        a_call=call.id,
-        b_call=call.id,
-        verdict="fused",
-        how=attempt.how,
-        reason=f"{attempt.how or 'joined'}: {words} ({'+'.join(attempt.a)} with {'+'.join(attempt.b)})",
-        evidence="origins",
-    )
-    return [decision]
+    reason = f"{attempt.how or 'joined'}: {words} ({'+'.join(attempt.a)} with {'+'.join(attempt.b)})"
+    return [one_kernel(call, first, second, attempt.how, reason, "origins")]
