@@ -3,11 +3,9 @@
 Nothing is profiled here: CUPTI serves one of the two at a time.
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
-import contextlib
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -16,7 +14,7 @@ from fxscope._torch import running, steps
 from fxscope._torch.inductor import InductorCapture
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 BEFORE = 3  # of a model: the call that compiles, the one whose memory is measured, and the profiler's own warm-up
 
@@ -101,19 +99,10 @@ def count_model(
     """Call a model as often as a recording does before its first step, and count the next call."""
     options = running.compile_options(compile)
     run = running.runner(model, inputs, dict(kwargs), backward=backward, compile_options=options)
-    with _as_recorded(options is not None, bypass_caches):
+    as_recorded = InductorCapture(bypass_caches=bypass_caches or options is None)
+    with as_recorded as capture, running.fresh_dynamic_state(capture.hooks) if options is not None else nullcontext():
         for _ in range(BEFORE + warmup):
             run()
         start()
         run()
         stop()
-
-
-@contextlib.contextmanager
-def _as_recorded(compiled: bool, bypass_caches: bool) -> Generator[None]:
-    if not compiled:
-        with InductorCapture():
-            yield
-        return
-    with InductorCapture(bypass_caches=bypass_caches) as capture, running.fresh_dynamic_state(capture.hooks):
-        yield

@@ -1,7 +1,5 @@
 """What is installed and what this machine has, for a recording's `environment` and for `fxscope env`."""
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import platform

@@ -5,8 +5,6 @@ not an error), an exception inside fxscope's part never reaches the user's progr
 restores what was there, whatever happened. `active()` lists what is installed now; the tests hold it to be empty.
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import functools

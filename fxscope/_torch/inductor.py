@@ -17,8 +17,6 @@ Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15 where
 | `GraphLowering.codegen` | the post-grad graph, the scheduler, the output code, the kernel → node map |
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import contextlib

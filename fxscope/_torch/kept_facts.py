@@ -5,8 +5,6 @@ lowered under fxscope is kept under the cache's key for it together with the gra
 a hit is taken only where all of that is the same, and where the code is that which was seen.
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import contextlib

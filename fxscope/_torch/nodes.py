@@ -3,8 +3,6 @@
 Graphs are converted while the hook runs: the next pass of the compiler changes them in place.
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import linecache

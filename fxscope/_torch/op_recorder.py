@@ -9,8 +9,6 @@ What it does not know it steps aside for: a higher-order op (`torch.cond`, flex 
 mode, and is counted; an op of a tensor subclass is the subclass's, and the ops that the subclass calls are seen.
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import sys

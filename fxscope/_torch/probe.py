@@ -1,7 +1,5 @@
 """Which hooks this torch offers, for `fxscope env` and bug reports. Nothing is assumed: each name is looked up."""
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import getpass

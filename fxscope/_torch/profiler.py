@@ -4,8 +4,6 @@ Kineto runs one session at a time. `run_steps` profiles a callable. `Session` co
 the program starts a session of its own, then steps aside and takes a copy of that trace after the user's handler.
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import contextlib
@@ -200,11 +198,6 @@ class Session:
     def is_on(self) -> bool:
         """Whether this session is profiling, and none of the program's."""
         return self._own is not None
-
-    def abandon(self) -> None:
-        """In a forked child: leave the session and its folder to the parent."""
-        self._own = None
-        self._folder._finalizer.detach()
 
     def cleanup(self) -> None:
         self._folder.cleanup()

@@ -1,7 +1,5 @@
 """Calling the user's model several times without leaving a trace: what to run, how to compile it, what to put back."""
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import contextlib

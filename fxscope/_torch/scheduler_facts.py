@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
-ORDER_ONLY = "node1 must go before node2"  # the pair was asked about in the wrong order; says nothing
 
 # Inductor's switches that bear on fusion. Those that this torch lacks are left out.
 LIMITS = (

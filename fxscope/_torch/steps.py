@@ -5,8 +5,6 @@ runs (its repetitions are found afterwards, in what was seen). Each end is an ev
 seen, the observation ends; from there on a step costs one time stamp, counted in a histogram of constant size.
 """
 
-# torch types few of the private objects that pass through here.
-
 from __future__ import annotations
 
 import functools

@@ -333,10 +333,10 @@ def units_matching(recording: Recording, name: str) -> list[Unit]:
     return found
 
 
-def units_named(recording: Recording, text: str, *, kernels_only: bool = True) -> list[Unit]:
+def units_named(recording: Recording, text: str) -> list[Unit]:
     """The kernels of a step by this name. Raises PassError where the name is nowhere in the recording."""
     selector = parse_selector(text)
-    found = [u for u in units_matching(recording, text) if not kernels_only or u.category in ("kernel", "cpu_kernel")]
+    found = [u for u in units_matching(recording, text) if u.category in ("kernel", "cpu_kernel")]
     if not found:
         require(recording, text)
     return pick(found, selector, "kernel")

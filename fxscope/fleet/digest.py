@@ -60,7 +60,6 @@ HOST_IN_NAME = re.compile(r"^(?P<host>.+)_\d+\.\d+\.pt\.trace\.json")
 MAX_PLAN_LAUNCHES = 4_000  # whose arguments are read: whole steps, two at least
 MAX_PLAN_OPS = 400
 MAX_NODES = 400
-EDGE_NS = 1_000
 
 
 def digest(

@@ -80,10 +80,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         """
         return _best(self.matrix.get(dtype, ()))
 
-    def vector_rate(self, dtype: str) -> Rate | None:
-        """The rate of ordinary arithmetic in a dtype, `None` where not known."""
-        return _best(self.vector.get(dtype, ()))
-
     def basis(self, rate: Rate) -> str:
         """Say in words where a rate comes from."""
         return f"{rate.kind}, {self.sources.get(rate.source, rate.source)}"

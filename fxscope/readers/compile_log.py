@@ -30,7 +30,8 @@ from fxscope.model import (
     replace,
 )
 from fxscope.readers import graph_text, output_code, schedule_text
-from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO, ZSTANDARD, zstandard_errors, zstandard_file
+from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO
+from fxscope.readers.trace.unpacked import ZSTANDARD, zstandard_errors, zstandard_file
 from fxscope.text import counted, num_bytes
 
 if TYPE_CHECKING:

@@ -81,7 +81,6 @@ class OutputCode:
     calls: tuple[Call, ...]
     assertions: tuple[InputAssertion, ...]
     direction: str | None  # "inference", "forward" or "backward", from the `AOT ID` line
-    aot_id: str | None
     unread: str | None = None  # why there are no calls, where the text is no wrapper in Python
     remedy: str | None = None
 
@@ -159,7 +158,6 @@ def parse(text: str) -> OutputCode:
         calls=tuple(calls),
         assertions=tuple(assertions),
         direction=direction,
-        aot_id=aot[1] if aot else None,
         unread=unread,
         remedy=remedy,
     )
@@ -344,7 +342,6 @@ class _Walk:
         self.results: dict[str, BufferAccess] = {}  # what torch asserts of an extern kernel's results
         self.dtypes: dict[str, str] = {}  # of buffers that a Triton kernel's signature names
         self.device: str | None = None
-        self.last_line = 0
         self.active: list[str] = []
         entry = self.functions.get("call") or _method(tree, "Runner", "call")
         self.has_entry = entry is not None

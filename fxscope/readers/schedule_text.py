@@ -24,7 +24,6 @@ LAYOUT = re.compile(
 )
 MEMORY = re.compile(r"MemoryDep\('(\w+)', ([^{}\n]*), \{([^{}\n]*)\}(?:, \w+)?\)")
 STAR = re.compile(r"StarDep\(name='(\w+)'")
-WEAK = re.compile(r"WeakDep\(name='(\w+)'")
 MUTATION = re.compile(r"^[ \t]*(\w+)\.mutations = \['(\w+)'\]", re.M)
 USERS = re.compile(r"^[ \t]*(\w+)\.users = \[((?:(?!^[ \t]*\w+\.users = \[)[\s\S])*?)\]$", re.M)
 SECTION = re.compile(r"^===== attempting fusion \(1/\d+\)", re.M)

@@ -26,8 +26,9 @@ from fxscope.model import (
     Timing,
     replace,
 )
+from tests.build import GRAPH, call, tensor
 
-GRAPH = "0/0:inference:post_grad"
+TENSOR = tensor(8192, 3072, stride=(3072, 1))
 HOSTILE = (
     "</script><script>window.hacked=1</script>",
     '"><img src=x onerror="window.hacked=1">',
@@ -43,7 +44,7 @@ HOSTILE = (
 
 def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
     """Return a post-grad graph of `num_nodes` nodes in `layers` modules: a GEMM, then chains that fuse."""
-    nodes: list[Node] = [Node(name="x", op="placeholder", target="x", outputs=(tensor(),), kind="input")]
+    nodes: list[Node] = [Node(name="x", op="placeholder", target="x", outputs=(TENSOR,), kind="input")]
     calls: list[KernelCall] = []
     previous, per_layer = "x", (num_nodes - 1) // layers
     for layer in range(layers):
@@ -65,7 +66,7 @@ def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
                     op="call_function",
                     target=target,
                     inputs=inputs,
-                    outputs=(tensor(),),
+                    outputs=(TENSOR,),
                     kind=kind,
                     nature="view" if view else "kernel",
                     source=source,
@@ -73,37 +74,23 @@ def large(num_nodes: int = 5000, *, layers: int = 50) -> Recording:
             )
             if gemm:
                 if group:
-                    calls.append(call(len(calls) + 1, "triton_poi_fused_add", tuple(group)))
+                    calls.append(timed(len(calls) + 1, "triton_poi_fused_add", *group))
                 group = []
             if gemm:
-                calls.append(call(len(calls) + 1, "extern_kernels.mm", (name,)))
+                calls.append(timed(len(calls) + 1, "extern_kernels.mm", name))
             elif not view:
                 group.append(name)
             previous = name
         if group:
-            calls.append(call(len(calls) + 1, "triton_poi_fused_add", tuple(group)))
+            calls.append(timed(len(calls) + 1, "triton_poi_fused_add", *group))
     graph = Graph(id=GRAPH, stage="post_grad", compile_id="0/0", direction="inference", nodes=tuple(nodes))
     return Recording(title="large", environment=Environment(device="NVIDIA H200"), graphs=(graph,), calls=tuple(calls))
 
 
-def tensor() -> TensorMeta:
-    return TensorMeta(shape=(8192, 3072), dtype="bfloat16", stride=(3072, 1), device="cuda:0")
-
-
-def call(number: int, kernel: str, nodes: tuple[str, ...]) -> KernelCall:
-    extern = kernel.startswith("extern")
-    return KernelCall(
-        id=f"0/0:inference:{number}",
-        graph=GRAPH,
-        handle=f"{kernel}:{number}",
-        kernel=kernel,
-        type="extern" if extern else "triton_pointwise",
-        nodes=nodes,
-        nodes_evidence="debug_handle",
-        bytes_read=100,
-        bytes_written=50,
-        timing=Timing(count=1, total_us=10.0 + number % 7, mean_us=10.0 + number % 7, min_us=9.0, max_us=20.0),
-    )
+def timed(number: int, kernel: str, *nodes: str) -> KernelCall:
+    microseconds = 10.0 + number % 7
+    timing = Timing(count=1, total_us=microseconds, mean_us=microseconds, min_us=9.0, max_us=20.0)
+    return call(number, kernel, *nodes, nodes_evidence="debug_handle", bytes_read=100, bytes_written=50, timing=timing)
 
 
 def long_timeline(num_launches: int = 100_000) -> Recording:
@@ -250,7 +237,7 @@ def training() -> Recording:
     """Return a compiled training step with two graph breaks: a forward and a backward graph, then two more compiles."""
 
     def node(name: str, target: str, inputs: tuple[str, ...] = (), op: str = "call_function") -> Node:
-        return Node(name=name, op=op, target=target, inputs=inputs, outputs=(tensor(),), kind="kernel", nature="kernel")
+        return Node(name=name, op=op, target=target, inputs=inputs, outputs=(TENSOR,), kind="kernel", nature="kernel")
 
     def graph(id: str, stage: str, direction: str | None, *nodes: Node) -> Graph:
         return Graph(id=id, stage=stage, compile_id=id.split(":")[0], direction=direction, nodes=nodes)

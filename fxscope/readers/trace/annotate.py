@@ -11,8 +11,8 @@ import msgspec
 from fxscope.errors import TraceError
 from fxscope.index import index_of
 from fxscope.readers.trace import reader
-from fxscope.readers.trace.reader import open_trace
 from fxscope.readers.trace.table import identifier, nanoseconds
+from fxscope.readers.trace.unpacked import Unpacked, open_trace
 from fxscope.store import NOT_JSON
 from fxscope.text import num_bytes
 
@@ -30,7 +30,7 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
     with open_trace(path) as file:
         try:
             limit = max(reader.MAX_PACKED_BYTES, reader.MAX_RATIO * path.stat().st_size)
-            data = file.read(limit + 1) if isinstance(file, reader.Unpacked) else file.read()
+            data = file.read(limit + 1) if isinstance(file, Unpacked) else file.read()
             if len(data) > limit:
                 raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is no trace.")
             trace = msgspec.json.decode(data)

@@ -13,8 +13,9 @@ from fxscope.errors import TraceError
 from fxscope.model import Problem
 from fxscope.readers.trace import reader as reading
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.reader import Args, Reader, decode_args, open_trace
+from fxscope.readers.trace.reader import Args, Reader, decode_args
 from fxscope.readers.trace.table import ANNOTATION, CPU_OP, KERNEL, NUM_HOST, RUNTIME, Table, whole
+from fxscope.readers.trace.unpacked import open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
