@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import short_dtype
 from fxscope.index import index_of
+from fxscope.model import KernelCall, KernelStats, Launch
 from fxscope.render import labels, theme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from fxscope.model import Recording
 
-    from fxscope.model import Launch, Recording
+# A column is (key, heading, unit, value); units are formatted by the page: text, int, us, bytes, share, rate, flops.
+# The value is a function of a line, or where it is: "roof.share" is unknown where the roof is.
+Column = tuple[str, str, str, str | Callable[[Any], Any]]
 
-# A column is (key, heading, unit); units are formatted by the page: text, int, us, bytes, share, rate, flops.
-Column = tuple[str, str, str]
 
-
-def table(
-    key: str, title: str, columns: Sequence[Column], rows: Sequence[Sequence[Any]], refs: Sequence[Any]
-) -> dict[str, Any]:
-    """A table; `refs` names what a row stands for: (type, index or name), or None."""
-    used = [i for i in range(len(columns)) if any(row[i] is not None for row in rows)]
+def table(key: str, title: str, columns: Sequence[Column], lines: Sequence[Any], refs: Sequence[Any]) -> dict[str, Any]:
+    """A table without the columns that hold nothing; `refs` names what a line stands for: (type, index or name), or None."""
+    made = [(column[:3], [value_of(line, column[3]) for line in lines]) for column in columns]
+    used = [(column, values) for column, values in made if any(value is not None for value in values)]
     return {
         "key": key,
         "title": title,
-        "columns": [columns[i] for i in used],
-        "values": [[row[i] for row in rows] for i in used],
+        "columns": [column for column, _ in used],
+        "values": [values for _, values in used],
         "refs": list(refs),
     }
+
+
+def value_of(line: Any, where: str | Callable[[Any], Any]) -> Any:
+    if callable(where):
+        return where(line)
+    for name in where.split("."):
+        line = getattr(line, name) if line is not None else None
+    return line
 
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
@@ -47,48 +55,42 @@ def tables(recording: Recording) -> list[dict[str, Any]]:
 
 def kernels(recording: Recording) -> dict[str, Any]:
     """Device time by kernel name."""
-    columns: list[Column] = [
-        ("kernel", "Kernel", "text"),
-        ("category", "Category", "text"),
-        ("count", "Launches", "int"),
-        ("total", "Total", "us"),
-        ("median", labels.middle(recording.summary.kernels if recording.summary else ()).title(), "us"),
-        ("min", "Min", "us"),
-        ("max", "Max", "us"),
-        ("share", "Share", "share"),
-        ("says", "The name says", "text"),
-    ]
     says: dict[str, str] = {}
     durations: dict[tuple[str, str], list[int]] = {}
     for launch in recording.launches:
         durations.setdefault((launch.name, launch.category), []).append(launch.duration_ns)
         if launch.name not in says and launch.decoded:
             says[launch.name] = family(launch)
-    if recording.summary and recording.summary.kernels:
-        rows = [
-            (k.name, k.category, k.count, k.total_us, k.typical_us, k.min_us, k.max_us, k.share, says.get(k.name))
-            for k in recording.summary.kernels
-        ]
-    else:
+    lines = recording.summary.kernels if recording.summary else ()
+    if not lines:
         total = sum(sum(values) for values in durations.values()) or 1
-        rows = sorted(
-            (
-                (
-                    name,
-                    category,
-                    len(v),
-                    sum(v) / 1e3,
-                    median(v) / 1e3,
-                    min(v) / 1e3,
-                    max(v) / 1e3,
-                    sum(v) / total,
-                    says.get(name),
-                )
-                for (name, category), v in durations.items()
-            ),
-            key=lambda row: -row[3],
-        )
-    return table("kernels", "Kernels", columns, rows, [("kernel", row[0]) for row in rows])
+        lines = [
+            KernelStats(
+                name=name,
+                category=category,
+                count=len(v),
+                total_us=sum(v) / 1e3,
+                mean_us=sum(v) / 1e3 / len(v),
+                median_us=median(v) / 1e3,
+                min_us=min(v) / 1e3,
+                max_us=max(v) / 1e3,
+                share=sum(v) / total,
+            )
+            for (name, category), v in durations.items()
+        ]
+        lines.sort(key=lambda line: -line.total_us)
+    columns: list[Column] = [
+        ("kernel", "Kernel", "text", "name"),
+        ("category", "Category", "text", "category"),
+        ("count", "Launches", "int", "count"),
+        ("total", "Total", "us", "total_us"),
+        ("median", labels.middle(recording.summary.kernels if recording.summary else ()).title(), "us", "typical_us"),
+        ("min", "Min", "us", "min_us"),
+        ("max", "Max", "us", "max_us"),
+        ("share", "Share", "share", "share"),
+        ("says", "The name says", "text", lambda line: says.get(line.name)),
+    ]
+    return table("kernels", "Kernels", columns, lines, [("kernel", line.name) for line in lines])
 
 
 def family(launch: Launch) -> str:
@@ -99,171 +101,124 @@ def family(launch: Launch) -> str:
 
 def calls(recording: Recording) -> dict[str, Any]:
     """The kernel calls of the compiled graphs with what they move."""
-    columns: list[Column] = [
-        ("call", "Call", "text"),
-        ("handle", "Kernel call", "text"),
-        ("type", "Type", "text"),
-        ("ops", "Ops", "text"),
-        ("median", labels.middle(call.timing for call in recording.calls if call.timing).title(), "us"),
-        ("min", "Min", "us"),
-        ("max", "Max", "us"),
-        ("untimed", "No launch because", "text"),
-        ("count", "Runs", "int"),
-        ("planned", "Planned", "us"),
-        ("read", "Read", "bytes"),
-        ("written", "Written", "bytes"),
-        ("rate", "Rate", "rate"),
-        ("flops", "FLOP/s", "flops"),
-        ("share", "Of the roof", "share"),
-        ("bound", "Bound", "text"),
-        ("floor", "Floor", "us"),
-        ("registers", "Registers", "int"),
-        ("spill", "Spill", "bytes"),
-        ("shared", "Shared", "bytes"),
-        ("occupancy", "Occupancy", "share"),
-    ]
     nodes = index_of(recording).nodes
-    rows: list[tuple[Any, ...]] = []
-    for call in recording.calls:
-        roof, timing, resources = call.roof, call.timing, call.resources
-        rows.append(
-            (
-                call.id,
-                call.handle,
-                theme.CALLS[call.type],
-                " · ".join(labels.ops_of(call, nodes.get(call.graph, {}))),
-                timing.typical_us if timing else None,
-                timing.min_us if timing else None,
-                timing.max_us if timing else None,
-                call.untimed,
-                timing.count if timing else None,
-                call.estimated_us,
-                call.bytes_read,
-                call.bytes_written,
-                roof.bytes_per_second if roof else None,
-                roof.flops_per_second if roof else None,
-                roof.share if roof else None,
-                roof.bound if roof else None,
-                roof.floor_us if roof else None,
-                resources.registers if resources else None,
-                resources.spill_bytes if resources else None,
-                resources.shared_bytes if resources else None,
-                resources.occupancy if resources else None,
-            )
-        )
-    return table("calls", "Kernel calls", columns, rows, [("call", i) for i in range(len(rows))])
+    middle = labels.middle(call.timing for call in recording.calls if call.timing).title()
+    columns: list[Column] = [
+        ("call", "Call", "text", "id"),
+        ("handle", "Kernel call", "text", "handle"),
+        ("type", "Type", "text", lambda call: theme.CALLS[call.type]),
+        ("ops", "Ops", "text", lambda call: " · ".join(labels.ops_of(call, nodes.get(call.graph, {})))),
+        ("median", middle, "us", "timing.typical_us"),
+        ("min", "Min", "us", "timing.min_us"),
+        ("max", "Max", "us", "timing.max_us"),
+        ("untimed", "No launch because", "text", "untimed"),
+        ("count", "Runs", "int", "timing.count"),
+        ("planned", "Planned", "us", "estimated_us"),
+        ("read", "Read", "bytes", "bytes_read"),
+        ("written", "Written", "bytes", "bytes_written"),
+        ("rate", "Rate", "rate", "roof.bytes_per_second"),
+        ("flops", "FLOP/s", "flops", "roof.flops_per_second"),
+        ("share", "Of the roof", "share", "roof.share"),
+        ("bound", "Bound", "text", "roof.bound"),
+        ("floor", "Floor", "us", "roof.floor_us"),
+        ("registers", "Registers", "int", "resources.registers"),
+        ("spill", "Spill", "bytes", "resources.spill_bytes"),
+        ("shared", "Shared", "bytes", "resources.shared_bytes"),
+        ("occupancy", "Occupancy", "share", "resources.occupancy"),
+    ]
+    return table("calls", "Kernel calls", columns, recording.calls, [("call", i) for i in range(len(recording.calls))])
+
+
+class Gemm(NamedTuple):
+    """The launches of one kernel for one call."""
+
+    name: str
+    launches: list[Launch]
+    call: KernelCall | None
+
+    def says(self, key: str) -> Any:
+        """What the kernel's name says."""
+        return (self.launches[0].decoded or {}).get(key)
+
+    @property
+    def types(self) -> str:
+        dtypes: dict[str, str] = self.says("dtypes") or {}
+        return "·".join(short_dtype(dtypes.get(k)) for k in ("a", "b", "out") if dtypes.get(k))
 
 
 def gemms(recording: Recording) -> dict[str, Any]:
     """GEMMs: what their kernels' names say, per call where there is one."""
     columns: list[Column] = [
-        ("kernel", "Kernel", "text"),
-        ("family", "Family", "text"),
-        ("op", "Op", "text"),
-        ("tile", "Tile", "text"),
-        ("layout", "Layout", "text"),
-        ("types", "Types", "text"),
-        ("stages", "Stages", "int"),
-        ("epilogue", "Epilogue", "text"),
-        ("split", "Split-K", "text"),
-        ("count", "Launches", "int"),
-        ("mean", "Mean", "us"),
-        ("flops", "FLOP/s", "flops"),
-        ("share", "Of the roof", "share"),
+        ("kernel", "Kernel", "text", "name"),
+        ("family", "Family", "text", lambda gemm: gemm.says("family")),
+        ("op", "Op", "text", lambda gemm: gemm.launches[0].op),
+        ("tile", "Tile", "text", lambda gemm: "×".join(map(str, gemm.says("tile") or ())) or None),
+        ("layout", "Layout", "text", lambda gemm: gemm.says("layout")),
+        ("types", "Types", "text", lambda gemm: gemm.types or None),
+        ("stages", "Stages", "int", lambda gemm: gemm.says("stages")),
+        ("epilogue", "Epilogue", "text", lambda gemm: gemm.says("epilogue") and str(gemm.says("epilogue"))),
+        ("split", "Split-K", "text", lambda gemm: {None: None, False: "no"}.get(gemm.says("split_k"), "yes")),
+        ("count", "Launches", "int", lambda gemm: len(gemm.launches)),
+        ("mean", "Mean", "us", lambda gemm: sum(x.duration_ns for x in gemm.launches) / 1e3 / len(gemm.launches)),
+        ("flops", "FLOP/s", "flops", "call.roof.flops_per_second"),
+        ("share", "Of the roof", "share", "call.roof.share"),
     ]
     position = {call.id: i for i, call in enumerate(recording.calls)}
     groups: dict[tuple[str, str | None], list[Launch]] = {}
     for launch in recording.launches:
         if launch.decoded and (launch.decoded.get("role") == "gemm" or launch.decoded.get("family") == "nvjet"):
             groups.setdefault((launch.name, launch.call), []).append(launch)
-    rows: list[tuple[Any, ...]] = []
-    for (name, call_id), found in groups.items():
-        decoded = found[0].decoded or {}
-        call = recording.calls[position[call_id]] if call_id in position else None
-        dtypes: dict[str, str] = decoded.get("dtypes") or {}
-        rows.append(
-            (
-                name,
-                decoded.get("family"),
-                found[0].op,
-                "×".join(map(str, decoded.get("tile") or ())) or None,
-                decoded.get("layout"),
-                "·".join(short_dtype(dtypes.get(k)) for k in ("a", "b", "out") if dtypes.get(k)) or None,
-                decoded.get("stages"),
-                decoded.get("epilogue") and str(decoded["epilogue"]),
-                None if decoded.get("split_k") is None else "yes" if decoded["split_k"] else "no",
-                len(found),
-                sum(x.duration_ns for x in found) / 1e3 / len(found),
-                call.roof.flops_per_second if call and call.roof else None,
-                call.roof.share if call and call.roof else None,
-            )
-        )
+    lines = [
+        Gemm(name, found, recording.calls[position[call]] if call in position else None)
+        for (name, call), found in groups.items()
+    ]
     refs = [("call", position[call]) if call in position else ("kernel", name) for name, call in groups]
-    return table("gemms", "GEMMs", columns, rows, refs)
+    return table("gemms", "GEMMs", columns, lines, refs)
 
 
 def decisions(recording: Recording) -> dict[str, Any]:
     """Every pair that was or was not fused, the most expensive first."""
     columns: list[Column] = [
-        ("verdict", "Verdict", "text"),
-        ("a", "First", "text"),
-        ("b", "Second", "text"),
-        ("how", "How", "text"),
-        ("saved", "Would save", "bytes"),
-        ("us", "At least", "us"),
-        ("expected", "Expected", "us"),
-        ("reason", "Reason", "text"),
-        ("hint", "Hint", "text"),
+        ("verdict", "Verdict", "text", lambda d: (d.verdict or "cannot be told").replace("_", " ")),
+        ("a", "First", "text", lambda d: ", ".join(d.a[:4])),
+        ("b", "Second", "text", lambda d: ", ".join(d.b[:4])),
+        ("how", "How", "text", "how"),
+        ("saved", "Would save", "bytes", lambda d: d.saved_bytes if d.verdict != "fused" else None),
+        ("us", "At least", "us", lambda d: d.saved_us if d.verdict != "fused" else None),
+        ("expected", "Expected", "us", lambda d: d.expected_us if d.verdict != "fused" else None),
+        ("reason", "Reason", "text", "reason"),
+        ("hint", "Hint", "text", "hint"),
     ]
     order = sorted(range(len(recording.decisions)), key=lambda i: -(recording.decisions[i].saved_bytes or 0))
-    rows = [
-        (
-            (d.verdict or "cannot be told").replace("_", " "),
-            ", ".join(d.a[:4]),
-            ", ".join(d.b[:4]),
-            d.how,
-            d.saved_bytes if d.verdict != "fused" else None,
-            d.saved_us if d.verdict != "fused" else None,
-            d.expected_us if d.verdict != "fused" else None,
-            d.reason,
-            d.hint,
-        )
-        for d in (recording.decisions[i] for i in order)
-    ]
-    return table("decisions", "Decisions", columns, rows, [("decision", i) for i in order])
+    lines = [recording.decisions[i] for i in order]
+    return table("decisions", "Decisions", columns, lines, [("decision", i) for i in order])
 
 
 def ops(recording: Recording) -> dict[str, Any]:
     """CPU and device time by op, as `key_averages()` has it."""
     columns: list[Column] = [
-        ("op", "Op", "text"),
-        ("count", "Calls", "int"),
-        ("cpu", "CPU total", "us"),
-        ("self", "CPU self", "us"),
-        ("device", "Device total", "us"),
-        ("dself", "Device self", "us"),
-        ("launches", "Launches", "int"),
+        ("op", "Op", "text", "name"),
+        ("count", "Calls", "int", "count"),
+        ("cpu", "CPU total", "us", "cpu_total_us"),
+        ("self", "CPU self", "us", "cpu_self_us"),
+        ("device", "Device total", "us", "device_total_us"),
+        ("dself", "Device self", "us", "device_self_us"),
+        ("launches", "Launches", "int", "num_launches"),
     ]
-    rows = [
-        (o.name, o.count, o.cpu_total_us, o.cpu_self_us, o.device_total_us, o.device_self_us, o.num_launches)
-        for o in (recording.summary.ops if recording.summary else ())
-    ]
-    return table("ops", "Ops", columns, rows, [("opname", row[0]) for row in rows])
+    lines = recording.summary.ops if recording.summary else ()
+    return table("ops", "Ops", columns, lines, [("opname", line.name) for line in lines])
 
 
 def steps(recording: Recording) -> dict[str, Any]:
     """Each step in numbers."""
     columns: list[Column] = [
-        ("step", "Step", "text"),
-        ("wall", "Wall", "us"),
-        ("busy", "Device busy", "us"),
-        ("idle", "Device idle", "us"),
-        ("launches", "Launches", "int"),
-        ("syncs", "Syncs", "int"),
-        ("cpu", "CPU in launches", "us"),
+        ("step", "Step", "text", "name"),
+        ("wall", "Wall", "us", "wall_us"),
+        ("busy", "Device busy", "us", "device_busy_us"),
+        ("idle", "Device idle", "us", "device_idle_us"),
+        ("launches", "Launches", "int", "num_launches"),
+        ("syncs", "Syncs", "int", "num_syncs"),
+        ("cpu", "CPU in launches", "us", "launch_cpu_us"),
     ]
-    rows = [
-        (s.name, s.wall_us, s.device_busy_us, s.device_idle_us, s.num_launches, s.num_syncs, s.launch_cpu_us)
-        for s in (recording.summary.steps if recording.summary else ())
-    ]
-    return table("steps", "Steps", columns, rows, [None] * len(rows))
+    lines = recording.summary.steps if recording.summary else ()
+    return table("steps", "Steps", columns, lines, [None] * len(lines))
