@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.commands.diff import chosen_format, write
+from fxscope.commands import common
 
 if TYPE_CHECKING:
     import argparse
@@ -39,19 +39,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--learn", action="store_true", help="write expectations that the recording meets, as TOML")
     parser.add_argument("--kinds", action="store_true", help="list what can be expected")
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write FILE instead: .txt, .md, .json (.toml with --learn)"
-    )
-    parser.add_argument("--format", choices=("terminal", "md", "json"), help="format, whatever the suffix")
-    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
-    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+    common.add_text_options(parser, "write FILE instead: .txt, .md, .json (.toml with --learn)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and return 1 where an expectation is not met."""
     from fxscope import store
     from fxscope.analysis import check
-    from fxscope.commands import common
     from fxscope.errors import FxscopeError
     from fxscope.render import findings
 
@@ -64,10 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     others = [name for name in arguments.files if not name.endswith(".toml")]
     if len(expectations) != 1 or not others:
         raise FxscopeError("give recordings and one .toml file of expectations: fxscope check RECORDING… EXPECT.toml.")
-    format = chosen_format(arguments)
+    format = common.text_format(arguments.output, arguments)
     if arguments.junit:
         store.check_free(arguments.junit, force=arguments.force)
-    data = check.parse(read_text(expectations[0]), expectations[0])
+    data = check.parse(common.read_text(expectations[0]), expectations[0])
     check.entries(data, expectations[0])  # a typo is told before the recordings are read
     recordings, sweeps = common.named(others)
     report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
@@ -76,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         "md": findings.check_markdown,
         "json": lambda item: item.to_json() + "\n",
     }
-    write(show[format](report), arguments)
+    common.write_text(show[format](report), arguments.output, arguments)
     if arguments.junit:
         store.write(arguments.junit, findings.check_junit(report), force=arguments.force)
         print(f"wrote {arguments.junit}", file=sys.stderr)
@@ -85,9 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def learn(arguments: argparse.Namespace) -> int:
     """Write what one recording does as expectations."""
-    from fxscope import store
     from fxscope.analysis.check.learn import learn as expectations_of
-    from fxscope.commands import common
     from fxscope.errors import FxscopeError
 
     if len(arguments.files) != 1:
@@ -96,20 +88,5 @@ def learn(arguments: argparse.Namespace) -> int:
     if not recordings:
         raise FxscopeError(f"{arguments.files[0]} is a sweep: --learn takes a recording.")
     text = expectations_of(next(iter(recordings.values())))
-    if arguments.output:
-        print(f"wrote {store.write(arguments.output, text, force=arguments.force)}", file=sys.stderr)
-    else:
-        sys.stdout.write(text)
+    common.write_text(text, arguments.output, arguments)
     return 0
-
-
-def read_text(name: str) -> str:
-    from fxscope.errors import FxscopeError
-    from fxscope.store import contents
-
-    try:
-        return contents(name, limit=16 << 20, what="a file of expectations").decode()
-    except OSError as error:
-        raise FxscopeError(f"cannot read {name}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise FxscopeError(f"{name} is not text in UTF-8.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shutil
@@ -15,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from fxscope.analysis.findings import Sweep
     from fxscope.model import Recording
 
 TRACES = ("trace.json.gz", "trace.json")
+TEXT_SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 LOGS = ("torch_trace.log.gz", "torch_trace.log")
 
 
@@ -195,6 +196,30 @@ def read_sweep(path: Path) -> Sweep:
     return sweep
 
 
+def size(text: str) -> int:
+    """Parse "16G", "500M" or a number of bytes."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+    number, unit = (text[:-1], units[text[-1].upper()]) if text[-1:].upper() in units else (text, 1)
+    try:
+        value = int(float(number) * unit)
+    except (ValueError, OverflowError):
+        value = 0
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write a number, or one with K, M, G or T")
+    return value
+
+
+def read_text(name: str) -> str:
+    from fxscope.store import contents
+
+    try:
+        return contents(name, limit=16 << 20, what="a file of expectations").decode()
+    except OSError as error:
+        raise FxscopeError(f"cannot read {name}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise FxscopeError(f"{name} is not text in UTF-8.") from None
+
+
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -211,6 +236,37 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad, kernel_calls…"
     )
+
+
+def add_text_options(parser: argparse.ArgumentParser, output: str) -> None:
+    """`-o` and its like, for what is text: a comparison, a report. `output` is the help of `-o`."""
+    parser.add_argument("-o", "--output", metavar="FILE", help=output)
+    parser.add_argument("--format", choices=tuple(TEXT_SUFFIXES.values()), help="format, whatever the suffix")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+
+
+def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Mapping[str, str] = TEXT_SUFFIXES) -> str:
+    """The format that the options name for one output. Raises RenderError before the long work."""
+    from fxscope import store
+    from fxscope.errors import RenderError
+
+    if not output:
+        return arguments.format or "terminal"
+    store.check_free(output, force=arguments.force)
+    suffix = Path(output).suffix
+    if not arguments.format and suffix not in suffixes:
+        raise RenderError(f"{output}: the suffix names no format. Use one of {' '.join(suffixes)}, or --format.")
+    return arguments.format or suffixes[suffix]
+
+
+def write_text(text: str | bytes, output: str | Path | None, arguments: argparse.Namespace) -> None:
+    from fxscope import store
+
+    if not output:
+        sys.stdout.write(str(text))
+    else:
+        print(f"wrote {store.write(output, text, force=arguments.force)}", file=sys.stderr)
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from fxscope.commands import common
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
     from fxscope.analysis.findings import Comparison
-
-FORMATS = ("terminal", "md", "json")
-SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,21 +22,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "program, each made by a process of its own",
     )
     parser.add_argument("b", metavar="B", help="the other one")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write FILE instead: .txt, .md or .json")
-    parser.add_argument("--format", choices=FORMATS, help="format, whatever the suffix")
-    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
     parser.add_argument(
         "--resources", action="store_true", help="also list registers, spills, occupancy and launch configurations"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.compare import compare
-    from fxscope.commands import common
     from fxscope.render.findings import comparison_markdown, comparison_text
 
-    format = chosen_format(arguments)
+    format = common.text_format(arguments.output, arguments)
     names = (arguments.a, arguments.b)
     (a, *runs_a), (b, *runs_b) = map(common.read_runs, names)
     a, b = common.told_apart([a, b], names)
@@ -53,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         output += resources(comparison, format)
     if format != "json":
         output += as_ranks(arguments.a, arguments.b, format)
-    write(output, arguments)
+    common.write_text(output, arguments.output, arguments)
     return 0
 
 
@@ -62,14 +56,15 @@ def as_ranks(a: str, b: str, format: str) -> str:
 
     A collective takes least time on the rank that the other waits for: "faster" would be wrong there.
     """
-    from fxscope.commands.common import looks_like_recording
     from fxscope.errors import TraceError
     from fxscope.fleet import findings
     from fxscope.fleet.digest import digest
     from fxscope.render import fleet
 
     paths = [Path(name) for name in (a, b)]
-    if not all(path.is_file() and path.suffix != ".fxscope" and not looks_like_recording(path) for path in paths):
+    if not all(
+        path.is_file() and path.suffix != ".fxscope" and not common.looks_like_recording(path) for path in paths
+    ):
         return ""
     try:
         ranks = [digest(path) for path in paths]
@@ -96,26 +91,3 @@ def resources(comparison: Comparison, format: str) -> str:
         else:
             lines += ["", f"Resources of {title}", "", *table(uses)]
     return "\n".join(lines) + "\n"
-
-
-def chosen_format(arguments: argparse.Namespace) -> str:
-    """The format that the options name. Raises RenderError before the long work."""
-    from fxscope import store
-    from fxscope.errors import RenderError
-
-    if arguments.output:
-        path = Path(arguments.output)
-        store.check_free(path, force=arguments.force)
-        if not arguments.format and path.suffix not in SUFFIXES:
-            raise RenderError(f"{path}: the suffix names no format. Use one of {' '.join(SUFFIXES)}, or --format.")
-        return arguments.format or SUFFIXES[path.suffix]
-    return arguments.format or "terminal"
-
-
-def write(text: str, arguments: argparse.Namespace) -> None:
-    from fxscope import store
-
-    if arguments.output:
-        print(f"wrote {store.write(arguments.output, text, force=arguments.force)}", file=sys.stderr)
-    else:
-        sys.stdout.write(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from fxscope import factories
     from fxscope._torch import dispatch_table
-    from fxscope.commands.why import width
     from fxscope.model import replace
     from fxscope.render import dispatch as text
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(msgspec.json.encode(found).decode())
     else:
-        print(text.render(found, form=arguments.format, width=width()))
+        print(text.render(found, form=arguments.format, width=common.width()))
     return 0
 
 
@@ -127,8 +127,6 @@ def from_recording(
     path: str, name: str, shapes: tuple[tuple[int, ...], ...], dtype: str
 ) -> tuple[str, tuple[tuple[int, ...], ...], str]:
     """Target, shapes and dtype of a node or an op of a recording. Raises FxscopeError where it has none of that name."""
-    from fxscope.commands import common
-
     recording = common.read(path)
     for graph in recording.graphs:
         for node in graph.nodes:

@@ -37,7 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.explain import explain
-    from fxscope.commands.why import width
     from fxscope.render import story as text
 
     recording, *again = common.read_runs(arguments.recording)
@@ -51,7 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(msgspec.json.encode(told).decode())
     elif arguments.table == "gemm":
         print(
-            text.gemm_table(told, width=width()) if told.gemms else "no GEMM, convolution or attention reached a device"
+            text.gemm_table(told, width=common.width())
+            if told.gemms
+            else "no GEMM, convolution or attention reached a device"
         )
     elif arguments.table == "launches":
         print(text.launch_table(told) if told.launches else "nothing was launched on a device")
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif not told.sentences:
         print("This recording has no launches and no compiled code: there is nothing to explain.")
     else:
-        print(text.story(told, width=width(), evidence=arguments.evidence))
+        print(text.story(told, width=common.width(), evidence=arguments.evidence))
     return 0
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
-from fxscope.commands.trace import size
 from fxscope.render.legible import status
 
 if TYPE_CHECKING:
@@ -51,9 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=positive, metavar="N", help="processes at once (default: one a core, as memory allows)"
     )
     parser.add_argument(
-        "--memory", type=size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)"
+        "--memory", type=common.size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)"
     )
-    parser.add_argument("--max-size", type=size, default=16 << 30, metavar="SIZE", help="largest trace unpacked (16G)")
+    parser.add_argument(
+        "--max-size", type=common.size, default=16 << 30, metavar="SIZE", help="largest trace unpacked (16G)"
+    )
     parser.add_argument(
         "--input-annotation",
         metavar="REGEX",
@@ -157,16 +158,11 @@ def title(arguments: argparse.Namespace) -> str:
 
 def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str]]:
     """(file or standard output, format). Raises RenderError before the long work."""
-    from fxscope import store
     from fxscope.errors import RenderError
 
     found: list[tuple[Path | None, str]] = []
     for name in arguments.output:
-        path = Path(name)
-        store.check_free(path, force=arguments.force)
-        if not arguments.format and path.suffix not in SUFFIXES:
-            raise RenderError(f"{path}: the suffix names no format. Use one of {' '.join(SUFFIXES)}, or --format.")
-        found.append((path, arguments.format or SUFFIXES[path.suffix]))
+        found.append((Path(name), common.text_format(name, arguments, SUFFIXES)))
     if not found and arguments.format == "parquet":
         raise RenderError("parquet is no text: name a file, as in -o fleet.parquet.")
     if any(format == "parquet" for _, format in found):
@@ -271,7 +267,6 @@ def read_made(names: list[str]) -> list[Digest]:
 
 
 def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:
-    from fxscope import store
     from fxscope.render import fleet as rendering
 
     if format == "parquet":
@@ -290,10 +285,7 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
         output = rendering.markdown(fleet)
     else:
         output = rendering.text(fleet, width=common.width() if path is None else 80)
-    if path is None:
-        sys.stdout.write(str(output))
-    else:
-        print(f"wrote {store.write(path, output, force=arguments.force)}", file=sys.stderr)
+    common.write_text(output, path, arguments)
 
 
 def write_reports(fleet: Fleet, page: Path, arguments: argparse.Namespace) -> dict[int, str]:
@@ -327,9 +319,8 @@ def read_expectations(name: str | None) -> dict[str, Any] | None:
     if name is None:
         return None
     from fxscope.analysis import check
-    from fxscope.commands.check import read_text
 
-    return check.parse(read_text(name), name)
+    return check.parse(common.read_text(name), name)
 
 
 def report(fleet: Fleet, expectations: dict[str, Any], arguments: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     steps.add_argument("--all-steps", action="store_true", help="keep every active step (the default)")
     parser.add_argument("--strict", action="store_true", help="a damaged trace is an error, not a problem to report")
     parser.add_argument(
-        "--max-size", type=size, metavar="SIZE", help="largest size unpacked (16G; 50 times a packed file)"
+        "--max-size", type=common.size, metavar="SIZE", help="largest size unpacked (16G; 50 times a packed file)"
     )
     trace_tables.add_table_options(parser)
     common.add_output_options(parser)
@@ -99,19 +99,6 @@ def step_range(text: str) -> range:
     if not colon or not first.isdigit() or not last.isdigit() or len(text) > 40 or int(first) >= int(last):
         raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write A:B with A < B, such as 2:5")
     return range(int(first), int(last))
-
-
-def size(text: str) -> int:
-    """Parse "16G", "500M" or a number of bytes."""
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-    number, unit = (text[:-1], units[text[-1].upper()]) if text[-1:].upper() in units else (text, 1)
-    try:
-        value = int(float(number) * unit)
-    except (ValueError, OverflowError):
-        value = 0
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write a number, or one with K, M, G or T")
-    return value
 
 
 def progress(name: str) -> Callable[[int], None] | None:

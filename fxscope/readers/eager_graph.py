@@ -149,12 +149,7 @@ def program_graph(
             compiled.add(op.id)
         elif (op.external_id is not None and op.external_id in wanted) or op.parent in inside:
             inside.add(op.id)
-    keep = set(inside)
-    for op_id in inside:
-        parent = by_id[op_id].parent
-        while parent is not None and parent not in keep:
-            keep.add(parent)
-            parent = by_id[parent].parent
+    keep = _above(by_id, (by_id[op_id] for op_id in inside))
     steps: dict[int, list[Op]] = {}
     for op in tree:
         if op.id in keep:

@@ -49,26 +49,14 @@ def several(field: str) -> Callable[[SweepPoint], Sequence[float]]:
     return read
 
 
-def number(value: float) -> str:
-    return f"{value:g}"
-
-
-def scientific(value: float) -> str:
-    return f"{value:.1e}"
-
-
 METRICS = (
     Metric("wall time per call", several("wall_us"), microseconds, True),
     Metric("device time per call", several("device_us"), microseconds, True),
-    Metric("kernels per call", several("num_kernels"), number, False),
+    Metric("kernels per call", several("num_kernels"), "{:g}".format, False),
     Metric("share of the roof, weighted by time", several("share_of_roof"), percent, False),
     Metric("peak memory", several("peak_bytes"), num_bytes, True),
-    Metric("error against float32 (relative, RMS)", several("relative_rms_error"), scientific, False),
+    Metric("error against float32 (relative, RMS)", several("relative_rms_error"), "{:.1e}".format, False),
 )
-
-
-def times(value: float) -> str:
-    return f"{value:.2f}×"
 
 
 def speed_up(sweep: Sweep) -> tuple[Metric, ...]:
@@ -88,7 +76,7 @@ def speed_up(sweep: Sweep) -> tuple[Metric, ...]:
             return () if base is None else [base / sample for sample in read(point) if sample]
 
         if eager and any(ratios(point) for point in sweep.points if point.setup != "eager"):
-            return (Metric(f"speed-up over eager ({title} time)", ratios, times, False),)
+            return (Metric(f"speed-up over eager ({title} time)", ratios, "{:.2f}×".format, False),)
     return ()
 
 

@@ -77,9 +77,7 @@ def sentences(dispatch: Dispatch) -> list[str]:
         found.append(f"{name} has nothing registered for {dispatch.device} tensors: the call fails.")
     passed = [key for key in dispatch.keys if key.state == "calls, then goes on"]
     if passed:
-        found.append(
-            "Before that it passes " + " and ".join(f"{key.key}, which {_third(key.why)}" for key in passed) + "."
-        )
+        found.append("Before that it passes " + " and ".join(f"{key.key}, which {key.why}" for key in passed) + ".")
     through = [key.key for key in dispatch.keys if key.state == "falls through"]
     if through:
         found.append(f"{_list(through)} {'has' if len(through) == 1 else 'have'} nothing to do for it.")
@@ -100,10 +98,6 @@ def sentences(dispatch: Dispatch) -> list[str]:
         found.append(f"Inductor {INDUCTOR[dispatch.inductor]}{where}.")
     found += [f"Note: {note}." for note in dispatch.notes]
     return found
-
-
-def _third(why: str) -> str:
-    return why
 
 
 def _ran(dispatch: Dispatch) -> list[str]:
