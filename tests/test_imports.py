@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fxscope.cli import VERBS
+
 PACKAGE = Path(__file__).parent.parent / "fxscope"
 
 # Each room: what it may import from outside the standard library, and the rooms below it. The longest name that
@@ -176,3 +178,11 @@ def test_one_class_name_has_one_meaning() -> None:
             if isinstance(node, ast.ClassDef) and not name.startswith("fxscope.fleet"):  # a fleet has its own words
                 places.setdefault(node.name, []).append(name)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_verb_imports_another() -> None:
+    verbs = {f"fxscope.commands.{verb.replace('-', '_')}" for verb in VERBS}
+    assert verbs <= MODULES
+    for name, path in modules():
+        if name in verbs:
+            assert not imports(path) & (verbs - {name}), f"{name}: what two verbs need stands in commands/common.py"
