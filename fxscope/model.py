@@ -324,6 +324,9 @@ class Workload(Item, frozen=True, kw_only=True):
     variant: str = ""  # of a template its tile, "64x128x32 w4 s3"; "flash", "depthwise", the function of a fallback, …
     dtype: str | None = None
     num_bytes: int = 0  # each argument moved once, only as far as it is reached
+    reuse: tuple[
+        tuple[float, float], ...
+    ] = ()  # (MB that calls moved since it was touched, share of `num_bytes` so read)
     elements: int = 0  # computed, or of the result
     flops: int = 0
     m: int = 0  # of a GEMM; a convolution is one of pixels × channels × (channels × kernel); attention: queries

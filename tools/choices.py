@@ -26,6 +26,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import msgspec
+
 ROOT = Path(__file__).resolve().parents[1]
 
 HALF, FULL = "bfloat16", "float32"
@@ -305,7 +307,7 @@ def fit(path: Path) -> int:
     sys.path.insert(0, str(ROOT))
     from fxscope import gpus
     from fxscope.gpus import prediction
-    from fxscope.gpus.fitting import Observation, fit_family
+    from fxscope.gpus.fitting import Observation, fit_family, spreads_of
 
     content = json.loads(lzma.decompress(path.read_bytes()))
     name = path.name.split(".")[0]
@@ -344,6 +346,7 @@ def fit(path: Path) -> int:
         return {tile: prediction.time_of(fitted, product(row, tile), multiprocessors) for tile in tiles}
 
     all_tiles = {tile_of(text) for row in quiet for kind, text, _ in row["candidates"] if kind != "library"}
+    held: list[tuple[float, float]] = []  # measured, predicted by a fit that left the product out
     kinds: list[bool] = []
     templates: list[bool] = []
     regret: list[float] = []
@@ -353,6 +356,7 @@ def fit(path: Path) -> int:
         measured = {tile_of(text): us for kind, text, us in row["candidates"] if kind != "library"}
         if row["quiet"] and len(measured) > 1:
             times = template_times(row, fitted)
+            held += [(us, times[tile]) for tile, us in measured.items()]
             chosen = min(times, key=times.__getitem__)
             templates.append(chosen == min(measured, key=measured.__getitem__))
             regret.append(measured[chosen] / min(measured.values()))
@@ -363,12 +367,18 @@ def fit(path: Path) -> int:
     print(
         f"the predicted template took at most {max(regret):.2f} times as long as the best, in the middle {median(regret):.2f}"
     )
+    inside = [abs(us / predicted - 1) for us, predicted in held]
+    print(f"templates: {len(held)} benchmarks of products left out, median error {median(inside):.1%}")
     configurations = fit_configurations(name)
     target = ROOT / "fxscope" / "gpus" / f"{name}.json"
     described = json.loads(target.read_text())
     described["choices"] = {
         "library_us": launch,
-        "template": fitted,
+        "template": {
+            "parameters": fitted,
+            "spreads": msgspec.to_builtins(spreads_of(held)),
+            "count": sum(kind != "library" for row in quiet for kind, *_ in row["candidates"]),
+        },
         "kind": {"right": sum(kinds), "count": len(kinds)},
         "best_template": {"right": sum(templates), "count": len(templates)},
         # The rule was made looking at this GPU's programs; the other's are what it is held against.
@@ -422,9 +432,12 @@ def won_by_library(row: Any) -> bool:
 
 
 def product(row: Any, tile: str | None) -> Any:
+    from fxscope.gpus import prediction
+    from fxscope.model import replace
     from fxscope.readers import workload
 
-    return workload.product(row["m"], row["k"], row["n"], row["dtype"], tile=tile)
+    work = workload.product(row["m"], row["k"], row["n"], row["dtype"], tile=tile)
+    return replace(work, reuse=prediction.COLD)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 _OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
-_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "target")
+_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward")
 _WAY_TO_A_MODE = ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py")
 _WAY_FROM_A_MODE = "/torch/_ops.py"
 _FXSCOPE = str(Path(__file__).parents[1])
@@ -49,7 +49,10 @@ class Program(NamedTuple):
 def run(arguments: argparse.Namespace) -> int:
     """Run the program and write or show its recording; return the program's own exit code."""
     program = _module(arguments.program) if arguments.module else _script(arguments.program)
-    own, options = split(list(arguments.arguments), program.source)
+    words = list(arguments.arguments)
+    if words[:1] != ["--"] and arguments.words[: -len(words)][-1:] == ["--"]:
+        words.insert(0, "--")  # argparse takes it away, but for Python 3.13
+    own, options = split(words, program.source)
     parser = argparse.ArgumentParser(prog="fxscope run SCRIPT.py")
     add_output_options(parser)
     given = list(arguments.output or ())
@@ -59,6 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments)
     if (arguments.steps is not None and arguments.steps < 1) or (arguments.warmup is not None and arguments.warmup < 0):
         raise CaptureError("--steps must be at least 1, and --warmup at least 0.")
+    if gpu := arguments.target or (None if words[:1] == ["--"] else _gpu_among(own)):
+        raise CaptureError(
+            f"--target plans a function, and {program.label} is a script: it runs on the devices of this machine. "
+            f"Write one into it that returns the model and its inputs, on the CPU: `def planned(): return model, (x,)`; "
+            f"then `fxscope run {program.label}:planned --target {gpu}`. Where --target is the script's own: "
+            f"`fxscope run {program.label} -- --target {gpu}`."
+        )
     for flag in _FOR_FACTORIES:
         if getattr(arguments, flag):
             raise CaptureError(
@@ -121,6 +131,16 @@ def split(words: list[str], source: str) -> tuple[list[str], list[str]]:
             break  # the script has an option of that name
         end = start
     return words[:end], words[end:]
+
+
+def _gpu_among(own: Sequence[str]) -> str | None:
+    """Return the GPU of a `--target h200` that was meant for fxscope: one of those that it knows."""
+    found = re.search(r"(?:^| )--target[ =](\S+)", " ".join(own))
+    if found is None:
+        return None
+    from fxscope import gpus
+
+    return found[1] if found[1] in gpus.names() else None
 
 
 class _Run:

@@ -56,13 +56,23 @@ def fit_family(
     start: Mapping[str, float],
     begin: Mapping[str, float] | None = None,
     pull: float = _PULL,
+    rates: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """The parameters that fit best: near `start` where nothing says otherwise; `begin` is where the search begins."""
+    """The parameters that fit best.
+
+    Args:
+        start: near which they stay where nothing says otherwise.
+        begin: where the search begins.
+        pull: how strongly.
+        rates: those of the GPU's memory, as another family shows them; what is seen of them here counts little.
+    """
+    start = {**start, **(rates or {})}
     formula, names = FORMULAS[family][0], list(start)
     works = [point.work for point, _ in points]
     target = np.log([point.us for point, _ in points])
     weights = np.sqrt([min(count, 4) for _, count in points])
     origin = np.log([start[name] for name in names])
+    pulls = np.array([_STRONG_PULL if name in (rates or {}) else pull for name in names])
 
     def residuals(values: Array) -> Array:
         p = dict(zip(names, np.exp(values).tolist(), strict=True))
@@ -71,7 +81,7 @@ def fit_family(
     def cost(errors: Array, values: Array) -> float:
         size = np.abs(errors)
         huber = np.where(size < _HUBER, 0.5 * size * size, _HUBER * (size - 0.5 * _HUBER))
-        return float((weights * huber).sum() + 0.5 * pull * ((values - origin) ** 2).sum())
+        return float((weights * huber).sum() + 0.5 * (pulls * (values - origin) ** 2).sum())
 
     values, damping = np.log([(begin or start)[name] for name in names]), 1e-2
     errors = residuals(values)
@@ -82,8 +92,8 @@ def fit_family(
         ]
         slope = np.stack(columns, axis=1)
         trust = weights * np.minimum(1.0, _HUBER / np.maximum(np.abs(errors), 1e-9))
-        matrix = slope.T @ (slope * trust[:, None]) + pull * np.eye(len(names))
-        gradient = slope.T @ (errors * trust) + pull * (values - origin)
+        matrix = slope.T @ (slope * trust[:, None]) + np.diag(pulls)
+        gradient = slope.T @ (errors * trust) + pulls * (values - origin)
         before = best
         for _ in range(8):
             step = np.clip(np.linalg.solve(matrix + damping * np.diag(np.diag(matrix)), -gradient), -1, 1)
@@ -113,17 +123,21 @@ def fit_all(
     begin: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, dict[str, float]]:
     """The parameters of every family that was measured; a family with few calls stays near where it starts."""
-    return {
-        family: fit_family(
+    found: dict[str, dict[str, float]] = {}
+    rates: dict[str, float] = {}
+    for family, points in sorted(by_family(observations).items(), key=lambda item: item[0] != "pointwise"):
+        found[family] = fit_family(
             family,
             points,
             multiprocessors,
             start=(start or {}).get(family) or FORMULAS[family][1],
             begin=(begin or {}).get(family),
             pull=_STRONG_PULL if family in (start or {}) else _PULL,
+            rates=rates,
         )
-        for family, points in by_family(observations).items()
-    }
+        if family == "pointwise":  # which does little else than move memory
+            rates = {name: found[family][name] for name in ("l2", "dram", "capacity")}
+    return found
 
 
 def left_out(
@@ -252,13 +266,23 @@ def fit_cpu(rows: Sequence[tuple[Sequence[int], float]]) -> CpuFit:
     """
     counts = np.array([row[0] for row in rows], dtype=float)
     wall = np.array([row[1] for row in rows])
-    weights = 1 / wall
-    found = np.zeros(counts.shape[1])
-    for _ in range(30):
-        found = np.maximum(np.linalg.lstsq(counts * weights[:, None], wall * weights, rcond=None)[0], 0.0)
-        error = np.abs(np.log(np.maximum(counts @ found, 1.0) / wall))
-        weights = np.sqrt(np.minimum(1.0, 0.2 / np.maximum(error, 1e-6))) / wall
-    low, high = np.percentile(wall / np.maximum(counts @ found, 1.0), [10, 90])
+
+    def fitted(chosen: Array) -> Array:
+        weights, found = 1 / wall[chosen], np.zeros(counts.shape[1])
+        for _ in range(30):
+            scaled = counts[chosen] * weights[:, None]
+            found = np.maximum(np.linalg.lstsq(scaled, wall[chosen] * weights, rcond=None)[0], 0.0)
+            error = np.abs(np.log(np.maximum(counts[chosen] @ found, 1.0) / wall[chosen]))
+            weights = np.sqrt(np.minimum(1.0, 0.2 / np.maximum(error, 1e-6))) / wall[chosen]
+        return found
+
+    everything = np.arange(len(rows))
+    ratios = np.empty(len(rows))
+    for fold in range(_FOLDS):  # each program against a fit that did not see it
+        mine = everything % _FOLDS == fold
+        ratios[mine] = wall[mine] / np.maximum(counts[mine] @ fitted(everything[~mine]), 1.0)
+    found = fitted(everything)
+    low, high = np.percentile(ratios, [10, 90])
     graph, backward, generated, library = (float(f"{value:.4g}") for value in found)
     return CpuFit(
         graph_us=graph,

@@ -88,7 +88,7 @@ class ChoiceFit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     library_us: float  # on top of a library's kernel
-    template: dict[str, float]  # parameters of `template`, for benchmarked times
+    template: FamilyFit  # of `template`, fitted to benchmarks; intervals from products left out
     kind: Held  # library or template
     best_template: Held  # … and which configuration
     padding: Held  # whether a product is padded (`pad_mm`)
@@ -118,17 +118,26 @@ class Prediction(NamedTuple):
 # ---------------------------------------------------------------------- formulas
 
 # Rates in TB/s and, for one multiprocessor, TFLOP/s; capacity in MB; other times in µs, `*_ps` in picoseconds.
-_MEMORY = {"l2": 4.0, "dram": 3.5, "capacity": 40.0}
+_MEMORY = {"l2": 6.0, "dram": 3.8, "capacity": 40.0}
 _TILED = {**_MEMORY, "sm": 5.0, "small_tile": 0.3, "k_step": 0.12, "split": 1.0, "split_each": 0.1}
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
 _SPLITS = (1, 2, 4, 8, 16)
 _SHARPNESS = 4
+_MISS = 3
+COLD = ((1e4, 1.0),)  # `Workload.reuse` of a benchmark that empties the cache before each launch
 
 
-def memory(p: Mapping[str, float], num_bytes: float) -> float:
-    """Time of traffic: up to about the cache's size at the cache's rate, far beyond it at the memory's."""
-    outside = min(1.0, (num_bytes / (p["capacity"] * 1e6)) ** 2)
-    return num_bytes * (outside / p["dram"] + (1 - outside) / p["l2"]) * 1e-6
+def memory(p: Mapping[str, float], work: Workload) -> float:
+    """Time of traffic: at the cache's rate what was touched less than about its size ago, else at the memory's."""
+    own = work.num_bytes / 1e6
+    reads = work.reuse or ((own, 1.0),)
+    outside = sum(share * missed(p, distance) for distance, share in reads)
+    outside += max(0.0, 1 - sum(share for _, share in reads)) * missed(p, own)  # what is written
+    return own * (outside / p["dram"] + (1 - outside) / p["l2"])
+
+
+def missed(p: Mapping[str, float], distance: float) -> float:
+    return 1 / (1 + (p["capacity"] / max(distance, 1e-3)) ** _MISS)
 
 
 def slower_of(*times: float, sharpness: float = _SHARPNESS) -> float:
@@ -141,14 +150,19 @@ def arithmetic(p: Mapping[str, float], work: Workload) -> float:
 
 
 def pointwise(p: Mapping[str, float], work: Workload, _: int) -> float:
-    moved = memory(p, work.num_bytes) * (1 + p["strided"] * work.strided)
+    moved = memory(p, work) * (1 + p["strided"] * work.strided)
     extra = p["load"] * min(work.loads, 20) + p["statement"] * work.statements + p["gather"] * (work.gathers > 0)
     atomic = (p["atomic"] + work.elements * p["atomic_ps"] * 1e-6) * work.atomic
-    return p["floor"] + extra + atomic + slower_of(moved, arithmetic(p, work))
+    return p["floor"] + extra + atomic + filling(p, work) + slower_of(moved, arithmetic(p, work))
+
+
+def filling(p: Mapping[str, float], work: Workload) -> float:
+    """What a kernel takes longer that occupies all multiprocessors than one of a few blocks."""
+    return p["fill"] * work.num_bytes / (work.num_bytes + p["full"] * 1e6)
 
 
 def reduction(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    moved = memory(p, work.num_bytes) * (1 + p["strided"] * work.strided)
+    moved = memory(p, work) * (1 + p["strided"] * work.strided)
     extra = p["load"] * min(work.loads, 20) + p["reduced"] * min(work.reduced, 8) + p["gather"] * (work.gathers > 0)
     extra += (p["atomic"] + work.outer * p["atomic_ps"] * 1e-6) * work.atomic
     if work.loops:  # a block goes through its row in pieces, one after the other
@@ -185,7 +199,7 @@ def gemm(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
     if unaligned(work.k) or unaligned(work.n):
         busy *= 1 + p["unaligned"]
         extra += p["odd"]
-    return p["floor"] + extra + slower_of(busy, memory(p, work.num_bytes), sharpness=3)
+    return p["floor"] + extra + slower_of(busy, memory(p, work), sharpness=3)
 
 
 def unaligned(size: int) -> bool:
@@ -196,7 +210,7 @@ def unaligned(size: int) -> bool:
 def depthwise(p: Mapping[str, float], work: Workload, _: int) -> float:
     if work.batch <= 8:  # cuDNN launches once for each channel
         return p["each_channel"] * work.batch * work.passes
-    time = slower_of(memory(p, work.num_bytes), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
+    time = slower_of(memory(p, work), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
     own = p["floor"] + p["taps"] * work.taps + time
     return own if work.family == "convolution" else own * p["pass"] * (1 + p["second"] * (work.passes - 1))
 
@@ -205,13 +219,15 @@ def convolution(p: Mapping[str, float], work: Workload, multiprocessors: int) ->
     if work.variant == "depthwise":
         return depthwise(p, work, multiprocessors)
     channels = work.k // max(1, work.taps)
-    busy = slower_of(tiled(p, work, multiprocessors), memory(p, work.num_bytes), sharpness=3)
+    odd = channels % 8 or work.n % 8
+    tiles = tiled(p, work, multiprocessors) * (1 + p["odd_tiles"] * bool(odd))
+    busy = slower_of(tiles, memory(p, work), sharpness=3)
     extra = p["groups"] * (work.variant == "grouped" and work.layout != "last")
     if work.layout != "last":  # cuDNN brings the tensors into its own order first
         extra += (p["reorder"] if work.taps > 1 else p["reorder_1x1"]) + work.num_bytes * p["reorder_ps"] * 1e-6
     if work.taps > 1:
         extra += p["window"]
-    if channels % 8 or work.n % 8:
+    if odd:
         extra += p["odd"] + work.taps * p["odd_tap"]
     own = p["floor"] + extra + busy
     if work.family == "convolution":
@@ -226,7 +242,7 @@ def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> f
     width = max(work.k, 64)
     piece = max(p["piece"], 4 * 128 * 128 * width / (p["sm"] * 1e6))
     pieces = ceil(work.n / 128) * (0.5 + 0.5 / ceil(work.n / 128) if work.causal else 1)
-    busy = slower_of(waves * pieces * piece, memory(p, work.num_bytes), sharpness=3)
+    busy = slower_of(waves * pieces * piece, memory(p, work), sharpness=3)
     if work.variant == "efficient":
         return p["efficient_floor"] + busy * p["efficient"]
     if work.variant == "flash":
@@ -257,7 +273,7 @@ def template(p: Mapping[str, float], work: Workload, multiprocessors: int) -> fl
     if left:
         busy += steps * slower_of(ceil(left / multiprocessors) * each, latency)
     loads = tiles * (rows + columns) * work.k * 2 / (p["l2_tiles"] * 1e6)
-    return p["floor"] + slower_of(busy, memory(p, work.num_bytes), loads, sharpness=3)
+    return p["floor"] + slower_of(busy, memory(p, work), loads, sharpness=3)
 
 
 _OTHERS = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random"}  # word of the function → parameter
@@ -265,10 +281,10 @@ _OTHERS = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random"
 
 def other(p: Mapping[str, float], work: Workload, _: int) -> float:
     own = next((p[key] for word, key in _OTHERS.items() if word in work.variant), 0.0)
-    return p["floor"] + own + memory(p, work.num_bytes) * p["passes"]
+    return p["floor"] + own + memory(p, work) * p["passes"]
 
 
-_ARITHMETIC = {"alu_ps": 0.05, "slow_ps": 0.3, "slowest_ps": 1.0}
+_ARITHMETIC = {"alu_ps": 0.04, "slow_ps": 0.3, "slowest_ps": 1.0}
 _CONVOLUTION = {
     **_TILED,
     "floor": 3.0,
@@ -279,6 +295,7 @@ _CONVOLUTION = {
     "window": 1.0,
     "odd": 4.0,
     "odd_tap": 0.2,
+    "odd_tiles": 5.0,
     "each_channel": 3.0,
     "tap_ps": 2.0,
     "taps": 0.05,
@@ -312,6 +329,8 @@ FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
             **_MEMORY,
             **_ARITHMETIC,
             "floor": 0.9,
+            "fill": 0.7,
+            "full": 1.0,
             "load": 0.03,
             "statement": 0.002,
             "gather": 0.2,
@@ -406,18 +425,14 @@ def benchmarked(gpu: Gpu, work: Workload) -> float | None:
         gpu: one whose choices were measured, else the nearest is taken and scaled as `predict` does.
         work: of the family "gemm" or "template".
     """
-    source, scaled = _calibrated(gpu, choices=True)
+    source, _ = _calibrated(gpu, choices=True)
     fit = source.choices if source is not None else None
-    if source is None or fit is None:
+    if fit is None:
         return None
-    if work.family != "template":
-        found = predict(gpu, work)
-        return found.us + fit.library_us if found is not None else None
-    if work.dtype not in ("bfloat16", "float16"):
-        return None  # nothing was measured
-    parameters = fit.template if scaled is None else scale(fit.template, scaled, work)
-    found_us = time_of(parameters, work, int(gpu.limit("multi_processor_count")))
-    return found_us if isfinite(found_us) else None
+    found = predict(gpu, msgspec.structs.replace(work, reuse=COLD))
+    if found is None:
+        return None
+    return found.us if work.family == "template" else found.us + fit.library_us
 
 
 def configuration_class(heuristic: str, candidates: Sequence[Mapping[str, int]]) -> str:
@@ -447,19 +462,25 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
         return None  # a function of which nothing was measured
     if work.m and work.dtype not in (None, "", "bfloat16", "float16", "float32", "tfloat32"):
         return None  # nor was anything of a GEMM, convolution or attention in float64, integers or complex numbers
-    source, scaled = _calibrated(gpu)
+    is_template = work.family == "template"
+    if is_template and work.dtype not in ("bfloat16", "float16"):
+        return None  # of templates in other dtypes nothing was measured
+    source, scaled = _calibrated(gpu, choices=is_template)
     multiprocessors = source.limit("multi_processor_count") if source is not None else None
     if source is None or source.calibration is None or not multiprocessors:
         return None
-    fit = source.calibration.families.get(family_of(work))
+    if is_template:
+        fit, of = source.choices.template if source.choices is not None else None, "benchmarks by Inductor"
+    else:
+        fit, of = source.calibration.families.get(family_of(work)), "measured calls"
     if fit is None:
         return None
     parameters = fit.parameters if scaled is None else scale(fit.parameters, scaled, work)
     us = time_of(parameters, work, int((gpu if scaled else source).limit("multi_processor_count") or multiprocessors))
     spread = next((item for item in reversed(fit.spreads) if us >= item.above_us), None)
-    if spread is None:
+    if spread is None or not isfinite(us):
         return None
-    basis = f"{family_of(work)} model of the {source.name}, {fit.count} measured calls"
+    basis = f"{family_of(work)} model of the {source.name}, {fit.count} {of}"
     low, high = us * spread.low, us * spread.high
     if scaled is not None:  # nobody measured how well scaling holds: half as far again on either side
         basis += f", scaled to the {gpu.name} by the data sheets"

@@ -9,15 +9,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall
 from fxscope.op_names import split_joined, table
-from fxscope.passes.predicted import of_dtype
-from fxscope.readers.workload import workload
+from fxscope.readers.workload import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +78,7 @@ class OutputCode:
     kernels: dict[str, Kernel]
     calls: tuple[Call, ...]
     assertions: tuple[InputAssertion, ...]
+    memory: dict[str, str]  # buffer → the first one in the memory that it reuses
     direction: str | None  # "inference", "forward" or "backward", from the `AOT ID` line
     unread: str | None = None  # why there are no calls, where the text is no wrapper in Python
     remedy: str | None = None
@@ -134,6 +133,7 @@ def parse(text: str) -> OutputCode:
     kernels: dict[str, Kernel] = {}
     calls: list[Call] = []
     assertions: list[InputAssertion] = []
+    memory: dict[str, str] = {}
     unread = remedy = None
     try:
         tree = ast.parse(text)
@@ -146,7 +146,7 @@ def parse(text: str) -> OutputCode:
         lines = text.splitlines()
         kernels = {kernel.name: kernel for kernel in _kernels(tree, lines)}
         walk = _Walk(tree, lines, kernels)
-        calls, assertions = walk.calls, walk.assertions
+        calls, assertions, memory = walk.calls, walk.assertions, walk.memory
         if not walk.has_entry:
             unread = "the output code has no function `call`: no kernel calls"
             remedy = "it is empty, damaged, or from a torch that writes another form"
@@ -157,6 +157,7 @@ def parse(text: str) -> OutputCode:
         kernels=kernels,
         calls=tuple(calls),
         assertions=tuple(assertions),
+        memory=memory,
         direction=direction,
         unread=unread,
         remedy=remedy,
@@ -176,15 +177,11 @@ def _ops_in_name(call: Call) -> tuple[str, ...]:
 def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
     """The calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
     found: list[KernelCall] = []
-    workloads = [workload(call, code.kernels.get(call.kernel)) for call in code.calls]
-    # A program's inputs have no dtype in the wrapper: that of most others, where it is a library's call of them alone.
-    common = Counter(done.dtype for done in workloads if done and done.dtype and done.m).most_common(1)
+    works = workloads(code.calls, code.kernels, code.memory)
     taken: set[str] = set()
     given = {call.handle for call in code.calls}
-    for number, (call, done) in enumerate(zip(code.calls, workloads, strict=True), 1):
+    for number, (call, done) in enumerate(zip(code.calls, works, strict=True), 1):
         kernel = code.kernels.get(call.kernel)
-        if done is not None and done.m and done.dtype is None and common:
-            done = of_dtype(done, common[0][0])
         handle = call.handle or f"{call.kernel}:{number}"
         if handle in taken or (call.handle is None and handle in given):
             handle += f".{number}"  # a position that is another call's number, or a place that runs twice
@@ -339,6 +336,7 @@ class _Walk:
         self.assertions: list[InputAssertion] = []
         self.layout: dict[str, BufferAccess] = {}
         self.alias: dict[str, str] = {}
+        self.memory: dict[str, str] = {}  # … and followed to the first
         self.results: dict[str, BufferAccess] = {}  # what torch asserts of an extern kernel's results
         self.dtypes: dict[str, str] = {}  # of buffers that a Triton kernel's signature names
         self.device: str | None = None
@@ -391,6 +389,7 @@ class _Walk:
             return
         if isinstance(value, ast.Name):
             self.alias[results[0]] = value.id
+            self.memory[results[0]] = self.memory.get(value.id, value.id)
             if value.id in self.layout:
                 self.layout.setdefault(results[0], self.layout[value.id])
         elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
@@ -407,6 +406,7 @@ class _Walk:
             self.layout[results[0]] = self.access(call)
             if call.args and isinstance(call.args[0], ast.Name):
                 self.alias[results[0]] = call.args[0].id
+                self.memory[results[0]] = self.memory.get(call.args[0].id, call.args[0].id)
             return
         shape, stride = (_sizes(arg) for arg in call.args[:2]) if len(call.args) >= 2 else (None, None)
         dtype = ast.unparse(call.args[2]).removeprefix("torch.") if len(call.args) > 2 else None

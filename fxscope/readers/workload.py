@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
-from math import prod
+from collections import Counter, defaultdict
+from math import log2, prod
 from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.model import Workload
+from fxscope.model import Workload, replace
+from fxscope.passes.predicted import of_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fxscope.model import BufferAccess
     from fxscope.readers.output_code import Call, Kernel
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 _NUMEL = re.compile(r"^[ \t]+(\w{0,20}numel) = (\d{1,18})$", re.MULTILINE)
 _MEMORY = re.compile(r"tl\.(load|store|atomic_\w{1,20})\((\w{1,80}) \+ \(")
 _LONGEST_INDEX = 1000
+# Of Inductor's GEMM templates (torch/_inductor/kernel/mm.py and bmm.py, 2.11 to 2.15), each on a line of its own.
+_OF_TEMPLATE = ("M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
+_CONSTANT = re.compile(rf"^[ ]*({'|'.join(_OF_TEMPLATE)})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE)
 _VARIABLE = re.compile(r"^[ \t]+([xyr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.MULTILINE)
 _STATEMENT = re.compile(r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))", re.MULTILINE)
 _LOOP = re.compile(r"for r\d_offset in ")
@@ -37,14 +42,75 @@ _IS_CAUSAL = {"flash": (4, 11), "efficient": (6, 11), "cudnn": (6, 14)}
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
 
 
-def workload(call: Call, kernel: Kernel | None) -> Workload | None:
-    """What one call does, `None` where the code does not say."""
-    if call.type in ("cpp", "user_triton", "triton_template", "triton_foreach") or (call.device or "").startswith(
-        "cpu"
-    ):
-        return None
-    if kernel is not None:
+def workloads(calls: Sequence[Call], kernels: Mapping[str, Kernel], memory: Mapping[str, str]) -> list[Workload | None]:
+    """What each call of a wrapper does, `None` where the code does not say.
+
+    Args:
+        calls: in the order of execution.
+        kernels: the wrapper's Triton kernels.
+        memory: buffer → the first one in the memory that it reuses.
+    """
+    each = [workload(call, kernels.get(call.kernel)) for call in calls]
+    # A program's inputs have no dtype in the wrapper: that of most others, where it is a library's call of them alone.
+    common = Counter(done.dtype for done, _ in each if done and done.dtype and done.m).most_common(1)
+    last: dict[str, int] = {}
+    clock = 0
+    found: list[Workload | None] = []
+    for turn in range(2):  # what a step does not write was touched last in the step before
+        for (done, reads), call in zip(each, calls, strict=True):
+            if done is not None and done.m and done.dtype is None and common:
+                done = of_dtype(done, common[0][0])
+            total = done.num_bytes if done is not None else sum(reads.values())
+            shares: dict[float, float] = defaultdict(float)
+            for name, size in reads.items():
+                # Each part of it: from when it was touched to when this call comes to it.
+                since = clock - last.get(memory.get(name, name), clock) + (size + total) / 2
+                shares[_rounded(since)] += size / max(1, total, sum(reads.values()))
+            clock += total
+            last.update((memory.get(access.buffer, access.buffer), clock) for access in (*call.reads, *call.writes))
+            if turn:
+                reuse = tuple((distance, round(share, 2)) for distance, share in sorted(shares.items()))
+                found.append(replace(done, reuse=reuse) if done is not None else None)
+    return found
+
+
+def _rounded(num_bytes: float) -> float:
+    """MB as a power of the root of 2, so that like calls have one workload."""
+    return float(f"{2 ** (round(2 * log2(max(num_bytes / 1e6, 0.5))) / 2):.2g}")
+
+
+def workload(call: Call, kernel: Kernel | None) -> tuple[Workload | None, dict[str, int]]:
+    """What one call does, `None` where the code does not say, and the bytes of each buffer that it reads."""
+    if call.type in ("cpp", "user_triton", "triton_foreach") or (call.device or "").startswith("cpu"):
+        return None, {}
+    if kernel is not None and call.type != "triton_template":
         return _triton(call, kernel)
+    read = {access.buffer for access in call.reads}
+    reads = {
+        access.buffer: size * ITEM_BYTES.get(access.dtype or "", 2)
+        for access in call.tensors
+        if access is not None and access.buffer in read and (size := numel(access)) is not None
+    }
+    return _template(call, kernel) if kernel is not None else _library(call), reads
+
+
+def _template(call: Call, kernel: Kernel) -> Workload | None:
+    """The product that a GEMM template makes; `None` of other templates, and where sizes are symbolic."""
+    found = dict(_CONSTANT.findall(kernel.source))
+    try:
+        m, n, k, rows, columns, depth, warps, stages = (int(found[name]) for name in _OF_TEMPLATE)
+    except KeyError:
+        return None
+    grid = call.arguments[len(kernel.arguments) :]
+    batch = int(grid[1]) if len(grid) > 1 and grid[1].isdigit() else 1
+    dtype = kernel.signature.get("arg_A")
+    tile = f"{rows}x{columns}x{depth} w{warps} s{stages}"
+    work = product(m, k, n, dtype, batch=batch, tile=tile)
+    extra = sum(numel(access) or 0 for access in call.tensors) * ITEM_BYTES.get(dtype or "", 2)  # of an epilogue too
+    return replace(work, num_bytes=max(work.num_bytes, extra))
+
+
+def _library(call: Call) -> Workload | None:
     name = call.kernel
     if name in ("extern_kernels.mm", "extern_kernels.addmm", "extern_kernels.bmm", "extern_kernels.baddbmm"):
         return _gemm(call)
@@ -62,7 +128,7 @@ def workload(call: Call, kernel: Kernel | None) -> Workload | None:
 # ---------------------------------------------------------------------- Triton
 
 
-def _triton(call: Call, kernel: Kernel) -> Workload | None:
+def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]]:
     body = kernel.source[kernel.source.rfind("@triton.jit") :]
     sizes = {name: int(value) for name, value in _NUMEL.findall(body)}
     for name, argument in zip(kernel.arguments, call.arguments, strict=False):
@@ -70,7 +136,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
             sizes[name] = int(argument)
     wanted = {name for name in kernel.arguments if name.endswith("numel")}
     if not wanted or wanted - set(sizes):
-        return None
+        return None, {}
     outer = prod(value for name, value in sizes.items() if name in wanted and name[0] in "xyz")
     inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
     elements = outer * inner
@@ -89,8 +155,12 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         moved[key] = max(moved.get(key, 0), count * item)
         gathers += "tmp" in index and what == "load"
     num_bytes = sum(moved.values())
+    reads: dict[str, int] = defaultdict(int)
+    for (pointer, what), size in moved.items():
+        if what == "load" and (access := tensors.get(pointer)) is not None:
+            reads[access.buffer] += size
     hint = re.search(r"ReductionHint\.(\w+)", kernel.meta.get("reduction_hint", ""))
-    return Workload(
+    work = Workload(
         family="reduction" if is_reduction else "pointwise",
         dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
         num_bytes=num_bytes,
@@ -107,6 +177,7 @@ def _triton(call: Call, kernel: Kernel) -> Workload | None:
         strided="ynumel" in sizes or (hint is not None and hint[1] == "OUTER"),
         atomic="tl.atomic_" in body,
     )
+    return work, reads
 
 
 def variable_ranges(body: str, sizes: dict[str, int], outer: int, inner: int) -> dict[str, int]:

@@ -131,6 +131,8 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
         (["no_such_file.py:make"], "there is no file no_such_file.py"),
         (["not_python.py"], "not_python.py is not Python"),
         (["--compile", "script.py"], "--compile is for factories"),
+        (["--target", "h200", "script.py"], "`fxscope run script.py:planned --target h200`"),
+        (["script.py", "--target", "h200", "--", "--lr", "1"], "and script.py is a script"),
     ],
 )
 def test_a_mistake_is_one_line(folder, capfd, words, message) -> None:
@@ -149,6 +151,11 @@ def test_existing_files_are_not_overwritten_and_nothing_runs_before_that_is_know
     assert Path("out.json").read_text() == "mine"
     assert run("script.py", "-o", "out.json", "--force") == 0
     assert load("out.json").title == "script.py"
+
+
+def test_what_comes_after_two_dashes_is_the_scripts(folder, capfd) -> None:
+    assert run("script.py", "--", "--target", "h200", "-o", "x.docx") == 2
+    assert "script.py: error: unrecognized arguments: --target h200 -o x.docx" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

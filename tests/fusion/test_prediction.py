@@ -14,6 +14,7 @@ from fxscope.gpus import fitting
 from fxscope.gpus.prediction import FORMULAS, family_of, predict, time_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
+from fxscope.readers import output_code
 from fxscope.readers.measured import measured_calls
 from fxscope.readers.workload import accesses
 from fxscope.render import markdown
@@ -123,10 +124,10 @@ def test_a_fit_finds_the_parameters_that_made_the_times():
     truth = {**FORMULAS["pointwise"][1], "floor": 2.0, "dram": 1.5, "l2": 3.0}
     works = [
         Workload(family="pointwise", num_bytes=size, elements=size // 4, outer=size // 4, loads=2, statements=3)
-        for size in (1000, 10**4, 10**5, 10**6, 5 * 10**6, 10**7, 2 * 10**7, 10**8, 3 * 10**8, 10**9)
+        for size in (int(10 ** (3 + number / 5)) for number in range(31))
     ]
     points = [
-        (fitting.Observation("p", work, time_of(truth, work, 132) * (10 if number == 3 else 1)), 1)
+        (fitting.Observation("p", work, time_of(truth, work, 132) * (10 if number % 10 == 5 else 1)), 1)
         for number, work in enumerate(works)
     ]  # one of ten is off by ten times
     found = fitting.fit_family("pointwise", points, 132, start=FORMULAS["pointwise"][1])
@@ -268,3 +269,61 @@ def test_an_index_is_read_to_its_own_bracket() -> None:
     body = "tmp0 = tl.load(in_ptr0 + (x0 + 64*((x1 % 4)) + 256*x2), xmask)\ntl.store(out_ptr0 + (x3), tmp0, None)"
     assert list(accesses(body)) == [("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2"), ("store", "out_ptr0", "x3")]
     assert list(accesses("tl.load(p + (" + "(" * 2000)) == []
+
+
+REUSE = """
+def call(args):
+    buf0 = empty_strided_cuda((4096, 2048), (2048, 1), torch.bfloat16)
+    extern_kernels.mm(reinterpret_tensor(arg0_1, (4096, 2048), (2048, 1), 0), reinterpret_tensor(arg1_1, (2048, 2048), (2048, 1), 0), out=buf0)
+    buf1 = empty_strided_cuda((4096, 2048), (2048, 1), torch.bfloat16)
+    extern_kernels.mm(buf0, reinterpret_tensor(arg2_1, (2048, 2048), (2048, 1), 0), out=buf1)
+    buf2 = buf1; del buf1  # reuse
+    extern_kernels.mm(buf2, reinterpret_tensor(arg2_1, (2048, 2048), (2048, 1), 0), out=buf0)
+"""
+
+
+def test_reuse_counts_what_was_moved_since() -> None:
+    """The second and the third call read 16.8 MB that the one before wrote, here under another name."""
+    calls = output_code.kernel_calls(output_code.parse(REUSE), graph_id="g", prefix="p")
+    second, third = (dict(call.workload.reuse) for call in calls[1:])
+    assert (min(second), min(third)) == (
+        32.0,
+        23.0,
+    )  # half of it and half of what the call moves; the weight is smaller
+    assert max(second) == 64.0  # the weight: since the third call of the step before
+    near, far = (replace(calls[1].workload, family="pointwise", reuse=((mb, 0.6),)) for mb in (8.0, 500.0))
+    for gpu in (gpus.load("h200"), gpus.load("a100")):
+        assert predict(gpu, near).us < predict(gpu, far).us
+
+
+TEMPLATE = '''
+triton_tem_fused_mm_0 = async_compile.triton('triton_tem_fused_mm_0', """
+@triton_heuristics.template(
+num_stages=3,
+num_warps=8,
+triton_meta={'signature': {'arg_A': '*bf16', 'arg_B': '*bf16', 'out_ptr0': '*bf16'}},
+)
+@triton.jit
+def triton_tem_fused_mm_0(arg_A, arg_B, out_ptr0):
+    BLOCK_M : tl.constexpr = 128
+    BLOCK_N : tl.constexpr = 64
+    BLOCK_K : tl.constexpr = 32
+    M = 2048
+    N = 512
+    K = 256
+""", device_str='cuda')
+def call(args):
+    buf0 = empty_strided_cuda((2048, 512), (512, 1), torch.bfloat16)
+    triton_tem_fused_mm_0.run(arg0_1, arg1_1, buf0, 128, 1, 1, stream=stream0)
+'''
+
+
+def test_a_template_has_a_time_with_an_interval_from_benchmarks() -> None:
+    (call,) = output_code.kernel_calls(output_code.parse(TEMPLATE), graph_id="g", prefix="p")
+    work = call.workload
+    assert (work.family, work.variant, work.m, work.n, work.k) == ("template", "128x64x32 w8 s3", 2048, 512, 256)
+    found = predict(gpus.load("h200"), work)
+    assert found.low < found.us < found.high and "benchmarks" in found.basis
+    assert predict(gpus.load("h200"), replace(work, dtype="float32")) is None
+    symbolic = output_code.parse(TEMPLATE.replace("M = 2048", "M = ks0"))
+    assert output_code.kernel_calls(symbolic, graph_id="g", prefix="p")[0].workload is None

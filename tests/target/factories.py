@@ -244,6 +244,22 @@ class DropoutInPlace(nn.Module):
         return nn.functional.dropout(self.proj(x), 0.2, True, inplace=True)
 
 
+class DropsNothing(nn.Module):
+    """As the head of a vision transformer: the first token's row goes through a dropout of none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.proj, self.head = nn.Linear(64, 64), nn.Linear(64, 16)
+
+    def forward(self, x):
+        x = nn.functional.dropout(self.proj(x), 0.2, True)
+        return self.head(nn.functional.dropout(torch.tanh(x)[:, 0], 0.0, True))
+
+
+def drops_nothing():
+    return DropsNothing().to(torch.bfloat16), (torch.randn(8, 4, 64, dtype=torch.bfloat16),)
+
+
 def dropout_in_place():
     return DropoutInPlace().to(torch.bfloat16), (torch.randn(8, 64, dtype=torch.bfloat16),)
 

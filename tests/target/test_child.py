@@ -159,6 +159,20 @@ def test_dropout_in_place_keeps_its_dtype() -> None:
     assert {access.dtype for access in drawn.writes} == {"bool", "bfloat16"}
 
 
+def test_a_dropout_of_none_copies_as_on_the_device() -> None:
+    """torch's own rule for both (`dropout` in torch/_decomp/decompositions.py): a draw, or a copy of the input."""
+    recording = forked("drops_nothing", backward=True)
+    assert any("randint" in call.kernel for call in recording.calls)
+    (head,) = (
+        call for call in recording.calls if call.kernel == "extern_kernels.addmm" and (8, 16) in shapes(call.writes)
+    )
+    assert [access.stride for access in head.reads if access.shape == (8, 64)] == [(64, 1)]  # dense: no view of rows
+
+
+def shapes(accesses) -> list:
+    return [access.shape for access in accesses]
+
+
 @pytest.mark.slow
 def test_backwards_come_in_the_order_in_which_they_run(tmp_path: Path) -> None:
     target = simulate.target_of(gpus.text_of("h200"))

@@ -68,7 +68,7 @@ def backend(plan: Plan) -> Generator[Any]:
         return graph_module.forward  # on fake CPU tensors, for what follows a graph break
 
     plan.on_cpu = True
-    with mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes), _cuda_dropout():
+    with mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes):
         yield compile_both
 
 
@@ -102,30 +102,6 @@ def _cuda_autocast(graph_module: Any, plan: Plan) -> Generator[None]:
         autocast.enter_on_cpu(graph_module)
         stack.enter_context(autocast.around())
         yield
-
-
-@contextlib.contextmanager
-def _cuda_dropout() -> Generator[None]:
-    """Let dropout become `native_dropout`, as on CUDA; on a CPU it becomes a Bernoulli mask and a product."""
-    op: Any = torch.ops.aten.dropout.default
-    key = torch._C.DispatchKey.CompositeImplicitAutograd
-    before = op.py_kernels.get(key)
-
-    def dropout(input: Any, p: float, train: bool) -> Any:
-        if not train or p == 0:
-            return input
-        return torch.ops.aten.native_dropout(input, p, train)[0]
-
-    op.py_kernels[key] = dropout
-    op._dispatch_cache.clear()
-    try:
-        yield
-    finally:
-        if before is None:
-            op.py_kernels.pop(key)
-        else:
-            op.py_kernels[key] = before
-        op._dispatch_cache.clear()
 
 
 def move(graph_module: Any) -> None:
