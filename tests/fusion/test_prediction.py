@@ -274,7 +274,8 @@ def test_an_index_is_read_to_its_own_bracket() -> None:
 REUSE = """
 def call(args):
     buf0 = empty_strided_cuda((4096, 2048), (2048, 1), torch.bfloat16)
-    extern_kernels.mm(reinterpret_tensor(arg0_1, (4096, 2048), (2048, 1), 0), reinterpret_tensor(arg1_1, (2048, 2048), (2048, 1), 0), out=buf0)
+    weight = reinterpret_tensor(arg1_1, (2048, 2048), (2048, 1), 0)
+    extern_kernels.mm(reinterpret_tensor(arg0_1, (4096, 2048), (2048, 1), 0), weight, out=buf0)
     buf1 = empty_strided_cuda((4096, 2048), (2048, 1), torch.bfloat16)
     extern_kernels.mm(buf0, reinterpret_tensor(arg2_1, (2048, 2048), (2048, 1), 0), out=buf1)
     buf2 = buf1; del buf1  # reuse
