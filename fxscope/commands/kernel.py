@@ -37,10 +37,11 @@ def describe(name: str, decoded: dict[str, Any] | None) -> list[str]:
     if decoded is None:
         return [name, "  says nothing that fxscope can read"]
     lines = [name]
+    guessed = " (a guess, from the words of the name)" if decoded.get("guess") else ""
     dtypes = decoded.get("dtypes") or {}
     words = {
-        "role": decoded["role"].replace("_", " "),
-        "family": decoded["family"],
+        "role": decoded["role"].replace("_", " ") + guessed,
+        "family": decoded["family"] and decoded["family"] + guessed,
         "arch": decoded["arch"],
         "operands": " × ".join(dict.fromkeys(str(dtypes[key]) for key in ("a", "b") if dtypes.get(key))) or None,
         "result": dtypes.get("out"),

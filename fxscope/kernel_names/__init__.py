@@ -51,7 +51,7 @@ def decode(name: str) -> dict[str, Any] | None:
     """Return what a kernel's name says, `None` for an empty name; of a very long one, what its beginning says.
 
     The keys of SCHEMA's `decoded` and `role` are always there; others (`tile_k`, `cluster`, `functor`, `vector_width`,
-    `ops`, …) where the name has them.
+    `ops`, …) where the name has them. `guess` is true where family and role are guessed from words.
     """
     name = " ".join(name[:MOST_CHARACTERS].split())
     if not name:

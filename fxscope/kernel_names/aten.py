@@ -7,10 +7,12 @@ from typing import Any
 
 from fxscope.kernel_names import cpp
 from fxscope.kernel_names.dtypes import dtypes, of_cpp
+from fxscope.op_names import table
 
 # By the kernel's own name; the first match counts.
 _FUNCTIONS = (
     (r"multi_tensor_apply_kernel", "optimizer?"),
+    (r"^fill_", "fill"),
     (r"fused_?adam|fused_?sgd|fused_?adagrad|amp_update_scale", "optimizer"),
     (r"cat_?array|catarray|vectorized_cat|copy_kernel|chunk_cat|split_with_sizes|_copy_", "copy"),
     (r"nll_loss|cross_entropy|ctc_loss|multi_margin|multilabel|mse_loss|smooth_l1", "reduction"),
@@ -21,9 +23,9 @@ _FUNCTIONS = (
     ),
     (r"embedding|compute_grad_weight|sum_and_scatter|krn_partial", "embedding"),
     (r"dropout", "random"),
-    (r"distribution_|rand|philox|bernoulli|multinomial|rrelu", "random"),
+    (r"distribution_|rand(?!accessor)|bernoulli|multinomial|rrelu", "random"),
     (
-        r"radixfindkth|gathertopk|topk|bitonic|radixsort|mergesort|segmented_sort|sort|computeblockwise|kthvalue|median|mode_kernel|fill_reverse_indices|fill_index_and_segment|gathermedian",
+        r"radixfindkth|gathertopk|topk|bitonic|radixsort|mergesort|segmented_sort|sort|computeblockwise|kthvalue|median|mode_kernel|gathermedian",
         "sort",
     ),
     (r"scan|cumsum|cumprod|cummax|logcumsumexp", "scan"),
@@ -53,7 +55,7 @@ _FUNCTORS = (
     (r"masked_scale|dropout", "random"),
     (r"random|uniform|normal_|bernoulli|exponential|cauchy|geometric|log_normal|transformation::", "random"),
     (r"index_|scatter|gather|take_|put_|masked_select", "index"),
-    (r"batch_?norm", "normalization"),
+    (r"(?i)(?:batch|group|layer)_?norm", "normalization"),
 )
 _FOREACH = (
     (r"FusedAdam|FusedSgd|FusedAdagrad|AdamFunctor|Adam\b|Sgd|Lamb|Lion|adam", "optimizer"),
@@ -62,106 +64,24 @@ _FOREACH = (
     (r"ZeroFunctor|Zero", "fill"),
 )
 
-_OPS = (
-    (r"CUDAFunctor_add|CUDAFunctorOnSelf_add|CUDAFunctorOnOther_add|AddFunctor", "add"),
-    (r"MulFunctor", "mul"),
-    (r"DivFunctor|div_true|div_trunc|div_floor", "div"),
-    (r"FillFunctor", "fill"),
-    (r"CompareEqFunctor", "eq"),
-    (r"CompareFunctor", "compare"),
-    (r"MaximumFunctor|maximum", "maximum"),
-    (r"MinimumFunctor|minimum", "minimum"),
-    (r"BitwiseAndFunctor", "bitwise_and"),
-    (r"BitwiseOrFunctor", "bitwise_or"),
-    (r"BitwiseXorFunctor", "bitwise_xor"),
-    (r"GeluBackward", "gelu_backward"),
-    (r"GeluCUDA", "gelu"),
-    (r"launch_clamp_scalar|clamp", "clamp"),
-    (r"silu_backward", "silu_backward"),
-    (r"silu_kernel", "silu"),
-    (r"sigmoid_backward", "sigmoid_backward"),
-    (r"sigmoid_kernel|sigmoid", "sigmoid"),
-    (r"tanh_backward", "tanh_backward"),
-    (r"tanh_kernel", "tanh"),
-    (r"threshold_kernel", "threshold"),
-    (r"pow_tensor_scalar|pow_tensor_tensor|pow_scalar|pow_", "pow"),
-    (r"(?:direct|bfloat16|float16|float8\w*)_copy_kernel", "copy"),
-    (r"masked_scale", "masked_scale"),
-    (r"masked_fill", "masked_fill"),
-    (r"where_kernel", "where"),
-    (r"remainder", "remainder"),
-    (r"fmod", "fmod"),
-    (r"addcmul", "addcmul"),
-    (r"addcdiv", "addcdiv"),
-    (r"lerp", "lerp"),
-    (r"leaky_relu_backward", "leaky_relu_backward"),
-    (r"leaky_relu", "leaky_relu"),
-    (r"elu_backward", "elu_backward"),
-    (r"elu_kernel", "elu"),
-    (r"hardswish", "hardswish"),
-    (r"hardsigmoid", "hardsigmoid"),
-    (r"hardtanh", "hardtanh"),
-    (r"softplus", "softplus"),
-    (r"mish", "mish"),
-    (r"log1p", "log1p"),
-    (r"log2", "log2"),
-    (r"log10", "log10"),
-    (r"expm1", "expm1"),
-    (r"exp2", "exp2"),
-    (r"rsqrt", "rsqrt"),
-    (r"sqrt", "sqrt"),
-    (r"reciprocal", "reciprocal"),
-    (r"neg_kernel", "neg"),
-    (r"abs_kernel|AbsFunctor", "abs"),
-    (r"sign_kernel", "sign"),
-    (r"floor_kernel", "floor"),
-    (r"ceil_kernel", "ceil"),
-    (r"round_kernel|round_decimals", "round"),
-    (r"trunc_kernel", "trunc"),
-    (r"erfinv", "erfinv"),
-    (r"erf_kernel", "erf"),
-    (r"exp_kernel", "exp"),
-    (r"log_kernel", "log"),
-    (r"asin", "asin"),
-    (r"acos", "acos"),
-    (r"atan2", "atan2"),
-    (r"atan", "atan"),
-    (r"sin_kernel", "sin"),
-    (r"cos_kernel", "cos"),
-    (r"bitwise_not", "bitwise_not"),
-    (r"logical_not", "logical_not"),
-    (r"logical_and", "logical_and"),
-    (r"logical_or", "logical_or"),
-    (r"isnan", "isnan"),
-    (r"nan_to_num", "nan_to_num"),
-    (r"mse_", "mse_loss"),
-    (r"huber", "huber_loss"),
-    (r"smooth_l1", "smooth_l1_loss"),
-    (r"binary_cross_entropy_backward", "binary_cross_entropy_backward"),
-    (r"binary_cross_entropy", "binary_cross_entropy"),
-    (r"arange", "arange"),
-    (r"linspace", "linspace"),
-    (r"compare_scalar", "compare"),
-    (r"glu_backward", "glu_backward"),
-    (r"glu_kernel", "glu"),
-    (r"MeanOps", "mean"),
-    (r"sum_functor", "sum"),
-    (r"ArgMaxOps", "argmax"),
-    (r"ArgMinOps", "argmin"),
-    (r"NormTwoOps|NormOneOps|NormOps|NormZeroOps|AbsMaxOps|AbsMinOps", "norm"),
-    (r"WelfordOps", "var"),
-    (r"prod_functor|prod_kernel", "prod"),
-    (r"MaxNanFunctor|max_values|MaxOps", "amax"),
-    (r"MinNanFunctor|min_values|MinOps", "amin"),
-    (r"and_kernel", "all"),
-    (r"or_kernel", "any"),
-    (r"NanSumOps|nansum", "nansum"),
-    (r"MinMaxOps|aminmax", "aminmax"),
-    (r"uniform", "uniform"),
-    (r"normal", "normal"),
-    (r"bernoulli", "bernoulli"),
-    (r"random_from_to", "randint"),
-    (r"exponential", "exponential"),
+# Functors by what they compute; any other is named after its op: `hardswish_backward_kernel`, `acosh_kernel_cuda`. Two
+# ops can share one: the six comparisons, `add` and `sub`.
+_OPS = dict(
+    pair.split(":")
+    for pair in """CUDAFunctor_add:add CUDAFunctorOnSelf_add:add CUDAFunctorOnOther_add:add AddFunctor:add MulFunctor:mul
+    DivFunctor:div div_true:div div_trunc:div div_floor:div FillFunctor:fill CompareEqFunctor:compare CompareFunctor:compare
+    compare_scalar:compare BitwiseAndFunctor:bitwise_and BitwiseOrFunctor:bitwise_or BitwiseXorFunctor:bitwise_xor
+    AbsFunctor:abs GeluCUDAKernelImpl:gelu GeluBackwardCUDAKernelImpl:gelu_backward clamp_scalar:clamp
+    pow_tensor_scalar:pow pow_tensor_tensor:pow pow_scalar_tensor:pow direct_copy:copy bfloat16_copy:copy
+    float16_copy:copy float8_copy:copy lshift:bitwise_left_shift rshift:bitwise_right_shift lerp_tensor:lerp
+    lerp_scalar:lerp mse:mse_loss mse_backward:mse_loss_backward smooth_l1:smooth_l1_loss huber:huber_loss
+    smooth_l1_backward:smooth_l1_loss_backward huber_backward:huber_loss_backward prelu:prelu
+    prelu_backward:prelu_backward masked_scale:masked_scale conj:conj_physical MeanOps:mean sum_functor:sum
+    prod_functor:prod ArgMaxOps:argmax ArgMinOps:argmin NormTwoOps:norm NormOneOps:norm NormOps:norm NormZeroOps:norm
+    AbsMaxOps:norm AbsMinOps:norm WelfordOps:var MaxNanFunctor:amax MinNanFunctor:amin MaxOps:amax MinOps:amin and:all
+    or:any NanSumOps:nansum MinMaxOps:aminmax random_from_to:random random_full_64_bits_range:random plus:add minus:sub
+    multiplies:mul divides:div power_functor:pow reverse_power_functor:pow negate:neg Truncf:trunc Trunc:frac
+    LerpFunctor:lerp LpNormFunctor:norm LpMaxFunctor:max ZeroFunctor:zero""".split()
 )
 
 
@@ -171,10 +91,10 @@ def decode(name: str) -> dict[str, Any] | None:
     parsed = cpp.parse(name)
     inside = "at::native" in text or "at::cuda" in text or "at::functorch" in text
     known = re.match(
-        r"(?:softmax_warp|masked_softmax|cunn_SoftMax|cunn_Softmax|elementwise_kernel_with_index|vectorized_elementwise_kernel|unrolled_elementwise_kernel|distribution_elementwise|multi_tensor_apply_kernel|reduce_kernel|CatArrayBatchedCopy|indexSelect|elementwise_kernel|fused_dropout)",
+        r"(?:softmax_warp|masked_softmax|cunn_SoftMax|cunn_Softmax|elementwise_kernel_with_index|vectorized_elementwise_kernel|unrolled_elementwise_kernel|distribution_elementwise|multi_tensor_apply_kernel|reduce_kernel|indexing_backward_kernel|CatArrayBatchedCopy|indexSelect|elementwise_kernel|fused_dropout)",
         parsed.function,
     )
-    if not inside and not known:
+    if (not inside and not known) or re.match(r"(?:at_cuda_detail::)?(?:cub|thrust)::", parsed.symbol):
         return None
     function = parsed.function or text
     low = function.lower()
@@ -187,7 +107,9 @@ def decode(name: str) -> dict[str, Any] | None:
         "mangled": name if name.startswith("_Z") else None,
     }
     arguments = parsed.templates
-    if re.search(r"elementwise_kernel", low) and not re.search(r"index_elementwise|scatter_gather|distribution", low):
+    if re.search(r"elementwise_kernel", low) and not re.search(
+        r"index_elementwise|scatter_gather|distribution|unfold_backward", low
+    ):
         role = _elementwise(text, function, arguments, result)
     elif low == "reduce_kernel":
         _reduction(text, arguments, result)
@@ -195,32 +117,40 @@ def decode(name: str) -> dict[str, Any] | None:
         role = _foreach(text, arguments, result)
     elif "distribution" in low:
         role = "random"
-        _op(text, result)
+        drawn = re.search(r"templates::cuda::(\w+)_kernel\b", text)
+        _op(drawn[1] if drawn else "", result)
     elif "::index_elementwise_kernel" in text or "scatter_gather" in low:
         role = "index"
     if "dtypes" not in result:
-        found = [dtype for dtype in map(of_cpp, arguments) if dtype not in (None, "bool")]
         width = re.search(r"OpaqueType<(\d+)u?>", text)
-        if role in ("softmax",) and len(found) >= 3:
-            # softmax_warp_forward<input, output, accumulated, …>; cunn_SoftMaxForward<vector, input, accumulated, output>
-            a, out, accumulate = (found[0], found[1], found[2]) if "warp" in low else (found[0], found[2], found[1])
-            result["dtypes"] = dtypes(a, None, out, accumulate)
-        elif role == "normalization" and len(found) >= 2:
-            result["dtypes"] = dtypes(
-                found[0], None, None, found[1] if "layer_norm" in low else found[2] if len(found) > 2 else None
-            )
-        else:
-            found = [dtype for dtype in found if not dtype.startswith("uint")]
-            result["dtypes"] = dtypes(found[0] if found and role != "random" and not width else None)
+        result["dtypes"] = dtypes() if width or role == "random" else _types(low, role, arguments)
         if width:
             result["element_bytes"] = int(width[1])
-    if re.search(r"backward|_grad_|grad_input|gammabeta|bwd", low):
+    if role == "index":
+        pass  # indexing_backward_kernel is index_put's, forward too
+    elif re.search(r"backward|_grad_|grad_input|gammabeta|bwd", low):
         result["direction"] = "backward"
     elif "forward" in low or "fwd" in low:
         result["direction"] = "forward"
     result["role"] = role
     del result["mangled"]
     return result
+
+
+def _types(low: str, role: str, arguments: tuple[str, ...]) -> dict[str, str | None]:
+    found = [dtype for dtype in map(of_cpp, arguments) if dtype not in (None, "uint32", "uint64")]
+    floats = [dtype for dtype in found if dtype and not dtype.startswith(("int", "uint", "bool"))]
+    if role == "softmax" and len(floats) >= 3:
+        # softmax_warp_forward<input, output, sum, …>; cunn_SoftMaxForward<vector, input, sum, output>, its backward turned
+        order = (0, 1, 2) if "warp" in low else (2, 0, 1) if "backward" in low else (0, 2, 1)
+        a, out, accumulate = (floats[position] for position in order)
+        return dtypes(a, None, out, accumulate)
+    if role == "normalization" and len(floats) >= 2:
+        return dtypes(floats[0], None, None, floats[1] if "layer_norm" in low else [*floats, None][2])
+    if role == "index" and not floats and not re.match(r"index|_?scatter|gather|take|put", low):
+        return dtypes()  # indices of indices: `write_indices<long>`
+    # The first type is an index's in some: adaptive_average_gradinput_nhwc<int, c10::BFloat16>
+    return dtypes(floats[0] if floats and found[0] == "int32" else found[0] if found else None)
 
 
 def _elementwise(text: str, function: str, arguments: tuple[str, ...], result: dict[str, Any]) -> str:
@@ -230,6 +160,7 @@ def _elementwise(text: str, function: str, arguments: tuple[str, ...], result: d
             result["vector_width"] = int(arguments[0])
         elif len(arguments) > 1 and arguments[1].isdigit():
             result["threads"], result["unroll"] = int(arguments[0]), int(arguments[1])
+    cast = "LoadWithCast" in text or "StoreWithCast" in text or "gpu_kernel_impl<" in text or "type_specialized" in text
     functor = next((argument for argument in arguments if not re.fullmatch(r"-?\d+|true|false", argument)), "")
     if not arguments and result["mangled"]:
         named = re.search(r"\d([A-Z]\w*?Functor|[a-z_]+_kernel_cuda)", result["mangled"])
@@ -240,16 +171,18 @@ def _elementwise(text: str, function: str, arguments: tuple[str, ...], result: d
         functor = arguments[1]
     result["functor"] = _short(functor) or None
     _op(functor, result)
-    result["dtypes"] = _functor_types(functor, text)
-    return next((role for pattern, role in _FUNCTORS if re.search(pattern, functor)), "elementwise")
+    # What casts as it loads, or computes an index, has the types of its arithmetic and not of its tensors.
+    role = next((role for pattern, role in _FUNCTORS if re.search(pattern, functor)), "elementwise")
+    unknown = cast or function.endswith("with_index") or "CUDAKernelLauncher" in functor or role == "normalization"
+    result["dtypes"] = dtypes() if unknown and "FillFunctor" not in functor else _functor_types(functor)
+    return role
 
 
-def _functor_types(functor: str, text: str) -> dict[str, Any]:
+def _functor_types(functor: str) -> dict[str, Any]:
     kind = re.match(r"(?:\w+::)*(\w+)", functor)
     head = kind[1] if kind else ""
     arguments = cpp.template(functor, head) or ()
     types = [of_cpp(argument) for argument in arguments]
-    cast = "LoadWithCast" in text or "StoreWithCast" in text
     if head == "BinaryFunctor" and len(types) >= 3:
         return dtypes(types[0], types[1], types[2], _first(types[3:], arguments[3:]))
     if head == "AUnaryFunctor" and len(types) >= 3:  # the first operand is a bound scalar
@@ -258,17 +191,17 @@ def _functor_types(functor: str, text: str) -> dict[str, Any]:
         return dtypes(types[0], None, types[2], _first(types[3:], arguments[3:]))
     if head == "FillFunctor" and types:
         return dtypes(None, None, types[0])
-    if head == "CUDAFunctor_add" and types and not cast:
+    if head == "CUDAFunctor_add" and types:
         return dtypes(types[0], types[0], types[0], types[1] if len(types) > 1 else None)
-    if re.match(r"CUDAFunctorOn(?:Self|Other)_add", head) and types and not cast:
+    if re.match(r"CUDAFunctorOn(?:Self|Other)_add", head) and types:
         return dtypes(types[0], None, types[0], types[1] if len(types) > 1 else None)
     lambdas = re.findall(r"[{\[]lambda\(([^()]*)\)(?:#\d+| \(instance \d+\))[}\]]", functor)
     parameters = [of_cpp(part) for part in cpp.split(lambdas[-1])] if lambdas else []
     target = re.search(r"(bfloat16|float16)_copy_kernel", functor)
     if target:
         return dtypes(parameters[0] if parameters else None, None, target[1])
-    if "arange" in functor or "linspace" in functor or cast:
-        return dtypes()  # a cast on loading or storing: the lambda's types are not the tensors'
+    if "arange" in functor or "linspace" in functor:
+        return dtypes()
     if "direct_copy_kernel" in functor and parameters:
         return dtypes(parameters[0], None, parameters[0])
     a = parameters[0] if parameters else None
@@ -310,7 +243,8 @@ def _reduction(text: str, arguments: tuple[str, ...], result: dict[str, Any]) ->
         if found and len(found) > position:
             accumulate = of_cpp(found[position])
             break
-    result["dtypes"] = dtypes(a, None, out, accumulate)
+    # a hash is written as bits: its `double` is no number
+    result["dtypes"] = dtypes(a, None, None if "xor_sum" in inner else out, accumulate)
     result["functor"] = _short(inner) or None
     if len(operation) > 5 and operation[5].isdigit():
         result["vector_width"] = int(operation[4])
@@ -324,18 +258,25 @@ def _foreach(text: str, arguments: tuple[str, ...], result: dict[str, Any]) -> s
     inside = cpp.template(functor, head[1]) if head else None
     types = [dtype for dtype in map(of_cpp, inside or ()) if dtype]
     result["dtypes"] = dtypes(types[0] if types else None)
-    operation = re.search(
-        r"(?:std|native)::(plus|minus|multiplies|divides|Sqrt|Copy|Lerp\w*|Abs|Neg|Reciprocal|Exp|minimum|maximum)\b",
-        text,
-    )
-    if operation:
-        result["ops"] = [operation[1].lower().removesuffix("functor")]
+    done = [_short(argument) for argument in (functor, *arguments[2:])]
+    if "PointwiseOp" in functor:
+        done = ["addcmul" if "multiplies" in done else "addcdiv" if "divides" in done else ""]
+    for name in done:
+        if "ops" not in result:
+            _op(name, result)
     result["foreach"] = True
     return next((role for pattern, role in _FOREACH if re.search(pattern, " ".join(arguments[1:3]))), "elementwise")
 
 
-def _op(text: str, result: dict[str, Any]) -> None:
-    op = next((op for pattern, op in _OPS if re.search(pattern, text)), None)
+def _op(functor: str, result: dict[str, Any]) -> None:
+    """The op that a functor's name is made of: `launch_clamp_scalar`, `(…)::leaky_relu_backward_kernel(at::…)::{lambda…}`."""
+    head = re.match(r"(?:\w+::)*(BinaryFunctor|[AB]UnaryFunctor)<", functor)
+    inner = cpp.template(functor, head[1]) if head else None
+    name = _short(inner[-1] if inner else functor)
+    stem = re.sub(r"^launch_|(?:_kernel|_cuda|_impl|_out)+$", "", name)
+    op = _OPS.get(name) or _OPS.get(stem)
+    if op is None:
+        op = next((word for word in (stem, stem.lower()) if word in table()), None)
     if op:
         result["ops"] = [op]
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
-_OPEN = {"<": ">", "(": ")", "{": "}", "[": "]"}
+_OPEN, _CLOSE = frozenset("<({["), frozenset(">)}]")
+# What is no bracket is matched whole: `->`, `operator<`
+_MARKS = re.compile(r"->|operator(?:<<|>>|<=|>=|<|>|\(\))|[<>(){}\[\],]")
+_LENGTH = re.compile(r"\d{1,4}")
 _CASTS = re.compile(r"\((?:int|bool|unsigned int|unsigned long|long|char|short|signed char)\)(?=-?\d)")
 _ANONYMOUS = ("(anonymous namespace)", "<unnamed>", "{anonymous}", "_GLOBAL__N_1")
 
@@ -23,43 +27,33 @@ class Name(NamedTuple):
         return self.symbol.rsplit("::", 1)[-1]
 
 
+@lru_cache(maxsize=16)
 def parse(name: str) -> Name:
     """Parse a kernel name. Works on names that are cut off in the middle too."""
     text = normalize(name)
-    depth = 0
     symbol: list[str] = []
-    templates: str | None = None
-    parameters = ""
-    start = 0
+    templates = parameters = ""
     index = 0
     while index < len(text):
         character = text[index]
-        if depth == 0 and character == " ":
+        if character == " ":
             # What stood before is the return type, or `std::enable_if<…>::type`.
-            symbol, templates = [], None
-        elif depth == 0 and character == "(":
+            symbol, templates = [], ""
+        elif character == "(":
             parameters = text[index + 1 : _closing(text, index)]
             break
-        elif character in "<{" and not _arrow(text, index):
-            if depth == 0:
-                start = index
-            depth += 1
-        elif depth and character in ">}" and not _arrow(text, index):
-            depth -= 1
-            if depth == 0:
-                templates = text[start + 1 : index]
-        elif depth and character == "(":
-            index = _closing(text, index)
-        elif depth == 0:
+        elif character in "<{" and "".join(symbol[-8:]) != "operator":
+            end = _closing(text, index)
+            templates, index = text[index + 1 : end], end
+        else:
             if character == ":":
-                templates = None
+                templates = ""
             symbol.append(character)
         index += 1
-    if depth and templates is None:  # cut off inside the template arguments
-        templates = text[start + 1 :]
-    return Name("".join(symbol), split(templates or ""), split(parameters))
+    return Name("".join(symbol), split(templates), split(parameters))
 
 
+@lru_cache(maxsize=16)
 def normalize(name: str) -> str:
     """Return the name without `void`, namespaces without a name, `(int)` before numbers, and device suffixes."""
     text = name.strip()
@@ -76,21 +70,18 @@ def normalize(name: str) -> str:
 def split(text: str) -> tuple[str, ...]:
     """Split at the commas that are in no bracket."""
     parts: list[str] = []
-    depth = 0
-    part = ""
-    for index, character in enumerate(text):
-        if character in "<({[" and not _arrow(text, index):
+    depth = start = 0
+    for found in _MARKS.finditer(text):
+        mark = found[0]
+        if mark in _OPEN:
             depth += 1
-        elif character in ">)}]" and not _arrow(text, index):
-            depth -= 1
-        if character == "," and depth <= 0:
-            parts.append(part.strip())
-            part = ""
-        else:
-            part += character
-    if part.strip():
-        parts.append(part.strip())
-    return tuple(parts)
+        elif mark != ",":
+            depth -= len(mark) == 1
+        elif depth <= 0:
+            parts.append(text[start : found.start()].strip())
+            start = found.end()
+    last = text[start:].strip()
+    return (*parts, last) if last else tuple(parts)
 
 
 def template(text: str, name: str) -> tuple[str, ...] | None:
@@ -102,31 +93,25 @@ def template(text: str, name: str) -> tuple[str, ...] | None:
 
 
 def _closing(text: str, index: int) -> int:
+    """Return where the bracket at `index` closes, the text's length where it does not."""
     depth = 0
-    for position in range(index, len(text)):
-        if text[position] in "<({[" and not _arrow(text, position):
+    for found in _MARKS.finditer(text, index):
+        if found[0] in _OPEN:
             depth += 1
-        elif text[position] in ">)}]" and not _arrow(text, position):
+        elif found[0] in _CLOSE:
             depth -= 1
             if depth == 0:
-                return position
+                return found.start()
     return len(text)
-
-
-def _arrow(text: str, index: int) -> bool:
-    """Whether the bracket is part of `->`, `operator<` or a comparison and closes nothing."""
-    return (text[index] == ">" and index > 0 and text[index - 1] == "-") or (
-        text[index] in "<>" and text[max(0, index - 8) : index] == "operator"
-    )
 
 
 def _mangled(text: str) -> str:
     """Read the nested names of a mangled symbol; its template arguments stay as they are."""
     position = text.find("N") + 1 if text.startswith("_ZN") else 2
     parts: list[str] = []
-    while found := re.match(r"\d+", text[position:]):
+    while found := _LENGTH.match(text, position):
         length = int(found[0])
-        position += len(found[0])
+        position = found.end()
         parts.append(text[position : position + length])
         position += length
     if parts and parts[0].startswith("_GLOBAL__N"):

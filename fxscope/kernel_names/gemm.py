@@ -130,7 +130,7 @@ def _xmma(name: str) -> dict[str, Any] | None:
     a, out = (of_word(first[0]), of_word(first[1])) if first else (None, None)
     arithmetic, accumulate = second or (None, None)
     # A tf32 GEMM reads float32 and rounds it on the way to the tensor cores.
-    b = a if arithmetic == "tf32" else of_word(arithmetic)
+    b = of_word(arithmetic) if arithmetic in ("e4m3", "e5m2", "e2m1") else a
     tile = re.search(r"tilesize(\d+)x(\d+)x(\d+)", rest)
     stages = re.search(r"_stage(\d+)", rest)
     layout = re.match(r"([nt])([nt])(?:_[nt])?_", rest)
@@ -139,7 +139,7 @@ def _xmma(name: str) -> dict[str, Any] | None:
         "family": "xmma",
         "role": "gemm" if found["kind"] == "gemm" else "convolution",
         "arch": found["arch"],
-        "dtypes": dtypes(a, b, out, of_word(accumulate)),
+        "dtypes": dtypes(a, b, out, a if str(a).startswith("complex") else of_word(accumulate)),
         "layout": (layout[1] + layout[2]).upper() if layout and found["kind"] == "gemm" else None,
         "tile": [int(tile[1]), int(tile[2])] if tile else None,
         "tile_k": int(tile[3]) if tile else None,
@@ -426,13 +426,8 @@ def _gemv(name: str) -> dict[str, Any] | None:
     parsed = cpp.parse(name)
     function = parsed.symbol
     if "gemv" not in function.lower() and "gevm" not in function.lower() and "vec" not in function.lower():
-        if parsed.function in ("dot_kernel", "reduce_1block_kernel"):
-            found = [dtype for dtype in map(of_cpp, parsed.templates) if dtype]
-            return {
-                "family": "cublas",
-                "role": "reduction",
-                "dtypes": dtypes(found[0] if found else None, None, None, None),
-            }
+        if parsed.function in ("dot_kernel", "reduce_1Block_kernel"):
+            return {"family": "cublas", "role": "reduction", "dtypes": _handed(parsed)}
         return None
     found = [of_cpp(argument) for argument in parsed.templates]
     a = b = out = accumulate = matrix = None
@@ -441,17 +436,20 @@ def _gemv(name: str) -> dict[str, Any] | None:
         a, b, out, accumulate = found[2:6]
         matrix = {"true": "T", "false": "N"}.get(parsed.templates[8]) if len(parsed.templates) > 8 else None
     elif re.match(r"gemv(?:2T|2N|NSP|N|T)", parsed.function):
-        kept = [dtype for dtype in found if dtype]
-        if len(kept) >= 6:
-            a, b, out, accumulate = kept[2:6]
-        elif kept:
-            a = kept[-1]
+        # <int, int, A, x, y, sum, …>, without the indices' types, or the one type of all
+        kept = [dtype for dtype in found if dtype and dtype != "int32"]
+        if len(kept) >= 4:
+            a, b, out, accumulate = kept[:4]
+        elif len(set(kept)) == 1:
+            a = kept[0]
         letter = re.match(r"gemv2?([TN])", parsed.function)
         matrix = letter[1] if letter else None
     elif (kept := [dtype for dtype in found if dtype and dtype not in ("int32", "int64", "bool")]) and kept:
         a = kept[0]
     return {
-        "family": "cublas"
+        "family": "cusolver"
+        if "cusolver" in function
+        else "cublas"
         if re.search(r"cublas|gemvx|gemv2|gemvNSP|gemvn", name) or parsed.function.startswith("gemv")
         else None,
         "role": "gemv",
@@ -499,6 +497,8 @@ def _tensile(name: str) -> dict[str, Any] | None:
             a, b = _TENSILE_TYPES[letters[0]], _TENSILE_TYPES[letters[1]]
         elif letters:
             a = b = out = accumulate = _TENSILE_TYPES[letters[0]]
+    if len(letters) == 1 and len(words) > 1 and re.fullmatch(r"[SDHB]{2}", words[1]) and words[1] != "BH":
+        out, accumulate = (_TENSILE_TYPES[letter] for letter in words[1])  # B_BS_BH: operands, output and sum
     if mixed := re.fullmatch(r"(F8N?|B8N?)(F8N?|B8N?)", words[0]):
         a, b = _TENSILE_TYPES[mixed[1]], _TENSILE_TYPES[mixed[2]]
         tail = re.findall(r"[SHB]", words[1]) if len(words) > 1 else []
@@ -536,10 +536,21 @@ def _small(name: str) -> dict[str, Any] | None:
     found = re.fullmatch(r"gemm(?:SN|k1|LN)(?:_([NTC])([NTC]))?_kernel\w*", parsed.function)
     if not found:
         return None
-    a = next((dtype for dtype in map(of_cpp, parsed.templates) if dtype and not dtype.startswith("int")), None)
     return {
         "family": "cublas",
         "role": "gemm",
-        "dtypes": dtypes(a),
+        "dtypes": _handed(parsed),
         "layout": (found[1] + found[2]).replace("C", "T") if found[1] else None,
     }
+
+
+def _handed(parsed: cpp.Name) -> dict[str, str | None]:
+    """The types of the tensors, where it says them: `dot_kernel<float, …, cublasDotParams<cublasGemvTensor<__half const>…`."""
+    first = next((dtype for dtype in map(of_cpp, parsed.templates) if dtype and not dtype.startswith("int")), None)
+    tensors = re.findall(r"cublasGemvTensor\w*<([^<>]+)>", ",".join(parsed.templates))
+    if not tensors:
+        return dtypes(first)
+    if parsed.function in ("dot_kernel", "reduce_1Block_kernel"):  # what lies between the two is partial sums
+        return dtypes(of_cpp(tensors[0])) if parsed.function == "dot_kernel" else dtypes(out=of_cpp(tensors[-1]))
+    a, b, out = [*map(of_cpp, tensors), None, None][:3]
+    return dtypes(a, b, out, first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fxscope.op_names import split_joined
+from fxscope.op_names import split_joined, table
 
 _INDUCTOR = re.compile(
     r"^triton_(?P<kind>poi|red|per|tem|for|spl|mix|unk|cooperative_red|cooperative|user|helion)_?(?:fused_?)?(?P<ops>.*)$"
@@ -127,7 +127,7 @@ def inductor(name: str) -> dict[str, Any] | None:
 
 def user(name: str) -> dict[str, Any] | None:
     """Decode a bare identifier: what people's Triton kernels are called. The language itself is not in the name."""
-    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+    if not re.fullmatch(r"(?!_Z)[A-Za-z_]\w*", name):
         return None
     base = re.sub(r"_\d+d[\dedc]*$", "", name)
     low = base.lower()
@@ -143,7 +143,15 @@ def user(name: str) -> dict[str, Any] | None:
         or base.startswith(("_", "triton_", "kernel_"))
         or bool(re.fullmatch(r"[a-z0-9_]+_(?:kernel|fwd|bwd|forward|backward)(?:_[a-z0-9_]+)?", base))
     )
-    result: dict[str, Any] = {"family": "triton" if triton else None, "role": role}
+    # ATen's kernels that are compiled as they are needed have such names too: `ndtri_kernel`, `exp_kernel_vectorized4_kernel`.
+    jit = re.search(
+        r"_vectorized\d+_kernel$|_kernel_kernel$|^(?:unary|binary|\w+_and|reduction)_\w*(?:outputs|prod)_kernel$", base
+    )
+    stem = re.sub(r"^(?:calc|reduction)_|(?:_impl|_kernel|_forward|_complex|_scalar|_vectorized\d+)+$", "", base)
+    triton = triton and not jit and not {stem, f"special_{stem}"} & {*table(), "trigamma"}
+    result: dict[str, Any] = {"family": "triton" if triton else "aten" if jit else None, "role": role}
+    if role != "other" or triton:
+        result["guess"] = True
     if triton:
         result["origin"] = "liger" if liger else "user"
     if re.search(r"backward|bwd|(?:^|_)grad|_dx|_dw", low):

@@ -140,10 +140,10 @@ def attention(name: str) -> dict[str, Any] | None:
     flash = re.search(r"flash_(fwd|bwd)_\w*|FlashAttn(Fwd|Bwd)\w*|flash_attn\w*|FlashAttention\w*|flashattn\w*", name)
     if flash and not re.fullmatch(r"_\w+", name):
         return _flash(name, flash[0])
-    if re.search(r"ck_tile::Fmha|FmhaFwd|FmhaBwd|fmha_(?:fwd|bwd)_|aiter::fmha|fmha_v3", name):
+    if re.search(r"ck_tile::Fmha|FmhaFwd|FmhaBwd|fmha_(?:fwd|bwd)_|aiter::fmha|fmha_v3", cpp.normalize(name)):
         backward = "bwd" in low
         return {
-            "family": "ck" if "ck_tile" in name else "aiter" if "aiter" in name else None,
+            "family": "ck" if re.search(r"(?<![a-z])ck_tile", name) else "aiter" if "aiter" in name else None,
             "role": "attention",
             "direction": "backward" if backward else "forward",
             "dtypes": dtypes(*[_first_type(name)] * 2),
@@ -228,7 +228,7 @@ def cudnn(name: str) -> dict[str, Any] | None:
     low = name.lower()
     rnn = re.search(r"RNN_block|elemWiseRNNcell|RNNcell|LSTM_elementWise|GRU_elementWise|rnn_\w*persist", name)
     conv = re.search(
-        r"implicit_convolve|precomputed_convolve|convolve_|fft2d_|dgrad_engine|wgrad_alg|dgrad_alg|dgrad2d|wgrad2d|conv2d_grouped|winograd|Winograd|conv2d_c1_k1|convolveNd|conv_depthwise|cudnn\w*conv\w*|grouped_direct|genericTransposed|generic_conv|im2col4d|computeOffsetsKernel|computeWgrad|computeBOffsets|first_layer|xmma_cudnn|DepthwiseConv|bf16x\d+_conv",
+        r"implicit_convolve|precomputed_convolve|convolve_|fft2d_|dgrad_engine|wgrad_alg|dgrad_alg|dgrad2d|wgrad2d|conv2d_grouped|winograd|Winograd|conv2d_c1_k1|convolveNd|conv_depthwise|cudnn\w*conv\w*|grouped_direct|genericTransposed|generic_conv|im2col4d|computeWgrad|first_layer|xmma_cudnn|DepthwiseConv|bf16x\d+_conv",
         name,
     )
     if (
@@ -243,7 +243,8 @@ def cudnn(name: str) -> dict[str, Any] | None:
     kinds = [
         kind for kind in map(of_cpp, cpp.parse(name).templates) if kind and kind.startswith(("float", "bfloat", "int8"))
     ]
-    dtype = kinds[0] if kinds else None
+    # Where a kernel multiplies and adds in float32, that stands first.
+    dtype = next((kind for kind in kinds if kind.endswith("float16")), kinds[0] if kinds else None)
     unit = re.search(r"(?<![a-z0-9])sm_?(\d{2,3})(?![0-9])", low)
     result: dict[str, Any] = {
         "family": "cudnn",
@@ -251,9 +252,9 @@ def cudnn(name: str) -> dict[str, Any] | None:
         "arch": f"sm{unit[1]}" if unit else None,
         "dtypes": dtypes(dtype),
     }
-    if re.search(r"nchwTo|nhwcTo|NhwcTo|NchwTo|convertTensor|transpose|tensor_?transform|foldedNhwc", name):
+    if re.search(r"nchwTo|nhwcTo|NhwcTo|NchwTo|convertTensor|transpose|tensor_?transform|foldedNhwc|AddPadding", name):
         result["role"] = "copy"
-        result["dtypes"] = dtypes(dtype, None, kinds[1] if len(kinds) > 1 else None, None)
+        result["dtypes"] = dtypes(*kinds[:1], out=kinds[1] if len(kinds) > 1 else None)
     elif re.search(
         r"bn_(?:fw|bw)|batch_?norm|batchnorm|bnfw|layer_?norm|rms_?norm|group_?norm|instance_?norm|lrn", low
     ):
@@ -277,7 +278,7 @@ def cudnn(name: str) -> dict[str, Any] | None:
             result["algorithm"] = "winograd"
     elif re.search(r"scalepackedtensor|op_?tensor|pointwise|activation|addtensor|add_tensor|elemwise|dropout", low):
         result["role"] = "random" if "dropout" in low else "elementwise"
-    elif re.search(r"pool|reduce", low):
+    elif re.search(r"pool|reduce", cpp.parse(name).symbol.lower()):
         result["role"] = "reduction"
     elif re.search(r"generated_fort_native_(?:conv|\w*conv)|fprop|dgrad|wgrad|convfwd|convd|convw", low):
         result["role"] = "convolution"
@@ -306,7 +307,7 @@ def _convolution(low: str) -> str | None:
 def rocm(name: str) -> dict[str, Any] | None:
     """Composable Kernel and MIOpen; Tensile is with the GEMMs."""
     low = name.lower()
-    if re.search(r"\bck(?:_tile)?::", name) or name.startswith("kernel_gemm_xdl"):
+    if re.search(r"\bck(?:_tile)?::", cpp.normalize(name)) or name.startswith("kernel_gemm_xdl"):
         role = "other"
         for pattern, found in (
             (r"conv", "convolution"),
@@ -378,7 +379,8 @@ _OTHER = (
     (r"gemm|matmul|marlin|mm_kernel|wmma|syrk|trsm|trmm", "gemm"),
     (r"random|rand|philox|curand|dropout|bernoulli|sampling|sample", "random"),
     (r"gather|scatter|index|reshape_and_cache|permute|slot", "index"),
-    (r"copy|transpose|transform_to|convert|pack|shuffle|concat|cat_", "copy"),
+    (r"scal_kernel", "elementwise"),
+    (r"copy|transpose|transform_to|pack|shuffle|concat|cat_", "copy"),
     (r"fill|uninitialized|memset|zero", "fill"),
     (
         r"for_each|parallel_for|transform|elementwise|gelu|silu|relu|swiglu|act_and|rotary|rope|quant|cast|add|mul|scale|activation|epilogue|pointwise",
@@ -390,7 +392,7 @@ _OTHER = (
 def other(name: str) -> dict[str, Any] | None:
     """CUB and Thrust, cuFFT, cuSOLVER, cuSPARSE, and C++ kernels of other projects, by their words."""
     low = name.lower()
-    bare = re.fullmatch(r"[A-Za-z_]\w*", name) is not None
+    bare = re.fullmatch(r"(?!_Z)[A-Za-z_]\w*", name) is not None
     if re.search(
         r"vector_fft|regular_fft|multi_bluestein|bluestein|cufft|dpRadix|spRadix|spVector|fft_\w*kernel|fft_rtc|_fft_",
         name,
@@ -400,6 +402,8 @@ def other(name: str) -> dict[str, Any] | None:
         r"getrf|potrf|geqrf|trsv|trsm|cusolver|syevd|gesvd|xxtrf|getrs|larf|ormqr|syevj|laswp", low
     ) and not low.startswith("triton"):
         return {"family": "cublas" if "trsm" in low or "trsv" in low else "cusolver", "role": "other"}
+    if re.match(r"(?:at_cuda_detail::)?(?:cub|thrust)::", cpp.parse(name).symbol):
+        return _cub(name)
     if "cusparse" in low:
         role = "gemm" if re.search(r"spmm|csrmm|gemm", low) else "gemv" if re.search(r"spmv|csrmv", low) else "other"
         return {"family": "cusparse", "role": role}
@@ -425,50 +429,42 @@ def other(name: str) -> dict[str, Any] | None:
         if word in low:
             family = found
             break
-    role = next((role for pattern, role in _OTHER if re.search(pattern, symbol)), None)
-    role = role or next((role for pattern, role in _OTHER if re.search(pattern, low)), "other")
-    dtype = _first_type(name)
-    return {"family": family, "role": role, "dtypes": dtypes(dtype)}
+    role = next((role for pattern, role in _OTHER if re.search(pattern, symbol)), "other")
+    kinds = {kind for kind in map(of_cpp, cpp.parse(name).templates) if kind and "int" not in kind and kind != "bool"}
+    return {"family": family, "role": role, "dtypes": dtypes(_first_type(name) if len(kinds) < 2 else None)}
+
+
+_CUB = (
+    (r"^loop .*(?:uninitialized_fill|__fill|fill_functor)", "fill"),
+    (r"^loop .*(?:gather|scatter)", "index"),
+    (r"^loop .*(?:__copy|uninitialized_copy)", "copy"),
+    (r"^loop ", "elementwise"),
+    (r"sort|merge", "sort"),
+    (r"reduce", "reduction"),
+    (r"scan", "scan"),
+    (r"histogram|select|unique|partition|runlength|compact|copy_if", "index"),
+    (r"batchmemcpy|copy", "copy"),
+)
 
 
 def _cub(name: str) -> dict[str, Any]:
     symbol = cpp.parse(name).symbol
-    low = symbol.lower() or name.lower()
     family = "cub" if "cub::" in symbol and "thrust" not in symbol else "thrust"
-    role = "other"
-    for pattern, found in (
-        (r"radixsort|mergesort|onesweep|segmentedsort|blocksort|sort", "sort"),
-        (r"scan", "scan"),
-        (r"reduce", "reduction"),
-        (r"histogram|select|unique|partition|runlength|compact", "index"),
-        (r"batchmemcpy|copy", "copy"),
-    ):
-        if re.search(pattern, low):
-            role = found
-            break
-    else:
-        whole = name.lower()
-        for pattern, found in (
-            (r"uninitialized_fill|__fill|fill_functor", "fill"),
-            (r"gather|scatter", "index"),
-            (r"__copy|uninitialized_copy", "copy"),
-            (r"sort|merge", "sort"),
-            (r"scan", "scan"),
-            (r"reduce", "reduction"),
-            (r"transform|for_each|parallel_for|generate|tabulate|sequence", "elementwise"),
-        ):
-            if re.search(pattern, whole):
-                role = found
-                break
+    # thrust's agents and cub's loops are called after what they are handed: `cuda_cub::__reduce_by_key::ReduceByKeyAgent<…>`
+    agent = re.search(r"cuda_cub::(?:__)?(\w+)::", name[name.find("<") :]) if "agent" in symbol else None
+    low = (agent[1] if agent else symbol or name).lower()
+    if re.search(r"transform_kernel|for_each|parallel_for|for_kernel", low):
+        low = f"loop {name.lower()}"
+    role = next((role for pattern, role in _CUB if re.search(pattern, low)), "other")
     parsed = [dtype for dtype in map(of_cpp, cpp.parse(name).templates) if dtype]
-    return {"family": family, "role": role, "dtypes": dtypes(parsed[0] if parsed and role == "sort" else None)}
+    return {"family": family, "role": role, "dtypes": dtypes(parsed[0] if parsed and "radixsort" in low else None)}
 
 
 def _first_type(name: str) -> str | None:
     """The first floating type in template arguments: what a library's kernels are instantiated for."""
-    text = name[name.find("<") :] if "<" in name else ""
+    text = ",".join(cpp.parse(name).templates)
     found = re.search(
-        r"(?<![A-Za-z0-9_])(__nv_bfloat16|nv_bfloat16|__hip_bfloat16|BFloat16|bfloat16_t|bf16_t|__half|half_t|Half|half|_Float16|float_e4m3_t|float_e5m2_t|__nv_fp8_e4m3|fp16_t|float|double)(?![A-Za-z0-9_])",
+        r"(?<![A-Za-z0-9_])((?:\w+::)?complex<[\w:]+>|__nv_bfloat16|nv_bfloat16|__hip_bfloat16|BFloat16|bfloat16_t|bf16_t|__half|half_t|Half|half|_Float16|float_e4m3_t|float_e5m2_t|__nv_fp8_e4m3|fp16_t|float2?|double2?)(?![A-Za-z0-9_])",
         text,
     )
     return of_cpp(found[1]) if found else None

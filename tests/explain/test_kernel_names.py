@@ -274,7 +274,7 @@ KNOWN = [
         "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, bool, at::native::CompareEqFunctor<float> >, at::detail::Array<char*, 3> >(int)",
         "elementwise",
         "aten",
-        {"dtypes": "float32/float32/bool/None", "ops": ["eq"]},
+        {"dtypes": "float32/float32/bool/None", "ops": ["compare"]},
     ),
     (
         "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::FusedOptimizerTensorListMetadata<4>, at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4, (at::native::ADAM_MODE)0, false>, float const*, double>(int)",

@@ -96,7 +96,8 @@ def kernels(recording: Recording) -> dict[str, Any]:
 def family(launch: Launch) -> str:
     """Family and role of a decoded kernel name."""
     decoded = launch.decoded or {}
-    return " ".join(str(decoded[key]) for key in ("family", "role") if decoded.get(key))
+    said = " ".join(str(decoded[key]) for key in ("family", "role") if decoded.get(key))
+    return f"{said} (a guess)" if decoded.get("guess") else said
 
 
 def calls(recording: Recording) -> dict[str, Any]:
