@@ -11,7 +11,7 @@ encode themselves (`docs/decisions/0002-msgspec.md`). Change one with `replace(i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -132,6 +132,22 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence):
         return tuple(value)
     raise NotImplementedError
+
+
+def encoded(value: Any) -> bytes:
+    """Return the JSON of what is recorded or found; what no UTF-8 can say, as in a file's name, is written "\\udcff"."""
+    try:
+        return msgspec.json.encode(value, enc_hook=plain)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_sayable(msgspec.to_builtins(value, enc_hook=plain)))
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_sayable(key): _sayable(item) for key, item in cast("dict[Any, Any]", value).items()}
+    return [_sayable(item) for item in cast("Any", value)] if isinstance(value, list | tuple) else value
 
 
 class TensorMeta(Item, frozen=True, kw_only=True):
@@ -831,7 +847,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
 
     def to_json(self) -> str:
         """The recording as JSON (`docs/schema.md`)."""
-        return msgspec.json.encode(self, enc_hook=plain).decode()
+        return encoded(self).decode()
 
     # Those below are conveniences for people; they look upwards in the layering, so they import when called.
 

@@ -29,7 +29,7 @@ import msgspec
 
 from fxscope.columns import Chosen, Column, Items, Numbers, blocks_of, column, uncollected
 from fxscope.errors import FxscopeError, RenderError
-from fxscope.model import SCHEMA, Launch, Op, Recording, plain, replace
+from fxscope.model import SCHEMA, Launch, Op, Recording, encoded, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,7 +152,7 @@ def encode(recording: Recording) -> bytes:
     """The `.fxscope` form. The same recording always gives the same bytes."""
     if len(recording.ops) + len(recording.launches) >= MANY:
         return _to_columns(recording)
-    return gzip.compress(msgspec.json.encode(recording, enc_hook=plain), compresslevel=6, mtime=0)
+    return gzip.compress(encoded(recording), compresslevel=6, mtime=0)
 
 
 @uncollected()
@@ -164,7 +164,7 @@ def _to_columns(recording: Recording) -> bytes:
         def add(name: str, data: bytes) -> None:
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 1)  # always of the same date
 
-        add("recording.json", msgspec.json.encode(replace(recording, ops=(), launches=())))
+        add("recording.json", encoded(replace(recording, ops=(), launches=())))
         for name, (type_, items) in {"ops": (Op, recording.ops), "launches": (Launch, recording.launches)}.items():
             kinds: dict[str, str] = {}
             coded = {field.name: _Coded() for field in msgspec.structs.fields(type_)}
@@ -225,7 +225,7 @@ def _hashable(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        return _Text(msgspec.json.encode(value))
+        return _Text(encoded(value))
     return value
 
 
@@ -234,7 +234,7 @@ class _Text(bytes):
 
 
 def _encoded(value: Any) -> bytes:
-    return bytes(value) if isinstance(value, _Text) else msgspec.json.encode(value)
+    return bytes(value) if isinstance(value, _Text) else encoded(value)
 
 
 # What zipfile raises at a flipped byte: its own error; a version or method it has not; a member marked as encrypted.

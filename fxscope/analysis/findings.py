@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fxscope.model import Item
+from fxscope.model import Item, encoded
 
 COMPARISON_SCHEMA = "fxscope-comparison/1"
 REPORT_SCHEMA = "fxscope-check/1"
@@ -123,7 +123,7 @@ class Comparison(Item, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()  # what could not be compared, and why
 
     def to_json(self) -> str:
-        return msgspec.json.encode(self).decode()
+        return encoded(self).decode()
 
 
 class Outcome(Item, frozen=True, kw_only=True):
@@ -152,7 +152,7 @@ class Report(Item, frozen=True, kw_only=True):
         return all(outcome.status == "met" for outcome in self.outcomes)
 
     def to_json(self) -> str:
-        return msgspec.json.encode(self).decode()
+        return encoded(self).decode()
 
 
 class SweepPoint(msgspec.Struct, kw_only=True):
@@ -189,4 +189,4 @@ class Sweep(msgspec.Struct, kw_only=True):
     triton_configs: list[dict[str, Any]] = []
 
     def to_json(self) -> str:
-        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode() + "\n"
+        return msgspec.json.format(encoded(self), indent=1).decode() + "\n"

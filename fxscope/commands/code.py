@@ -37,12 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
         call = place.call
         texts = [source for source in texts if source.graph == place.graph]
     if arguments.json:
-        import msgspec
+        from fxscope.model import encoded
 
         lines = [
             {"source": source.id, **line._asdict()} for source in texts for line in code.annotate(recording, source)
         ]
-        print(msgspec.json.encode(lines).decode())
+        print(encoded(lines).decode())
         return 0
     width = common.width()
     for source in texts:

@@ -135,7 +135,7 @@ def with_memory(recording: Recording, path: Path) -> Recording:
 
 def looks_like_recording(path: Path) -> bool:
     """Whether a JSON file, packed or not, begins like a recording; a trace begins otherwise."""
-    if not path.name.endswith((".json", ".json.gz")):
+    if not path.name.endswith((".json", ".json.gz")) or not path.is_file():
         return False
     try:
         with path.open("rb") as file:

@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name is not None:
         told = about(told, recording, arguments.name)
     if arguments.json:
-        import msgspec
+        from fxscope.model import encoded
 
-        print(msgspec.json.encode(told).decode())
+        print(encoded(told).decode())
     elif arguments.table == "gemm":
         print(
             text.gemm_table(told, width=common.width())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import threading
 import time
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             name = path.name if path.name.endswith(".gz") == packed else path.name + ".gz"
             return serve(name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
     except OSError as error:
-        raise FxscopeError(f"cannot read {path}: {error.strerror}.") from None
+        raise FxscopeError(f"cannot read {path}: {error.strerror or error}.") from None
 
 
 def annotated(arguments: argparse.Namespace) -> bytes:
@@ -71,7 +72,7 @@ def annotated(arguments: argparse.Namespace) -> bytes:
 
 def serve(name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
     """Serve one file, once, to Perfetto's page and nobody else, piece by piece; return when it was fetched."""
-    where = "/" + urllib.parse.quote(name)
+    where = "/" + urllib.parse.quote(os.fsencode(name))
     size = data.seek(0, io.SEEK_END)
     reading = threading.Lock()  # several clients have one place in the file
     fetched = threading.Event()

@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
         decisions, notes = between(recording, *arguments.names)
     limit = len(decisions) if arguments.limit <= 0 else arguments.limit
     if arguments.json:
-        import msgspec
+        from fxscope.model import encoded
 
-        print(msgspec.json.encode(decisions).decode())
+        print(encoded(decisions).decode())
         return 0
     show(recording, decisions, notes, limit)
     return 0

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from fxscope.model import Problem  # noqa: TC001 - msgspec resolves it at run time
+from fxscope.model import Problem, encoded
 
 DIGEST_SCHEMA = "fxscope-digest/1"
 FLEET_SCHEMA = "fxscope-fleet/1"
@@ -235,4 +235,4 @@ class Fleet(Item, frozen=True, kw_only=True):
 
     def to_json(self) -> str:
         """The JSON form, `fxscope-fleet/1`."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode()
+        return msgspec.json.format(encoded(self), indent=1).decode()

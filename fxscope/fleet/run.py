@@ -24,6 +24,7 @@ from fxscope.errors import FxscopeError
 from fxscope.fleet import digest as digesting
 from fxscope.fleet import sources
 from fxscope.fleet.model import DIGEST_SCHEMA, Digest
+from fxscope.model import encoded
 from fxscope.readers.trace.reader import MAX_BYTES
 from fxscope.text import num_bytes
 
@@ -172,12 +173,12 @@ def work(source: Source, settings: Settings) -> bytes:
         Exception
     ) as error:  # whatever is wrong with one trace must not cost the others theirs; it is said with the rank
         found = digesting.unreadable(source.name, f"the trace could not be digested ({type(error).__name__}: {error})")
-    return msgspec.json.encode(found)
+    return encoded(found)
 
 
 def lost(source: Source, message: str) -> bytes:
     """The digest of a rank of which nothing could be read, as JSON."""
-    return msgspec.json.encode(digesting.unreadable(source.name, message))
+    return encoded(digesting.unreadable(source.name, message))
 
 
 def limit_memory(num_bytes: int) -> None:

@@ -144,9 +144,12 @@ def _local(path: Path, wanted: re.Pattern[str] | None) -> list[Source]:
 def _source(item: Path, name: str, logs: dict[int, str]) -> Source:
     state = item.stat()
     rank = rank_in(name)
+    address = str(item.resolve())
+    if address != address.encode(errors="replace").decode():
+        raise FxscopeError(f"{item}: its name is not UTF-8, which the processes that read a job need. Rename it.")
     return Source(
         name=name,
-        address=str(item.resolve()),
+        address=address,
         size=state.st_size,
         version=str(state.st_mtime_ns),
         compile_log=logs.get(rank) if rank is not None else None,

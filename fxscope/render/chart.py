@@ -227,7 +227,7 @@ TIMEOUT_S = 120
 def png(text: str) -> bytes:
     """Convert an SVG with whatever this machine has. Raises RenderError where it has nothing."""
     if importlib.util.find_spec("cairosvg"):
-        return importlib.import_module("cairosvg").svg2png(bytestring=text.encode(), scale=2)
+        return importlib.import_module("cairosvg").svg2png(bytestring=text.encode(errors="replace"), scale=2)
     for command in (
         ["rsvg-convert", "--zoom", "2"],
         ["magick", "-density", "192", "svg:-", "png:-"],
@@ -235,7 +235,7 @@ def png(text: str) -> bytes:
     ):
         if shutil.which(command[0]):
             try:
-                done = children.run(command, input=text.encode(), timeout=TIMEOUT_S)
+                done = children.run(command, input=text.encode(errors="replace"), timeout=TIMEOUT_S)
             except (OSError, subprocess.TimeoutExpired):
                 continue
             if done.returncode == 0 and done.stdout.startswith(b"\x89PNG"):

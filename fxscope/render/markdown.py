@@ -93,7 +93,7 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
         known = call.bytes_read is not None or call.bytes_written is not None
         nbytes = (call.bytes_read or 0) + (call.bytes_written or 0) if known else None
         cells = [
-            labels.call_number(call),
+            text(labels.call_number(call)),
             code(call.kernel),
             theme.CALLS[call.type],
             text(" · ".join(labels.ops_of(call, nodes))),

@@ -7,6 +7,7 @@ import gzip
 import http.client
 import io
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -144,6 +145,39 @@ def test_brackets_in_brackets_are_told_with_the_name_of_their_file(
     assert cli.main(command.replace("PATH", str(path)).split()) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and str(path) in said, said
+
+
+def test_names_that_are_not_utf_8_are_read_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "t\udcff"
+    try:
+        Path(f"{name}.json.gz").write_bytes((fuzz.DATA / "h200" / "mlp_eager" / "trace.json.gz").read_bytes())
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    store.write("r.json", build.mlp_compiled().to_json())
+    assert cli.main(["trace", f"{name}.json.gz", "-o", f"{name}.fxscope", "-o", f"{name}.html"]) == 0
+    assert store.load(f"{name}.fxscope").title == "t\\udcff"
+    monkeypatch.setattr(store, "MANY", 0)
+    assert cli.main(["trace", f"{name}.json.gz", "-o", f"{name}2.fxscope"]) == 0
+    assert store.load(f"{name}2.fxscope").title == "t\\udcff"
+    capsys.readouterr()
+    assert cli.main(["diff", f"{name}.json.gz", "r.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    for command in (["open", "--no-browser", "--timeout", "0"], ["fleet"]):
+        assert cli.main([*command, f"{name}.json.gz"]) == 2
+        assert ".json.gz" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX's")
+def test_a_trace_from_a_pipe_is_refused_before_any_of_it_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "t.json")
+    for verb in ("trace", "explain"):
+        assert cli.main([verb, str(tmp_path / "t.json")]) == 2
+        assert "t.json is a pipe" in capsys.readouterr().err
 
 
 def test_ops_in_many_regions_are_explained_once_each() -> None:

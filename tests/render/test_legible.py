@@ -86,3 +86,12 @@ def test_a_chain_in_markdown_stays_inside_its_fence(hostile: Path) -> None:
     fences = [line for line in text.splitlines() if line.startswith("```")]
     assert fences == ["```text", "```"]
     assert "\n# heading" not in text
+
+
+def test_no_name_is_html_or_a_cell_of_a_markdown_table() -> None:
+    made = build.mlp_compiled()
+    calls = tuple(replace(call, handle=f"triton:1 | <img src=x>{i}") for i, call in enumerate(made.calls))
+    text = markdown.render(replace(made, calls=calls))
+    assert "<img" not in re.sub(r"(?s)```.*?```", "", text)
+    rows = [line for line in text.splitlines() if line.startswith("| 1") or "&lt;img" in line]
+    assert rows and all(re.sub(r"\\\|", "", row).count("|") == 9 for row in rows), rows
