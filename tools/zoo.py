@@ -402,7 +402,8 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
         seconds = time.monotonic() - started
         for code in () if arguments.codes else planned.codes:
             found = simulate.triton_resources(code, planned)
-            kernels.update(found)
+            for kernel, facts in found.items():  # two graphs may each have one of a name: both, as `record` has them
+                kernels.setdefault(kernel, {**facts, "configs": {}})["configs"].update(facts["configs"])
             grids.extend(launch_grids(code, found))
     choices = [[choice.subject, choice.predicted] for _, choice in planned.choices]
     facts = meta(name, gpu=arguments.gpu, assumptions=planned.assumptions, choices=choices, seconds=seconds)
