@@ -84,7 +84,7 @@ def read(name: str) -> Recording:
 
 
 def read_runs(name: str) -> list[Recording]:
-    """Return the recordings of a path: of a folder with nothing but recordings each. Raises FxscopeError."""
+    """The recordings of a path: of a folder with nothing but recordings each. Raises FxscopeError."""
     path = Path(name)
     files = (
         sorted(path.glob("*.fxscope")) if path.is_dir() and not any((path / trace).exists() for trace in TRACES) else []

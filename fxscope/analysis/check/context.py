@@ -77,7 +77,7 @@ class Context(NamedTuple):
         return [sum(column) for column in zip(*rows, strict=True)]
 
     def compared(self, a: str, b: str) -> TimeComparison:
-        """Return what the times at two places show; what two recordings say of a CPU is of two processes."""
+        """What the times at two places show; what two recordings say of a CPU is of two processes."""
         parts = [part.strip() for text in (a, b) for part in text.split(" + ")]
         apart = len({self.place(part)[0] for part in parts}) > 1
         on_cpu = apart and any(unit.category == "cpu_kernel" for part in parts for unit in self.units(part))

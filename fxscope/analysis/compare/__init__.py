@@ -61,7 +61,7 @@ def compare(
 
 
 def units_of(side: Sequence[Recording]) -> list[tuple[Unit, ...]]:
-    """Return the kernels of each recording of one side, the same in all. Raises PassError."""
+    """The kernels of each recording of one side, the same in all. Raises PassError."""
     rows = [select.units(recording) for recording in side]
     for recording, row in zip(side, rows, strict=True):
         if names_of(row) != names_of(rows[0]):

@@ -240,7 +240,7 @@ def _weakest(launches: Iterable[Launch]) -> Evidence | None:
 
 
 def _inside_ops(recording: Recording) -> set[int]:
-    """Return the ids of what lies in a dispatched op, at any depth; each is looked at once, in whatever order they stand."""
+    """The ids of what lies in a dispatched op, at any depth; each is looked at once, in whatever order they stand."""
     ids, parents, names, categories = (column(recording.ops, key) for key in ("id", "parent", "name", "category"))
     above = dict(zip(ids, parents, strict=True))
     dispatched = {
