@@ -344,6 +344,9 @@ def _access(
         str(item.index) for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"
     ]
     dtype = _told("dtype", problems, buffer.get_dtype) if buffer is not None else None
+    places = {getattr(item, "index", None) for item in dependencies}
+    if size_bytes is not None and dtype is not None and all(getattr(place, "is_Integer", False) for place in places):
+        size_bytes = min(size_bytes, len(places) * dtype.itemsize)  # one of the seeds of several dropouts
     return BufferAccess(
         buffer=name,
         bytes=int(size_bytes) if size_bytes is not None else None,

@@ -458,7 +458,7 @@ def _recording(collected: Collected) -> Recording:
         if found.ir and found.code:
             schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=graph_id, graph=post_grad)
             if schedule is not None:
-                schedules.append(schedule)
+                schedules.append(schedule_text.with_views(schedule, parsed.calls if parsed is not None else ()))
     return Recording(
         title=collected.where,
         graphs=tuple(graphs),

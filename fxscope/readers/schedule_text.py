@@ -9,15 +9,30 @@ from __future__ import annotations
 
 import re
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.model import BufferAccess, FusionAttempt, Graph, How, Schedule, ScheduledGroup, SchedulerNode, TensorMeta
+from fxscope.model import (
+    BufferAccess,
+    FusionAttempt,
+    Graph,
+    How,
+    Schedule,
+    ScheduledGroup,
+    SchedulerNode,
+    TensorMeta,
+    replace,
+)
+from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fxscope.readers.output_code import Call
+
+T = TypeVar("T", SchedulerNode, ScheduledGroup)
 HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")
+SEVERAL = re.compile("Fused|^Foreach|^Grouped")  # FusedSchedulerNode, OuterLoopFusedSchedulerNode, ForeachKernel…
 LAYOUT = re.compile(
     r"^\s*(\w+?)(?:\.layout|_layout) = \w+\('([^']+)', torch\.(\w+), "
     r"size=\[(.*?)\], stride=\[(.*?)\](?:, offset=\S+)?\)"
@@ -107,6 +122,31 @@ def schedule(
     )
 
 
+def with_views(found: Schedule, calls: Iterable[Call]) -> Schedule:
+    """The schedule whose externs read of each buffer what the wrapper hands them of it: views, not the whole."""
+    passed: dict[str, Call] = {}
+    for call in calls:
+        if call.type in ("extern", "fallback"):
+            passed |= dict.fromkeys((*call.results, *([call.out.buffer] if call.out else [])), call)
+
+    def held(item: T) -> T:
+        call = next((passed[write.buffer] for write in item.writes if write.buffer in passed), None)
+        if call is None or item.type not in ("extern", "fallback"):
+            return item
+        return replace(item, reads=tuple(_of_views(access, call) for access in item.reads))
+
+    return replace(found, nodes=tuple(map(held, found.nodes)), groups=tuple(map(held, found.groups)))
+
+
+def _of_views(access: BufferAccess, call: Call) -> BufferAccess:
+    """What of a buffer the arguments of a call are, at most all of it; as it is where one's size is not known."""
+    views = [item for item in call.tensors if item is not None and item.buffer == access.buffer]
+    if access.bytes is None or not views or any(item.shape is None for item in views):
+        return access
+    size = tensor_bytes(TensorMeta(shape=item.shape or (), stride=item.stride, dtype=access.dtype) for item in views)
+    return access if size is None else replace(access, bytes=min(access.bytes, size))
+
+
 def real_name(name: str, renames: Mapping[str, str]) -> str:
     """The buffer that a chain of mutations began with."""
     seen: set[str] = set()
@@ -134,7 +174,7 @@ def read_blocks(ir: str) -> list[Block]:
                 blocks[-1].lines.append(line)
             continue
         name, kind, operation = head.groups()
-        if kind.startswith("Fused") or kind in ("ForeachKernelSchedulerNode", "GroupedSchedulerNode"):
+        if SEVERAL.search(kind):
             group, remaining = name, len(operation.split(","))
             blocks.append(Block(name, kind, operation, [], name))  # dropped below: its members tell the same
             continue
@@ -143,7 +183,7 @@ def read_blocks(ir: str) -> list[Block]:
         else:
             group = name
         blocks.append(Block(name, kind, operation, [], group))
-    return [block for block in blocks if not block.type.startswith(("Fused", "Foreach", "Grouped"))]
+    return [block for block in blocks if not SEVERAL.search(block.type)]
 
 
 def read_layouts(ir: str) -> dict[str, TensorMeta]:
@@ -287,7 +327,8 @@ def num_bytes(layout: TensorMeta, indices: Sequence[str | None], iterations: int
         return None
     if None in indices or iterations is None:
         return item * prod(whole)
-    return item * min(iterations * len(indices), prod(whole))
+    touched = sum(iterations if re.search(r"[a-z]", index or "") else 1 for index in indices)  # `2`: a dropout's seed
+    return item * min(touched, prod(whole))
 
 
 def users_of(block: Block) -> dict[str, set[str]]:

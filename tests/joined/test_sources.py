@@ -107,7 +107,7 @@ class Block(torch.nn.Module):
         h = self.norm(x)
         g = F.gelu(self.gate(h)) * self.up(h)
         y = self.down(g)
-        return torch.softmax(y, -1) + x
+        return torch.softmax(y, -1) + x, x[:8, :32] @ x[8:16, :32].t()
 
 def build():
     torch.manual_seed(0)
@@ -173,3 +173,8 @@ def test_live_and_from_files(tmp_path: Path) -> None:
             for recording in (live, log, debug)
         ]
         assert said[0] == said[1] == said[2] != [], question
+    moved = [[(call.bytes_read, call.bytes_written) for call in recording.calls] for recording in (live, debug)]
+    assert moved[0] == moved[1]
+    (product,) = [call for call in debug.calls if call.kernel == "extern_kernels.mm"]
+    assert product.bytes_read == 2 * 8 * 32 * 4  # of x, which is four times that
+    assert {call.bytes_read for call in log.calls} <= {None, *(read for read, _ in moved[0])}
