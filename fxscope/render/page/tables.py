@@ -12,7 +12,7 @@ from fxscope.model import KernelCall, KernelStats, Launch
 from fxscope.render import labels, theme
 
 if TYPE_CHECKING:
-    from fxscope.model import Recording
+    from fxscope.model import LaunchCategory, Recording
 
 # A column is (key, heading, unit, value); units are formatted by the page: text, int, us, bytes, share, rate, flops.
 # The value is a function of a line, or where it is: "roof.share" is unknown where the roof is.
@@ -56,7 +56,7 @@ def tables(recording: Recording) -> list[dict[str, Any]]:
 def kernels(recording: Recording) -> dict[str, Any]:
     """Device time by kernel name."""
     says: dict[str, str] = {}
-    durations: dict[tuple[str, str], list[int]] = {}
+    durations: dict[tuple[str, LaunchCategory], list[int]] = {}
     for launch in recording.launches:
         durations.setdefault((launch.name, launch.category), []).append(launch.duration_ns)
         if launch.name not in says and launch.decoded:
