@@ -310,9 +310,8 @@ def _reached(operation: Any) -> dict[str, int]:
         if not hasattr(argument, "get_name"):  # no tensor
             continue
         size, stride = (getattr(argument, f"maybe_get_{what}", lambda: None)() for what in ("size", "stride"))
-        known = size is not None and stride is not None and None not in map(_number, (*size, *stride))
         before = found.get(argument.get_name(), 0)
-        if not known or before is None:
+        if before is None or size is None or stride is None or None in map(_number, (*size, *stride)):
             found[argument.get_name()] = None
             continue
         elements = math.prod(int(length) for length, step in zip(size, stride, strict=True) if int(step) != 0)
@@ -340,20 +339,19 @@ def _access(
     name: str, dependencies: Sequence[Any], size_bytes: int | None, graph: Any, problems: list[Problem]
 ) -> BufferAccess:
     buffer: Any = graph.name_to_buffer.get(name) or graph.graph_inputs.get(name)
-    indices = [
-        str(item.index) for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"
-    ]
+    # A StarDep is of the whole buffer, and raises where its index is asked for.
+    places = [item.index for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"]
     dtype = _told("dtype", problems, buffer.get_dtype) if buffer is not None else None
-    places = {getattr(item, "index", None) for item in dependencies}
-    if size_bytes is not None and dtype is not None and all(getattr(place, "is_Integer", False) for place in places):
-        size_bytes = min(size_bytes, len(places) * dtype.itemsize)  # one of the seeds of several dropouts
+    numbers = len(places) == len(dependencies) and all(getattr(place, "is_Integer", False) for place in places)
+    if size_bytes is not None and dtype is not None and numbers:
+        size_bytes = min(size_bytes, len(set(places)) * dtype.itemsize)  # one of the seeds of several dropouts
     return BufferAccess(
         buffer=name,
         bytes=int(size_bytes) if size_bytes is not None else None,
         shape=_dimensions(_told("shape", problems, buffer.get_size)) if buffer is not None else None,
         stride=_dimensions(_told("strides", problems, buffer.get_stride)) if buffer is not None else None,
         dtype=str(dtype).removeprefix("torch.") if dtype is not None else None,
-        index=" | ".join(dict.fromkeys(indices)) or None,
+        index=" | ".join(dict.fromkeys(map(str, places))) or None,
     )
 
 

@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render import story as text
 
     recording, *again = common.read_runs(arguments.recording)
-    against, *others = common.read_runs(arguments.against) if arguments.against else [None]
-    told = explain(recording, against=against, runs=(again, others))
+    others = common.read_runs(arguments.against) if arguments.against else []
+    told = explain(recording, against=others[0] if others else None, runs=(again, others[1:]))
     if arguments.name is not None:
         told = about(told, recording, arguments.name)
     if arguments.json:

@@ -66,8 +66,8 @@ _FOREACH = (
 
 # Functors by what they compute; any other is named after its op: `hardswish_backward_kernel`, `acosh_kernel_cuda`. Two
 # ops can share one: the six comparisons, `add` and `sub`.
-_OPS = dict(
-    pair.split(":")
+_OPS = {
+    functor: op
     for pair in """CUDAFunctor_add:add CUDAFunctorOnSelf_add:add CUDAFunctorOnOther_add:add AddFunctor:add MulFunctor:mul
     DivFunctor:div div_true:div div_trunc:div div_floor:div FillFunctor:fill CompareEqFunctor:compare CompareFunctor:compare
     compare_scalar:compare BitwiseAndFunctor:bitwise_and BitwiseOrFunctor:bitwise_or BitwiseXorFunctor:bitwise_xor
@@ -82,7 +82,8 @@ _OPS = dict(
     or:any NanSumOps:nansum MinMaxOps:aminmax random_from_to:random random_full_64_bits_range:random plus:add minus:sub
     multiplies:mul divides:div power_functor:pow reverse_power_functor:pow negate:neg Truncf:trunc Trunc:frac
     LerpFunctor:lerp LpNormFunctor:norm LpMaxFunctor:max ZeroFunctor:zero""".split()
-)
+    for functor, op in [pair.split(":")]
+}
 
 
 def decode(name: str) -> dict[str, Any] | None:

@@ -158,7 +158,7 @@ def in_order(out: graphviz.Digraph, graph: Graph) -> None:
     """Keep what the program called itself below each other, in the order of the calls."""
     names = {node.name for node in graph.nodes}
     called = [identifier(graph, node.name) for node in graph.nodes if node.parent not in names]
-    with out.subgraph(name=f"order_{identifier(graph, '')}") as same:
+    with _subgraph(out, f"order_{identifier(graph, '')}") as same:
         same.attr(rank="same")
         for above, below in itertools.pairwise(called):
             same.edge(above, below, style="invis")
@@ -331,7 +331,11 @@ def paths(decision: Decision, by_name: dict[str, Node], outside: set[str]) -> li
 
 def _cluster(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
     """A framed part to draw in; Graphviz frames what is named so."""
-    return cast("AbstractContextManager[graphviz.Digraph]", out.subgraph(name=f"cluster_{name}"))
+    return _subgraph(out, f"cluster_{name}")
+
+
+def _subgraph(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
+    return cast("AbstractContextManager[graphviz.Digraph]", out.subgraph(name=name))
 
 
 def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:

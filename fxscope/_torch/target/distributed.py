@@ -80,7 +80,6 @@ def without_processes(plan: Plan) -> Generator[None]:
         return
     ddp: Any = loaded.DistributedDataParallel
 
-    @torch._dynamo.disable(recursive=False)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         plan.assume(
             "DDP",
@@ -91,7 +90,7 @@ def without_processes(plan: Plan) -> Generator[None]:
         with mock.patch.object(ddp, "_active_ddp_module", self):
             return self.module(*args, **kwargs)
 
-    with mock.patch.object(ddp, "forward", forward):
+    with mock.patch.object(ddp, "forward", torch._dynamo.disable(forward, recursive=False)):
         yield
 
 

@@ -235,7 +235,7 @@ def _one(
     if "ptx" in keep:
         facts["ptx"] = ptx
     limit = plan.target.properties.get("shared_memory_per_block_optin")
-    if limit and facts["shared_bytes"] > limit:
+    if limit and facts["shared_bytes"] > int(limit):
         facts["error"] = f"out of resources: {facts['shared_bytes']} bytes of shared memory, the device has {limit}"
     result.kernel.n_regs = facts["registers"]
     compiled.append((result, facts))

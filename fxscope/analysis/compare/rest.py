@@ -27,21 +27,21 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
     """
     a, b = side_a[0], side_b[0]
     planned = both_planned(a, b)
-    device, wall = (
-        [of_runs([measure(item) for item in side]) for side in (side_a, side_b)]
-        for measure in (lambda r: index_of(r).step_us if r.launches else (), lambda r: index_of(r).wall_us)
-    )
+
+    def of_sides(measure: Callable[[Recording], Sequence[float]]) -> tuple[float | None, float | None]:
+        return of_runs([measure(item) for item in side_a]), of_runs([measure(item) for item in side_b])
+
     rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
         ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
         ("kernels per step", *both(a, b, lambda r: per_step(r, "kernel", "cpu_kernel")), "count"),
         ("memsets per step", *both(a, b, lambda r: per_step(r, "gpu_memset")), "count"),
         ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),
-        ("device time per step", *device, "us"),
+        ("device time per step", *of_sides(lambda r: index_of(r).step_us if r.launches else ()), "us"),
         ("collectives per step, with waiting", *both(a, b, collective_us), "us"),
         ("predicted device time per step", *both(a, b, lambda r: predicted_us(r) if planned else None), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
-        ("wall time per step (profiled)", *wall, "us"),
+        ("wall time per step (profiled)", *of_sides(lambda r: index_of(r).wall_us), "us"),
         ("CPU ops per step", *both(a, b, cpu_ops), "count"),
         ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
         ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),

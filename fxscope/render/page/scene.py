@@ -304,8 +304,9 @@ class GroupBuilder:
                     timed[home] += timing.mean_us
         for position in reversed(range(len(self.groups))):  # parents come before what is in them
             if (parent := self.groups[position].parent) >= 0:
-                for sums in (ops, kernels, time, timed):
+                for sums in (ops, kernels, time):
                     sums[parent] += sums[position]
+                timed[parent] += timed[position]
         for position, group in enumerate(self.groups):
             if group.kind in ("module", "repeat"):
                 parts = [group.sub, counted(ops[position], "op")]
