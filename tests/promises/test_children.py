@@ -26,9 +26,9 @@ DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 PARENTS = {
     "layout": "from fxscope.render import svg\nsvg.layout('digraph { a }')",  # `dot` below shoots it
     "png": "from fxscope import children\nchildren.run(['dot'], input=b'')",
-    "fleet": "import threading\nfrom fxscope.fleet import run, sources\nos.mkfifo('t.json')\n"
-    f"threading.Thread(target=lambda: (open('t.json', 'wb'), {DIE})).start()\n"
-    "run._Worker(run.Settings(), '/tmp').ask(sources.Source(name='t.json', address='t.json', size=1))",
+    "fleet": "from fxscope.fleet import run, sources\nworker = run._Worker(run.Settings(), '/tmp')\n"
+    "worker.ask(sources.Source(name='t.json', address='t.json', size=1))  # it has begun\n"
+    f"os.kill(worker._process.pid, signal.SIGSTOP)\n{DIE}",
     "target": "from fxscope._torch.target import child\n"
     "child.record_for_target('h200', factory='factory.py:make', progress=print)",
     "forked target": "import torch\nfrom fxscope._torch.target import child\n"

@@ -73,8 +73,8 @@ def test_every_configuration_says_what_it_takes(geglu) -> None:
     assert resources is not None
     assert resources.chosen_by == "autotuner"
     assert [(c.kwargs, c.num_warps) for c in resources.configs] == [({"XBLOCK": 1024}, 4), ({"XBLOCK": 512}, 8)]
-    # As on the H200, with the ptxas of Triton 3.6 to 3.8; that of 3.9 takes a few more.
-    assert [c.registers for c in resources.configs] in ([31, 15], [32, 19])
+    # As on the H200, with the ptxas of Triton 3.6 and 3.7; those of 3.8 and 3.9 take a few more.
+    assert [c.registers for c in resources.configs] in ([31, 15], [31, 17], [32, 19])
     assert [(c.spill_bytes, c.shared_bytes, c.occupancy) for c in resources.configs] == [(0, 0, 1.0)] * 2
     assert resources.registers is None, "the configurations differ, and which one runs is not known"
     assert recording.calls[0].resources is None, "an extern kernel is the library's"
