@@ -6,6 +6,7 @@ A kernel's name is never enough: the same kernel may run in every layer.
 
 from __future__ import annotations
 
+import itertools
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,10 +127,26 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
         for launch, call in match_replay(region.replayed, calls):
             result[launch.id] = call.id
     pairs = match_sequence([group.name for group in region.groups], calls)
-    for position, call in pairs:
+    for position, call in [*pairs, *between_neighbours(pairs, calls)]:
         for launch in region.groups[position].launches:
             result.setdefault(launch.id, call.id)
     return result
+
+
+def between_neighbours(
+    pairs: Sequence[tuple[int, KernelCall]], calls: list[KernelCall]
+) -> list[tuple[int, KernelCall]]:
+    """The ops between two known calls with one fallback between them are what that calls.
+
+    Since torch 2.14 a custom op's Python runs without an event of the op itself around it.
+    """
+    order = {call.id: number for number, call in enumerate(calls)}
+    found: list[tuple[int, KernelCall]] = []
+    for (before, a), (after, b) in itertools.pairwise(pairs):
+        passed = calls[order[a.id] + 1 : order[b.id]]
+        if len(passed) == 1 and passed[0].type == "fallback":
+            found += [(position, passed[0]) for position in range(before + 1, after)]
+    return found
 
 
 def with_eager_nodes(links: list[Linked], recording: Recording) -> None:

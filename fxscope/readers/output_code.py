@@ -370,7 +370,7 @@ class _Walk:
             self.rename(value, results)
             return
         function = ast.unparse(value.func)
-        if function == "assert_size_stride":
+        if function in ("assert_size_stride", "assert_tensor_metadata"):  # the latter since torch 2.14, with the dtype
             self.assertion(value.args)
         elif function == "assert_size_stride_grouped":  # torch 2.14: (names), (sizes), (strides), what
             columns = [item.elts for item in value.args[:3] if isinstance(item, ast.Tuple)]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fxscope.model import KernelCall, Launch
-from fxscope.passes import regions
+from fxscope.passes import attribute, regions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,3 +84,11 @@ def test_a_long_region_is_aligned_by_its_kernels_not_pair_by_pair(monkeypatch: p
     replayed = regions.match_replay(launches, [call(-1, "triton_that_never_ran"), *calls])
     assert [found.kernel for _, found in replayed][:50] == [name for _, name in expected[:50]]
     assert len(asked) <= 41 * 41
+
+
+def test_ops_between_two_known_calls_are_of_the_one_fallback_between_them() -> None:
+    calls = [call(0, "a"), call(1, "torch.ops.mine.op.default", "fallback"), call(2, "b"), call(3, "c")]
+    pairs = [(0, calls[0]), (3, calls[2]), (5, calls[3])]
+    assert attribute.between_neighbours(pairs, calls) == [(1, calls[1]), (2, calls[1])]
+    assert attribute.between_neighbours(pairs[::2], calls) == []  # two calls could have run them
+    assert attribute.between_neighbours([(0, calls[2]), (4, calls[3])], calls) == []
