@@ -25,6 +25,7 @@ LIMITS = (
     "prologue_fusion",
     "benchmark_fusion",
     "benchmark_epilogue_fusion",
+    "benchmark_template_fusion",  # its name since torch 2.15
     "max_autotune",
     "max_autotune_gemm",
     "max_autotune_gemm_backends",
@@ -433,7 +434,10 @@ def limits() -> dict[str, Any]:
     from torch._inductor import config
 
     found: dict[str, Any] = {}
+    entries: Any = getattr(config, "_config", {})
     for name in LIMITS:
+        if getattr(entries.get(name), "deprecated", False):
+            continue  # to read it warns, in the program
         value: Any = config
         try:
             for part in name.split("."):

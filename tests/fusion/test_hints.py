@@ -183,6 +183,8 @@ def test_a_hint_for_a_gpu_does_what_it_says(switch):
         pytest.skip(f"this torch has no {', '.join(missing)}")
     given = [make() for make in inputs]
     before = planned(program, *given, **first)
+    if switch == "triton.nested_reduction" and len(before.calls) == 1:
+        pytest.skip("this torch joins the two by itself")
     assert len(before.calls) == 2 and hinted(before, switch), [(item.reason, item.hint) for item in before.decisions]
     assert len(planned(program, *given, **then).calls) == 1
 

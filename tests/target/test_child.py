@@ -160,13 +160,14 @@ def test_dropout_in_place_keeps_its_dtype() -> None:
 
 
 def test_a_dropout_of_none_copies_as_on_the_device() -> None:
-    """torch's own rule for both (`dropout` in torch/_decomp/decompositions.py): a draw, or a copy of the input."""
+    """torch's own rule for both (`dropout` in torch/_decomp/decompositions.py): a draw, or a copy; since 2.14 the input."""
     recording = forked("drops_nothing", backward=True)
     assert any("randint" in call.kernel for call in recording.calls)
     (head,) = (
         call for call in recording.calls if call.kernel == "extern_kernels.addmm" and (8, 16) in shapes(call.writes)
     )
-    assert [access.stride for access in head.reads if access.shape == (8, 64)] == [(64, 1)]  # dense: no view of rows
+    dense = [access.stride for access in head.reads if access.shape == (8, 64)]
+    assert dense == ([(64, 1)] if torch.__version__ < "2.14" else [])  # 2.14 reads a view of rows
 
 
 def shapes(accesses) -> list:
