@@ -145,4 +145,5 @@ def test_an_interrupt_that_the_parent_ignores_does_not_reach_the_layout(
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert svg.layout("digraph { a }") == "<svg/>\n"
-    assert children.run(["dot"]).stdout == b"hit\n"
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as in a shell's background: then no shell can trap it
+        assert children.run(["dot"]).stdout == b"hit\n"
