@@ -79,8 +79,8 @@ def test_a_call_without_a_launch_says_why() -> None:
     custom = next(call for call in again.calls if "who_ran" in call.kernel)  # since torch 2.14 known by its neighbours
     untimed = [call.id for call in again.calls if call.untimed]
     assert untimed in ([dropped.id], [dropped.id, custom.id])
-    line = f"no launch of {dropped.id.rsplit(':', 1)[-1]}: its graph ran 3 times"
-    assert line in " ".join(terminal.render(again, width=200).split())
+    said = " ".join(terminal.render(again, width=200).split())
+    assert f"no launch of {dropped.id.rsplit(':', 1)[-1]}" in said and ": its graph ran 3 times" in said
     assert "its graph ran 3 times" in markdown.render(again)
     elsewhere = attribute.attribute(replace(recording, launches=kept[:0] + tuple(x for x in kept if not x.call)))
     assert all(call.untimed is None for call in elsewhere.calls) or {call.untimed for call in elsewhere.calls} == {
