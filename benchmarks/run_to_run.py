@@ -3,11 +3,11 @@
     python3 benchmarks/run_to_run.py OUT.json --processes 6            # on the GPU where there is one, else on the CPU
 
 Repeats inside a process are not runs: clocks, memory placement and what else the machine does differ between processes.
-Each program is recorded in several fresh processes; every two sides of `--side` recordings are compared as `fxscope
-diff` compares them. A kernel or a step that is called faster or slower there is a false claim. The same programs with
-10 % more rows show what is missed: of the kernels whose time over all processes grew by 8 % or more, how many two sides
-call slower. With `--recordings FOLDER` what was recorded stays there, and a folder that holds recordings is compared
-again without recording anything.
+Each program is recorded in several fresh processes; every two sides of `--side` recordings (of many pairs, some) are
+compared as `fxscope diff` compares them. A kernel or a step that is called faster or slower there is a false claim. The
+same programs with 10 % more rows (`--more`) show what is missed: of the kernels whose time over all processes grew by
+8 % or more, how many two sides call slower. With `--recordings FOLDER` what was recorded stays there, and a folder that holds
+recordings is compared again without recording anything.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import itertools
 import json
 import math
+import random
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 STEPS = 5
-REAL = 1.08  # some kernels do not feel 10 % more rows: a memset, one whose last wave had room
+MAX_PAIRS = 20  # of sides that are compared for each program
+FELT = 0.8  # of the rows added: some kernels do not feel them, a memset, one whose last wave had room
 PROGRAMS = ("linear", "mlp", "block", "conv", "softmax", "small")
 SETUPS = ("eager", "compiled")
 
@@ -91,7 +93,7 @@ def recorded(place: Path, arguments: argparse.Namespace) -> dict[float, list[Pat
     if not any(place.glob("*/*.fxscope")):
         usual, longer = arguments.processes, max(2, arguments.side)
         # In turns: what else the machine does changes slowly
-        for number, more in [(n, more) for n in range(max(usual, longer)) for more in (1.0, 1.1)]:
+        for number, more in [(n, more) for n in range(max(usual, longer)) for more in (1.0, arguments.more)]:
             if number >= (usual if more == 1.0 else longer):
                 continue
             folder = place / f"{more}.{number}"
@@ -99,25 +101,29 @@ def recorded(place: Path, arguments: argparse.Namespace) -> dict[float, list[Pat
             print(f"process {number} with {more:g} × the rows", file=sys.stderr)
             options = ["--programs", *arguments.programs, "--setups", *arguments.setups]
             subprocess.run([sys.executable, __file__, str(folder), "--child", str(more), *options], check=True)
-    return {more: sorted(place.glob(f"{more}.*")) for more in (1.0, 1.1)}
+    return {more: sorted(place.glob(f"{more}.*")) for more in (1.0, arguments.more)}
 
 
-def sides(folders: list[Path], size: int) -> list[tuple[tuple[Path, ...], tuple[Path, ...]]]:
-    """Return every two sides of `size` folders without a common one, each pair once."""
-    return [
-        (a, b)
-        for a in itertools.combinations(folders, size)
-        for b in itertools.combinations([item for item in folders if item not in a], size)
-        if a < b
-    ]
+def sides(a: Sequence[Path], b: Sequence[Path], size: int) -> list[tuple[list[Path], list[Path]]]:
+    """Return sides of `size` folders each, without a common one: all pairs where these are few, else MAX_PAIRS of them."""
+    if math.comb(len(a), size) * math.comb(len(b), size) <= 2 * MAX_PAIRS:
+        pairs = itertools.product(itertools.combinations(a, size), itertools.combinations(b, size))
+    else:
+        chance = random.Random(0)
+        drawn = [(chance.sample(list(a), size), list(b)) for _ in range(MAX_PAIRS)]
+        pairs = ((mine, chance.sample([item for item in theirs if item not in mine], size)) for mine, theirs in drawn)
+    found = [(sorted(one), sorted(other)) for one, other in pairs if not set(one) & set(other)]
+    return [pair for pair in found if pair[0] < pair[1]] if a is b else found  # of the same folders each pair once
 
 
 def compared(folders: dict[float, list[Path]], size: int) -> dict[str, Any]:
     """Return the counts over all pairs of sides, and each kernel's times in each pair of the same program."""
     noise: list[tuple[Any, ...]] = []
     totals = {"compared": 0, "claimed": 0, "real": 0, "found": 0, "pairs": 0, "pairs_with_a_claim": 0}
-    for name in sorted(path.name for path in folders[1.0][0].iterdir()):
-        for a, b in sides(folders[1.0], size):
+    (_, usual), (more, longer) = sorted(folders.items())
+    real = 1 + FELT * (more - 1)
+    for name in sorted(path.name for path in usual[0].iterdir()):
+        for a, b in sides(usual, usual, size):
             rows = times([folder / name for folder in a], [folder / name for folder in b])
             claimed = sum(verdict in ("faster", "slower") for *_, verdict in rows)
             totals["compared"] += len(rows)
@@ -127,12 +133,10 @@ def compared(folders: dict[float, list[Path]], size: int) -> dict[str, Any]:
             noise += [(name, *row[:3]) for row in rows]
         pairs = [
             times([folder / name for folder in a], [folder / name for folder in b])
-            for a, b in itertools.product(
-                itertools.combinations(folders[1.0], size), itertools.combinations(folders[1.1], size)
-            )
+            for a, b in sides(usual, longer, size)
         ]
         for same in zip(*pairs, strict=False):  # one kernel in every pair
-            if len({kernel for kernel, *_ in same}) == 1 and geometric_mean(row[2] / row[1] for row in same) >= REAL:
+            if len({kernel for kernel, *_ in same}) == 1 and geometric_mean(row[2] / row[1] for row in same) >= real:
                 totals["real"] += len(same)
                 totals["found"] += sum(verdict == "slower" for *_, verdict in same)
     return {"totals": totals, "noise": noise}
@@ -146,6 +150,7 @@ def main() -> None:
     parser.add_argument("--recordings", type=Path, metavar="FOLDER", help="keep the recordings here, or compare those")
     parser.add_argument("--setups", nargs="+", default=list(SETUPS), choices=SETUPS)
     parser.add_argument("--side", type=int, default=1, metavar="N", help="recordings of a side (default 1)")
+    parser.add_argument("--more", type=float, default=1.1, help="rows of the longer programs, over the usual (1.1)")
     parser.add_argument("--child", type=float, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child is not None:
@@ -160,7 +165,8 @@ def main() -> None:
     print(f"same program: {totals['claimed']} of {totals['compared']} times are called faster or slower, in", end=" ")
     print(f"{totals['pairs_with_a_claim']} of {totals['pairs']} comparisons")
     print(
-        f"10 % more rows: {totals['found']} of {totals['real']} times that are {REAL - 1:.0%} longer are called slower"
+        f"{arguments.more - 1:.0%} more rows: {totals['found']} of {totals['real']} times that are "
+        f"{FELT * (arguments.more - 1):.0%} longer are called slower"
     )
     for low, high in ((0, 3), (3, 10), (10, 30), (30, 100), (100, math.inf)):
         ratios = sorted(abs(math.log(b / a)) for _, _, a, b in result["noise"] if a and b and low <= a < high)

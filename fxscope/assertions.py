@@ -148,10 +148,13 @@ def around(recording: Recording, wanted: list[str]) -> list[str]:
 
     homes = {call.graph for call in recording.calls}
     graphs = [g for g in recording.graphs if g.id in homes] or [g for g in recording.graphs if g.stage == "eager"]
+    selectors = [select.parse_selector(name) for name in wanted]
     lines: list[str] = []
     for graph in graphs:
         hits = [
-            index for index, node in enumerate(graph.nodes) if any(select.node_matches(node, name) for name in wanted)
+            index
+            for index, node in enumerate(graph.nodes)
+            if any(select.node_matches(node, item) for item in selectors)
         ]
         if not hits:
             continue

@@ -148,7 +148,7 @@ class _Job:
     def eager(self) -> Recording:
         """First the op tree, with the observer on; then the times, without it."""
         self.say("running")
-        with InductorCapture() as capture:
+        with _with_dynamo(InductorCapture()) as capture:
             self.run()
             with store.OwnFolder() as folder:
                 path = Path(folder, "tree.json")
@@ -191,19 +191,18 @@ class _Job:
     def compiled(self, *, bypass_caches: bool) -> Recording:
         """One call compiles; those after it are for the times."""
         self.say("compiling")
-        with InductorCapture(bypass_caches=bypass_caches) as capture, running.fresh_dynamic_state(capture.hooks):
+        with (
+            _with_dynamo(InductorCapture(bypass_caches=bypass_caches)) as capture,
+            running.fresh_dynamic_state(capture.hooks),
+        ):
             capture.on_compile = lambda compile_id: self.say(f"compiling {compile_id}")
             self.run()
             num_compiles = capture.num_compiles
             recording = self.profiled(capture)
         facts = capture.facts()
         if not facts.graphs:
-            reasons = (
-                "; ".join(f"{problem.where}: {problem.message}" for problem in facts.problems)
-                or "Dynamo skipped every frame"
-            )
             raise NothingCapturedError(
-                f"torch.compile captured no graph of {_title(self.model)}: {reasons}. "
+                f"torch.compile captured no graph of {_title(self.model)}: {facts.why_no_graph}. "
                 "TORCH_LOGS=dynamo says what Dynamo met."
             )
         if capture.num_compiles > num_compiles:
@@ -238,6 +237,14 @@ class _Job:
                 profiler.strip_observation(path)  # the compiler's own work is no part of a step
             recording = _read(path)
         return replace(recording, environment=environment(), memory=memory)
+
+
+def _with_dynamo(capture: InductorCapture) -> InductorCapture:
+    if not capture.has_dynamo:  # the observer of ops needs it, too
+        raise CaptureError(
+            f"{capture.hooks.problems[0].where} {capture.hooks.problems[0].message.partition('): ')[0]})."
+        )
+    return capture
 
 
 class Recorder:
@@ -295,7 +302,9 @@ class Recorder:
             self._capture = InductorCapture(bypass_caches=self._bypass_caches, remember=self._remember)
             self._capture.__enter__()
             self._open.append(self._capture)
-            self._mode = running.Observer(OpRecorder(max_ops=self._max_ops)) if self._observe_ops else None
+            # torch imports Dynamo where a dispatch mode is on: a program that does without it would fail.
+            observe = self._observe_ops and self._capture.has_dynamo
+            self._mode = running.Observer(OpRecorder(max_ops=self._max_ops)) if observe else None
             self._watch = StepWatch(enough=self._enough, is_enough=self._is_enough)
             self._session = profiler.Session(on_yield=self._mode.stop if self._mode is not None else None)
             if self._window is None:
@@ -531,7 +540,8 @@ def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ..
         detail = f"{counted(count, 'observed step')} like others or for warm-up"
         found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
     if observed.threads:
-        detail = f"tensors of the ops in {counted(observed.threads, 'other thread')}"
+        others = counted(observed.threads, "other thread" if observed.seen else "thread")
+        detail = f"tensors of the ops in {others}"
         found.append(Unobserved(what="threads", count=observed.threads, detail=detail))
     return tuple(found)
 

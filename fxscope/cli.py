@@ -60,6 +60,7 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
         child = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if verb in (name, None):
             module(name).configure(child)
+            child.set_defaults(parser=child)
     return parser
 
 
@@ -105,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"fxscope {arguments.verb}: {error}", file=sys.stderr)
         drop_what_stdout_does_not_take()
         return error.exit_code
-    except ImportError as error:
+    except (ImportError, ValueError) as error:  # the second: a variable of the environment that torch cannot read
         if not torch_failed(error):
             raise
         print(
@@ -147,11 +148,12 @@ def drop_what_stdout_does_not_take() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
 
 
-def torch_failed(error: ImportError) -> bool:
+def torch_failed(error: Exception) -> bool:
     """Whether it was torch that could not be imported: it is not here, or fails inside."""
     from traceback import walk_tb
 
-    modules = [error.name or "", *(str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))]
+    loading = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+    modules = [getattr(error, "name", None) or "", *(str(frame.f_globals.get("__name__")) for frame in loading)]
     return any(name.partition(".")[0] == "torch" for name in modules)
 
 

@@ -226,9 +226,16 @@ class ById(Mapping[int, Any]):
     def __init__(self, items: Items[Any]) -> None:
         self._items = items
         self._position = {item_id: position for position, item_id in enumerate(items.column("id"))}
+        self._made: dict[int, Any] = {}
 
     def __getitem__(self, item_id: int) -> Any:
-        return self._items[self._position[item_id]]
+        found = self._made.get(item_id)
+        if found is None:
+            if len(self._made) >= BLOCK:
+                self._made.clear()
+            # One is often asked for several times on end.
+            found = self._made[item_id] = self._items[self._position[item_id]]
+        return found
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._position

@@ -1,9 +1,12 @@
-"""The dtypes of torch: name, the short name that FX prints (`torch.utils._dtype_abbrs`), bytes of an element.
+"""The dtypes of torch: name, the short name that FX prints (`torch.utils._dtype_abbrs`), bytes of an element; how shapes
+are printed.
 
 How libraries spell them in the names of their kernels is `kernel_names/dtypes.py`'s.
 """
 
 from __future__ import annotations
+
+import re
 
 _TABLE = """
 bool b8 1
@@ -48,3 +51,9 @@ def long_dtype(word: str) -> str:
 def short_tensor(shape: tuple[int | str, ...] | None, dtype: str | None) -> str:
     """A tensor's dtype and shape the way FX prints it: "bf16[64,128,3072]"."""
     return f"{short_dtype(dtype)}[{','.join(map(str, shape or ()))}]"
+
+
+def read_sizes(text: str) -> tuple[int | str, ...]:
+    """The shape that was printed as `64, s0, 3072`; what is no number that a tensor can have stays text."""
+    parts = (part.strip() for part in text.split(","))
+    return tuple(int(part) if re.fullmatch(r"-?[0-9]{1,19}", part) else part for part in parts if part)

@@ -114,29 +114,31 @@ def takes_arguments(function: Any) -> bool:
 
 
 def call_factory(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """(model, inputs, keyword inputs) that a factory gives. Raises CaptureError."""
+    """(model, inputs, keyword inputs) that a factory gives: `(module, x)`, `(module, x, y)`, `(module, (x, y))`, each also
+    with a dictionary of keyword inputs at the end. Raises CaptureError.
+    """
     expected = f"{label} must be a function of no arguments that returns (module, inputs)"
     if not callable(factory):
         raise CaptureError(f"{expected}; it is a {type(factory).__name__}.")
     try:
         result: Any = factory()
-    except Exception as error:
-        raise CaptureError(f"{label} raised {described(error)}. {expected}.") from None
+    except (Exception, SystemExit) as error:
+        advice = f" {expected}." if isinstance(error, TypeError) else ""  # perhaps it takes an argument
+        raise CaptureError(f"{label} raised {described(error)}.{advice}") from None
     items: list[Any] = list(result) if isinstance(result, (tuple, list)) else []  # type: ignore[reportUnknownArgumentType]
-    if len(items) not in (2, 3) or not callable(items[0]):
+    keywords: dict[Any, Any] = items[-1] if items and isinstance(items[-1], dict) else {}
+    if len(items) < 2 or not callable(items[0]) or not all(isinstance(name, str) for name in keywords):
         what: str = type(result).__name__  # type: ignore[reportUnknownArgumentType]
         if isinstance(result, (tuple, list)):
             what += f" of {', '.join(type(item).__name__ for item in items[:4]) or 'nothing'}"
         raise CaptureError(f"{expected}; it returned a {what}.")
-    model, inputs = items[0], items[1]
-    kwargs: dict[str, Any] = dict(items[2]) if len(items) == 3 else {}
-    if isinstance(inputs, dict):
-        return model, (), {**inputs, **kwargs}
-    given: tuple[Any, ...] = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)  # type: ignore[reportUnknownArgumentType]
-    return model, given, kwargs
+    inputs = [item for item in items[1:] if item is not keywords]
+    if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
+        inputs: list[Any] = list(inputs[0])
+    return items[0], tuple(inputs), keywords
 
 
-def raised(title: str, error: Exception) -> CaptureError:
+def raised(title: str, error: BaseException) -> CaptureError:
     """What to raise where a model raised, with what to do about it."""
     advice = "Run it without fxscope to see the whole traceback."
     if "InvalidCxxCompiler" in str(error):

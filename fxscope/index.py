@@ -7,11 +7,12 @@ steps of which two launch 6 µs each are 4 µs of device time per step, everywhe
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fxscope.columns import by_id, column
+from fxscope.op_names import is_dispatched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -91,6 +92,14 @@ class Index:
     @cached_property
     def ops(self) -> Mapping[int, Op]:
         return by_id(self._ops)
+
+    @cached_property
+    def dispatched(self) -> dict[int, int]:
+        """Step → how many ops were dispatched in it."""
+        columns = (column(self._ops, field) for field in ("step", "category", "name"))
+        return dict(
+            Counter(step for step, kind, name in zip(*columns, strict=True) if kind == "cpu_op" and is_dispatched(name))
+        )
 
     def op_of(self, launch: Launch) -> Op | None:
         """The CPU op that launched it."""

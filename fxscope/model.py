@@ -317,7 +317,8 @@ class Roof(Item, frozen=True, kw_only=True):
 
     bound: Bound | None = None
     bytes_per_second: float | None = None
-    flops_per_second: float | None = None
+    flops: int | None = None  # that its kernel cannot skip: of a causal attention the pairs under the mask
+    flops_per_second: float | None = None  # of these
     share: float | None = None  # of the nearer roof, 0 to 1
     floor_us: float | None = None  # no version of this work runs faster
     basis: str | None = None  # which limits were used and where they come from
@@ -377,6 +378,7 @@ class KernelCall(Item, frozen=True, kw_only=True):
     nodes: tuple[str, ...] = ()  # ran in this call, in order
     folded: tuple[str, ...] = ()  # became an argument (strides) of this call
     named_only: tuple[str, ...] = ()  # in the kernel's name or origins, but did not run in it
+    biases: tuple[str, ...] = ()  # convolutions whose bias it adds: Inductor leaves that out of the library's call
     nodes_evidence: Evidence | None = None
     original_aten: tuple[str, ...] = ()  # the ATen ops that torch's comment above the call names
     source_names: tuple[str, ...] = ()  # the pre-grad nodes that it names
@@ -394,7 +396,7 @@ class KernelCall(Item, frozen=True, kw_only=True):
     resources: Resources | None = None
     estimated_us: float | None = None  # on a target: predicted by its calibrated model, else the roof's floor
     estimated_range_us: tuple[float, float] | None = None  # holds the real time in 80 of 100 calls
-    estimated_basis: str | None = None  # what the prediction stands on
+    estimated_basis: str | None = None  # what the prediction stands on, or why there is none
     timing: Timing | None = None
     untimed: str | None = None  # why no launch is known, where something was launched and nothing of this call
     roof: Roof | None = None
@@ -498,7 +500,6 @@ class SchedulerNode(Item, frozen=True, kw_only=True):
     reads: tuple[BufferAccess, ...] = ()
     writes: tuple[BufferAccess, ...] = ()
     ranges: str | None = None  # iteration space, as printed
-    flops: int | None = None
     device: str | None = None
     stream: int | None = None
 
@@ -510,7 +511,6 @@ class ScheduledGroup(Item, frozen=True, kw_only=True):
     type: str
     reads: tuple[BufferAccess, ...] = ()
     writes: tuple[BufferAccess, ...] = ()
-    flops: int | None = None
 
 
 class FusionAttempt(Item, frozen=True, kw_only=True):
@@ -583,6 +583,7 @@ class Compile(Item, frozen=True, kw_only=True):
     cudagraphs: bool | None = None
     dynamic: bool | None = None
     duration_us: float | None = None
+    runs: int | None = None  # of a plan: how often its graph runs in a step; in a loop over like modules more than once
     assertions: tuple[InputAssertion, ...] = ()
     config: dict[str, Any] = {}  # Inductor's switches that differ from their default
 

@@ -12,9 +12,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from fxscope.model import Nature, Node
+    from fxscope.model import KernelCall, Nature, Node
 
 # torch's own namespaces: their ops go by their bare name. Any other op keeps its namespace: `mylib::foo`.
 _BARE = frozenset(
@@ -44,6 +44,9 @@ GEMMS = {
 # GEMMs whose weight is [columns, inner], as a Linear stores it.
 LINEARS = frozenset("linear _linear_pointwise linear_pointwise _mkl_linear mkl_linear".split())
 _GRAPH_NUMBER = re.compile(r"^graph_\d+_(?=cpp_|kernel)|(?<=^Torch-Compiled Region): \S+")
+_MULTIPLIES = re.compile(
+    r"conv|attention|mm$|mv$|matmul|linear|linalg|dot$|outer$|bilinear|cdist|rnn|lstm|gru|transformer|cholesky|solve|fft"
+)
 _ATTENTION = re.compile(r"scaled_dot_product|flash_attention|efficient_attention|flex_attention")
 
 # Functions that take many instructions an element, and how many such each op evaluates.
@@ -86,7 +89,9 @@ _HOST = frozenset(
     _local_scalar_dense result_type can_cast record_stream _has_compatible_shallow_copy_type is_same_size
     storage_offset is_contiguous output_nr _version requires_grad_ retain_grad is_leaf promote_types set_data
     sym_constrain_range sym_constrain_range_for_size _assert_scalar device dtype _nested_tensor_size is_pinned
-    _backward backward is_conj is_neg is_inference is_signed retains_grad get_device""".split()
+    _backward backward is_conj is_neg is_inference is_signed retains_grad get_device cudnn_is_acceptable
+    _fused_sdp_choice _use_cudnn_ctc_loss _use_miopen_ctc_loss _debug_has_internal_overlap _has_same_storage_numel
+    _is_zerotensor is_coalesced is_set_to element_size sparse_dim dense_dim""".split()
 )
 # They have a kernel entry of their own, and all it does is call other ops (CompositeExplicitAutograd).
 _MORE_COMPOSITES = frozenset(
@@ -137,6 +142,14 @@ def qualified(text: str) -> str:
     return found.name if found.namespace is None else f"{found.namespace}::{found.name}"
 
 
+def is_dispatched(event: str) -> bool:
+    """Whether a profiler's event is an op that the dispatcher ran: `aten::mm`, `mylib::foo`.
+
+    Not autograd's `autograd::engine::evaluate_function: MmBackward0`, Dynamo's marks, or a generated kernel.
+    """
+    return event.count("::") == 1 and " " not in event
+
+
 def out_of_place(text: str) -> str:
     """The name of the op that does the same without writing into its operand: `add` of `aten::add_`."""
     name = op_name(text)
@@ -157,6 +170,11 @@ def without_graph_number(name: str) -> str:
     return _GRAPH_NUMBER.sub("", name)
 
 
+def is_generated(name: str) -> bool:
+    """Whether an event has the name of a kernel that Inductor wrote."""
+    return without_graph_number(name).startswith(("triton_", "cpp_fused"))
+
+
 def runs_as(kernel: str, op: str) -> bool:
     """Whether an extern kernel, as a wrapper calls it, can be this op of a graph or a trace."""
     wanted, shown = op_name(kernel), op_name(op)
@@ -173,6 +191,11 @@ def is_convolution(text: str) -> bool:
 
 def is_attention(text: str) -> bool:
     return bool(_ATTENTION.search(op_name(text)))
+
+
+def may_multiply(text: str) -> bool:
+    """Whether the op multiplies matrices, or is not torch's, so that nobody knows."""
+    return "::" in op_name(text) or bool(_MULTIPLIES.search(op_name(text)))
 
 
 def transcendentals(text: str) -> int:
@@ -258,3 +281,15 @@ def ops_of(nodes: Iterable[Node]) -> list[str]:
     """The user's ops among these nodes, in order; views are left out unless there is nothing else."""
     every = list(nodes)
     return list(dict.fromkeys(op_of(node) for node in [node for node in every if node.nature != "view"] or every))
+
+
+def only_named(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
+    """The user's ops that a generated kernel's name or origins mention, and of which nothing ran in the call, no bias.
+
+    The name of a library's kernel claims nothing.
+    """
+    ran, named = (
+        dict.fromkeys(op_of(nodes[name]) if name in nodes else name for name in names)
+        for names in ((*call.nodes, *call.biases), call.named_only)
+    )
+    return [] if call.is_extern else [op for op in named if op not in ran]

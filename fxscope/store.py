@@ -54,8 +54,10 @@ def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recordi
     path = Path(path)
     data = bytearray()
     with path.open("rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe or a device may have no end
+            limit = min(limit, MAX_BYTES)
         # A read of `limit` bytes would allocate them first.
-        while os.fstat(file.fileno()).st_size <= limit >= len(data) and (part := file.read(64 << 20)):
+        while os.fstat(file.fileno()).st_size <= limit >= len(data) and (part := file.read(4 << 20)):
             data += part
         if os.fstat(file.fileno()).st_size > limit or len(data) > limit:
             raise FxscopeError(f"{path} has more than {limit >> 20} MiB: it is not {what}.")
@@ -249,24 +251,30 @@ def _from_columns(data: bytes, where: str) -> Recording:
             limit = max(MAX_BYTES, MAX_RATIO * len(data))
             if sum(item.file_size for item in archive.infolist()) > limit:
                 raise FxscopeError(f"{where} unpacks to more than {limit >> 20} MiB: it is no recording.")
-            recording = loads(archive.read("recording.json"), where=where)
+            recording = loads(_member(archive, "recording.json"), where=where)
             found: dict[str, Items[Any]] = {}
             for name, type_ in {"ops": Op, "launches": Launch}.items():
-                about = msgspec.json.decode(archive.read(f"{name}.json"), type=_About)
-                types = {field.name: field.type for field in msgspec.structs.fields(type_)}
+                about = msgspec.json.decode(_member(archive, f"{name}.json"), type=_About)
+                fields = msgspec.structs.fields(type_)
+                types = {field.name: field.type for field in fields}
+                if absent := [field.name for field in fields if field.required and field.name not in about.columns]:
+                    raise ValueError(f"no {name}/{absent[0]}")
                 columns: dict[str, Column] = {}
                 for field, kind in about.columns.items():
                     if field not in types:
                         continue  # of a later fxscope
-                    text = archive.read(f"{name}/{field}")
+                    text = _member(archive, f"{name}/{field}")
                     number = np.dtype("i8" if kind == "numbers" else "i4")
                     numbers = np.frombuffer(text, number.newbyteorder("<" if about.order == "little" else ">"))
                     if len(numbers) != about.count:
                         raise ValueError(field)
                     if kind == "numbers":
+                        none = numbers == -_LIMIT
+                        some = [*([None] if none.any() else []), *([int(numbers[~none][0])] if not none.all() else [])]
+                        msgspec.convert(some, list[types[field]])  # it raises where the field takes no such values
                         columns[field] = Numbers(numbers, none=-_LIMIT)
                     else:
-                        table = msgspec.json.decode(archive.read(f"{name}/{field}.json"), type=list[types[field]])
+                        table = msgspec.json.decode(_member(archive, f"{name}/{field}.json"), type=list[types[field]])
                         if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(table):
                             raise ValueError(field)
                         columns[field] = Chosen(numbers, table)
@@ -274,6 +282,15 @@ def _from_columns(data: bytes, where: str) -> Recording:
     except (*_DAMAGED, zlib.error, KeyError, ValueError, EOFError, *NOT_JSON) as error:
         raise FxscopeError(f"{where} is a damaged recording ({error}). Record it again.") from None
     return replace(recording, **found)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member of the archive: no more of it is unpacked than it says that it has, which `archive.read` would do."""
+    item = archive.getinfo(name)
+    if item.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack all at once
+        raise zipfile.BadZipFile(f"{name} is packed in another way than fxscope does")
+    with archive.open(item) as file:
+        return file.read(item.file_size)
 
 
 class _About(msgspec.Struct):

@@ -11,6 +11,7 @@ below. What is too small for its last decimal is "< 0.01 µs", "< 0.1 %"; what i
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fxscope.kernel_names import cpp, decode
@@ -56,6 +57,11 @@ def rate(value: float | None, unit: str = "B/s") -> str:
 def at_least(value: float | None) -> str:
     """A lower bound: "at least 23.4 µs"; "" where none is known, or it is below what is written as a time."""
     return f"at least {microseconds(value)}" if value is not None and value >= 0.005 else ""
+
+
+def about(value: float | None) -> str:
+    """An expected time: "about 23.4 µs"; "" where none is known, or it is below what is written as a time."""
+    return f"about {microseconds(value)}" if value is not None and value >= 0.005 else ""
 
 
 def percent(share: float | None, *, signed: bool = False) -> str:
@@ -139,6 +145,7 @@ def shorten(text: str, width: int) -> str:
 _INSTANCE = re.compile(r"\bKernel2?<(cutlass\w+)>")
 
 
+@lru_cache(maxsize=4096)  # a step launches few kernels often
 def kernel_name(name: str, width: int | None = None) -> str:
     """Name a C++ kernel by its function and what it applies, "vectorized_elementwise_kernel<gelu>", cut to a width.
 

@@ -18,6 +18,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite golden files; read the diff before you commit it")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the expression of -m is applied
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What drives a browser waits more than it works, and one after the other: it is for `make test-all`."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 NO_COMPILER = "No working C++ compiler found"  # torch/_inductor/exc.py, InvalidCxxCompiler
 COMPILERS = (os.environ.get("CXX", "g++"), "g++", "clang++")
 
@@ -66,9 +74,11 @@ def torch_state() -> dict[str, Any]:
         from fxscope._torch import probe
 
         for path in probe.HOOKS:
-            # A value such as a table is read, not hooked, and changes with every compile.
-            if hooks.exists(path) and callable(value := hooks.resolve(path)[2]):
-                state[path] = getattr(value, "__func__", value)
+            # A module that nobody loaded has no hooks. A table is read, not hooked, and changes with every compile.
+            if path.partition(":")[0] in sys.modules and hooks.exists(path):
+                value = hooks.resolve(path)[2]
+                if callable(value):
+                    state[path] = getattr(value, "__func__", value)
     for module, switches in {
         "torch._inductor.config": ("trace.provenance_tracking_level", "cpp.enable_kernel_profile", "fx_graph_cache"),
         "torch._functorch.config": ("enable_autograd_cache",),
@@ -79,14 +89,19 @@ def torch_state() -> dict[str, Any]:
     return state
 
 
+def own_variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("FXSCOPE_")}
+
+
 @pytest.fixture(autouse=True)
 def nothing_stays_behind():
     """Hold every test to leave torch as it found it: no hook, no patched function, no switch, no mode, no session."""
-    before = torch_state()
+    before, variables = torch_state(), own_variables()
     yield
     after = torch_state()
     changed = {name: (before[name], after[name]) for name in before if before[name] != after.get(name)}
     assert not changed, f"left behind in torch: {changed}"
+    assert own_variables() == variables, "left behind in the environment, for every test that comes after"
     if after:
         assert after["active"] == ()
         assert after["dispatch modes"] == 0

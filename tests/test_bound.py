@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fxscope.analysis.explain import explain
-from fxscope.commands import common
 from fxscope.passes import bound
 from fxscope.render import terminal, trace_tables
 from fxscope.render.page import overview
+from tests import captures
 
 H200 = Path(__file__).parent / "data" / "h200"
 
@@ -35,7 +35,7 @@ def test_no_time_no_verdict():
 
 
 def test_every_view_says_the_same():
-    recording = common.read(str(H200 / "mlp_eager"))
+    recording = captures.read("mlp_eager")
     words = bound.of_summary(recording.summary).words
     assert words == recording.summary.verdict
     assert words in terminal.render(recording, width=120)

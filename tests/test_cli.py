@@ -41,6 +41,12 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.startswith(f"usage: fxscope {verb}")
 
 
+def test_view_takes_the_folder_of_a_trace_as_the_other_verbs_do(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ROOT / "tests" / "data" / "h200" / "linear_compiled"
+    assert cli.main(["view", str(folder)]) == 0
+    assert capsys.readouterr().out.startswith("linear_compiled  NVIDIA H200")
+
+
 def test_view_prints_the_recording_and_nothing_else_on_stdout(saved: Path) -> None:
     done = fxscope("view", saved)
     assert done.returncode == 0 and done.stderr == ""
@@ -60,6 +66,12 @@ def test_output_files_by_suffix_several_at_once(saved: Path, tmp_path: Path) -> 
     assert (tmp_path / "x.dot").read_text().startswith("digraph")
     assert "```mermaid" in (tmp_path / "x.md").read_text()
     assert store.load(tmp_path / "x.json") == build.mlp_compiled()
+
+
+def test_a_stage_is_for_the_outputs_that_draw_one(saved: Path, tmp_path: Path) -> None:
+    whole, picture = tmp_path / "x.fxscope", tmp_path / "x.dot"
+    assert cli.main(["view", str(saved), "--stage", "post_grad", "-o", str(whole), "-o", str(picture)]) == 0
+    assert store.load(whole) == store.load(saved) and "post_grad" in picture.read_text()
 
 
 def test_an_existing_file_is_refused_before_anything_is_written(saved: Path, tmp_path: Path) -> None:
@@ -94,6 +106,61 @@ def test_a_mistake_is_one_line_and_exit_2(saved: Path, tmp_path: Path, arguments
     assert done.stdout == ""
 
 
+_DO_NOTHING = """
+check R --learn --junit j.xml
+check R --learn --json
+check --kinds --junit j.xml
+explain R --table gemm --json
+explain R --table gemm --evidence
+fleet --from d --jobs 2
+fleet --from d --digests e
+fleet --from d --reports -o f.html
+fleet t --shard 0/2 -o d --check e.toml
+fleet t --reports -o f.md
+open t.json --debug-dir d
+open t.json --compile-log l
+open t.json -o u.json.gz
+open t.json --annotated -o u.json.gz --no-browser
+open t.json --annotated -o u.json.gz --timeout 9
+trace t.json --tables -o x.svg
+trace t.json --tables --json
+trace t.json --top 3 -o x.svg
+trace t.json --sort name --format dot
+view r.fxscope --stage eager --json
+view r.fxscope --stage eager -o r.json -o s.fxscope
+dispatch aten::add --json --format tree
+dispatch x.py:f --format tree
+dispatch x.py:f --no-grad
+sweep --from s.json --vary n=1
+sweep --from s.json --repeats 3
+calibrate --from m.json -o g.json --seconds 9
+what-if m.py:f --set a=1 --whole-sources
+what-if m.py:f --set a=1 --target h200 --steps 4
+run m.py:f --target h200 --warmup 3
+run m.py:f --target h200 --counters
+run m.py:f --with-torch p
+run m.py:f --keep ptx
+run m.py:f --skip-init
+run m.py:f --follow-children
+run --keep ptx x.py
+run --with-torch p x.py
+"""
+
+
+@pytest.mark.parametrize("words", _DO_NOTHING.strip().splitlines())
+def test_an_option_that_would_do_nothing_is_refused(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.py").write_text("raise SystemExit('it ran')\n")
+    before = dict(os.environ)
+    assert cli.main(words.split()) == 2
+    assert {**os.environ, "KINETO_LOG_LEVEL": "6"} == {**before, "KINETO_LOG_LEVEL": "6"}
+    error = capsys.readouterr().err
+    assert ("means nothing here: " in error or "is for factories: " in error) and error.count("\n") == 1, error
+    assert [path.name for path in tmp_path.iterdir()] == ["x.py"]
+
+
 def test_an_unknown_verb_lists_those_there_are() -> None:
     done = fxscope("paint")
     assert done.returncode == 2 and "invalid choice: 'paint'" in done.stderr and "trace" in done.stderr
@@ -117,6 +184,27 @@ def test_without_a_torch_that_can_be_imported_there_is_one_line(verb: str, broke
     assert "this needs torch, which cannot be imported here" in done.stderr and "fxscope doctor" in done.stderr
     assert done.stderr.count("\n") == 1 and done.stdout == ""
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {"torch.py", "script.py"}  # nothing written
+
+
+@pytest.mark.parametrize(("where", "code"), [("torch._logging._internal", 2), ("program", None)])
+def test_a_variable_that_torch_cannot_read_is_one_line(
+    where: str, code: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `TORCH_LOGS=nonsense` raises while torch is loaded; the same of a program's own is no message of ours."""
+
+    def load(_: str) -> None:
+        exec(compile("raise ValueError('Invalid log settings')", where, "exec"), {"__name__": where})
+
+    parser = cli.build_parser("doctor")
+    monkeypatch.setattr(cli, "build_parser", lambda _: parser)
+    monkeypatch.setattr(cli, "module", load)
+    if code is None:
+        with pytest.raises(ValueError, match="Invalid"):
+            cli.main(["doctor"])
+        return
+    assert cli.main(["doctor"]) == code
+    said = capsys.readouterr().err
+    assert "cannot be imported here (ValueError: Invalid log settings)" in said and said.count("\n") == 1
 
 
 def test_another_import_that_fails_keeps_its_traceback(saved: Path, tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_program_without_a_gpu_keeps_its_exit_code_and_its_recording(tmp_path,
     assert "no counters: the recorded step ran no kernel on a GPU" in capsys.readouterr().err
     assert [problem.where for problem in load(tmp_path / "s.fxscope").problems] == ["counters"]
     assert main(["run", "s.py:f", "--target", "h200", "--counters"]) == 2
-    assert "a plan runs on none" in capsys.readouterr().err
+    assert "--target plans, and nothing is run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,11 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.store": ({"msgspec", "numpy"}, ("fxscope.model", "fxscope.columns", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.dtypes": (set(), ()),
-    "fxscope.index": ({"networkx"}, ("fxscope.model", "fxscope.columns")),
+    "fxscope.index": ({"networkx"}, ("fxscope.model", "fxscope.columns", "fxscope.op_names")),
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
-    "fxscope.gpus": ({"msgspec", "numpy"}, ("fxscope.errors", "fxscope.gpus")),
+    "fxscope.gpus": ({"msgspec", "numpy"}, ("fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names")),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"msgspec", "numpy", "tomli"}, ANALYSIS),
@@ -70,6 +71,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
 }
 
 
+@cache
 def modules() -> list[tuple[str, Path]]:
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -81,12 +83,20 @@ def modules() -> list[tuple[str, Path]]:
 MODULES = {name for name, _ in modules()}
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports(path: Path) -> set[str]:
     """Return every module a file imports, in functions too, but not under TYPE_CHECKING."""
     found: set[str] = set()
 
     def visit(node: ast.AST) -> None:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, ast.expr):  # no statement is in one
             return
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
@@ -97,7 +107,7 @@ def imports(path: Path) -> set[str]:
         for child in ast.iter_child_nodes(node):
             visit(child)
 
-    visit(ast.parse(path.read_text()))
+    visit(parsed(path))
     return found
 
 
@@ -129,6 +139,21 @@ def test_the_design_names_every_room() -> None:
     for room in set(ROOMS) - {"fxscope"}:
         path = PACKAGE.parent / room.replace(".", "/")
         assert f"`{path.name}{'/' if path.is_dir() else '.py'}`" in table, f"docs/design.md does not name {room}"
+
+
+def test_rooms_import_from_rows_above_theirs_alone() -> None:
+    text = (PACKAGE.parent / "docs" / "design.md").read_text()
+    lines = [line.split("|")[1] for line in text[text.index("| room") :].partition("\n\n")[0].splitlines()]
+    row_of = {name.strip("/").removesuffix(".py"): i for i, line in enumerate(lines) for name in line.split("`")[1::2]}
+
+    def row(name: str) -> str:
+        return name.partition("fxscope.")[2].split(".")[0]
+
+    for name, path in modules():
+        room = row(name)
+        if room not in ("", "model"):  # the package itself; what looks upwards inside methods
+            wrong = {item for item in imports(path) if row_of.get(row(item), 0) > row_of[room]}
+            assert not wrong, f"{name} imports {wrong}, which docs/design.md has in a row below"
 
 
 def test_torch_is_imported_only_in_its_own_room() -> None:
@@ -175,7 +200,7 @@ def test_every_public_name_resolves_lazily() -> None:
 def test_one_class_name_has_one_meaning() -> None:
     places: dict[str, list[str]] = {}
     for name, path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef) and not name.startswith("fxscope.fleet"):  # a fleet has its own words
                 places.setdefault(node.name, []).append(name)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

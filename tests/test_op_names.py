@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fxscope import op_names
+from fxscope.model import replace
+from tests import build
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,7 @@ def test_an_extern_kernel_is_known_by_the_ops_it_shows_as() -> None:
         ("aten::convolution", "composite"),
         ("aten::empty_strided", "host"),
         ("aten::resize_", "host"),
+        ("aten::cudnn_is_acceptable", "host"),  # an answer, no tensor
         ("aten::std", "kernel"),  # one overload calls the other, which has a kernel
         ("aten::mm", "kernel"),
         ("mylib::view", "unknown"),
@@ -118,3 +121,19 @@ def test_the_table_is_what_the_yaml_says() -> None:
         ]
     )
     assert found == {"t": {"view"}, "linear": {"composite"}, "add": {"pointwise"}, "std": set()}
+
+
+def test_a_name_that_says_what_did_not_run() -> None:
+    """Parts of silu were computed elsewhere, and another exp ran here: "exp" is not said to be missing."""
+    nodes = {
+        name: build.node(name, f"aten.{op}.default", original_aten=original)
+        for name, op, original in (
+            ("exp", "exp", "aten.silu"),
+            ("exp_1", "exp", "aten.exp"),
+            ("neg", "neg", "aten.silu"),
+        )
+    }
+    call = build.call(1, "cpp_fused_exp_silu_0", "exp_1", named_only=("neg", "exp"))
+    assert op_names.only_named(call, nodes) == ["silu"]
+    assert op_names.only_named(replace(call, nodes=("exp_1", "exp")), nodes) == []
+    assert op_names.only_named(replace(call, type="extern"), nodes) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -13,29 +12,35 @@ from fxscope.analysis.check import check
 from fxscope.analysis.compare import compare
 from fxscope.analysis.explain import explain
 from fxscope.analysis.select import Place
-from fxscope.commands import common
+from fxscope.analysis.story import Story
 from fxscope.commands.why import decide
 from fxscope.index import index_of
 from fxscope.model import Recording
+from fxscope.op_names import may_multiply, only_named
 from fxscope.passes import bound
-from fxscope.render import terminal, trace_tables
+from fxscope.render import decisions, labels, terminal, trace_tables
 from fxscope.render.page import overview
-
-HOME = Path(__file__).parent / "data" / "h200"
-CAPTURES = {"/".join(path.parent.relative_to(HOME).parts): path.parent for path in sorted(HOME.rglob("trace.json.gz"))}
-
-
-@cache
-def read(name: str) -> Recording:
-    return common.read(str(CAPTURES[name]))
+from fxscope.text import flop, microseconds, num_bytes, rate
+from tests.captures import CAPTURES, read
 
 
 def holds(recording: Recording, **expected: object) -> list[str]:
     return [item.status for item in check({"it": recording}, expected).outcomes]
 
 
-def totals(recording: Recording) -> dict[str, float | None]:
-    return {change.subject: change.a for change in compare(recording, recording).totals}
+@cache
+def totals(name: str) -> dict[str, float | None]:
+    return {change.subject: change.a for change in compare(read(name), read(name)).totals}
+
+
+@cache
+def explained(name: str) -> Story:
+    return explain(read(name))
+
+
+@cache
+def shown(name: str) -> str:
+    return terminal.render(read(name), width=120)
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -49,9 +54,9 @@ def test_how_many_kernels_a_step_has(name: str) -> None:
     kernels, memsets = dict(each).get("kernel", 0), dict(each).get("gpu_memset", 0)
     assert holds(recording, kernels=kernels) == holds(recording, memsets=memsets) == ["met"]
     assert holds(recording, kernels=kernels + 1) == ["not_met"]
-    found = totals(recording)
+    found = totals(name)
     assert found["kernels per step"] == kernels and (found.get("memsets per step") or 0) == memsets
-    text = next(item.text for item in explain(recording).sentences if item.topic == "overview")
+    text = next(item.text for item in explained(name).sentences if item.topic == "overview")
     assert re.findall(r"(\d+) kernels?\b", text) == [str(kernels)]
     assert re.findall(r"(\d+) memsets?\b", text) == ([str(memsets)] if memsets else [])
 
@@ -62,9 +67,9 @@ def test_how_long_the_device_works_in_a_step(name: str) -> None:
     recording = read(name)
     steps = {launch.step for launch in recording.launches}
     true = sum(launch.duration_ns for launch in recording.launches) / 1e3 / len(steps)
-    said = totals(recording)["device time per step"]
+    said = totals(name)["device time per step"]
     assert said == pytest.approx(true)
-    busy = sum(step.device_us for step in explain(recording).steps) / len(steps)
+    busy = sum(step.device_us for step in explained(name).steps) / len(steps)
     streams = {launch.stream for launch in recording.launches}
     assert busy == pytest.approx(true, rel=1e-3) if len(streams) == 1 else busy <= true * 1.001
     assert recording.summary is not None
@@ -86,6 +91,20 @@ def test_which_kernel_takes_most_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
+def test_how_many_ops_a_step_dispatches(name: str) -> None:
+    """`explain`, `diff`, and `view` of an eager run."""
+    recording = read(name)
+    by_step = index_of(recording).dispatched
+    assert by_step == Counter(op.step for op in recording.ops if re.fullmatch(r"\w+::\w+(\.\w+)?", op.name))
+    first = by_step.get(index_of(recording).first_step, 0)
+    said = re.findall(r"A step dispatches ([\d,]+) ops?", " ".join(item.text for item in explained(name).sentences))
+    assert [int(number.replace(",", "")) for number in said] == ([first] if first else [])
+    assert totals(name).get("ops dispatched per step", 0) == pytest.approx(sum(by_step.values()) / len(recording.steps))
+    if not recording.calls:
+        assert f" {first:,} ops dispatched" in shown(name)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
 def test_which_side_sets_the_length_of_a_step(name: str) -> None:
     """`view`, the tables of `trace`, `explain` and the page's overview."""
     recording = read(name)
@@ -93,12 +112,11 @@ def test_which_side_sets_the_length_of_a_step(name: str) -> None:
     assert found is not None and recording.summary is not None
     assert found.words == recording.summary.verdict
     assert found.words in trace_tables.render(recording.summary, width=120)
-    shown = terminal.render(recording, width=120)
-    assert found.words in shown or "-bound" not in shown  # compiled code is shown by its calls
+    assert found.words in shown(name) or "-bound" not in shown(name)  # compiled code is shown by its calls
     assert any(text.lower().startswith(found.words.lower()) for _, text, _ in overview.lines(recording, None, []))
     last = recording.summary.steps[-1]
     own = bound.bound(last.wall_us, last.device_busy_us)
-    assert own is not None and (explain(recording).steps[-1].verdict or "").startswith(own.words)
+    assert own is not None and (explained(name).steps[-1].verdict or "").startswith(own.words)
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -123,3 +141,72 @@ def test_whether_two_calls_are_one_kernel(name: str) -> None:
                 asked += 1
                 assert holds(recording, not_fused=names) == ["met"], names
                 assert holds(recording, fused=names) == ["not_met"], names
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_what_ran_in_a_call(name: str) -> None:
+    """`view` and `why` give the ops that ran, and what is only in the name; an op is one or the other."""
+    recording = read(name)
+    for call in recording.calls:
+        nodes = index_of(recording).nodes.get(call.graph, {})
+        assert not any(nodes[item].op == "get_attr" for item in call.nodes if item in nodes), call.nodes
+        ran, named = labels.ops_of(call, nodes), only_named(call, nodes)
+        assert not set(ran) & set(named), (call.kernel, ran, named)
+        if not call.is_extern and len(call.nodes) == 1:
+            assert len(ran) == 1, (call.kernel, ran)  # one node comes from one op
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_how_long_a_product_takes(name: str) -> None:
+    """The table of `explain`, and `view` of its call: the median, where the call launches nothing but the product."""
+    recording = read(name)
+    for row in explained(name).gemms:
+        timing = index_of(recording).calls[row.call].timing if row.call else None
+        if timing is not None and len(index_of(recording).launches_of_call[row.call]) == row.count:
+            assert row.kernel_us == pytest.approx(timing.typical_us, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_how_near_a_product_comes_to_what_the_device_computes(name: str) -> None:
+    """`explain`, and `view` of its call or its eager op, where arithmetic is what takes longest."""
+    recording = read(name)
+    eager = {node.name: node for graph in recording.graphs if graph.stage == "eager" for node in graph.nodes}
+    for row in explain(recording).gemms:
+        home = index_of(recording).calls[row.call] if row.call else eager.get(row.node or "")
+        roof = home.roof if home is not None else None
+        if home is None or home.flops is None or roof is None or roof.share is None or home.timing is None:
+            continue  # a library's call of several products has its FLOPs in no one place
+        assert row.flops == home.flops and row.share_of_peak is not None
+        assert row.share_of_peak * row.kernel_us <= roof.share * home.timing.typical_us * 1.001
+        if roof.basis and "FLOP/s" in roof.basis:
+            assert (row.peak or "").split(" (")[0] in roof.basis.replace(" in ", " ", 1)
+            assert row.share_of_peak * row.kernel_us == pytest.approx(roof.share * home.timing.typical_us, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_what_a_call_moves_computes_and_takes(name: str) -> None:
+    """`why` of each call (bytes, FLOPs, its rate at the time that stands beside it), `explain`, and the record."""
+    recording = read(name)
+    fused = {item.evidence[0]: item.text for item in explained(name).sentences if item.topic == "fusion"}
+    for call in recording.calls:
+        told = " ".join(decisions.call_story(recording, call, width=200).split())
+        if call.bytes_read is not None and call.bytes_written is not None:
+            both = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
+            assert both in told and (not call.flops or f"{both}, {flop(call.flops)}" in told)
+            total = f"for {num_bytes(call.bytes_read + call.bytes_written)} of memory traffic"
+            assert f"call:{call.id}" not in fused or total in fused[f"call:{call.id}"]
+        if call.timing is not None and call.roof is not None and call.roof.flops_per_second and call.flops:
+            assert f"{microseconds(call.timing.typical_us)} " in told
+            assert call.roof.flops is not None and call.roof.flops <= call.flops
+            assert rate(call.roof.flops / call.timing.typical_us * 1e6, "FLOP/s") in told
+        if call.roof is not None and call.roof.bound is not None:
+            assert f"{call.roof.bound}-bound" in told
+            assert not call.is_extern or call.flops or call.roof.bound != "memory" or not may_multiply(call.kernel)
+
+
+def test_no_template_is_hinted_at_where_another_kernel_must_run_between() -> None:
+    """A group norm's last kernel reads the convolution's result, and statistics that three kernels make of it."""
+    recording = read("more/depthwise/real")
+    hinted = {(item.a_call[-1:], item.b_call[-1:]) for item in recording.decisions if item.hint and item.a_call}
+    pairs = {(item.a_call[-1:], item.b_call[-1:]) for item in recording.decisions if item.a_call and item.b_call}
+    assert ("3", "7") in pairs and hinted == {("1", "2")}

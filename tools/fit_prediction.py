@@ -88,7 +88,7 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
         ]
         replay = fitting.replay_of(content["launch"])
         text += f", and {len(also)} calls of fxscope's battery on it"
-    start = None
+    start = spreads = None
     if like is not None:
         other = gpus.load(like)
         ratio = datasheet(gpu) / datasheet(other)
@@ -97,6 +97,7 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
             family: {n: value * ratio if n == "dram" else value for n, value in found.parameters.items()}
             for family, found in other.calibration.families.items()
         }
+        spreads = {family: found.spreads for family, found in other.calibration.families.items()}
         replay = other.calibration.replay_us
         text += f", near the fit of the {other.device_name} (its memory's rate by the data sheets, {ratio:.2f})"
     calibration = fitting.fit(
@@ -105,6 +106,7 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
         source="calibration",
         also=also,
         start=start,
+        spreads=spreads,
         cpu=fit_cpu(zoo),
         replay_us=replay,
     )

@@ -1,4 +1,4 @@
-"""Ends verbs by SIGINT and SIGTERM at seeded moments: what they write is whole or absent, and nothing else is left.
+"""Ends verbs by SIGINT, SIGTERM and SIGHUP at seeded moments: what they write is whole or absent, and nothing else is left.
 
     python tools/interrupt.py [trace|view|fleet|run …] [--count 25] [--seed 0]
 
@@ -37,7 +37,11 @@ VERBS = {
     "fleet": f"fleet {DATA / 'fleet' / 'ddp_even'} --jobs 2 -o out.html -o out.json",
     "run": "run program.py -o out.fxscope",
 }
-ENDS = {signal.SIGINT: {0, 130, -signal.SIGINT}, signal.SIGTERM: {0, -signal.SIGTERM}}
+ENDS = {
+    signal.SIGINT: {0, 130, -signal.SIGINT},
+    signal.SIGTERM: {0, -signal.SIGTERM},
+    signal.SIGHUP: {0, -signal.SIGHUP},
+}
 # Of programs that were called with fxscope: Inductor's and Triton's caches.
 THEIRS = ("torchinductor_", "tmp", "pymp-", "torch-")
 
@@ -100,7 +104,7 @@ class Harness:
     def trial(self, seed: int) -> None:
         """End it at a moment. Raises Finding."""
         chance = random.Random(f"{self.verb} {seed}")
-        number = chance.choice((signal.SIGINT, signal.SIGTERM))
+        number = chance.choice(tuple(ENDS))
         # Later moments more often: there the files are written.
         moment = self.takes_s * 1.05 * chance.random() ** 0.5
         name = str(seed)
@@ -108,7 +112,7 @@ class Harness:
         try:
             _, said = process.communicate(timeout=moment)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+            process.send_signal(number) if number == signal.SIGTERM else os.killpg(process.pid, number)
             said = self.ended(process)
         where = f"{self.verb}, seed {seed}, {number.name} after {moment:.2f} s"
         if process.returncode not in ENDS[number]:

@@ -4,6 +4,7 @@
     python3 tools/zoo.py record $OUT --only gpt2 bert       # some of them
     python3 tools/zoo.py plan $OUT --gpu h100               # anywhere; the GPU, if there is one, is hidden
     python3 tools/zoo.py compare tests/data/zoo/h100 $OUT   # what was recorded, what was planned
+    python3 tools/zoo.py bytes $OUT --only gpt2 bert        # plans as a user makes them, and their bytes counted
 
 Programs come from `tests/zoo/programs.py` (`--programs FILE` for others). `record` makes one folder per program and packs
 the folders into `$OUT/zoo-N.tar.gz`:
@@ -48,7 +49,7 @@ LARGEST = 15_000_000  # bytes of one archive
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["record", "plan", "compare", "one"])
+    parser.add_argument("what", choices=["record", "plan", "compare", "bytes", "one"])
     parser.add_argument("out", type=Path)
     parser.add_argument("planned", type=Path, nargs="?")
     parser.add_argument("--programs", type=Path, default=ROOT / "tests" / "zoo" / "programs.py")
@@ -77,6 +78,8 @@ def main() -> int:
             parser.error("compare needs two folders: what was recorded, and what was planned")
         return compare(wanted, arguments.out, arguments.planned)
     arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.what == "bytes":
+        return count_bytes(wanted, programs, arguments)
     if arguments.what == "plan":
         return plan_all(wanted, programs, arguments)
     return run_all(wanted, programs, arguments)
@@ -244,6 +247,52 @@ def compare(wanted: list[str], real: Path, planned: Path) -> int:
             figures = ", ".join(f"{column} {row[column]}" for column in columns)
             print(f"{'set aside' if part else 'open'}: {row['programs']} programs; equal {figures}")
     return 0
+
+
+def count_bytes(wanted: list[str], programs: dict[str, Any], arguments: argparse.Namespace) -> int:
+    """Hold the bytes of each Triton call of a plan against the addresses that the kernel's text touches, and print it.
+
+    The plans are kept as `$OUT/NAME.fxscope`; what is there already is not planned again.
+    """
+    sys.path.insert(0, str(ROOT))
+    import torch
+
+    import fxscope
+    from tests.fusion.triton_addresses import audit
+
+    totals = dict.fromkeys(("equal", "not equal", "not counted"), 0)
+    for name in wanted:
+        path = arguments.out / f"{name}.fxscope"
+        program = programs[name]
+        if arguments.again or not path.exists():
+            torch.manual_seed(0)
+            module, inputs = program.make("cpu")
+            try:
+                plan = fxscope.record(
+                    module, *inputs, target=arguments.gpu, compile=program.compile or True, backward=program.train
+                )
+            except fxscope.FxscopeError as error:
+                print(f"{name}: no plan: {error}", flush=True)
+                continue
+            plan.save(path)
+        rows, uncounted = audit(fxscope.load(path))
+        row = dict.fromkeys(totals, 0)
+        for call in {row.call for row in rows}:
+            pairs = [(row.said, row.touched) for row in rows if row.call == call]
+            wrong = any(touched is not None and said != touched for said, touched in pairs)
+            open_ = any(touched is None for _, touched in pairs)
+            row["not equal" if wrong else "not counted" if open_ else "equal"] += 1
+        row["not counted"] += len(uncounted)
+        for key, count in row.items():
+            totals[key] += count
+        print(f"{name}: calls " + ", ".join(f"{key} {count}" for key, count in row.items()), flush=True)
+        for item in rows:
+            if item.touched is not None and item.said != item.touched:
+                print(f"    {item.call} {item.side} {item.buffer}: {item.said} bytes, touches {item.touched}")
+        for call, reason in uncounted.items():
+            print(f"    {call}: not counted: {reason}")
+    print("all: calls " + ", ".join(f"{key} {count}" for key, count in totals.items()))
+    return int(totals["not equal"] > 0)
 
 
 class Turn:
@@ -487,9 +536,10 @@ def record(model: Any, name: str, out: Path) -> None:
     (out / "table.txt").write_text(
         profiler.key_averages().table(sort_by="self_cuda_time_total", row_limit=60, max_name_column_width=80)
     )
-    for kernel, tuner in tuners.values():
-        if len(tuner.launchers) == 1:
-            found[kernel]["chosen"] = config_key(tuner.launchers[0].config)
+    for kernel, facts in found.items():  # of one name in two graphs each is tuned by itself
+        won = {config_key(tuner.launchers[0].config) for name, tuner in tuners.values() if name == kernel}
+        if len(won) == 1 and all(len(tuner.launchers) == 1 for name, tuner in tuners.values() if name == kernel):
+            facts["chosen"] = won.pop()
     write(out / "output_code.json", codes)
     write(out / "kernels.json", found)
     write(

@@ -30,7 +30,7 @@ def environment() -> Environment:
 def triton_version() -> str | None:
     try:
         import triton  # type: ignore[reportMissingTypeStubs]
-    except ImportError:
+    except Exception:  # one whose driver, or whose environment, is not what it expects
         return None
     return str(getattr(triton, "__version__", None))
 

@@ -133,11 +133,11 @@ class Hooks:
     def _found(self, path: str, purpose: str | None = None) -> tuple[Any, str, Any] | None:
         try:
             return resolve(path)
-        except (ImportError, AttributeError):
+        except Exception as error:  # a module of torch may fail at import: its config reads the environment's numbers
+            lacks = isinstance(error, (ModuleNotFoundError, AttributeError))
+            why = "this torch does not have it" if lacks else f"torch cannot import it here ({one_line(error)})"
             without = f": the recording is without {purpose}" if purpose else ""
-            self.problem(
-                f"hook {path}", f"this torch does not have it{without}", "see `fxscope env`; the rest is recorded"
-            )
+            self.problem(f"hook {path}", f"{why}{without}", "see `fxscope env`; the rest is recorded")
             return None
 
     def _set(
@@ -204,3 +204,8 @@ def switch_value(config: Any, name: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part)
     return value
+
+
+def is_deprecated(config: Any, name: str) -> bool:
+    """Whether a torch config module says so of a switch. To read one of those warns: that warning is the program's."""
+    return getattr(getattr(config, "_config", {}).get(name), "deprecated", False)

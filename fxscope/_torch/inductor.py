@@ -33,6 +33,7 @@ import torch
 from fxscope._torch import kept_facts
 from fxscope._torch import nodes as live
 from fxscope._torch.hooks import Hooks, exists, has_switch, resolve
+from fxscope.errors import one_line
 from fxscope.model import Compile, Graph, Item, KernelCall, Link, Node, Problem, Schedule, Source, SourceText, replace
 
 if TYPE_CHECKING:
@@ -74,6 +75,12 @@ class Facts(Item, frozen=True, kw_only=True):
     compiles: tuple[Compile, ...] = ()
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def why_no_graph(self) -> str:
+        """What Dynamo met, where it captured nothing."""
+        met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.problems)
+        return met or "Dynamo skipped every frame"
+
 
 def config_patches(*, bypass_caches: bool = True, remember: bool = False) -> dict[str, dict[str, Any]]:
     """The switches that a capture needs, for each config module.
@@ -114,8 +121,9 @@ class InductorCapture:
 
     def __init__(self, *, bypass_caches: bool = True, remember: bool = False) -> None:
         self.bypass_caches = bypass_caches
-        self.remember = bypass_caches and remember and exists(kept_facts.LOAD) and exists(CACHE_TAG)
         self.hooks = Hooks()
+        self.has_dynamo = self._imports_dynamo()
+        self.remember = bypass_caches and remember and self.has_dynamo and exists(kept_facts.LOAD) and exists(CACHE_TAG)
         self._graphs: dict[str, Graph] = {}
         self._calls: dict[str, tuple[KernelCall, ...]] = {}
         self._links: dict[tuple[Any, ...], Link] = {}
@@ -138,8 +146,20 @@ class InductorCapture:
 
     # ------------------------------------------------------------------ life
 
+    def _imports_dynamo(self) -> bool:
+        """Whether Dynamo can be imported here: its and Inductor's modules read variables and folders of the environment."""
+        try:
+            importlib.import_module("torch._dynamo")
+        except Exception as error:
+            message, remedy = f"cannot be imported here ({one_line(error)})", "see `python -c 'import torch._dynamo'`"
+            self.hooks.problem("torch._dynamo", f"{message}: ops are known from the profiler alone", remedy)
+            return False
+        return True
+
     def __enter__(self) -> InductorCapture:
         hooks = self.hooks
+        if not self.has_dynamo:
+            return self
         try:
             hooks.wrap(CALL_USER_COMPILER, around=self._user_compiler)
             hooks.wrap(COMPILE_SUBGRAPH, before=self._subgraph_ends)
@@ -624,15 +644,17 @@ def _handles() -> dict[str, tuple[str, ...]]:
 
 
 def _metrics() -> list[Any]:
-    from torch._dynamo import utils
-
-    return list(getattr(utils, METRICS.partition(":")[2], list)())
+    return list(getattr(_dynamo_utils(), METRICS.partition(":")[2], list)())
 
 
 def _autograd_cache_hits() -> int:
-    from torch._dynamo.utils import counters
-
+    counters = getattr(_dynamo_utils(), "counters", {})
     return int(counters["aot_autograd"]["autograd_cache_hit"]) if "aot_autograd" in counters else 0
+
+
+def _dynamo_utils() -> Any:
+    """Dynamo's module of counters; None where it was not, or cannot be, imported: it has compiled nothing."""
+    return sys.modules.get("torch._dynamo.utils")
 
 
 def _is_packaged() -> bool:

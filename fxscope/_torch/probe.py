@@ -57,7 +57,7 @@ def probe() -> list[tuple[str, bool, str]]:
         module, _, switch = name.partition(":")
         try:
             found = has_switch(importlib.import_module(module), switch)
-        except ImportError:
+        except Exception:  # as in `exists`
             found = False
         rows.append((name, found, purpose))
     return rows

@@ -13,7 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from fxscope._torch.hooks import exists
+from fxscope._torch.hooks import exists, is_deprecated
 from fxscope.errors import CaptureError
 from fxscope.model import Memory, Problem
 
@@ -312,15 +312,12 @@ class Observer:
 
 
 def inductor_switches() -> dict[str, Any]:
-    """Every switch of `torch._inductor.config` with its value here, but for deprecated ones.
-
-    To read one of those warns, once a process: that warning is the program's.
-    """
+    """Every switch of `torch._inductor.config` with its value here, but for deprecated ones."""
     import torch._inductor.config as config
 
     entries: Any = getattr(config, "_config", {})
     return {
         name: getattr(config, name)
         for name, entry in entries.items()
-        if getattr(entry, "alias", None) is None and not getattr(entry, "deprecated", False)
+        if getattr(entry, "alias", None) is None and not is_deprecated(config, name)
     } or dict(config.get_config_copy())

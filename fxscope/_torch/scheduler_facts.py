@@ -7,10 +7,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from fxscope._torch.hooks import is_deprecated, switch_value
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
 
@@ -185,15 +186,7 @@ def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: l
     for position, group in enumerate(scheduler.nodes):
         members: list[Any] = list(group.get_nodes())
         reads, writes = _accesses(group, graph, problems)
-        groups.append(
-            ScheduledGroup(
-                members=members_of(group),
-                type=type_of(group),
-                reads=reads,
-                writes=writes,
-                flops=_flops(group, problems),
-            )
-        )
+        groups.append(ScheduledGroup(members=members_of(group), type=type_of(group), reads=reads, writes=writes))
         for member in members:
             group_of[member.get_name()] = position
             nodes.append(_node(member, position, order, scheduler, graph, problems))
@@ -233,7 +226,6 @@ def _node(
         reads=reads,
         writes=writes,
         ranges=_told("ranges", problems, _ranges, node),
-        flops=_flops(node, problems),
         device=str(device) if device is not None else None,
         stream=getattr(scheduler, "node_to_stream", {}).get(node),
     )
@@ -261,18 +253,6 @@ def _problem(what: str, error: Exception, problems: list[Problem]) -> None:
         problems.append(problem)
 
 
-def _flops(node: Any, problems: list[Problem]) -> int | None:
-    # torch counts each estimate in its metrics: leave its counter as it was.
-    from torch._dynamo.utils import counters
-
-    before = counters["inductor"]["flop_count"]
-    flops = _told("operations", problems, node.estimate_flops)
-    counters["inductor"]["flop_count"] = before
-    if not before:
-        counters["inductor"].pop("flop_count", None)
-    return int(flops) if flops else None
-
-
 def _accesses(
     node: Any, graph: Any, problems: list[Problem]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
@@ -289,14 +269,170 @@ def _accesses(
             reached = _told("sizes of arguments", problems, _reached, node.node) or {}
             sizes = {name: min(size, reached.get(name, size)) for name, size in sizes.items()}
         internal = _internal(node, graph) if len(node.get_nodes()) > 1 else frozenset[str]()
+        stored = (_told("mutations", problems, _only_stored, node) if reading else None) or ()
         by_buffer: dict[str, list[Any]] = {}
         for dependency in dependencies:
-            if type(dependency).__name__ != "WeakDep" and dependency.name not in internal:
+            kind = type(dependency).__name__
+            ordering = kind == "WeakDep" or (kind == "StarDep" and dependency.name in stored)
+            if not ordering and dependency.name not in internal:
                 by_buffer.setdefault(dependency.name, []).append(dependency)
+        for name, items in by_buffer.items():
+            points = _told("points", problems, _points, node, items) if name in sizes else None
+            buffer: Any = graph.name_to_buffer.get(name) or graph.graph_inputs.get(name)
+            dtype = _told("dtype", problems, buffer.get_dtype) if points is not None and buffer is not None else None
+            if dtype is not None:
+                sizes[name] = min(sizes[name], points * dtype.itemsize)
         result.append(
             tuple(_access(name, items, sizes.get(name), graph, problems) for name, items in sorted(by_buffer.items()))
         )
     return result[0], result[1]
+
+
+def _only_stored(node: Any) -> set[str]:
+    """The versions of memory that loops write again without reading them: torch orders the writes by a read.
+
+    What adds to memory (`atomic_add`) reads it.
+    """
+    if node.is_extern() or node.is_template():
+        return set()
+    real: dict[str, str] = getattr(node.scheduler, "mutation_real_name", {})
+    written = {
+        real.get(output.get_name(), output.get_name())
+        for member in node.get_nodes()
+        for output in member.get_outputs()
+        if output.get_mutations()
+    }
+    return {
+        read.name
+        for read in node.read_writes.reads
+        if type(read).__name__ == "StarDep" and read.mode is None and real.get(read.name, read.name) in written
+    }
+
+
+def _points(node: Any, dependencies: Sequence[Any]) -> int | None:
+    """How many addresses loops can touch of a buffer at most, `None` where they are not told one by one.
+
+    torch bounds those of a single loop; of several joined it says the whole buffer, however few rows of it they look up.
+    """
+    if node.is_extern() or node.is_template():
+        return None
+    total, spans = 0, list[tuple[int, int] | None]()
+    for dependency in dependencies:
+        if type(dependency).__name__ != "MemoryDep":
+            return None
+        sizes = dependency.size
+        if dependency.is_indirect():  # its address depends on loop variables that are not in it
+            loops = [member for member in node.get_nodes() if dependency in {*member.read_writes.reads_and_writes()}]
+            if not loops:  # what was fused keeps the names of loop variables that its members had before
+                loops = [
+                    member
+                    for member in node.get_nodes()
+                    if any(item.name == dependency.name for item in member.read_writes.reads_and_writes())
+                ]
+            sizes = max((sum(map(list, member.get_ranges()), list[Any]()) for member in loops), key=len, default=None)
+        else:
+            variables = dependency.index.free_symbols
+            sizes = [size for name, size in zip(dependency.var_names, sizes, strict=True) if name in variables]
+        if sizes is None or None in map(_number, sizes):
+            return None
+        points, masked = math.prod(map(int, sizes)), _under_masks(node, dependency)
+        total += points if masked is None else min(points, masked)
+        spans.append(_span(dependency))
+    known = [span for span in spans if span is not None]
+    if len(known) < len(spans):
+        return total
+    return min(total, max(high for _, high in known) - min(low for low, _ in known) + 1)
+
+
+def _under_masks(node: Any, dependency: Any) -> int | None:
+    """How many addresses a loop touches of a buffer that it loads under masks alone: a part of a `cat`, what is padded.
+
+    torch leaves masks out of its sets. `None` where the loads have no mask of comparisons between a loop variable and a
+    number, or several loops or places are meant.
+    """
+    owners = [member for member in node.get_nodes() if dependency in member.read_writes.reads]
+    if len(owners) != 1 or sum(item.name == dependency.name for item in owners[0].read_writes.reads) != 1:
+        return None
+    body = getattr(owners[0], "_body", None)
+    if body is None:
+        return None
+    loads = {
+        (index, tuple(bounds.items()))
+        for name, index, bounds in _loads(body, body.root_block, {})
+        if name == dependency.name
+    }
+    total = 0
+    for index, limits in loads:
+        bounds = dict(limits)
+        if not bounds.keys() & index.free_symbols or not index.free_symbols <= body.var_ranges.keys():
+            return None
+        points = 1
+        for variable in index.free_symbols:
+            size, (low, high) = _number(body.var_ranges[variable]), bounds.get(variable, (0, math.inf))
+            if size is None:
+                return None
+            points *= int(max(0, min(high, size) - max(low, 0)))
+        total += points
+    return total if loads else None
+
+
+def _loads(body: Any, block: Any, bounds: dict[Any, tuple[float, float]]) -> Iterator[tuple[str, Any, dict]]:
+    """(buffer, index, what masks leave of loop variables: from, to) of each load in a loop body."""
+    values: dict[Any, Any] = {}
+    for node in block.graph.nodes:
+        known = [values.get(item, item) for item in node.args]
+        if node.target == "get_index":
+            values[node] = body.indexing_exprs[known[0]]
+        elif node.target in ("index_expr", "value_expr", "constant"):
+            values[node] = known[1]
+        elif node.target in ("lt", "le", "gt", "ge"):
+            values[node] = _bounds(node.target, known[1], known[2])
+        elif node.target in ("and_", "logical_and", "bitwise_and"):
+            values[node] = _both(*(item if isinstance(item, dict) else {} for item in known[1:3]))
+        elif node.target == "load":
+            yield known[1], known[2], bounds
+        elif str(node.target).startswith("masked_subblock"):
+            inside = _both(bounds, known[0] if isinstance(known[0], dict) else {})
+            yield from _loads(body, body.subblocks[node.target], inside)
+
+
+def _bounds(comparison: str, index: Any, number: Any) -> dict[Any, tuple[float, float]]:
+    """What a comparison of one loop variable, or one and a number, leaves of it."""
+    symbols = getattr(index, "free_symbols", ())
+    if len(symbols) != 1 or _number(number) is None:
+        return {}
+    (variable,) = symbols
+    offset = _number(index - variable)
+    if offset is None:
+        return {}
+    limit = int(number) - offset
+    low, high = {
+        "lt": (-math.inf, limit),
+        "le": (-math.inf, limit + 1),
+        "gt": (limit + 1, math.inf),
+        "ge": (limit, math.inf),
+    }[comparison]
+    return {variable: (low, high)}
+
+
+def _both(a: dict[Any, tuple[float, float]], b: dict[Any, tuple[float, float]]) -> dict[Any, tuple[float, float]]:
+    whole = -math.inf, math.inf
+    found = {name: (a.get(name, whole), b.get(name, whole)) for name in {**a, **b}}
+    return {name: (max(one[0], two[0]), min(one[1], two[1])) for name, (one, two) in found.items()}
+
+
+def _span(dependency: Any) -> tuple[int, int] | None:
+    """The lowest and the highest address of a loop's access, `None` unless its index is a sum of multiples."""
+    if dependency.is_indirect():
+        return None
+    low = high = rest = dependency.index
+    for name, size in zip(dependency.var_names, dependency.size, strict=True):
+        step = dependency.index.coeff(name)
+        rest = rest - step * name
+        steps = [size - 1, 0] if getattr(step, "is_nonnegative", False) else [0, size - 1]
+        low, high = low.subs(name, steps[1]), high.subs(name, steps[0])
+    found = [_number(value) for value in (rest, low, high)]
+    return (found[1], found[2]) if found[0] is not None and found[1] is not None and found[2] is not None else None
 
 
 def _reached(operation: Any) -> dict[str, int]:
@@ -380,7 +516,7 @@ def _attempts(
             continue
         words = observed.benchmarked.get((node1.get_name(), node2.get_name())) if answer else None
         reason = words or (reasons[-1] if reasons else None)
-        cause = _cause(scheduler, node1, node2, problems) if reason == "no shared data" else None
+        cause = _told("causes", problems, _cause, scheduler, node1, node2) if reason == "no shared data" else None
         attempt = FusionAttempt(
             a=a,
             b=b,
@@ -421,12 +557,28 @@ def _joins_of_groups(scheduler: Any) -> list[FusionAttempt]:
     return joins
 
 
-def _cause(scheduler: Any, node1: Any, node2: Any, problems: list[Problem]) -> str | None:
+def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
     """Ask Inductor why two nodes with a common buffer share no data."""
     common = node1.read_writes.buffer_names() & node2.read_writes.buffer_names()
     if not common:
         return None
-    return _told("causes", problems, scheduler.decide_fusion_fail_reason, node1, node2, common)
+    # Of an address that is loaded torch knows the whole buffer's size and takes the difference for a broadcast.
+    looked_up = {
+        item.name
+        for node in (node1, node2)
+        for item in node.read_writes.reads_and_writes()
+        if item.name in common and _is_looked_up(item)
+    }
+    if looked_up and looked_up >= set(common):
+        return str(dict.fromkeys(sorted(looked_up), "indirect"))
+    common = type(common)(name for name in common if name not in looked_up)
+    return scheduler.decide_fusion_fail_reason(node1, node2, common)
+
+
+def _is_looked_up(dep: Any) -> bool:
+    """Whether an access's address is loaded from memory; only `MemoryDep` can tell."""
+    is_indirect = getattr(dep, "is_indirect", None)
+    return is_indirect is not None and is_indirect()
 
 
 def limits() -> dict[str, Any]:
@@ -434,14 +586,11 @@ def limits() -> dict[str, Any]:
     from torch._inductor import config
 
     found: dict[str, Any] = {}
-    entries: Any = getattr(config, "_config", {})
     for name in LIMITS:
-        if getattr(entries.get(name), "deprecated", False):
-            continue  # to read it warns, in the program
-        value: Any = config
+        if is_deprecated(config, name):
+            continue
         try:
-            for part in name.split("."):
-                value = getattr(value, part)
+            value = switch_value(config, name)
         except AttributeError:
             continue
         found[name] = value if isinstance(value, (bool, int, float, str, type(None))) else str(value)

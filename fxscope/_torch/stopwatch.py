@@ -58,7 +58,7 @@ def error_against_float32(
 ) -> tuple[float | None, float | None]:
     """(largest, relative root-mean-square) difference of the result from the same weights in float32.
 
-    Both `None` where the model is no module, has no single tensor as its result, or cannot run in float32.
+    Both `None` where the model is no module, has no single tensor of elements as its result, or cannot run in float32.
     """
     if not isinstance(model, torch.nn.Module):
         return None, None
@@ -77,6 +77,8 @@ def error_against_float32(
         # A model that insists on its dtype, or is too large twice: then the error is not known, and that is said.
         return None, None
     if not isinstance(result, torch.Tensor) or not isinstance(exact, torch.Tensor) or not exact.is_floating_point():
+        return None, None
+    if result.shape != exact.shape or not exact.numel():
         return None, None
     difference = result.float() - exact
     scale = exact.pow(2).mean().sqrt().item()

@@ -16,7 +16,7 @@ REPORT_SCHEMA = "fxscope-check/1"
 SWEEP_SCHEMA = "fxscope-sweep/1"
 
 MatchKind = Literal["same", "replaced", "collapsed", "split", "new", "gone"]
-AlignedBy = Literal["name", "source", "module", "op", "order"]
+AlignedBy = Literal["name", "nodes", "source", "module", "op", "order"]
 TimeVerdict = Literal["faster", "slower", "no difference shown", "cannot tell", "not the same work", "not measured"]
 Status = Literal["met", "not_met", "cannot_tell"]
 
@@ -59,6 +59,7 @@ class KernelUse(Item, frozen=True, kw_only=True):
     config: str | None = None  # "XBLOCK=1024"
     chosen_by: str | None = None
     share_of_roof: float | None = None
+    runs: float = 1  # of a planned call in a step; what stands here is of one
 
 
 class KernelMatch(Item, frozen=True, kw_only=True):
@@ -69,8 +70,8 @@ class KernelMatch(Item, frozen=True, kw_only=True):
     b: tuple[KernelUse, ...]
     aligned_by: AlignedBy | None = None
     time: TimeComparison | None = None
-    saved_bytes: int | None = None  # traffic of A minus traffic of B, where both are known
-    predicted_us: float | None = None  # between plans: the predicted time of B minus that of A
+    saved_bytes: int | None = None  # a step's traffic of A minus that of B, where both are known
+    predicted_us: float | None = None  # between plans: a step's predicted time of B minus that of A
     not_predicted: tuple[
         str, ...
     ] = ()  # between plans: kernels whose time no model predicts; then there is no difference

@@ -31,6 +31,7 @@ _DROPPED = frozenset(
     "code arguments text cache_key guards recompile_reason break_reason concrete_inputs raw_reason platform device_properties"
     " remedy sources decoded".split()
 )
+_SAY_NOTHING = frozenset({type(None), bool, int, float})
 _THEIRS = {"file": "file", "function": "function", "title": "title", "module": "module"}
 
 
@@ -50,8 +51,11 @@ class _Redactor:
 
     def __init__(self) -> None:
         self._tokens: dict[tuple[str, str], str] = {}
+        self.words = cache(self._words)  # a recording has few texts, each of them many times
 
     def item(self, value: Any, key: str = "") -> Any:
+        if type(value) in _SAY_NOTHING:
+            return value
         if isinstance(value, dict):
             if key in ("config", "limits"):  # switches: numbers say nothing of the program
                 return {name: item for name, item in value.items() if isinstance(item, (bool, int, float))}
@@ -59,7 +63,9 @@ class _Redactor:
                 return {name: item for name, item in value.items() if name not in _DROPPED}
             theirs = value.get("category") in ("user_annotation", "python_function")
             return {
-                self.words(name) if key in ("renames", "kwargs") else name: self.field(name, item, theirs)
+                self.words(name) if key in ("renames", "kwargs") else name: item
+                if type(item) in _SAY_NOTHING
+                else self.field(name, item, theirs)
                 for name, item in value.items()
                 if name not in _DROPPED
             }
@@ -85,7 +91,7 @@ class _Redactor:
             return ".".join(part if part.isdigit() else self.token(kind, part) for part in text.split("."))
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
-    def words(self, text: str) -> str:
+    def _words(self, text: str) -> str:
         """Replace the words that are not public."""
         if _LIBRARY.match(text):
             return text

@@ -21,7 +21,7 @@ from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of,
 from fxscope.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fxscope.index import Key
     from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording, Source
@@ -82,7 +82,7 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
         if call is not None:
             names, graph_id = call.nodes, call.graph
         inside = [nodes[graph_id, name] for name in names if graph_id and (graph_id, name) in nodes]
-        ops = tuple(ops_in(call, inside) if call is not None else ops_of(inside))
+        ops = tuple(ops_in(call, index_of(recording).nodes.get(call.graph, {})) if call is not None else ops_of(inside))
         every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
         chain: tuple[str, ...] = launches[0].chain if launches else ()
         if launches and not ops and launches[0].op:
@@ -125,18 +125,22 @@ def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
     return False if chain or (graph is not None and graph.direction is not None) else None
 
 
-def ops_in(call: KernelCall, inside: Sequence[Node]) -> list[str]:
+def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
     """The user's ops that ran in a call, in order, views left out unless there is nothing else.
 
     Args:
-        inside: the nodes that ran in it.
+        nodes: those of the call's graph, by name.
     """
+    inside = [nodes[name] for name in call.nodes if name in nodes]
     working = [node for node in inside if node.nature != "view"] or inside
     if call.original_aten and not call.is_extern and not all(node.original_aten for node in working):
-        # Files may say which ops a call has without saying which node came from which.
-        written = [op_name(op) for op in call.original_aten if expected_nature(f"aten::{op_name(op)}") != "view"]
-        if written:
-            return list(dict.fromkeys(written))
+        # Files may say which ops a call comes from without saying which node does: those that no node elsewhere explains.
+        others = [nodes.get(name) for name in call.named_only]
+        if all(node is not None and node.original_aten for node in others):
+            elsewhere = {op_of(node) for node in others if node is not None} - {op_of(node) for node in working}
+            written = dict.fromkeys(map(op_name, call.original_aten))
+            if ran := [op for op in written if op not in elsewhere and expected_nature(f"aten::{op}") != "view"]:
+                return ran
     return ops_of(inside)
 
 
@@ -270,9 +274,9 @@ def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
     return [place for places in found for place in places]
 
 
-def node_matches(node: Node, name: str) -> bool:
+def node_matches(node: Node, selector: Selector) -> bool:
     """Whether a user would call the node by this name."""
-    _, sort, name, _ = selector = parse_selector(name)
+    _, sort, name, _ = selector
     if sort in (None, "node") and name == node.name:
         return True
     is_op = selector.may_be("op") and node.op not in ("placeholder", "output", "get_attr")
@@ -291,7 +295,7 @@ def nodes_named(recording: Recording, name: str, *, graph: str | None = None) ->
     """(graph id, node) of every node by this name; a decomposed op's pieces where the op itself is gone."""
     every = [(item.id, node) for item in recording.graphs if graph is None or item.id == graph for node in item.nodes]
     selector = parse_selector(name)
-    found = [(graph_id, node) for graph_id, node in every if node_matches(node, name)]
+    found = [(graph_id, node) for graph_id, node in every if node_matches(node, selector)]
     if not found and selector.may_be("op"):
         found = [(g, node) for g, node in every if node.op == "call_function" and is_called(node.target, selector.name)]
     if not found:

@@ -48,7 +48,7 @@ class GemmRow(Row, frozen=True, kw_only=True):
     m: int | None = None
     k: int | None = None
     n: int | None = None
-    flops: int | None = None
+    flops: int | None = None  # as torch counts them, of an attention for all pairs of a query and a key
     dtype: str | None = None
     kernel: str
     family: str | None = None
@@ -61,9 +61,9 @@ class GemmRow(Row, frozen=True, kw_only=True):
     epilogue: str | None = None
     num_launches: int = 1  # launches of one execution: the GEMM, and a memset or a split-K reduction
     count: int = 1  # executions
-    duration_us: float = 0.0  # mean of the executions, everything the op launched
-    kernel_us: float = 0.0  # mean of the main kernel alone
-    flops_per_second: float | None = None  # of the main kernel
+    duration_us: float = 0.0  # median of the executions, everything the op launched
+    kernel_us: float = 0.0  # median of the kernels that multiply, mostly one
+    flops_per_second: float | None = None  # of these, without the FLOPs that a causal mask saves
     share_of_peak: float | None = None
     peak: str | None = None  # which rate, and where it comes from
     note: str | None = None

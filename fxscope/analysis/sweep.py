@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.findings import Sweep, SweepPoint, TimeComparison
 
 METRICS = ("wall_us", "device_us")
+REPEATS = "repeats of one process"
 
 
 def values_of(sweep: Sweep) -> list[Any]:
@@ -37,12 +38,12 @@ def against(sweep: Sweep, setup: str, base: str, metric: str) -> list[tuple[obje
             continue
         x, y = getattr(a, metric), getattr(b, metric)
         if x and y:
-            found.append((value, compare_times(x, y)))
+            found.append((value, compare_times(x, y, unit=REPEATS)))
     return found
 
 
 def sentences(sweep: Sweep) -> list[str]:
-    """One sentence per setup and metric: from where on it is faster than the first setup, or that it is not."""
+    """One sentence per setup and metric: from where on it is faster than the first setup; and what the times are."""
     setups = setups_of(sweep)
     found: list[str] = []
     for metric, words in zip(METRICS, ("wall time", "device time"), strict=True):
@@ -50,7 +51,8 @@ def sentences(sweep: Sweep) -> list[str]:
             rows = against(sweep, setup, setups[0], metric)
             if rows:
                 found.append(f"{words}: {sentence(sweep, setup, setups[0], rows)}")
-    return found + [line for setup in setups[1:] for line in paid_for(sweep, setup, setups[0])]
+    found += [line for setup in setups[1:] for line in paid_for(sweep, setup, setups[0])]
+    return [*found, f"the times are {REPEATS}: in another one they may differ by more than these show"] if found else []
 
 
 def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:

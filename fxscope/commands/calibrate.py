@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope import store
+from fxscope.commands import common
 from fxscope.errors import FOREIGN, CaptureError, FxscopeError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     if out.suffix != ".json":
         raise CaptureError(f"{out}: a GPU's file is called NAME.json.")
     store.check_free(out, force=arguments.force)
+    if arguments.source:
+        common.refuse(arguments, "--from takes what was measured", "measurements", "seconds")
     measured = read(Path(arguments.source)) if arguments.source else measure(arguments, out)
     print("fitting", file=sys.stderr)
     try:

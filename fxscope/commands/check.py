@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.render import findings
 
     if arguments.kinds:
+        common.refuse(arguments, "--kinds prints a list", "learn", "junit", "output", "format")
         print(check.help_of_kinds())
         return 0
     if arguments.learn:
@@ -82,6 +83,7 @@ def learn(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.check.learn import learn as expectations_of
     from fxscope.errors import FxscopeError
 
+    common.refuse(arguments, "--learn checks nothing, and writes TOML", "junit", "format")
     if len(arguments.files) != 1:
         raise FxscopeError("--learn takes one recording.")
     recordings, _ = common.named(arguments.files)

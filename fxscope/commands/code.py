@@ -40,7 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
         from fxscope.model import encoded
 
         lines = [
-            {"source": source.id, **line._asdict()} for source in texts for line in code.annotate(recording, source)
+            {"source": source.id, **line._asdict()}
+            for source in texts
+            for line in code.annotate(recording, source)
+            if call is None or line.call == call
         ]
         print(encoded(lines).decode())
         return 0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from fxscope.analysis.findings import Sweep
     from fxscope.model import Recording
@@ -37,32 +37,70 @@ def say(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
 
 
+# What ends a program that has no handler for it. SIGQUIT is for what is to end at once; SIGUSR1 and SIGUSR2 are the
+# program's own: frameworks install no handler where there is one.
+_ENDS = ("SIGHUP", "SIGTERM", "SIGALRM", "SIGXCPU")
+
+
 class Terminated(BaseException):
-    """SIGTERM came: no `except Exception` is to hold it."""
+    """A signal came that is to end the process: no `except Exception` is to hold it."""
+
+
+@contextlib.contextmanager
+def on_termination(ended: Callable[[int], None]) -> Generator[None]:
+    """Call `ended` with the signal that would end this process. A forked child is ended by it as ever."""
+    mine = os.getpid()
+    in_main = threading.current_thread() is threading.main_thread()
+    numbers = [getattr(signal, name) for name in _ENDS if in_main and hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+
+    def handle(number: int, _: Any) -> None:
+        if os.getpid() != mine:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        # A second one ends it at once, but not one of another kind: some send several (a terminal, a service manager).
+        for other in numbers:
+            if signal.getsignal(other) is handle:
+                signal.signal(other, signal.SIG_DFL if other == number else signal.SIG_IGN)
+        ended(number)
+
+    for number in numbers:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            if signal.getsignal(number) is handle:
+                signal.signal(number, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
 def tidy_on_termination() -> Generator[None]:
-    """On SIGTERM let every `finally` run, so that no temporary file stays, and then die of it."""
-    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    """On SIGTERM and its like let every `finally` run, so that no temporary file stays, and then die of it."""
     mine = os.getpid()
 
-    def terminated(number: int, _: Any) -> None:
-        signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
-        if os.getpid() != mine:  # a forked child has the handler as well
-            os.kill(os.getpid(), number)
-        raise Terminated
+    def leave(number: int) -> None:
+        raise Terminated(number)
 
-    if own:
-        signal.signal(signal.SIGTERM, terminated)
+    with on_termination(leave):
+        try:
+            yield
+        except Terminated as end:
+            os.kill(mine, end.args[0])
+            raise
+
+
+@contextlib.contextmanager
+def whole_sources(asked: bool) -> Generator[None]:
+    """Embed the program's files as a whole where that is asked for. A variable says so, for a plan's process as well."""
+    before = os.environ.get("FXSCOPE_WHOLE_SOURCES")
+    if asked:
+        os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"
     try:
         yield
-    except Terminated:
-        os.kill(mine, signal.SIGTERM)
-        raise
     finally:
-        if own and signal.getsignal(signal.SIGTERM) is terminated:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if asked and before is None:
+            os.environ.pop("FXSCOPE_WHOLE_SOURCES", None)
 
 
 def read(name: str) -> Recording:
@@ -95,13 +133,16 @@ def read_runs(name: str) -> list[Recording]:
 def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
     """The recordings with the names of their files in their titles: those of one program have the same title."""
     from fxscope.model import replace
+    from fxscope.render.legible import legible
 
     files = [Path(name).name for name in names]
     out: list[Recording] = []
     for recording, name, file in zip(recordings, names, files, strict=True):
         shown = file if files.count(file) == 1 else name
-        own = recording.title in (shown, Path(name).stem)
-        out.append(recording if own else replace(recording, title=f"{recording.title} ({shown})"))
+        stem_of = recording.title == Path(name).stem
+        own = recording.title == shown or (stem_of and shown == file)
+        title = legible(shown if stem_of else f"{recording.title} ({shown})")
+        out.append(recording if own else replace(recording, title=title))
     return out
 
 
@@ -220,6 +261,14 @@ def read_text(name: str) -> str:
         raise FxscopeError(f"{name} is not text in UTF-8.") from None
 
 
+def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
+    """Raise FxscopeError where one of these options was given: here it would be taken and do nothing."""
+    for name in names:
+        if getattr(arguments, name) != arguments.parser.get_default(name):
+            option = "--json or --format" if name == "format" else f"--{name.replace('_', '-')}"
+            raise FxscopeError(f"{option} means nothing here: {why}.")
+
+
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -251,8 +300,10 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
     from fxscope import store
     from fxscope.errors import RenderError
 
-    if not output:
+    if output is None:
         return arguments.format or "terminal"
+    if not output:
+        raise RenderError("-o takes the name of a file, and this one is empty.")
     store.check_free(output, force=arguments.force)
     suffix = Path(output).suffix
     if not arguments.format and suffix not in suffixes:
@@ -275,7 +326,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
 
     from fxscope.errors import RenderError
     from fxscope.model import Stage
-    from fxscope.render import check_target
+    from fxscope.render import WITHOUT_STAGE, check_target
 
     stage = getattr(arguments, "stage", None)
     if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
@@ -287,6 +338,17 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         check_target(name, format=arguments.format, force=arguments.force)
     if not arguments.output and arguments.format:
         check_target(None, format=arguments.format)
+    if stage and (formats := formats_of(arguments)) <= WITHOUT_STAGE:
+        raise RenderError(f"--stage means nothing here: {' and '.join(sorted(formats))} draw no single graph.")
+
+
+def formats_of(arguments: argparse.Namespace) -> set[str]:
+    """The formats that the options of `add_output_options` name."""
+    from fxscope.render import format_of
+
+    if not arguments.output:
+        return {format_of(None, arguments.format or "terminal")}
+    return {format_of(name, arguments.format) for name in arguments.output}
 
 
 def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = False, **options: Any) -> None:
@@ -315,7 +377,7 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
 def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bool, **options: Any) -> None:
     """Write each of `-o`; see `emit`."""
     from fxscope.errors import RenderError
-    from fxscope.render import format_of, save
+    from fxscope.render import WITHOUT_STAGE, format_of, save
     from fxscope.store import rescue
 
     failed: list[str] = []
@@ -324,7 +386,9 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
     for name in arguments.output:
         try:
             target = getattr(arguments, "folder", Path()) / name
-            save(recording, target, format=arguments.format, force=arguments.force, **options)
+            of_all = format_of(name, arguments.format) in WITHOUT_STAGE
+            taken = {key: value for key, value in options.items() if not (of_all and key == "stage")}
+            save(recording, target, format=arguments.format, force=arguments.force, **taken)
         except FxscopeError as error:
             failed.append(f"{name} was not written: {error}")
         except Exception as error:  # a fault of fxscope's own costs the user one file, not all of them

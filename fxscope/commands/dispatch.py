@@ -39,13 +39,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope import factories
+
+    op, shapes, dtype = arguments.op, _shapes(arguments.shape), arguments.dtype
+    if ".py:" in op and factories.is_factory(op):
+        common.refuse(arguments, f"{op} is run as it is", "recording", "trace", "autocast")
+        if arguments.format != "all":
+            raise FxscopeError("--format means nothing here: a function's chain of ops has one form.")
+        if not shapes:
+            common.refuse(arguments, "it is for the tensors of --shape", "dtype", "no_grad")
+        return of_function(op, shapes, dtype, arguments)
+    if arguments.json and arguments.format != "all":
+        raise FxscopeError("--format means nothing here: --json has all forms.")
+    if not arguments.trace:
+        common.refuse(arguments, "it is for the example tensors of --trace", "shape", "dtype")
     from fxscope._torch import dispatch_table
     from fxscope.model import replace
     from fxscope.render import dispatch as text
 
-    op, shapes, dtype = arguments.op, _shapes(arguments.shape), arguments.dtype
-    if ".py:" in op and factories.is_factory(op):
-        return of_function(op, shapes, dtype, arguments)
     if arguments.recording:
         op, shapes, dtype = from_recording(arguments.recording, op, shapes, dtype)
     device = arguments.device or default_device()
@@ -77,8 +87,6 @@ def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, a
     from fxscope.render import render
     from fxscope.render.legible import legible_streams
 
-    if arguments.recording:
-        raise FxscopeError(f"--recording is for an op of it: {program} is run.")
     device = arguments.device or default_device()
     if not can_run(device):
         raise FxscopeError(f"{program} is run, and this machine has no {device} device. Use --device cpu.")
@@ -93,7 +101,7 @@ def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, a
         recording = record(model, *inputs, kwargs=kwargs, steps=1, title=program)
     except FxscopeError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise factories.raised(program, error) from None
     with legible_streams():
         print(recording.to_json() if arguments.json else str(render(recording, "terminal", stage="eager")).rstrip())

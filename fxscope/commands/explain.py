@@ -39,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.explain import explain
     from fxscope.render import story as text
 
+    if arguments.table:
+        common.refuse(arguments, f"--table {arguments.table} is all that is shown", "evidence", "json")
     recording, *again = common.read_runs(arguments.recording)
     others = common.read_runs(arguments.against) if arguments.against else []
     told = explain(recording, against=others[0] if others else None, runs=(again, others[1:]))

@@ -117,19 +117,23 @@ def run(arguments: argparse.Namespace) -> int:
     """Digest, compare, show; with --check return 1 where an expectation is not met."""
     from fxscope.errors import FxscopeError
     from fxscope.fleet import findings
-    from fxscope.text import sentence
 
     if bool(arguments.traces) == bool(arguments.made):
         raise FxscopeError("give a folder of traces (fxscope fleet FOLDER), or digests (fxscope fleet --from DIGESTS).")
+    if arguments.made:
+        reading = ("pattern", "on", "jobs", "memory", "max_size", "input_annotation", "digests", "reports")
+        common.refuse(arguments, "--from takes digests, and no trace is read", *reading)
     if arguments.shard:
         return run_shard(arguments)
     outputs = chosen_outputs(arguments)
+    if not any(format == "html" for _, format in outputs):
+        common.refuse(arguments, "it adds to a page, as in -o fleet.html", "reports")
     expectations = read_expectations(arguments.check)
     digests = read_made(arguments.made) if arguments.made else made_now(arguments, outputs)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
-        raise FxscopeError(f"no rank's trace could be read. {sentence(first)}")
+        raise FxscopeError(f"no rank's trace could be read: {first.rstrip('.')}.")
     for path, format in outputs:
         show(fleet, digests, path, format, arguments)
     return report(fleet, expectations, arguments) if expectations is not None else 0
@@ -139,6 +143,7 @@ def run_shard(arguments: argparse.Namespace) -> int:
     """Digest one part of the traces into a folder."""
     from fxscope.errors import FxscopeError
 
+    common.refuse(arguments, "--shard only digests", "check", "digests", "format", "reports")
     if len(arguments.output) != 1 or Path(arguments.output[0]).suffix in SUFFIXES or arguments.made:
         raise FxscopeError("--shard writes digests: name their folder, as in --shard 0/4 -o digests.")
     index, count = arguments.shard
@@ -291,13 +296,10 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
 def write_reports(fleet: Fleet, page: Path, arguments: argparse.Namespace) -> dict[int, str]:
     """Write the reports of the named ranks, and of one that is not, beside the page; return their addresses from it."""
     from fxscope import store
-    from fxscope.errors import FxscopeError
     from fxscope.fleet import sources
     from fxscope.readers.join import read_trace
     from fxscope.render.page import html
 
-    if arguments.made:
-        raise FxscopeError("--reports needs the traces: give their folder rather than --from.")
     by_name = {source.name: source for source in sources.find(arguments.traces, pattern=arguments.pattern)}
     named = sorted({rank for item in fleet.findings for rank in item.ranks if len(item.ranks) < len(fleet.ranks)})
     other = next((line.rank for line in fleet.ranks if line.rank not in named), None)

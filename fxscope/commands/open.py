@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import sys
@@ -14,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -45,18 +45,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the annotated trace, or serve the trace until it was fetched once."""
     path = Path(arguments.trace)
-    if arguments.output:
-        if not arguments.annotated:
-            raise FxscopeError("-o needs --annotated: without it the trace is the file that you have.")
-        from fxscope.store import write
+    if not arguments.timeout > 0:
+        raise FxscopeError("--timeout takes seconds, more than 0.")
+    if not arguments.annotated:
+        common.refuse(arguments, "it needs --annotated", "debug_dir", "compile_log", "output")
+    if arguments.output is not None:
+        from fxscope.store import check_free, write
 
+        common.refuse(arguments, "-o opens nothing", "no_browser", "timeout")
+        check_free(arguments.output, force=arguments.force)
         print(f"wrote {write(arguments.output, annotated(arguments), force=arguments.force)}", file=sys.stderr)
         return 0
+    # The port first: it may be taken, and to annotate takes long.
+    with listen() as server, io.BytesIO(annotated(arguments)) if arguments.annotated else opened(path) as data:
+        packed = data.read(2) == b"\x1f\x8b"
+        name = path.name if path.name.endswith(".gz") == packed else path.name + ".gz"
+        return serve(server, name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
+
+
+def opened(path: Path) -> BinaryIO:
+    """The file. Raises FxscopeError where there is none, or it has no size, as a pipe."""
     try:
-        with io.BytesIO(annotated(arguments)) if arguments.annotated else path.open("rb") as data:
-            packed = data.read(2) == b"\x1f\x8b"
-            name = path.name if path.name.endswith(".gz") == packed else path.name + ".gz"
-            return serve(name, data, browser=not arguments.no_browser, timeout_s=arguments.timeout)
+        if path.exists() and not path.is_file():
+            raise FxscopeError(f"{path} is no file: give a trace, .json or .json.gz.")
+        return path.open("rb")
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror or error}.") from None
 
@@ -70,36 +82,73 @@ def annotated(arguments: argparse.Namespace) -> bytes:
     return annotate(arguments.trace, recording)
 
 
-def serve(name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
-    """Serve one file, once, to Perfetto's page and nobody else, piece by piece; return when it was fetched."""
+class Server(ThreadingHTTPServer):
+    """Answers each client in a thread of its own: a slow one holds up nobody."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64  # more connect at once to a server that answers only while it is asked to
+    timeout = 0.5
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that goes away, comes after the end, or that there is no thread for."""
+        if not isinstance(sys.exc_info()[1], (OSError, ValueError, RuntimeError)):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+def listen() -> Server:
+    """A server that answers nobody yet. Raises FxscopeError where the port is taken."""
+    try:
+        return Server(ADDRESS, BaseHTTPRequestHandler)
+    except OSError as error:
+        raise FxscopeError(
+            f"cannot listen on {ADDRESS[0]}:{ADDRESS[1]} ({error.strerror}), and Perfetto's page fetches from nowhere else. "
+            f"End what listens there (another `fxscope open`, trace_processor), or open the file in {PERFETTO} by hand."
+        ) from None
+
+
+def serve(server: Server, name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
+    """Serve one file, once, to Perfetto's page and nobody else, piece by piece; return when it was fetched.
+
+    Who is being sent the file when another has it gets the rest within the time, and when the time is up, where nobody
+    has it yet, as long as it takes it.
+    """
     where = "/" + urllib.parse.quote(os.fsencode(name))
     size = data.seek(0, io.SEEK_END)
     reading = threading.Lock()  # several clients have one place in the file
-    fetched = threading.Event()
+    fetched, cut = threading.Event(), threading.Event()
+    served: set[object] = set()
 
     class Handler(BaseHTTPRequestHandler):
         """Answers one path."""
 
-        timeout = 10  # of one client that says nothing
+        timeout = 10  # of one client that says nothing, or takes nothing
 
         def do_GET(self) -> None:
             if self.headers.get("Host") != f"{ADDRESS[0]}:{ADDRESS[1]}":
                 self.send_error(421)  # a page that had its own name resolve to this machine
                 return
-            if self.headers.get("Origin", PERFETTO) != PERFETTO:
-                self.send_error(403)  # another page may not read it, and is not to use up the one time
+            # Another page may not read it, and is not to use up the one time, as with a picture, which has no origin.
+            if self.headers.get("Origin", PERFETTO) != PERFETTO or self.headers.get("Sec-Fetch-Mode") == "no-cors":
+                self.send_error(403)
                 return
             if self.path != where:
                 self.send_error(404)
                 return
-            self.answer(200)
-            with contextlib.suppress(OSError):  # a client that goes away was not served
+            served.add(self)
+            try:
+                self.answer(200)
                 for start in range(0, size, PIECE_BYTES):
                     with reading:
                         data.seek(start)
                         piece = data.read(min(PIECE_BYTES, size - start))
+                    if len(piece) < min(PIECE_BYTES, size - start):
+                        cut.set()
+                        return
                     self.wfile.write(piece)
                 fetched.set()
+            finally:
+                served.discard(self)
 
         def do_OPTIONS(self) -> None:
             self.answer(204)
@@ -115,27 +164,22 @@ def serve(name: str, data: BinaryIO, *, browser: bool, timeout_s: float) -> int:
         def log_message(self, format: str, *arguments: object) -> None:
             """Say nothing: the terminal is the user's."""
 
-    class Server(ThreadingHTTPServer):
-        """Answers each client in a thread of its own: a slow one holds up nobody."""
-
-        daemon_threads = True
-        block_on_close = False
-
-    try:
-        server = Server(ADDRESS, Handler)
-    except OSError as error:
-        raise FxscopeError(
-            f"cannot listen on {ADDRESS[0]}:{ADDRESS[1]} ({error.strerror}): another trace is being served there. "
-            "Perfetto's page fetches from no other port; stop that one first."
-        ) from None
+    server.RequestHandlerClass = Handler
     url = f"{PERFETTO}/#!/?url=http://{ADDRESS[0]}:{ADDRESS[1]}{where}"
-    with server:
-        server.timeout = 0.5
-        if not browser or not webbrowser.open(url):
-            print(url, flush=True)
-        end = time.monotonic() + timeout_s
-        while not fetched.is_set() and time.monotonic() < end:
-            server.handle_request()
+    try:
+        shown = browser and webbrowser.open(url)
+    except (webbrowser.Error, IndexError, ValueError):  # a BROWSER that is no command
+        shown = False
+    if not shown:
+        print(url, flush=True)
+    end = time.monotonic() + timeout_s
+    while not cut.is_set():
+        done, late = fetched.is_set(), time.monotonic() > end
+        if (done or late) if not served else (done and late):
+            break
+        server.handle_request()
+    if cut.is_set():
+        raise FxscopeError(f"{name} became shorter while it was served: open it again when nothing writes to it.")
     if not fetched.is_set():
         raise FxscopeError(f"nobody fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
     return 0

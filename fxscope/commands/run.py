@@ -6,22 +6,21 @@
 
 A script runs unchanged, as `python SCRIPT.py …` would: what comes after its name is its own. At the very end, `-o`,
 `--format`, `--json`, `--force` and `--stage` are fxscope's, unless the script itself has an option of that name or its
-arguments begin with `--` (`fxscope run SCRIPT.py -- …`). However the script ends (an exception, `sys.exit(3)`, ctrl-C,
-SIGTERM), what ran until then is recorded, and the exit code is the script's.
+arguments begin with `--` (`fxscope run SCRIPT.py -- …`). However the script ends (an exception, `sys.exit(3)`, `os._exit`,
+ctrl-C, SIGTERM, SIGHUP), what ran until then is recorded, and the exit code is the script's.
 
-A factory is a function of no arguments that returns `(module, inputs)`.
+A factory is a function of no arguments that returns `(module, inputs)`; a dictionary at the end holds keyword inputs.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
 from fxscope.commands import counting, script
-from fxscope.commands.common import add_output_options, check_outputs, emit, tidy_on_termination
-from fxscope.errors import CaptureError, FxscopeError
+from fxscope.commands.common import add_output_options, check_outputs, emit, refuse, tidy_on_termination, whole_sources
+from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,13 +109,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     arguments.counted = counting.requested()
-    if arguments.whole_sources:
-        os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"  # for a plan's process as well
     if not arguments.module and factories.is_factory(arguments.program):
         arguments = _options_after(arguments)
         check_outputs(arguments)
-        return _run_factory(arguments)
-    return script.run(arguments)
+        with whole_sources(arguments.whole_sources):
+            return _run_factory(arguments)
+    with whole_sources(arguments.whole_sources):
+        return script.run(arguments)
 
 
 # ---------------------------------------------------------------------- factories
@@ -131,14 +130,17 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _run_factory(arguments: argparse.Namespace) -> int:
+    refuse(arguments, "it is for scripts", "skip_init", "follow_children")
+    if arguments.target:
+        refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "counters", "keep_caches")
+    else:
+        refuse(arguments, "it is for a plan: give --target GPU as well", "with_torch", "keep")
     title = arguments.title or arguments.program.rpartition(":")[2]
     if arguments.counted:
         _count(arguments)
         return 0
     with tidy_on_termination(), script.stdout_for_the_result(arguments), script.progress() as say:
         if arguments.target:
-            if arguments.counters:
-                raise CaptureError("--counters reads what a GPU counts while it runs, and a plan runs on none.")
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
             from fxscope._torch.target import child
 
@@ -153,8 +155,6 @@ def _run_factory(arguments: argparse.Namespace) -> int:
                 progress=say,
             )
         else:
-            if arguments.with_torch:
-                raise CaptureError("--with-torch chooses the torch of a plan: give --target GPU as well.")
             recording = _record(arguments, *factories.load_factory(arguments.program), say, title=title)
             if arguments.counters:
                 recording = counting.with_counters(recording, arguments, "model", say)
@@ -189,7 +189,7 @@ def _record(
         )
     except FxscopeError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise factories.raised(title, error) from None
 
 

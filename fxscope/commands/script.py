@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import re
 import signal
+import stat
 import sys
 import threading
 import traceback
@@ -14,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.commands import counting
-from fxscope.commands.common import add_output_options, check_outputs, emit
+from fxscope.commands.common import Terminated, add_output_options, check_outputs, emit, on_termination
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError
-from fxscope.render.legible import legible, status
+from fxscope.render.legible import legible_streams, status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 _OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
-_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward")
+_FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "keep", "with_torch")
 _WAY_TO_A_MODE = ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py")
 _WAY_FROM_A_MODE = "/torch/_ops.py"
+_FINISH_S = 300  # for a program that calls `os._exit`
 _FXSCOPE = str(Path(__file__).parents[1])
 
 
@@ -66,13 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise CaptureError(
             f"--target plans a function, and {program.label} is a script: it runs on the devices of this machine. "
             f"Write one into it that returns the model and its inputs, on the CPU: `def planned(): return model, (x,)`; "
-            f"then `fxscope run {program.label}:planned --target {gpu}`. Where --target is the script's own: "
+            f"then `fxscope run {program.label}:planned --target {gpu}`, which imports the file: what is to run as a script "
+            f"only stands under `if __name__ == '__main__':`. Where --target is the script's own: "
             f"`fxscope run {program.label} -- --target {gpu}`."
         )
     for flag in _FOR_FACTORIES:
         if getattr(arguments, flag):
             raise CaptureError(
-                f"--{flag} is for factories: {program.label} is a script and runs as it is. "
+                f"--{flag.replace('_', '-')} is for factories: {program.label} is a script and runs as it is. "
                 f"Put its own arguments after its name, or give FILE.py:FACTORY."
             )
     return _Run(arguments, program, own).run()
@@ -144,7 +148,7 @@ def _gpu_among(own: Sequence[str]) -> str | None:
 
 
 class _Run:
-    """One run: it ends once, by itself, by an exception, by `sys.exit` or by a signal, and each way it is recorded."""
+    """One run: it ends once, by itself, an exception, `sys.exit`, `os._exit` or a signal, and each way it is recorded."""
 
     def __init__(self, arguments: argparse.Namespace, program: Program, own: Sequence[str]) -> None:
         from fxscope.capture import Recorder
@@ -172,9 +176,22 @@ class _Run:
         )
         self.around = contextlib.ExitStack()  # what is in place while the program runs
         self.how = "ended"
+        self.runs: bool | None = None  # the program: not yet, now, no more
+        self.signal = 0  # what came when it had ended
         self.process = os.getpid()  # a forked child that comes to the end of the program goes on to Python's own end
 
     def run(self) -> int:
+        status = 1
+        try:
+            with on_termination(self._terminated):
+                status = self._run()
+        except Terminated as end:
+            self.signal = end.args[0]
+        if self.signal:
+            _die_of(self.signal)
+        return status
+
+    def _run(self) -> int:
         with self.around:
             self.around.enter_context(stdout_for_the_result(self.arguments))
             namespace = self.around.enter_context(_as_main(self.program, self.own))
@@ -182,14 +199,48 @@ class _Run:
             say(f"running {self.program.label}")
             self.recorder.__enter__()
             try:
-                with _on_termination(self._terminated):
+                self.runs = True
+                with self._before_leaving():
                     status = self._status_of(namespace)
                     _wait_for_threads()
             finally:
+                is_written, self.runs = not self.runs, False
                 self.recorder.__exit__(None, None, None)
-        if os.getpid() != self.process or self.arguments.counted:
+        if os.getpid() != self.process or self.arguments.counted or is_written:
             return status
         return self._written(status)
+
+    @contextlib.contextmanager
+    def _before_leaving(self) -> Generator[None]:
+        """Finish before `os._exit` ends the process, or another program takes its place: nothing else would be run then."""
+        before = {name: getattr(os, name) for name in ("_exit", "execv", "execve")}
+
+        def finishing(name: str) -> Callable[..., Any]:
+            @functools.wraps(before[name])
+            def leave(*values: Any, **named: Any) -> Any:
+                file = values[0] if values else named.get("path", "")
+                if os.getpid() == self.process and self.runs and (name == "_exit" or _can_be_run(file)):
+                    self.how = f"called os.{name}"
+                    # It may be there to end what hangs, and what hangs may keep this from ending, too.
+                    fuse = threading.Timer(_FINISH_S, before["_exit"], [1])
+                    fuse.daemon = True
+                    fuse.start()
+                    try:
+                        self._finish(1)
+                    except BaseException as error:  # of ours, and the program could catch it
+                        _report(error)
+                    fuse.cancel()
+                return before[name](*values, **named)
+
+            return leave
+
+        for name in before:
+            setattr(os, name, finishing(name))
+        try:
+            yield
+        finally:
+            for name, function in before.items():
+                setattr(os, name, function)
 
     def _status_of(self, namespace: dict[str, Any]) -> int:
         """Run the program; return what Python would exit with, having said on stderr what Python would say."""
@@ -199,7 +250,7 @@ class _Run:
             if error.code is None or isinstance(error.code, int):
                 status = error.code or 0
             else:
-                print(error.code, file=sys.stderr)
+                _tell(f"{error.code}\n")
                 status = 1
             self.how = f"ended with exit code {status}"
             return status & 0xFF
@@ -221,43 +272,54 @@ class _Run:
             return None
         return f"{plan.edges} {plan.kept[counting.step_of(recording)].number}" if plan.kept else " 0"
 
-    def _terminated(self) -> None:
-        """End on SIGTERM: what Python would not do at all, it does not do here (no `finally`, no `atexit`)."""
-        self.how = "was terminated"
+    def _terminated(self, number: int) -> None:
+        """End on a signal: what Python would not do at all, it does not do here (no `finally`, no `atexit`)."""
+        if self.runs is None:
+            raise Terminated(number)
+        if not self.runs:  # what it has recorded is being written
+            self.signal = number
+            return
+        self.how = f"was ended by {signal.Signals(number).name}"
+        try:
+            self._finish(128 + number)
+        finally:
+            _die_of(number)
+
+    def _finish(self, status: int) -> None:
+        """Record and write in the middle of the program, which goes no further."""
+        self.runs = False
         self.recorder.__exit__(None, None, None)
-        self.around.close()
-        self._written(128 + signal.SIGTERM)
+        with contextlib.suppress(OSError, ValueError):  # of a standard output that takes nothing
+            self.around.close()
+        if not self.arguments.counted:
+            self._written(status)
 
     def _written(self, status: int) -> int:
-        recording = self.recorder.recording
-        if recording is None or self.recorder.failure is not None:
-            error = self.recorder.failure or NothingCapturedError("nothing was captured")
-            if not isinstance(error, FxscopeError):
-                from fxscope.factories import described
+        with legible_streams():
+            recording = self.recorder.recording
+            if recording is None or self.recorder.failure is not None:
+                error = self.recorder.failure or NothingCapturedError("nothing was captured")
+                if not isinstance(error, FxscopeError):
+                    from fxscope.factories import described
 
-                error = CaptureError(
-                    f"{self.program.label} ran, but {described(error)} kept fxscope from recording it."
-                )
-            if status == 0:
-                raise error
-            print(
-                legible(f"fxscope run: {self.program.label} {self.how}; nothing was recorded: {error}"), file=sys.stderr
-            )
-            return status
-        if status:
-            print(
-                legible(f"fxscope run: {self.program.label} {self.how}; what ran until then is recorded"),
-                file=sys.stderr,
-            )
-        if self.arguments.counters and self.how != "was terminated":
-            with progress() as say:
-                recording = counting.with_counters(recording, self.arguments, self._step(recording), say)
-        try:
-            emit(recording, self.arguments, keep=True)
-        except FxscopeError as error:
-            if status == 0:
-                raise
-            print(legible(f"fxscope run: {error}"), file=sys.stderr)
+                    error = CaptureError(
+                        f"{self.program.label} ran, but {described(error)} kept fxscope from recording it."
+                    )
+                if status == 0:
+                    raise error
+                print(f"fxscope run: {self.program.label} {self.how}; nothing was recorded: {error}", file=sys.stderr)
+                return status
+            if status:
+                print(f"fxscope run: {self.program.label} {self.how}; what ran until then is recorded", file=sys.stderr)
+            if self.arguments.counters and not self.signal and not self.how.startswith(("was ended", "called")):
+                with progress() as say:
+                    recording = counting.with_counters(recording, self.arguments, self._step(recording), say)
+            try:
+                emit(recording, self.arguments, keep=True)
+            except FxscopeError as error:
+                if status == 0:
+                    raise
+                print(f"fxscope run: {error}", file=sys.stderr)
         return status
 
 
@@ -267,36 +329,23 @@ def end_as_interrupted() -> None:
     To be registered before the program runs: what that registers runs first.
     """
     if os.getpid() in _interrupted:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                stream.flush()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        _die_of(signal.SIGINT)
 
 
-@contextlib.contextmanager
-def _on_termination(finish: Callable[[], None]) -> Generator[None]:
-    """On SIGTERM finish and then die of it, where the program has no handler of its own for it."""
-    mine = os.getpid()
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
+def _die_of(number: int) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
-    def terminated(number: int, _: Any) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        try:
-            if os.getpid() == mine:  # a forked child has the handler as well
-                finish()
-                sys.stdout.flush()
-        finally:
-            os.kill(os.getpid(), number)
 
-    signal.signal(signal.SIGTERM, terminated)
+def _can_be_run(file: Any) -> bool:
     try:
-        yield
-    finally:
-        if signal.getsignal(signal.SIGTERM) is terminated:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        mode = os.stat(file).st_mode  # noqa: PTH116 - a descriptor, too
+        return stat.S_ISREG(mode) and (bool(mode & 0o111) if isinstance(file, int) else os.access(file, os.X_OK))
+    except (OSError, TypeError, ValueError):  # what `exec` refuses, too
+        return False
 
 
 def _wait_for_threads() -> None:
@@ -359,9 +408,14 @@ def _report(error: BaseException) -> None:
         link = link.__cause__ or link.__context__
     hook = sys.excepthook
     if hook is sys.__excepthook__:
-        traceback.print_exception(type(error), error, error.__traceback__)
+        _tell("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     else:
         hook(type(error), error, error.__traceback__)
+
+
+def _tell(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # where nobody can be told Python goes on, too
+        sys.stderr.write(text)
 
 
 def _without_ours(frames: TracebackType | None) -> TracebackType | None:
@@ -409,7 +463,7 @@ def stdout_for_the_result(arguments: argparse.Namespace) -> Generator[None]:
 @contextlib.contextmanager
 def progress() -> Generator[Callable[[str], None]]:
     """Yield a function that says on stderr what is being done, where that is a terminal."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
 

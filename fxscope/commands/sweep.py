@@ -51,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise RenderError(f"{path}: a sweep is written as {' '.join(SUFFIXES)}.")
         store.check_free(path, force=arguments.force)
     if arguments.source:
+        common.refuse(arguments, "--from shows what was measured", "factory", "vary", "setup", "repeats", "backward")
         sweep = common.read_sweep(Path(arguments.source))
     else:
         if not arguments.factory or not arguments.vary:
@@ -179,7 +180,7 @@ def fill(
         )
     except FxscopeError as error:
         raise CaptureError(f"{program} at {name}={value}: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         first = (str(error).splitlines() or ["no message"])[0]
         raise CaptureError(f"{program} at {name}={value} raised {type(error).__name__}: {first}") from None
     if recording.launches:

@@ -96,7 +96,13 @@ def step_number(text: str) -> int:
 def step_range(text: str) -> range:
     """Parse "2:5" as steps 2, 3 and 4."""
     first, colon, last = text.partition(":")
-    if not colon or not first.isdigit() or not last.isdigit() or len(text) > 40 or int(first) >= int(last):
+    if (
+        not colon
+        or not first.isdigit()
+        or not last.isdigit()
+        or len(text) > 40
+        or not int(first) < int(last) <= sys.maxsize
+    ):
         raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write A:B with A < B, such as 2:5")
     return range(int(first), int(last))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
 from fxscope.model import Summary, replace
+from fxscope.render import WITHOUT_TABLES
 
 if TYPE_CHECKING:
     import argparse
@@ -43,6 +44,13 @@ def check_table_options(arguments: argparse.Namespace) -> None:
         re.compile(arguments.filter or "")
     except re.error as error:
         raise FxscopeError(f"--filter {arguments.filter!r} is no regular expression: {error}.") from None
+    formats = common.formats_of(arguments)
+    if arguments.output or formats != {"terminal"}:
+        common.refuse(
+            arguments, "it is for the terminal, and every other output has the tables that it can show", "tables"
+        )
+    if formats <= WITHOUT_TABLES:
+        common.refuse(arguments, f"{' and '.join(sorted(formats))} show no tables", "top", "filter", "sort")
 
 
 def narrowed(summary: Summary, arguments: argparse.Namespace) -> Summary:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "recordings", nargs="+", metavar="RECORDING", help="a .fxscope or .json file; several for one page"
+        "recordings",
+        nargs="+",
+        metavar="RECORDING",
+        help="a .fxscope or .json file, or the folder of a trace; several for one page",
     )
     common.add_output_options(parser)
 
@@ -24,7 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.store import load
 
     common.check_outputs(arguments)
-    recordings = [titled(load(name), name) for name in arguments.recordings]
+    recordings = [
+        common.read(name) if Path(name).is_dir() else titled(load(name), name) for name in arguments.recordings
+    ]
     if len(recordings) == 1:
         common.emit(recordings[0], arguments)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -60,8 +59,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.whole_sources:
-        os.environ["FXSCOPE_WHOLE_SOURCES"] = "1"
     from fxscope import store
     from fxscope.analysis.compare import compare
     from fxscope.factories import load_factory, parse_setting
@@ -78,10 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
         check_switch(name, known)
     same = [name for name, value in changed.items() if base.get(name, known[name]) == value]
     model, inputs, kwargs = load_factory(arguments.program)
-    before = recorded(arguments, model, inputs, kwargs, options(base, None, arguments), "before")
-    after = recorded(
-        arguments, model, inputs, kwargs, options({**base, **changed}, arguments.mode, arguments), title(arguments)
-    )
+    asked = options({**base, **changed}, arguments.mode, arguments)
+    with common.whole_sources(arguments.whole_sources):
+        before = recorded(arguments, model, inputs, kwargs, options(base, None, arguments), "before")
+        after = recorded(arguments, model, inputs, kwargs, asked, title(arguments))
     comparison = compare(before, after)
     for name, recording in zip(arguments.save or (), (before, after), strict=False):
         store.write(name, store.encode(recording), force=arguments.force)
@@ -102,8 +99,11 @@ def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
         raise FxscopeError("say what to change: --set NAME=VALUE (such as --set max_autotune=true), or --mode MODE.")
     if arguments.steps < 2:
         raise FxscopeError("--steps must be at least 2: one repeat has no interval.")
+    if not arguments.save:
+        common.refuse(arguments, "it is for the recordings that --save writes", "whole_sources")
     if arguments.target is None:
         return
+    common.refuse(arguments, "--target plans, and nothing is run", "steps")
     refused = [name for name in changed if name.replace("-", "_").startswith(NEED_BENCHMARKS)]
     if refused:
         raise FxscopeError(
@@ -170,7 +170,7 @@ def recorded(
         )
     except FxscopeError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise CaptureError(f"{arguments.program} with {name} raised {one_line(error)}") from None
 
 

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="none: all unfused neighbours, most expensive first; one: its kernel and its neighbours; two: that pair. A "
         "variable, op, FX node, buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
     )
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N decisions (default 10); 0 for all")
+    parser.add_argument("--limit", type=int, metavar="N", help="N decisions (default 10, with --json all); 0 for all")
     parser.add_argument(
         "--bandwidth", type=float, metavar="BYTES_PER_SECOND", help="your own measure of the device's memory bandwidth"
     )
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if len(arguments.names) > 2:
         raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
-    if arguments.bandwidth is not None and not arguments.bandwidth > 0:
+    if arguments.bandwidth is not None and not 0 < arguments.bandwidth < float("inf"):
         raise FxscopeError("--bandwidth takes bytes per second, such as 4.3e12.")
     recording = common.read(arguments.recording)
     if arguments.bandwidth is not None:
@@ -50,11 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
         decisions, notes = about(recording, arguments.names[0], width=common.width())
     else:
         decisions, notes = between(recording, *arguments.names)
-    limit = len(decisions) if arguments.limit <= 0 else arguments.limit
+    wanted = (0 if arguments.json else 10) if arguments.limit is None else arguments.limit
+    limit = len(decisions) if wanted <= 0 else wanted
     if arguments.json:
         from fxscope.model import encoded
 
-        print(encoded(decisions).decode())
+        print(encoded(decisions[:limit]).decode())
         return 0
     show(recording, decisions, notes, limit)
     return 0

@@ -10,13 +10,28 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fxscope.fleet import plans
+from fxscope.fleet.arrivals import Arrivals, arrivals_of
 from fxscope.fleet.model import Cause, Component, Digest, Finding, Fleet, PlanChange, PlanGroup, RankLine
+from fxscope.fleet.quantities import (
+    DRIFT_STEPS,
+    FLOOR,
+    FLOOR_OF_FEW,
+    QUANTITIES,
+    SIGMAS,
+    Excess,
+    Table,
+    columns_median,
+    deviation,
+    growth,
+    median,
+    table_of,
+    typical,
+)
 from fxscope.model import Problem, replace
 from fxscope.text import listed, microseconds
 
@@ -25,16 +40,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what that is
-FLOOR = 0.05  # of a step: less is not worth a name
-FLOOR_OF_FEW = 0.10  # with one or two peers, or one step, the spread is hardly known
 OFTEN = 2  # so many steps make a habit of what the median step does not show
 SIGMAS_OF_STEP = 6.0  # for steps that are looked at one by one: hosts have hiccups
 STEPS_FOR_SOME = 4  # with fewer steps compared, late in some is late in the median or chance
 LARGE_GROUP = 32
-CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more than this, so others wait for it
 FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
-DRIFT_STEPS = 6  # fewer show no trend
 MAX_LISTED = 8
 RULE = (
     f"A rank is named where, in the median step (in every step if there are two), it needs more device work, data loading or "
@@ -45,34 +55,6 @@ RULE = (
 )
 
 
-class _Table(NamedTuple):
-    """Quantities by rank and step, NaN where a rank has no such step. Microseconds."""
-
-    ranks: list[int]
-    steps: list[int]
-    wall: NDArray[np.float64]
-    own: NDArray[np.float64]
-    exposed: NDArray[np.float64]
-    compute: NDArray[np.float64]
-    idle_host: NDArray[np.float64]
-    idle_input: NDArray[np.float64]
-    host_work: NDArray[np.float64]
-    launches: NDArray[np.float64]
-    allocation: NDArray[np.float64]
-    known: dict[object, object]  # medians and spreads of groups of peers: the same for every rank that has these peers
-
-
-_QUANTITIES = tuple(name for name in _Table._fields if name not in ("ranks", "steps", "known"))
-
-
-class _Excess(NamedTuple):
-    """What a rank has more of than its peers."""
-
-    typical: float  # a step
-    spread: float  # robust standard deviation of the peers
-    limit: float  # above which it is outside
-
-
 def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     """What the digests of one job show. Damaged and missing ranks are problems; the rest is compared without them."""
     everything = list(digests)
@@ -81,7 +63,7 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     worlds = {item.world for item in by_rank.values() if item.world}
     world = max(worlds, default=None)
     problems += _absent(by_rank, world, worlds)
-    table = _table(by_rank, problems)
+    table = table_of(by_rank, problems)
     empty = [str(rank) for rank, row in zip(table.ranks, table.wall, strict=True) if np.isnan(row).all()]
     if empty and table.steps:
         message = f"no step of theirs could be compared: {listed(empty, MAX_LISTED)}; if one is late, it does not show"
@@ -99,7 +81,7 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     ):  # no majority: who is on time is the rule
         groups = plans.groups_of(by_rank, late={item.rank for item in late})
         late = _late(table, peers, by_rank, groups)
-    arrivals = _arrivals(by_rank, problems)
+    arrivals = arrivals_of(by_rank, problems)
     drifts = _drift(table, peers)
     drifting = {rank for item in drifts for rank in item.ranks if len(item.ranks) == 1}
     late = [item for item in late if not (item.is_some and item.rank in drifting)]  # the later steps: the drift says it
@@ -119,7 +101,7 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
         verdict=_verdict(findings, table, by_rank, all_alone=len(alone) == len(peers)),
         rule=RULE,
         spread_us=_spread_of(table, named),
-        step_us=_median(table.wall),
+        step_us=median(table.wall),
         exposed_share=_share(table),
         findings=tuple(findings),
         plans=groups,
@@ -175,53 +157,6 @@ def _absent(by_rank: Mapping[int, Digest], world: int | None, worlds: set[int]) 
     return found
 
 
-def _table(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Table:
-    """The steps that are whole, of every rank; the first after a start differs for reasons of its own."""
-    ranks = list(by_rank)
-    numbers: dict[int, int] = {}
-    for item in by_rank.values():
-        for step in item.steps:
-            if step.whole:
-                numbers[step.number] = numbers.get(step.number, 0) + 1
-    partial = not numbers
-    if partial:
-        for item in by_rank.values():
-            for step in item.steps:
-                numbers[step.number] = numbers.get(step.number, 0) + 1
-        if len(numbers) > 1:  # without collectives there is a first step too
-            del numbers[min(numbers)]
-        if numbers and len(ranks) > 1:
-            problems.append(
-                Problem(
-                    where="fleet",
-                    message="no step begins and ends at a collective: steps are compared as the hosts saw them",
-                    remedy="Profile at least two steps in a row.",
-                )
-            )
-    steps = sorted(number for number, count in numbers.items() if count > max(1, len(ranks) // 2) or len(ranks) == 1)
-    if len(ranks) > 1 and numbers and not steps:
-        problems.append(
-            Problem(where="fleet", message="the ranks were profiled in different steps: none can be compared")
-        )
-    columns: dict[str, NDArray[np.float64]] = {name: np.full((len(ranks), len(steps)), np.nan) for name in _QUANTITIES}
-    place = {number: i for i, number in enumerate(steps)}
-    for i, item in enumerate(by_rank.values()):
-        for step in item.steps:
-            j = place.get(step.number)
-            if j is None or (not step.whole and not partial):
-                continue
-            columns["wall"][i, j] = step.wall_us
-            columns["own"][i, j] = step.own_us
-            columns["exposed"][i, j] = step.exposed_us
-            columns["compute"][i, j] = step.compute_us
-            columns["idle_host"][i, j] = step.idle_host_us
-            columns["idle_input"][i, j] = step.idle_input_us
-            columns["host_work"][i, j] = step.host_work_us
-            columns["launches"][i, j] = step.num_launches
-            columns["allocation"][i, j] = step.allocation_us
-    return _Table(ranks=ranks, steps=steps, known={}, **columns)
-
-
 def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArray[np.intp]]:
     """For each rank the rows of those it is compared with: its role's where roles have plans of their own, else all."""
     role = {rank: group.role for group in groups for rank in group.ranks}
@@ -235,91 +170,6 @@ def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArr
         # In a large group one rank moves no median: the group serves for all of them.
         found[rank] = group if len(group) > LARGE_GROUP else group[group != row]
     return found
-
-
-# ---------------------------------------------------------------------- numbers
-
-
-def _median(values: NDArray[np.float64]) -> float | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found = float(np.nanmedian(values)) if values.size else np.nan
-    return None if np.isnan(found) else found
-
-
-def _columns_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The median over ranks of each step."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmedian(values, axis=0) if len(values) else np.full(values.shape[1], np.nan)
-
-
-def _typical(values: NDArray[np.float64]) -> float:
-    """A step's value: the median; of two steps the smaller, so that one hiccup is not a habit."""
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return 0.0
-    return float(np.median(values)) if len(values) > 2 else float(values.min())
-
-
-def _deviation(values: NDArray[np.float64]) -> float:
-    """The robust standard deviation: 1.4826 × the median distance from the median."""
-    values = values[~np.isnan(values)]
-    return float(1.4826 * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
-
-
-def _once(table: _Table, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
-    """What a group of peers has in common, worked out once: a job of a thousand ranks has one such group."""
-    if key not in table.known:
-        table.known[key] = make()
-    return table.known[key]
-
-
-def _middle(table: _Table, name: str, others: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The peers' median of each step."""
-    return _once(table, ("middle", name, id(others)), lambda: _columns_median(getattr(table, name)[others]))
-
-
-def _overall(table: _Table, name: str, others: NDArray[np.intp]) -> float | None:
-    """The peers' median over ranks and steps."""
-    return _once(table, ("overall", name, id(others)), lambda: _median(getattr(table, name)[others]))
-
-
-def _spread(table: _Table, name: str, others: NDArray[np.intp]) -> tuple[float, int]:
-    """(what peers differ by among themselves, of how many samples).
-
-    The spread is taken over the peers and steps, each against its step's median, and once more against each peer's own
-    median: with one peer only the latter says anything.
-    """
-
-    def make() -> tuple[float, int]:
-        values = getattr(table, name)[others]
-        across, along = values - _columns_median(values), values - _rows_median(values)
-        return max(_deviation(across.ravel()), _deviation(along.ravel())), int((~np.isnan(values)).sum())
-
-    return _once(table, ("spread", name, id(others)), make)
-
-
-def _excess(table: _Table, name: str, row: int, peers: NDArray[np.intp], step_us: float) -> _Excess:
-    """What a rank has over the median of its peers, and what these differ by among themselves."""
-    spread, samples = _spread(table, name, peers)
-    sigmas = SIGMAS * (1 + 4 / max(1, samples))
-    return _Excess(
-        _typical(getattr(table, name)[row] - _middle(table, name, peers)),
-        spread,
-        max(sigmas * spread, _floor(table, peers) * step_us),
-    )
-
-
-def _floor(table: _Table, peers: NDArray[np.intp]) -> float:
-    """The share of a step below which nothing is worth a name."""
-    return FLOOR if len(peers) >= 3 and len(table.steps) > 1 else FLOOR_OF_FEW
-
-
-def _rows_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmedian(values, axis=1, keepdims=True) if values.size else values
 
 
 # ---------------------------------------------------------------------- who is late
@@ -337,9 +187,9 @@ class _Late(NamedTuple):
 
 
 def _late(
-    table: _Table, peers: Mapping[int, NDArray[np.intp]], by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
+    table: Table, peers: Mapping[int, NDArray[np.intp]], by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
 ) -> list[_Late]:
-    step_us = _median(table.wall)
+    step_us = median(table.wall)
     if step_us is None or len(table.ranks) < 2:
         return []
     found: list[_Late] = []
@@ -355,7 +205,7 @@ def _late(
 
 
 def _judge_some(
-    table: _Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[_Table], _Late | None]
+    table: Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[Table], _Late | None]
 ) -> _Late | None:
     """The lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
 
@@ -366,15 +216,15 @@ def _judge_some(
         return None
     late = np.zeros(len(table.steps), bool)
     for name in ("compute", "idle_input", "host_work"):
-        excess = getattr(table, name)[row] - _middle(table, name, others)
-        limit = max(SIGMAS_OF_STEP * _spread(table, name, others)[0], FLOOR_OF_FEW * step_us)
+        excess = getattr(table, name)[row] - table.middle(name, others)
+        limit = max(SIGMAS_OF_STEP * table.spread(name, others)[0], FLOOR_OF_FEW * step_us)
         late |= np.nan_to_num(excess) > limit
     if not OFTEN <= late.sum() < len(late):
         return None
     some = table._replace(
         steps=[number for number, is_late in zip(table.steps, late.tolist(), strict=True) if is_late],
         known={},
-        **{name: getattr(table, name)[:, late] for name in _QUANTITIES},
+        **{name: getattr(table, name)[:, late] for name in QUANTITIES},
     )
     item = judge(some)
     share = len(some.steps) / len(table.steps)
@@ -391,7 +241,7 @@ def _judge_some(
 
 
 def _judge(
-    table: _Table,
+    table: Table,
     row: int,
     others: NDArray[np.intp],
     step_us: float,
@@ -400,13 +250,13 @@ def _judge(
 ) -> _Late | None:
     """The lateness of one rank, `None` where it is within the spread or nobody waited."""
     rank = table.ranks[row]
-    device = _excess(table, "compute", row, others, step_us)
-    loading = _excess(table, "idle_input", row, others, step_us)
-    host = _excess(table, "host_work", row, others, step_us)
-    memory = _excess(table, "allocation", row, others, step_us)
+    device = table.excess("compute", row, others, step_us)
+    loading = table.excess("idle_input", row, others, step_us)
+    host = table.excess("host_work", row, others, step_us)
+    memory = table.excess("allocation", row, others, step_us)
     # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
-    host_us = min(host.typical, _typical(table.idle_host[row]))
-    floor = _floor(table, others) * step_us
+    host_us = min(host.typical, typical(table.idle_host[row]))
+    floor = table.floor(others) * step_us
     outside = {
         "device": device.typical > device.limit,
         "input": loading.typical > loading.limit,
@@ -417,7 +267,7 @@ def _judge(
     device_us = device.typical if outside["device"] else 0.0
     input_us = loading.typical if outside["input"] else 0.0
     host_us = host_us if outside["host"] else 0.0
-    cost = min(_typical(_bound(table, row, others)), device_us + input_us + host_us)
+    cost = min(typical(table.bound(row, others)), device_us + input_us + host_us)
     if cost <= floor:
         return None
     comparison, reference = _against_majority(rank, by_rank, groups)
@@ -436,7 +286,7 @@ def _judge(
 
 
 def _parts(
-    table: _Table,
+    table: Table,
     row: int,
     others: NDArray[np.intp],
     comparison: plans.Comparison | None,
@@ -454,15 +304,15 @@ def _parts(
     if device_us and reference is not None:
         slower_us = min(device_us, max(0.0, _slower(mine, reference)))
     planned_us = max(0.0, device_us - slower_us) if planned else 0.0
-    more = _typical(table.launches[row] - _middle(table, "launches", others))
+    more = typical(table.launches[row] - table.middle("launches", others))
     if planned is None and device_us:
         # Launches that not every step has are in no plan; they show here.
-        if more > FEW_LAUNCHES * (_overall(table, "launches", others) or 0.0):
+        if more > FEW_LAUNCHES * (table.overall("launches", others) or 0.0):
             planned, planned_us = "device_work", device_us
         else:
             slower_us = device_us
     if planned and host_us:
-        each = (_overall(table, "host_work", others) or 0.0) / max(1.0, _overall(table, "launches", others) or 1.0)
+        each = (table.overall("host_work", others) or 0.0) / max(1.0, table.overall("launches", others) or 1.0)
         share = min(host_us, max(0.0, more) * each)
         planned_us, host_us = planned_us + share, host_us - share
     if memory_us > host_us / 2 > 0:
@@ -502,7 +352,7 @@ def _against_majority(
 
 
 def _sentences(
-    table: _Table, row: int, others: NDArray[np.intp], device: _Excess, loading: _Excess, host: _Excess
+    table: Table, row: int, others: NDArray[np.intp], device: Excess, loading: Excess, host: Excess
 ) -> tuple[str, ...]:
     found: list[str] = []
     for words, values, excess in (
@@ -510,13 +360,13 @@ def _sentences(
         ("idle while the host loaded data", table.idle_input, loading),
         ("host work", table.host_work, host),
     ):
-        mine, theirs = _median(values[row]) or 0.0, _median(values[others]) or 0.0
+        mine, theirs = median(values[row]) or 0.0, median(values[others]) or 0.0
         if excess.typical > excess.limit:
             found.append(
                 f"{words} {microseconds(mine)} a step, peers {microseconds(theirs)} (spread ±{microseconds(excess.spread)})"
             )
-    waited = _overall(table, "exposed", others)
-    mine = _median(table.exposed[row])
+    waited = table.overall("exposed", others)
+    mine = median(table.exposed[row])
     if waited is not None and mine is not None and waited > mine:
         found.append(
             f"peers spent {microseconds(waited)} a step in exposed communication, this rank {microseconds(mine)}"
@@ -524,7 +374,7 @@ def _sentences(
     return tuple(found)
 
 
-def _late_finding(item: _Late, table: _Table, arrivals: _Arrivals) -> Finding:
+def _late_finding(item: _Late, table: Table, arrivals: Arrivals) -> Finding:
     evidence = list(item.evidence)
     last, total, wait = (
         arrivals.last.get(item.rank, 0),
@@ -592,21 +442,21 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> li
     return found
 
 
-def _drift(table: _Table, peers: Mapping[int, NDArray[np.intp]]) -> list[Finding]:
+def _drift(table: Table, peers: Mapping[int, NDArray[np.intp]]) -> list[Finding]:
     """Ranks whose work grows from step to step against their peers', and the job's own growth."""
     if len(table.steps) < DRIFT_STEPS:
         return []
-    step_us = _median(table.wall) or 0.0
+    step_us = median(table.wall) or 0.0
     found: list[Finding] = []
     at = np.array(table.steps, np.float64)
-    lateness = np.array([_lateness(table, row, peers[rank]) for row, rank in enumerate(table.ranks)])
+    lateness = np.array([table.lateness(row, peers[rank]) for row, rank in enumerate(table.ranks)])
     for row, rank in enumerate(table.ranks):
-        grown = _growth(at, lateness[row]) if len(peers[rank]) else None
+        grown = growth(at, lateness[row]) if len(peers[rank]) else None
         if grown is None:
             continue
-        spread = _deviation(lateness[peers[rank]].ravel())
+        spread = deviation(lateness[peers[rank]].ravel())
         if grown > max(FLOOR * step_us, SIGMAS * spread):
-            parts = {name: _growth(at, values) or 0.0 for name, values in _excesses(table, row, peers[rank]).items()}
+            parts = {name: growth(at, values) or 0.0 for name, values in table.excesses(row, peers[rank]).items()}
             words = max(parts, key=lambda name: parts[name])
             said = f"{words} grows by {microseconds(parts[words])} from step {table.steps[0]} to {table.steps[-1]}"
             cause = _grows_by(words, table, row, peers[rank])
@@ -614,8 +464,8 @@ def _drift(table: _Table, peers: Mapping[int, NDArray[np.intp]]) -> list[Finding
                 Finding(kind="drift", ranks=(rank,), cause=cause, cost_us=round(grown / 2, 3), evidence=(said,))
             )
     if not found:
-        wall = _columns_median(table.wall)
-        grown = _growth(at, wall)
+        wall = columns_median(table.wall)
+        grown = growth(at, wall)
         if grown is not None and grown > FLOOR * step_us:
             found.append(
                 Finding(
@@ -634,83 +484,10 @@ def _drift(table: _Table, peers: Mapping[int, NDArray[np.intp]]) -> list[Finding
 _GROWING: dict[str, Cause] = {"idle while the host loads data": "input", "host work": "host"}
 
 
-def _grows_by(words: str, table: _Table, row: int, others: NDArray[np.intp]) -> Cause:
+def _grows_by(words: str, table: Table, row: int, others: NDArray[np.intp]) -> Cause:
     """The cause of what grows; growing device work is more launches or slower ones."""
-    more = table.launches[row] - _middle(table, "launches", others)
+    more = table.launches[row] - table.middle("launches", others)
     return _GROWING.get(words) or ("device_work" if more[-1] > more[0] else "slower_kernels")
-
-
-def _growth(at: NDArray[np.float64], values: NDArray[np.float64]) -> float | None:
-    """How much a series grows from end to end by the median of its slopes (Theil–Sen); `None` where it is no trend.
-
-    A trend is one where at least 85 % of all pairs of steps rise, and that does not stand on a single step.
-    """
-    known = ~np.isnan(values)
-    at, values = at[known], values[known]
-    if len(at) < DRIFT_STEPS:
-        return None
-    i, j = np.triu_indices(len(at), 1)
-    slopes = (values[j] - values[i]) / (at[j] - at[i])
-    if (slopes > 0).mean() < 0.85:
-        return None
-    return float(np.median(slopes) * (at[-1] - at[0]))
-
-
-class _Arrivals(NamedTuple):
-    """Who arrives last at collectives that could be aligned."""
-
-    last: dict[int, int]
-    total: dict[int, int]
-    wait_us: dict[int, float]  # median over the others and over the collectives at which the rank is last
-
-
-# Of these, members do not all end together: a receiver may be long done, or one rank sends to one.
-_NOT_TOGETHER = ("send", "recv", "sendrecv", "broadcast", "gather", "scatter", "reduce")
-
-
-def _arrivals(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Arrivals:
-    """Align collectives by group and sequence number (by step and place in it where the trace has none)."""
-    meetings: dict[tuple[object, ...], list[tuple[int, float, str]]] = {}
-    for rank, digest in by_rank.items():
-        known = {step.number for step in digest.steps if step.whole}
-        c = digest.collectives
-        for step, group, kind, sequence, place, duration in zip(
-            c.step, c.group, c.kind, c.sequence, c.place, c.duration_us, strict=True
-        ):
-            if group < 0 or step not in known or kind.strip("_").lower() in _NOT_TOGETHER:
-                continue
-            info = digest.groups[group]
-            key = (
-                (info.name, info.ranks, sequence)
-                if sequence is not None
-                else (info.name, info.ranks, step, place, None)
-            )
-            meetings.setdefault(key, []).append((rank, duration, kind))
-    last: dict[int, int] = {}
-    total: dict[int, int] = {}
-    waits: dict[int, list[float]] = {}
-    torn = 0
-    for members in meetings.values():
-        if len(members) < 2:
-            continue
-        if len({kind for _, _, kind in members}) > 1 or len({rank for rank, _, _ in members}) < len(members):
-            torn += 1
-            continue
-        shortest = min(members, key=lambda member: member[1])
-        for rank, _, _ in members:
-            total[rank] = total.get(rank, 0) + 1
-        last[shortest[0]] = last.get(shortest[0], 0) + 1
-        waits.setdefault(shortest[0], []).append(
-            float(np.median([d for r, d, _ in members if r != shortest[0]])) - shortest[1]
-        )
-    if torn:
-        problems.append(
-            Problem(
-                where="fleet",
-                message=f"{torn} collectives do not match between ranks (other kinds at the same place): left out",
-            )
-        )
-    return _Arrivals(last, total, {rank: float(np.median(values)) for rank, values in waits.items()})
 
 
 # ---------------------------------------------------------------------- the overview
@@ -718,27 +495,27 @@ def _arrivals(by_rank: Mapping[int, Digest], problems: list[Problem]) -> _Arriva
 
 def _lines(
     by_rank: Mapping[int, Digest],
-    table: _Table,
+    table: Table,
     peers: Mapping[int, NDArray[np.intp]],
     groups: Sequence[PlanGroup],
-    arrivals: _Arrivals,
+    arrivals: Arrivals,
 ) -> tuple[RankLine, ...]:
     plan_of = {rank: i for i, group in enumerate(groups) for rank in group.ranks}
     found: list[RankLine] = []
     for row, (rank, digest) in enumerate(by_rank.items()):
-        behind = _lateness(table, row, peers[rank])
+        behind = table.lateness(row, peers[rank])
         found.append(
             RankLine(
                 rank=rank,
                 file=digest.file,
                 host=digest.host,
                 plan=plan_of.get(rank),
-                own_us=_median(table.own[row]),
-                exposed_us=_median(table.exposed[row]),
-                wall_us=_median(table.wall[row]),
-                compute_us=_median(table.compute[row]),
-                idle_host_us=_median(table.idle_host[row]),
-                idle_input_us=_median(table.idle_input[row]),
+                own_us=median(table.own[row]),
+                exposed_us=median(table.exposed[row]),
+                wall_us=median(table.wall[row]),
+                compute_us=median(table.compute[row]),
+                idle_host_us=median(table.idle_host[row]),
+                idle_input_us=median(table.idle_input[row]),
                 lateness_us=tuple(None if np.isnan(value) else round(value, 1) for value in behind.tolist()),
                 arrived_last=arrivals.last.get(rank, 0),
                 num_collectives=arrivals.total.get(rank, 0),
@@ -747,45 +524,7 @@ def _lines(
     return tuple(found)
 
 
-def _excesses(table: _Table, row: int, others: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-    """What a rank has over the median of its peers, step by step: work of the device, of data loading, of the host."""
-    found = {
-        "device work": table.compute[row] - _middle(table, "compute", others),
-        "idle while the host loads data": table.idle_input[row] - _middle(table, "idle_input", others),
-        "host work": table.host_work[row] - _middle(table, "host_work", others),
-    }
-    # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
-    found["host work"] = np.minimum(found["host work"], table.idle_host[row])
-    return found
-
-
-def _lateness(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
-    """By how much of its own work a rank came late, step by step; 0 where it had no more than its peers."""
-    if not len(others):
-        return np.full(len(table.steps), np.nan)
-    work = sum((np.maximum(0, item) for item in _excesses(table, row, others).values()), np.zeros(len(table.steps)))
-    return np.maximum(0, np.minimum(work, _bound(table, row, others)))
-
-
-def _bound(table: _Table, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
-    """How much shorter each step could be, had the rank been like its peers.
-
-    It is no further behind than its own time is over theirs. Where nobody is later than this rank, the step takes at most as
-    long as it did, and at least what a peer itself needs. Where the rank itself waits for another, what it would cost by itself
-    is only known to be what it needs over its peers: device and host work side by side, so the larger of both.
-    """
-    behind = table.own[row] - _middle(table, "own", others)
-    need = np.maximum(_middle(table, "host_work", others), _middle(table, "compute", others))
-    exposed = _median(table.exposed[row]) or 0.0
-    medians = _once(table, ("exposed", id(others)), lambda: _rows_median(table.exposed[others]))
-    least = exposed if np.isnan(medians).all() else float(np.nanmin(medians))
-    if exposed - least > CRITICAL * max(0.0, _typical(behind)):
-        mine = np.maximum(table.host_work[row] + table.idle_input[row], table.compute[row])
-        return np.maximum(0, np.minimum(behind, mine - need))
-    return np.maximum(0, np.minimum(behind, table.wall[row] - need))
-
-
-def _spread_of(table: _Table, named: set[int]) -> dict[str, float] | None:
+def _spread_of(table: Table, named: set[int]) -> dict[str, float] | None:
     """What the ranks that are not named differ by, over ranks and steps, against each step's median."""
     rows = [i for i, rank in enumerate(table.ranks) if rank not in named]
     if len(rows) < 2 or not table.steps:
@@ -793,16 +532,16 @@ def _spread_of(table: _Table, named: set[int]) -> dict[str, float] | None:
     found: dict[str, float] = {}
     for name, values in (("device work", table.compute), ("host work", table.host_work)):
         mine = values[rows]
-        found[name] = round(_deviation((mine - _columns_median(mine)).ravel()), 3)
+        found[name] = round(deviation((mine - columns_median(mine)).ravel()), 3)
     return found
 
 
-def _share(table: _Table) -> float | None:
-    wall, exposed = _median(table.wall), _median(table.exposed)
+def _share(table: Table) -> float | None:
+    wall, exposed = median(table.wall), median(table.exposed)
     return exposed / wall if wall and exposed is not None else None
 
 
-def _verdict(findings: Sequence[Finding], table: _Table, by_rank: Mapping[int, Digest], *, all_alone: bool) -> str:
+def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Digest], *, all_alone: bool) -> str:
     if not by_rank:
         return "no rank's trace could be read"
     if len(by_rank) == 1:

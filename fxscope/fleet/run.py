@@ -188,7 +188,7 @@ def limit_memory(num_bytes: int) -> None:
     except ImportError:  # Windows
         return
     if sys.platform == "linux":
-        with contextlib.suppress(OSError, ValueError):  # a lower limit may be set already
+        with contextlib.suppress(OSError, ValueError, OverflowError):  # a lower limit may be set already
             resource.setrlimit(resource.RLIMIT_DATA, (num_bytes, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 

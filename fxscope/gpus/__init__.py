@@ -20,6 +20,7 @@ import msgspec
 from fxscope.errors import FxscopeError
 from fxscope.gpus.prediction import Calibration, ChoiceFit  # noqa: TC001 - msgspec reads it
 from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
+from fxscope.store import NOT_JSON
 
 __all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "known", "load", "names", "occupancy", "text_of"]
 
@@ -122,7 +123,7 @@ def load(name: str) -> Gpu:
         gpu = msgspec.json.decode(text_of(name), type=Gpu)
     except OSError as error:
         raise FxscopeError(f"{name} cannot be read: {error.strerror or error}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise FxscopeError(f"{name} describes no GPU: {error}. `fxscope calibrate -o FILE` writes one.") from None
     if name.strip().lower().endswith(".json"):
         if wrong := _what_is_wrong(gpu):

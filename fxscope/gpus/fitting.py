@@ -181,12 +181,16 @@ def spreads_of(pairs: Sequence[tuple[float, float]]) -> tuple[Spread, ...]:
                 break
             end += 1
         if inside:
-            low, high = np.percentile(inside, [10, 90])
-            found.append(
-                Spread(above_us=bounds[start], low=round(float(low), 3), high=round(float(high), 3), count=len(inside))
-            )
+            low, _, high = tenths(inside)
+            found.append(Spread(above_us=bounds[start], low=low, high=high, count=len(inside)))
         start = end
     return tuple(from_zero(found))
+
+
+def tenths(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """The 10th, 50th and 90th percentile between which the next one lies in 80 of 100, however few there were."""
+    low, middle, high = np.percentile(ratios, [10, 50, 90], method="weibull")
+    return round(float(low), 3), round(float(middle), 3), round(float(high), 3)
 
 
 def from_zero(found: list[Spread]) -> list[Spread]:
@@ -203,6 +207,7 @@ def fit(
     source: str,
     also: Sequence[Observation] = (),
     start: Mapping[str, Mapping[str, float]] | None = None,
+    spreads: Mapping[str, Sequence[Spread]] | None = None,
     cpu: CpuFit | None = None,
     replay_us: float | None = None,
     whole_programs: bool = True,
@@ -215,6 +220,7 @@ def fit(
         source: key of `Gpu.sources`.
         also: further calls to fit to, such as a battery's, which no interval is made from.
         start: parameters to start from, instead of those of `FORMULAS`.
+        spreads: the intervals of the GPU that they are of, for families of which few calls are in `observations`.
         cpu: what the CPU takes.
         replay_us: between two kernels of a CUDA graph.
         whole_programs: whether sums over a program's calls say how far a step's prediction is off.
@@ -241,12 +247,16 @@ def fit(
     counts = {family: len(points) for family, points in by_family([*also, *observations]).items()}
     step = None
     if whole_programs and len(ratios) >= 10:
-        low, middle, high = (round(float(value), 3) for value in np.percentile(ratios, [10, 50, 90]))
+        low, middle, high = tenths(ratios)
         step = StepFit(low=low, middle=middle, high=high, count=len(ratios))
     return Calibration(
         families={
             family: FamilyFit(
-                parameters=found, spreads=spreads_of(residuals.get(family, ())), count=counts.get(family, 0)
+                parameters=found,
+                spreads=tuple(spreads[family])
+                if spreads and family in spreads and len(residuals[family]) < _FEWEST
+                else spreads_of(residuals[family]),
+                count=counts.get(family, 0),
             )
             for family, found in parameters.items()
         },
@@ -282,15 +292,15 @@ def fit_cpu(rows: Sequence[tuple[Sequence[int], float]]) -> CpuFit:
         mine = everything % _FOLDS == fold
         ratios[mine] = wall[mine] / np.maximum(counts[mine] @ fitted(everything[~mine]), 1.0)
     found = fitted(everything)
-    low, high = np.percentile(ratios, [10, 90])
+    low, _, high = tenths(ratios.tolist())
     graph, backward, generated, library = (float(f"{value:.4g}") for value in found)
     return CpuFit(
         graph_us=graph,
         backward_us=backward,
         generated_us=generated,
         library_us=library,
-        low=round(float(low), 3),
-        high=round(float(high), 3),
+        low=low,
+        high=high,
         count=len(rows),
     )
 

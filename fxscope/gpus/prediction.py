@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fxscope import op_names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -236,13 +238,20 @@ def convolution(p: Mapping[str, float], work: Workload, multiprocessors: int) ->
 
 
 def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    """Blocks of 128 queries; each goes through the keys in pieces of 128."""
-    blocks = ceil(work.m / 128) * work.batch
-    waves = ceil(blocks / multiprocessors)
-    width = max(work.k, 64)
-    piece = max(p["piece"], 4 * 128 * 128 * width / (p["sm"] * 1e6))
-    pieces = ceil(work.n / 128) * (0.5 + 0.5 / ceil(work.n / 128) if work.causal else 1)
-    busy = slower_of(waves * pieces * piece, memory(p, work), sharpness=3)
+    """Blocks of 128 queries, each of which goes through the keys; backward, blocks of keys that go through the queries.
+
+    Under a causal mask a block needs half of them on average, the longest all: with few waves that one decides. Backward,
+    kernels before and after add up rows and convert the gradient of the queries: their traffic is not hidden.
+    """
+    backward = work.family == "attention_backward"
+    rows, others = (work.n, work.m) if backward else (work.m, work.n)
+    waves = ceil(ceil(rows / 128) * work.batch / multiprocessors)
+    pieces = ceil(others / 64) / 2
+    if work.causal:
+        mean = 0.5 + 0.5 / max(1, pieces)
+        pieces *= mean + (1 - mean) / waves
+    piece = max(p["piece"], 4 * 128 * 128 * max(work.k, 64) / (p["sm"] * 1e6))
+    busy = slower_of(waves * pieces * piece, memory(p, work), sharpness=1 if backward else 3)
     if work.variant == "efficient":
         return p["efficient_floor"] + busy * p["efficient"]
     if work.variant == "flash":
@@ -276,15 +285,22 @@ def template(p: Mapping[str, float], work: Workload, multiprocessors: int) -> fl
     return p["floor"] + slower_of(busy, memory(p, work), loads, sharpness=3)
 
 
-_OTHERS = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random"}  # word of the function → parameter
+_OTHERS = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random"}  # ATen's op → parameter
 
 
 def other(p: Mapping[str, float], work: Workload, _: int) -> float:
-    own = next((p[key] for word, key in _OTHERS.items() if word in work.variant), 0.0)
-    return p["floor"] + own + memory(p, work) * p["passes"]
+    key = measured_op(work.variant)
+    return p["floor"] + (p[key] if key is not None else 0.0) + memory(p, work) * p["passes"]
+
+
+def measured_op(function: str) -> str | None:
+    """The parameter of a library function that was measured; a custom op `mylib::topk_gate` is none, whatever its name."""
+    op = op_names.parse(function)
+    return _OTHERS.get(op.name) if op.namespace in (None, "aten") else None
 
 
 _ARITHMETIC = {"alu_ps": 0.04, "slow_ps": 0.3, "slowest_ps": 1.0}
+_GEMM = {**_TILED, "floor": 2.2, "batched": 0.1, "few_rows": 0.5, "grouped": 5.0, "unaligned": 0.5, "odd": 0.3}
 _CONVOLUTION = {
     **_TILED,
     "floor": 3.0,
@@ -356,37 +372,9 @@ FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
             "block": 40.0,
         },
     ),
-    "gemm": (
-        gemm,
-        {**_TILED, "floor": 2.2, "batched": 0.1, "few_rows": 0.5, "grouped": 5.0, "unaligned": 0.5, "odd": 0.3},
-    ),
-    "gemm_float32": (
-        gemm,
-        {
-            **_TILED,
-            "sm": 0.4,
-            "k_step": 0.5,
-            "floor": 2.4,
-            "batched": 0.1,
-            "few_rows": 0.5,
-            "grouped": 5.0,
-            "unaligned": 0.5,
-            "odd": 0.3,
-        },
-    ),
-    "gemm_tfloat32": (
-        gemm,
-        {
-            **_TILED,
-            "sm": 2.5,
-            "floor": 2.4,
-            "batched": 0.1,
-            "few_rows": 0.5,
-            "grouped": 5.0,
-            "unaligned": 0.5,
-            "odd": 0.3,
-        },
-    ),
+    "gemm": (gemm, _GEMM),
+    "gemm_float32": (gemm, {**_GEMM, "sm": 0.4, "k_step": 0.5, "floor": 2.4}),
+    "gemm_tfloat32": (gemm, {**_GEMM, "sm": 2.5, "floor": 2.4}),
     "convolution": (convolution, _CONVOLUTION),
     "convolution_float32": (convolution, {**_CONVOLUTION, "sm": 2.5}),
     "convolution_backward": (convolution, {**_CONVOLUTION, "pass": 1.2, "second": 1.0}),
@@ -458,29 +446,40 @@ def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
         gpu: with a calibration, else one whose data sheet is known: then the nearest calibrated GPU is scaled.
         work: `KernelCall.workload`.
     """
-    if work is None or (work.family == "other" and not any(word in work.variant for word in _OTHERS)):
-        return None  # a function of which nothing was measured
+    found = predict_or_say(gpu, work)
+    return found if isinstance(found, Prediction) else None
+
+
+def predict_or_say(gpu: Gpu, work: Workload | None) -> Prediction | str:
+    """The prediction of one call on a GPU, or why there is none; see `predict`."""
+    if work is None:
+        return "the generated code does not give its sizes"
+    unknown = f"no {work.family.replace('_', ' ')}{f' in {work.dtype}' if work.dtype else ''} was measured"
+    if work.family == "other" and measured_op(work.variant) is None:
+        return f"nothing was measured of {work.variant}"
     if work.m and work.dtype not in (None, "", "bfloat16", "float16", "float32", "tfloat32"):
-        return None  # nor was anything of a GEMM, convolution or attention in float64, integers or complex numbers
+        return unknown
     is_template = work.family == "template"
     if is_template and work.dtype not in ("bfloat16", "float16"):
-        return None  # of templates in other dtypes nothing was measured
+        return unknown
     source, scaled = _calibrated(gpu, choices=is_template)
     multiprocessors = source.limit("multi_processor_count") if source is not None else None
     if source is None or source.calibration is None or not multiprocessors:
-        return None
+        return f"nothing was measured on the {gpu.name}, and no data sheet says how it compares with a GPU that was"
     if is_template:
         fit, of = source.choices.template if source.choices is not None else None, "benchmarks by Inductor"
     else:
         fit, of = source.calibration.families.get(family_of(work)), "measured calls"
     if fit is None:
-        return None
+        return f"{unknown} on the {source.name}"
     parameters = fit.parameters if scaled is None else scale(fit.parameters, scaled, work)
     us = time_of(parameters, work, int((gpu if scaled else source).limit("multi_processor_count") or multiprocessors))
     spread = next((item for item in reversed(fit.spreads) if us >= item.above_us), None)
     if spread is None or not isfinite(us):
-        return None
-    basis = f"{family_of(work)} model of the {source.name}, {fit.count} {of}"
+        return f"{unknown} of its shape"
+    basis = (
+        f"{family_of(work)} model of the {source.name}, {f'{fit.count} {of}' if fit.count else 'that of a like GPU'}"
+    )
     low, high = us * spread.low, us * spread.high
     if scaled is not None:  # nobody measured how well scaling holds: half as far again on either side
         basis += f", scaled to the {gpu.name} by the data sheets"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fxscope.op_names import split_joined, table
+from fxscope.op_names import split_joined, table, without_graph_number
 
 _INDUCTOR = re.compile(
     r"^triton_(?P<kind>poi|red|per|tem|for|spl|mix|unk|cooperative_red|cooperative|user|helion)_?(?:fused_?)?(?P<ops>.*)$"
@@ -97,6 +97,7 @@ _ROLES = (
 
 def inductor(name: str) -> dict[str, Any] | None:
     """Decode a kernel that Inductor generated."""
+    name = without_graph_number(name)
     template = _TEMPLATE.match(name)
     found = _INDUCTOR.match(name)
     if template:
@@ -108,10 +109,11 @@ def inductor(name: str) -> dict[str, Any] | None:
         body = re.sub(r"_(?:\d+d[\de]*[a-z0-9]*)$", "", found["ops"])
         body = re.sub(r"(?:^|_)\d+$", "", body)
         ops = split_joined(body) if body else []
-    elif re.match(r"^(?:cpp|kernel_cpp)_(?:fused|bmm|gemm|flex)?_?", name) and re.match(r"^(?:kernel_)?cpp_", name):
-        body = re.sub(r"^(?:kernel_)?cpp_(?:fused_)?|_\d+$", "", name)
+    elif cpp := re.match(r"(?:kernel_)?cpp_(?:fused_)?", name):
+        body = re.sub(r"_\d+$", "", name[cpp.end() :])
         return {
             "family": "inductor_cpp",
+            "origin": "inductor",
             "role": "other",
             "ops": split_joined(body) if body and not body.isdigit() else [],
         }

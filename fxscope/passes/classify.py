@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
-from fxscope.op_names import expected_nature, op_name
+from fxscope.op_names import MAY_COPY, expected_nature, op_name
 from fxscope.passes.slices import written_by
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Natu
         return expected
     if op_name(node.target) == "getitem":
         return "view"
-    return "view" if _same_memory(node, by_name) else expected
+    return "view" if op_name(node.target) in MAY_COPY and _same_memory(node, by_name) else expected
 
 
 def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:

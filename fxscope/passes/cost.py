@@ -10,20 +10,20 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope import gpus
+from fxscope import gpus, op_names
 from fxscope.columns import column
 from fxscope.gpus import timing as device_times
-from fxscope.gpus.prediction import predict
+from fxscope.gpus.prediction import Prediction, predict_or_say
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
-from fxscope.passes.predicted import of_dtype, predicted_step
+from fxscope.passes.predicted import as_run, of_dtype, predicted_step, runs_a_step
 from fxscope.passes.unfused import priced
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fxscope.gpus import Gpu
 
@@ -61,8 +61,10 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
     if limits is not None:
         limits = limits._replace(launch_us=launch_time(recording))
     graphs = index_of(recording).nodes
-    calls = tuple(cost_of_call(call, graphs.get(call.graph), limits, recording) for call in recording.calls)
-    costed = tuple(cost_of_graph(graph, limits) if graph.stage == "eager" else graph for graph in recording.graphs)
+    calls = tuple(cost_of_call(call, graphs.get(call.graph, {}), limits, recording) for call in recording.calls)
+    costed = tuple(
+        cost_of_graph(graph, limits, recording) if graph.stage == "eager" else graph for graph in recording.graphs
+    )
     by_id = {call.id: call for call in calls}
     by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in costed}
     gpu = limits.gpu if limits is not None else None
@@ -72,9 +74,14 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
         recording,
         calls=calls,
         graphs=costed,
-        predicted=predicted_step(calls, gpu) if planned and gpu is not None else recording.predicted,
+        predicted=predicted_step(as_run(calls, recording.compiles), gpu)
+        if planned and gpu is not None
+        else recording.predicted,
         decisions=tuple(
-            sorted((priced(item, gpu, by_id, by_graph, own_rate=own) for item in recording.decisions), key=rank)
+            sorted(
+                (priced(item, gpu, by_id, by_graph, own_rate=own) for item in recording.decisions),
+                key=lambda item: rank(item, runs_a_step(recording, item.b_call or item.a_call)),
+            )
         ),
     )
 
@@ -107,36 +114,54 @@ def launch_time(recording: Recording) -> float | None:
 
 
 def cost_of_call(
-    call: KernelCall, graph: Mapping[str, Node] | None, limits: Limits | None, recording: Recording
+    call: KernelCall, graph: Mapping[str, Node], limits: Limits | None, recording: Recording
 ) -> KernelCall:
     """The call with FLOPs, its roof, and on a target an estimate of its time."""
-    flops = call.flops
-    if flops is None and graph is not None and call.type in ("extern", "triton_template"):
-        flops = counted.of_nodes(call.nodes, graph)
+    products = products_of(call, graph, recording)
+    flops = counted.of_nodes(products, graph)
+    dtype = counted.arithmetic(
+        dtype_of(call, graph),
+        (graph[name].target for name in products),
+        {launch.name for launch in index_of(recording).launches_of_call.get(call.id, ())},
+        tf32=multiplies_by_tf32(recording),
+    )
     num_bytes = None
     if call.bytes_read is not None or call.bytes_written is not None:
         num_bytes = (call.bytes_read or 0) + (call.bytes_written or 0)
     on_cpu = (call.device or "").startswith("cpu")
-    roof = roof_of(num_bytes, flops, dtype_of(call, graph), call.timing, None if on_cpu else limits)
+    roof = roof_of(
+        num_bytes,
+        counted.of_nodes(products, graph, certain=True),
+        dtype,
+        call.timing,
+        None if on_cpu else limits,
+        uncounted=flops is None and (bool(products) or may_multiply(call, graph)),
+    )
     call = replace(call, flops=flops, roof=roof)
-    if limits is None and call.estimated_us is not None:  # made with a file that is not here
+    if limits is None and call.estimated_basis is not None:  # made with a file that is not here
         return call
     call = replace(call, estimated_us=None, estimated_range_us=None, estimated_basis=None)
-    if not recording.environment.target or call.timing is not None or call.type == "user_triton" or on_cpu:
+    if not recording.environment.target or call.timing is not None or on_cpu:
         return call
+    if call.type == "user_triton":
+        return replace(call, estimated_basis="no prediction: generated code does not say what a user's own kernel does")
     work = call.workload
     if work is not None and work.m and work.dtype is None and (dtype := dtype_of(call, graph)) is not None:
         work = of_dtype(work, dtype)
     if work is not None and work.family == "gemm" and work.dtype == "float32" and multiplies_by_tf32(recording):
         work = replace(work, dtype="tfloat32")
-    found = predict(limits.gpu, work) if limits is not None and limits.gpu is not None else None
-    if found is not None:
+    found: Prediction | str = "of this GPU nothing is known"
+    if work is None and call.type == "triton_template":
+        found = "of templates only those of matrix products were measured"
+    elif limits is not None and limits.gpu is not None:
+        found = predict_or_say(limits.gpu, work)
+    if isinstance(found, Prediction):
         return replace(
             call, estimated_us=found.us, estimated_range_us=(found.low, found.high), estimated_basis=found.basis
         )
     if roof is None or roof.floor_us is None:
-        return call
-    return replace(call, estimated_us=roof.floor_us, estimated_basis=f"a floor: {roof.basis}")
+        return replace(call, estimated_basis=f"no prediction: {found}")
+    return replace(call, estimated_us=roof.floor_us, estimated_basis=f"a floor: {roof.basis}; no prediction: {found}")
 
 
 def multiplies_by_tf32(recording: Recording) -> bool:
@@ -144,22 +169,55 @@ def multiplies_by_tf32(recording: Recording) -> bool:
     return recording.environment.float32_matmul_precision in ("high", "medium")
 
 
-def dtype_of(call: KernelCall, graph: Mapping[str, Node] | None) -> str | None:
+def products_of(call: KernelCall, graph: Mapping[str, Node], recording: Recording) -> list[str]:
+    """The nodes whose products the call computes: a bias that a kernel of its own adds makes that no convolution."""
+    homes = index_of(recording).calls_of_node
+    found: list[str] = []
+    for name in call.nodes:
+        if name not in graph or counted.first_operand(graph[name].target) is None:
+            continue
+        everywhere = homes.get((call.graph, name), ())
+        opaque = [home for home in everywhere if home.is_extern or home.type == "triton_template"]
+        if [home.id for home in opaque or everywhere] == [call.id]:
+            found.append(name)
+    return found
+
+
+def may_multiply(call: KernelCall, graph: Mapping[str, Node]) -> bool:
+    """Whether there may be a product in code that is not Inductor's."""
+    if not call.is_extern and call.type not in ("triton_template", "user_triton"):
+        return False
+    targets = [graph[name].target for name in call.nodes if name in graph]
+    return call.type == "user_triton" or not targets or any(op_names.may_multiply(target) for target in targets)
+
+
+def dtype_of(call: KernelCall, graph: Mapping[str, Node]) -> str | None:
     """The dtype that the call computes its GEMMs in."""
-    if graph is not None:
-        for name in call.nodes:
-            if name in graph and counted.is_product(graph[name]):
-                return next((output.dtype for output in graph[name].outputs), None)
+    for name in call.nodes:
+        if name in graph and (dtype := counted.dtype_of(graph[name], graph)) is not None:
+            return dtype
     return next((access.dtype for access in (*(call.reads or ()), *(call.writes or ())) if access.dtype), None)
 
 
 def roof_of(
-    num_bytes: int | None, flops: int | None, dtype: str | None, timing: Timing | None, limits: Limits | None
+    num_bytes: int | None,
+    flops: int | None,
+    dtype: str | None,
+    timing: Timing | None,
+    limits: Limits | None,
+    *,
+    uncounted: bool,
 ) -> Roof | None:
-    """Hold one piece of work against the limits; rates are known without limits, shares are not."""
+    """Hold one piece of work against the limits; rates are known without limits, shares are not.
+
+    Args:
+        flops: that its kernel cannot skip.
+        dtype: of its arithmetic.
+        uncounted: there may be products, and their FLOPs are not known.
+    """
     if num_bytes is None and flops is None:
         return None
-    seconds = timing.mean_us * 1e-6 if timing is not None and timing.mean_us > 0 else None
+    seconds = timing.typical_us * 1e-6 if timing is not None and timing.typical_us > 0 else None
     memory_us = compute_us = None
     if limits is not None:
         if num_bytes is not None:
@@ -174,11 +232,12 @@ def roof_of(
         # Over before the CPU could launch the next one: neither memory nor arithmetic is what one waits for.
         if seconds and limits.launch_us is not None and seconds * 1e6 < limits.launch_us and floor < limits.launch_us:
             bound = "launch"
-        elif flops is None or compute_us is not None:
+        elif not uncounted and (flops is None or compute_us is not None):
             bound = "compute" if (compute_us or 0.0) > (memory_us or 0.0) else "memory"
     return Roof(
         bound=bound,
         bytes_per_second=num_bytes / seconds if seconds and num_bytes is not None else None,
+        flops=flops,
         flops_per_second=flops / seconds if seconds and flops is not None else None,
         share=floor / (seconds * 1e6) if seconds and floor is not None else None,
         floor_us=floor,
@@ -196,28 +255,44 @@ def basis_of(limits: Limits | None, dtype: str | None, *, compute: bool) -> str 
     return f"{per_second(rate.value, 'FLOP/s')} in {dtype}, {limits.gpu.basis(rate)}"
 
 
-def cost_of_graph(graph: Graph, limits: Limits | None) -> Graph:
+def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> Graph:
     """An eager graph whose ops that launched work have bytes, FLOPs and a roof."""
     by_name = {node.name: node for node in graph.nodes}
-    return replace(graph, nodes=tuple(cost_of_node(node, by_name, limits) for node in graph.nodes))
+    tf32 = multiplies_by_tf32(recording)
+    kernels: dict[str, set[str]] = {}
+    launches = (column(recording.launches, field) for field in ("graph", "nodes", "name"))
+    for of_graph, nodes, name in zip(*launches, strict=True):
+        for node in nodes if of_graph == graph.id else ():
+            kernels.setdefault(node, set()).add(name)
+    costed = (cost_of_node(node, by_name, limits, kernels.get(node.name, ()), tf32=tf32) for node in graph.nodes)
+    return replace(graph, nodes=tuple(costed))
 
 
-def cost_of_node(node: Node, by_name: Mapping[str, Node], limits: Limits | None) -> Node:
-    """An eager op with its cost; an op that launches nothing itself costs nothing and has none."""
+def cost_of_node(
+    node: Node, by_name: Mapping[str, Node], limits: Limits | None, kernels: Iterable[str], *, tf32: bool
+) -> Node:
+    """An eager op with its cost; an op that launches nothing itself costs nothing and has none.
+
+    Args:
+        kernels: the names of those that it launched.
+        tf32: the program allows it for matrix products.
+    """
     if node.kind != "kernel":
         return node
     sources = [by_name[name] for name in node.inputs if name in by_name]
     # A trace records neither which tensors flow nor what comes out: unknown, not nothing.
     read = counted.tensor_bytes([output for source in sources for output in source.outputs[:1]]) if sources else None
     written = counted.tensor_bytes(node.outputs) if node.outputs else None
-    flops = counted.of_node(node, by_name)
+    flops, certain = (counted.of_node(node, by_name, certain=certain) for certain in (False, True))
+    dtype = counted.dtype_of(node, by_name) or next((output.dtype for output in node.outputs), None)
     device = next((output.device for output in node.outputs if output.device), "")
     num_bytes = read + written if read is not None and written is not None else None
     roof = roof_of(
         num_bytes,
-        flops,
-        next((output.dtype for output in node.outputs), None),
+        certain,
+        counted.arithmetic(dtype, (node.target,), kernels, tf32=tf32),
         node.timing,
         None if (device or "").startswith("cpu") else limits,
+        uncounted=flops is None and op_names.may_multiply(node.target),
     )
     return replace(node, bytes_read=read, bytes_written=written, flops=flops, roof=roof)

@@ -1,57 +1,268 @@
-"""FLOPs and bytes of ops from their shapes. GEMMs and convolutions have FLOPs here, nothing else."""
+"""FLOPs of ops and bytes of tensors, from shapes. What multiplies matrices has FLOPs here, nothing else.
+
+They are what `torch.utils.flop_counter` counts, two per multiply-add, or `None`. It is also `None` where torch counts
+what does not happen: the weight's gradient of a grouped convolution as if its groups met.
+"""
 
 from __future__ import annotations
 
+import re
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fxscope.dtypes import ITEM_BYTES
-from fxscope.op_names import GEMMS, is_convolution, op_name
+from fxscope.dtypes import ITEM_BYTES, read_sizes
+from fxscope.kernel_names import decode
+from fxscope.kernel_names.cpp import split
+from fxscope.model import TensorMeta
+from fxscope.op_names import GEMMS, is_attention, is_convolution, op_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Node, TensorMeta
+    from fxscope.model import Node, Op
+
+PRODUCTS = ("gemm", "gemv", "convolution", "attention")  # roles of kernels
+Operands = list[TensorMeta | str]  # in the schema's order; what is no tensor as it was printed
+# Convolutions of an input and a weight → the places of stride, padding and dilation (native_functions.yaml, torch 2.13).
+_CONVOLUTIONS = {
+    **dict.fromkeys(("convolution", "_convolution", "convolution_overrideable"), (3, 4, 5)),
+    **dict.fromkeys(("mkldnn_convolution", "miopen_convolution", "_convolution_pointwise"), (4, 3, 5)),
+    **dict.fromkeys(("_conv_depthwise2d", "conv_depthwise3d", "slow_conv_dilated2d", "slow_conv_dilated3d"), (4, 5, 6)),
+    "cudnn_convolution": (3, 2, 4),
+}
+_ATTENTION = re.compile(
+    r"_scaled_dot_product_(?P<variant>(?:flash|efficient|cudnn|fused)_attention(?:_overrideable|_for_cpu)*)"
+    r"(?P<backward>_backward)?"
+)
+# The place of `is_causal`, forward and backward (native_functions.yaml, torch 2.13).
+_IS_CAUSAL = {
+    "flash_attention": (4, 11),
+    "flash_attention_for_cpu": (4, 7),
+    "efficient_attention": (6, 11),
+    "cudnn_attention": (6, 14),
+    "fused_attention_overrideable": (5, 13),
+}
+_TENSOR = re.compile(r"([a-z]\w*)\[([^\]]*)\](?: strides .*)?")
 
 
-def is_product(node: Node) -> bool:
-    """Whether the op is a GEMM or a convolution, whose FLOPs are counted."""
-    return op_name(node.target) in GEMMS or is_convolution(node.target)
-
-
-def of_nodes(names: Iterable[str], by_name: Mapping[str, Node]) -> int | None:
+def of_nodes(names: Iterable[str], by_name: Mapping[str, Node], *, certain: bool = False) -> int | None:
     """The FLOPs of these nodes of a graph, `None` where none of them has any or a shape is not a number."""
-    counts = [of_node(by_name[name], by_name) for name in names if name in by_name and is_product(by_name[name])]
+    nodes = [by_name[name] for name in names if name in by_name and first_operand(by_name[name].target) is not None]
+    counts = [of_node(node, by_name, certain=certain) for node in nodes]
     if not counts or any(count is None for count in counts):
         return None
     return sum(count or 0 for count in counts)
 
 
-def of_node(node: Node, by_name: Mapping[str, Node]) -> int | None:
-    """An op's FLOPs: two per multiply-add, as torch.utils.flop_counter counts them."""
-    if not is_product(node) or not node.outputs:
+def of_node(node: Node, by_name: Mapping[str, Node], *, certain: bool = False) -> int | None:
+    """An op's FLOPs, of an attention for all pairs of a query and a key.
+
+    Args:
+        certain: only for pairs that meet under its causal mask, also where it may have one: what its kernel cannot skip,
+            on which every rate, floor and share stands.
+    """
+    if first_operand(node.target) is None:
         return None
-    shapes = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
-    name, result = op_name(node.target), node.outputs[0].shape
+    causal = certain and may_be_causal(node.target, node.arguments and split(node.arguments))
+    result = node.outputs[0].shape if node.outputs else ()
+    return _count(op_name(node.target), operands(node, by_name), result, causal)
+
+
+def of_op(op: Op, *, certain: bool = False) -> int | None:
+    """The FLOPs of an op of a trace, from the shapes that the profiler recorded; `certain` as for a node."""
+    if first_operand(op.name) is None:
+        return None
+    causal = certain and may_be_causal(op.name, op.concrete_inputs)
+    return _count(op_name(op.name), operands_of_op(op), (), causal)
+
+
+def may_be_causal(text: str, arguments: Sequence[object] | None) -> bool:
+    """Whether an attention was called with `is_causal`, or nothing is known of its arguments.
+
+    Args:
+        text: the op's name.
+        arguments: as they were printed, by position; those by keyword behind them.
+    """
+    found = _ATTENTION.search(text)
+    if found is None:
+        return False
+    if not arguments:
+        return True
+    places = _IS_CAUSAL.get(found["variant"])
+    if places is None:
+        return True
+    by_place = arguments[places[bool(found["backward"])] :][:1]
+    return any(re.fullmatch(r"(is_causal ?= ?)?True", str(item)) for item in by_place) or any(
+        re.fullmatch(r"is_causal ?= ?True", str(item)) for item in arguments
+    )
+
+
+def arithmetic(dtype: str | None, ops: Iterable[str], kernels: Iterable[str], *, tf32: bool = False) -> str | None:
+    """The dtype in which products are computed at most: of float32 it may be TF32.
+
+    cuDNN takes TF32 unless that is switched off, and the memory-efficient attention multiplies float32 in several parts
+    on tensor cores: without a kernel's word for it, full float32 is no limit for them.
+
+    Args:
+        dtype: of the operands.
+        ops: that multiply.
+        kernels: the names of those that ran.
+        tf32: the program allows it for matrix products.
+    """
+    if dtype != "float32":
+        return dtype
+    told = [decoded for name in kernels if (decoded := decode(name)) and decoded["role"] in PRODUCTS]
+    if any(decoded.get("math") == "tf32" for decoded in told):
+        return "tfloat32"
+    if told and all(decoded.get("tensor_cores") is False for decoded in told):
+        return dtype
+    return "tfloat32" if any(is_convolution(op) or is_attention(op) or tf32 for op in ops) else dtype
+
+
+def first_operand(text: str) -> int | None:
+    """The place of an op's first factor, whose dtype is that of its arithmetic; `None` of an op without FLOPs."""
+    name = op_name(text)
     if name in GEMMS:
-        return of_product([shape for shape in shapes if len(shape) >= 2], result)
-    weights = [shape for shape in shapes[1:] if len(shape) == len(result)]
-    if "backward" in name or not weights:
-        return None
-    return numbers(2, *result, *weights[0][1:])
+        return GEMMS[name][0]
+    attention = _ATTENTION.fullmatch(name)
+    if attention is not None:
+        return 1 if attention["backward"] else 0
+    return 0 if name in _CONVOLUTIONS or name == "convolution_backward" else None
 
 
-def of_product(shapes: Sequence[tuple[int | str, ...]], result: tuple[int | str, ...]) -> int | None:
-    """FLOPs of a product with this result. Its operands are found by their shapes: a bias among them does no harm."""
-    if len(result) < 2:
+def dtype_of(node: Node, by_name: Mapping[str, Node]) -> str | None:
+    """The dtype of an op's first factor, `None` where it has no FLOPs."""
+    place = first_operand(node.target)
+    found = operands(node, by_name)[place : place + 1] if place is not None else []
+    return next((item.dtype for item in found if isinstance(item, TensorMeta)), None)
+
+
+def operands(node: Node, by_name: Mapping[str, Node]) -> Operands:
+    """What a node was called with, by position; its tensor inputs in order where its arguments were not printed."""
+    if node.arguments is None:
+        return [by_name[name].outputs[0] for name in node.inputs if name in by_name and by_name[name].outputs]
+    found: Operands = []
+    for text in split(node.arguments):
+        outputs = by_name[text].outputs if text in by_name else ()
+        printed = _TENSOR.fullmatch(text)
+        if len(outputs) == 1:
+            found.append(outputs[0])
+        elif printed:
+            found.append(TensorMeta(shape=read_sizes(printed[2]), dtype=printed[1]))
+        elif not re.match(r"\w+ ?=", text):
+            found.append(text)
+    return found
+
+
+def operands_of_op(op: Op) -> Operands:
+    """What an op of a trace was called with, by position."""
+    found: Operands = []
+    shapes: tuple[Any, ...] = op.shapes or ()  # sizes, of a list of tensors several, of a scalar none
+    for position, shape in enumerate(shapes):
+        value, dtype = ((items or ())[position : position + 1] for items in (op.concrete_inputs, op.dtypes))
+        if isinstance(shape, (list, tuple)) and shape and not (value and value[0]):
+            found.append(TensorMeta(shape=tuple(shape), dtype=dtype[0] if dtype else None))
+        else:
+            found.append(value[0] if value else "")
+    return found
+
+
+def _count(name: str, items: Operands, result: tuple[int | str, ...], causal: bool) -> int | None:
+    items = [*items, *[""] * 11]  # every place that is asked for
+    if name in GEMMS:
+        left, right = _shapes(items, *GEMMS[name])
+        return _product(left, right, grouped=name == "_grouped_mm")
+    if name == "convolution_backward":
+        return _convolution_backward(items)
+    if name in _CONVOLUTIONS:
+        return _convolution(name, items, result)
+    attention = _ATTENTION.fullmatch(name)
+    return _attention(items, backward=bool(attention and attention["backward"]), causal=causal)
+
+
+def _shapes(items: Operands, *places: int) -> list[tuple[int | str, ...]]:
+    return [item.shape if isinstance(item, TensorMeta) else () for item in (items[place] for place in places)]
+
+
+def _product(left: tuple[int | str, ...], right: tuple[int | str, ...], *, grouped: bool) -> int | None:
+    if not left or not right or left[-1] != right[-2:][0]:
         return None
-    rows, columns = result[-2], result[-1]
-    for position, left in enumerate(shapes):
-        for right in shapes[position:]:
-            # `mm(x, x)` has its operand once in the list of inputs.
-            if left[-2] == rows and right[-1] == columns and left[-1] == right[-2]:
-                return numbers(2, *result, left[-1])
-    return None
+    columns = right[-1] if len(right) > 1 else 1
+    if grouped:  # of two matrices, rows or the inner dimension are divided among the groups
+        return numbers(2, *left[-3 if len(right) == 3 else -2 :], columns)
+    if len(right) > 2 and left[:-2] != right[:-2]:
+        return None
+    return numbers(2, *left, columns)
+
+
+def _convolution(name: str, items: Operands, result: tuple[int | str, ...]) -> int | None:
+    shape, weight = _shapes(items, 0, 1)
+    if len(shape) != len(weight) or len(shape) < 3:
+        return None
+    places = _CONVOLUTIONS[name]
+    if places == (3, 4, 5) and items[6] == "True":  # transposed
+        space = shape[2:]
+    else:
+        printed = (str(items[place]).strip("[]()") for place in places)
+        space = result[2:] or pixels(shape, weight, *map(read_sizes, printed))
+    return numbers(2, shape[0], *space, *weight) if space else None
+
+
+def pixels(
+    shape: Sequence[int | str], weight: Sequence[int | str], *values: Sequence[int | str], transposed: bool = False
+) -> tuple[int, ...]:
+    """The size in space of a convolution's result, without output padding; () where it is not known.
+
+    Args:
+        shape: of the input, [batch, channels, *space].
+        weight: its shape, [out, in, *taps].
+        values: stride, padding and dilation; a single number goes for every dimension.
+    """
+    count = len(shape) - 2
+    each = [tuple(value) * count if len(value) == 1 else tuple(value) for value in values]
+    rows = [[item for item in row if isinstance(item, int)] for row in zip(shape[2:], weight[2:], *each, strict=False)]
+    if len(rows) != count or any(len(row) != 5 or row[2] < 1 for row in rows):
+        return ()
+    if transposed:
+        return tuple((size - 1) * by - 2 * pad + step * (taps - 1) + 1 for size, taps, by, pad, step in rows)
+    return tuple((size + 2 * pad - step * (taps - 1) - 1) // by + 1 for size, taps, by, pad, step in rows)
+
+
+def _convolution_backward(items: Operands) -> int | None:
+    grad, shape, weight = _shapes(items, 0, 1, 2)
+    transposed, _, groups, mask = map(str, items[7:11])
+    wanted = re.findall(r"True|False", mask)
+    if not grad or not shape or not weight or len(wanted) != 3 or (wanted[1] == "True" and groups != "1"):
+        return None
+    each = numbers(2, shape[0], *(shape if transposed == "True" else grad)[2:], *weight)
+    return each * wanted[:2].count("True") if each is not None else None
+
+
+def _attention(items: Operands, *, backward: bool, causal: bool) -> int | None:
+    first = 1 if backward else 0
+    q, k, v = _shapes(items, first, first + 1, first + 2)
+    if not len(q) == len(k) == len(v) == 4:
+        return None
+    if not all(isinstance(size, int) for size in (*q, *k, *v)):
+        return None
+    batch, heads, rows, width, keys, out = map(int, (*q, k[2], v[3]))
+    pairs = rows * keys
+    if causal:  # row i meets the keys up to i
+        square = min(rows, keys)
+        pairs = square * (square + 1) // 2 + (rows - square) * keys
+    return of_attention(batch * heads * pairs, width, out, backward=backward)
+
+
+def of_attention(pairs: int, width: int, out: int, *, backward: bool) -> int:
+    """The FLOPs of an attention in which so many pairs of a query and a key meet, in all batches and heads.
+
+    Args:
+        pairs: how many meet.
+        width: of a head's queries and keys.
+        out: of its values.
+        backward: it computes the scores again, then a gradient of each factor of both products.
+    """
+    return 2 * pairs * (3 * width + 2 * out if backward else width + out)
 
 
 def numbers(*values: int | str) -> int | None:

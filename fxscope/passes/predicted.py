@@ -6,17 +6,19 @@ model was off by over whole programs that it was not fitted to (`StepFit`).
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.index import index_of
 from fxscope.model import PredictedStep, replace
 from fxscope.text import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from fxscope.gpus import Gpu
-    from fxscope.model import KernelCall, Workload
+    from fxscope.model import Compile, KernelCall, Recording, Workload
 
 
 def of_dtype(work: Workload, dtype: str) -> Workload:
@@ -24,8 +26,32 @@ def of_dtype(work: Workload, dtype: str) -> Workload:
     return replace(work, dtype=dtype, num_bytes=work.num_bytes * ITEM_BYTES.get(dtype, 2) // 2)
 
 
+def as_run(calls: Iterable[KernelCall], compiles: Iterable[Compile]) -> list[KernelCall]:
+    """The calls of a plan as a step runs them: those of a graph that several modules share more than once."""
+    runs = runs_of(compiles)
+    graphs = [(graph, list(group)) for graph, group in groupby(calls, lambda call: call.graph)]
+    return [call for graph, group in graphs for _ in range(runs(graph)) for call in group]
+
+
+def runs_of(compiles: Iterable[Compile]) -> Callable[[str], int]:
+    """How often a step runs a graph, by the graph's id."""
+    runs = {item.compile_id: item.runs or 1 for item in compiles}
+    return lambda graph: runs.get(graph.partition(":")[0], 1)
+
+
+def runs_a_step(recording: Recording, call_id: str | None) -> float:
+    """How often a step runs a call, as traced, else as planned; what no call runs, such as an eager op, once."""
+    index = index_of(recording)
+    call = index.calls.get(call_id or "")
+    if call is None:
+        return 1
+    if call.timing is None:
+        return runs_of(recording.compiles)(call.graph)
+    return max(1.0, call.timing.count / index.num_steps)
+
+
 def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedStep | None:
-    """The prediction of a step that runs each call once; `None` where a call's time is not predicted."""
+    """The prediction of a step that runs each call as often as it is given; `None` where a call's time is not predicted."""
     on_device = [call for call in calls if not (call.device or "").startswith("cpu")]
     if gpu is None or not on_device or any(call.estimated_range_us is None for call in on_device):
         return None
@@ -37,7 +63,8 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedSte
             device_us=total,
             device_range_us=None,
             num_calls=len(on_device),
-            basis=f"the sum of the calls; no whole program was measured on the {gpu.name}",
+            basis=f"the sum of the calls{', scaled by the data sheets' if calibration is None else ''}; no whole program was "
+            f"measured on the {gpu.name}",
         )
     step = calibration.step
     device = (total * step.low, total * step.high)
@@ -63,7 +90,10 @@ def cpu_range(calls: Sequence[KernelCall], gpu: Gpu) -> tuple[float, float] | No
     if fit is None:
         return None
     generated = sum(not call.is_extern for call in calls)
-    graphs = {call.graph for call in calls}
+    first: dict[str, str] = {}
+    for call in calls:
+        first.setdefault(call.graph, call.id)
+    graphs = [call.graph for call in calls if call.id == first[call.graph]]  # one that runs twice stands here twice
     backward = sum(":backward" in graph for graph in graphs)
     time = len(graphs) * fit.graph_us + backward * fit.backward_us + generated * fit.generated_us
     time += (len(calls) - generated) * fit.library_us

@@ -27,7 +27,7 @@ def provenance(recording: Recording) -> Recording:
     for graph in recording.graphs:
         mine = [calls[call.id] for call in recording.calls if call.graph == graph.id]
         if mine:
-            mine = with_named_only(with_folded(mine, graph), graph)
+            mine = with_biases(with_named_only(with_folded(mine, graph), graph), graph)
             calls |= {call.id: call for call in mine}
         graphs.append(graph)
     recording = replace(recording, graphs=tuple(graphs), calls=tuple(calls[call.id] for call in recording.calls))
@@ -88,6 +88,38 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
         ]
         order = {node.name: position for position, node in enumerate(graph.nodes)}
         result.append(replace(call, named_only=tuple(sorted({*call.named_only, *named}, key=order.__getitem__))))
+    return result
+
+
+def with_biases(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
+    """The calls with the convolutions whose bias they add.
+
+    Inductor calls the library without it, and adds it where the result is read (torch 2.13, `kernel/conv.py`): the
+    kernel reads both, and the library's call did not read the bias.
+    """
+    by_name = {node.name: node for node in graph.nodes}
+    made: dict[str, tuple[set[str], set[str]]] = {}  # convolution → what a library's call for it reads and writes
+    result: list[KernelCall] = []
+    for call in calls:
+        reads, writes = ({item.buffer for item in items or ()} for items in (call.reads, call.writes))
+        if call.is_extern:
+            made |= dict.fromkeys(call.nodes, (reads, writes))
+        found: list[str] = []
+        for name in call.named_only if call.is_generated else ():
+            node = by_name.get(name)
+            if node is None or name not in made or op_name(node.target) != "convolution":
+                continue
+            taken, written = made[name]
+            bias = node.inputs[2] if len(node.inputs) > 2 else None
+            while (
+                bias in by_name
+                and bias not in reads
+                and (bias in call.nodes or expected_nature(by_name[bias].target) == "view")
+            ):
+                bias = next(iter(by_name[bias].inputs), None)
+            if bias in reads - taken and written & (reads | writes):
+                found.append(name)
+        result.append(replace(call, biases=tuple(found)))
     return result
 
 

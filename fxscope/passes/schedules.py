@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def schedules(recording: Recording) -> Recording:
-    """Recording → Recording whose calls know their scheduler nodes, accesses, bytes and flops, and which nodes ran in them."""
+    """Recording → Recording whose calls know their scheduler nodes, accesses and bytes, and which nodes ran in them."""
     calls = dict(index_of(recording).calls)
     of_graph = index_of(recording).calls_of_graph
     told: set[str] = set()  # graphs of which the scheduler knows where each node ran
@@ -77,7 +77,10 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
 def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> bool:
     """Whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
     read = {access.shape for access in call.reads or () if access.shape is not None}
-    needed = [by_name[name].outputs[0].shape for name in node.inputs if name in by_name and by_name[name].outputs]
+    inputs = (
+        node.inputs[:2] if op_name(node.target) == "convolution" else node.inputs
+    )  # its bias may be added elsewhere
+    needed = [by_name[name].outputs[0].shape for name in inputs if name in by_name and by_name[name].outputs]
     written = {access.shape for access in call.writes or () if access.shape is not None}
     made = node.outputs[0].shape if node.outputs else None
     return (not read or all(shape in read for shape in needed)) and (not written or made is None or made in written)
@@ -136,17 +139,15 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     if not nodes:
         return call
     groups = [schedule.groups[position] for position in dict.fromkeys(node.group for node in nodes)]
-    reads, writes = accesses(nodes, groups)
+    reads, writes = accesses(nodes, groups, schedule.renames)
     read_bytes, written_bytes = total(reads), total(writes)
-    flops = [item.flops for item in nodes if item.flops]
     call = replace(
         call,
         scheduler_nodes=tuple(node.name for node in nodes),
-        reads=rename(reads, schedule),
-        writes=rename(writes, schedule),
+        reads=reads,
+        writes=writes,
         bytes_read=read_bytes if read_bytes is not None else call.bytes_read,
         bytes_written=written_bytes if written_bytes is not None else call.bytes_written,
-        flops=call.flops if call.flops is not None else (sum(flops) if flops else None),
         device=call.device or next((node.device for node in nodes if node.device), None),
     )
     if not slices.told:
@@ -164,7 +165,7 @@ def with_items(nodes: list[SchedulerNode], slices: OpSlices) -> list[SchedulerNo
 
 
 def accesses(
-    nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup]
+    nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup], renames: Mapping[str, str]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
     """Reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls."""
     names = {node.name for node in nodes}
@@ -174,7 +175,7 @@ def accesses(
         items = nodes
     items = list(items)
     # The tuple of an extern's results is no memory: its items are.
-    reads, writes = merge([item.reads for item in items]), merge([item.writes for item in items])
+    reads, writes = merge([item.reads for item in items], renames), merge([item.writes for item in items], renames)
     return tuple(item for item in reads if item.buffer not in inner), tuple(
         sized(item) for item in writes if item.buffer not in inner
     )
@@ -187,27 +188,27 @@ def sized(access: BufferAccess) -> BufferAccess:
     return replace(access, bytes=tensor_bytes([TensorMeta(shape=access.shape, dtype=access.dtype)]))
 
 
-def merge(lists: Sequence[tuple[BufferAccess, ...]]) -> tuple[BufferAccess, ...]:
-    """One access per buffer; the bytes of several loops over it add up."""
+def merge(lists: Sequence[tuple[BufferAccess, ...]], renames: Mapping[str, str]) -> tuple[BufferAccess, ...]:
+    """One access per memory, however often it is mutated; the bytes of several loops add up, to no more than all of it.
+
+    Loops that touch as much by the same index touch the same.
+    """
     found: dict[str, BufferAccess] = {}
     for access in (access for items in lists for access in items):
-        before = found.get(access.buffer)
+        buffer = renames.get(access.buffer, access.buffer)
+        before = found.get(buffer)
         if before is None:
-            found[access.buffer] = access
-        else:
-            known = before.bytes is not None and access.bytes is not None
+            found[buffer] = replace(access, buffer=buffer)
+        elif before.index is None or (before.index, before.bytes) != (access.index, access.bytes):
+            whole = sized(replace(before, bytes=None)).bytes
+            known = None if before.bytes is None or access.bytes is None else before.bytes + access.bytes
             indices = [index for index in (before.index, access.index) if index]
-            found[access.buffer] = replace(
+            found[buffer] = replace(
                 before,
-                bytes=(before.bytes or 0) + (access.bytes or 0) if known else None,
+                bytes=known if known is None or whole is None else min(known, whole),
                 index=" | ".join(dict.fromkeys(indices)) or None,
             )
     return tuple(found.values())
-
-
-def rename(items: tuple[BufferAccess, ...], schedule: Schedule) -> tuple[BufferAccess, ...]:
-    """Give a mutated buffer the name of the memory that it really is."""
-    return tuple(replace(item, buffer=schedule.renames.get(item.buffer, item.buffer)) for item in items)
 
 
 def total(items: Iterable[BufferAccess]) -> int | None:

@@ -6,18 +6,28 @@ kind: a template that takes the place of a library's GEMM may be slower than it,
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
 from fxscope.gpus import timing
+from fxscope.index import index_of
 from fxscope.model import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fxscope.gpus import Gpu
-    from fxscope.model import Decision, KernelCall, Node, TensorMeta
+    from fxscope.model import Decision, KernelCall, Node, Recording, TensorMeta
+
+
+# Types of calls that no generated pointwise or reduction kernel replaces → whose kernel it is.
+_OTHERS = {
+    "extern": "the library's",
+    "fallback": "the library's",
+    "triton_template": "Inductor's template",
+    "user_triton": "the program's own",
+}
 
 
 class Side(NamedTuple):
@@ -71,6 +81,8 @@ def priced(
             gpu, decision.saved_bytes, min(a.num_bytes, b.num_bytes), reduction=bool(a.reductions or b.reductions)
         )
     expected = expected_us(gpu, a, b, decision.saved_bytes)
+    if expected is not None and decision.a_call and decision.b_call:
+        expected = min(expected, most_us(a, b, decision.saved_bytes))
     if least is not None and expected is not None:
         expected = max(expected, least)
     return replace(decision, saved_us=least, expected_us=expected)
@@ -105,6 +117,18 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
     return saved if saved > 0 else None
 
 
+def most_us(a: Side, b: Side, saved_bytes: int) -> float:
+    """What one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one its part in
+    the traffic that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be
+    slower than what Inductor would write in its place: nothing is known of that.
+    """
+    if a.known_us is None or b.known_us is None:
+        return inf
+    shorter, longer = sorted((a, b), key=lambda side: side.known_us or 0.0)
+    part = min(1.0, saved_bytes / 2 / longer.num_bytes) if longer.num_bytes else 1.0
+    return (shorter.known_us or 0.0) + (longer.known_us or 0.0) * part
+
+
 def side_of(
     names: Iterable[str],
     call_id: str | None,
@@ -130,7 +154,7 @@ def side_of(
             ),
             known_us=call.timing.mean_us if call.timing else call.estimated_us if predicted else None,
             predicted=predicted,
-            library=call.type in ("extern", "fallback", "triton_template", "user_triton"),
+            library=call.type in _OTHERS,
         )
     if not nodes or any(node.bytes_read is None or node.bytes_written is None for node in nodes):
         return None
@@ -147,6 +171,22 @@ def side_of(
         predicted=False,
         library=any(is_library(node.target) for node in nodes),
     )
+
+
+def stood_in_for(decision: Decision, recording: Recording) -> list[str]:
+    """Whose kernels one that fuses would take the place of: what is expected holds if it is as fast as they are."""
+    index = index_of(recording)
+    found: dict[str, None] = {}
+    for names, graph, call_id in (
+        (decision.a, decision.graph, decision.a_call),
+        (decision.b, decision.other_graph or decision.graph, decision.b_call),
+    ):
+        call, nodes = index.calls.get(call_id or ""), index.nodes.get(graph, {})
+        if call is not None and call.type in _OTHERS:
+            found[_OTHERS[call.type]] = None
+        elif call is None and any(is_library(nodes[name].target) for name in names if name in nodes):
+            found[_OTHERS["extern"]] = None
+    return list(found)
 
 
 def is_library(target: str) -> bool:

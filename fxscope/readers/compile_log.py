@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
 MAX_LINE = 64 << 20
+MAX_STRAY = 1_000_000  # lines of a log that belong to no entry
 
 
 @dataclass(kw_only=True)
@@ -109,7 +110,7 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
     """
     path = Path(path)
     files = (
-        sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz", ".log.zst")))
+        sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz", ".log.zst")) and p.is_file())
         if path.is_dir()
         else [path]
     )
@@ -126,31 +127,39 @@ def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
 def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield (entry, payload)."""
     entry: dict[str, Any] | None = None
-    payload: list[str] = []
+    payload = bytearray()  # a string for each line would take twenty times as much
     decoder = json.JSONDecoder()
-    num_lost = 0
+    num_lost = num_stray = 0
     for line in _lines(path, collected):
-        if line.startswith("\t"):
-            payload.append(line[1:])
+        if line.startswith(b"\t"):
+            if entry is not None:
+                payload += line[1:]
             continue
         if entry is not None:
-            yield entry, "".join(payload)
-        entry, payload = None, []
-        start = line.find("{")
-        if start >= 0 and re.match(r"^[VDIWEC]\d{4} ", line):
+            yield entry, payload.decode("utf-8", errors="replace")
+        entry, payload = None, bytearray()
+        text = line.decode("utf-8", errors="replace")
+        start = text.find("{")
+        if start >= 0 and re.match(r"^[VDIWEC]\d{4} ", text):
             try:
-                entry = decoder.raw_decode(line, start)[0]
+                entry = decoder.raw_decode(text, start)[0]
             except ValueError:
                 num_lost += 1
+        else:
+            num_stray += 1
+            if num_stray > MAX_STRAY:
+                raise TraceError(f"{path} has more than {MAX_STRAY:,} lines of no entry: it is no TORCH_TRACE log.")
     if entry is not None:
-        yield entry, "".join(payload)
+        yield entry, payload.decode("utf-8", errors="replace")
     if num_lost:
         message = f"{counted(num_lost, 'damaged entry', 'damaged entries')} could not be read: what they say is missing"
         collected.problems.append(Problem(where=path.name, message=message, remedy="Copy the log again."))
 
 
-def _lines(path: Path, collected: Collected) -> Iterator[str]:
+def _lines(path: Path, collected: Collected) -> Iterator[bytes]:
     magic = b""
+    if path.is_fifo():
+        raise TraceError(f"{path} is a pipe, and a log is opened more than once: write it to a file first.")
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -159,11 +168,16 @@ def _lines(path: Path, collected: Collected) -> Iterator[str]:
         packed = compressed and not collected.trusted
         limit = collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
         with _opened(path, magic) as file:
+            size = 0
             while line := file.readline(MAX_LINE):
-                collected.count(len(line), path, limit)
+                size += len(line)
+                if size >> 20:
+                    collected.count(size, path, limit)
+                    size = 0
                 if len(line) == MAX_LINE:
                     raise TraceError(f"{path} has a line of more than {num_bytes(MAX_LINE)}: it is no TORCH_TRACE log.")
-                yield line.decode("utf-8", errors="replace")
+                yield line
+            collected.count(size, path, limit)
     except (EOFError, zlib.error, gzip.BadGzipFile, *zstandard_errors()) as error:
         kind = "Zstandard" if magic == ZSTANDARD else "gzip"
         raise TraceError(f"{path} is a damaged or truncated {kind} file ({error}). Copy it again.") from None
@@ -391,6 +405,8 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
 
 
 def _text(path: Path, collected: Collected) -> str:
+    if not path.is_file():  # nor a device, which has no end
+        return ""
     try:
         collected.count(path.stat().st_size, path)
         data = path.read_bytes()

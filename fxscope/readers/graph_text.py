@@ -12,7 +12,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from fxscope.dtypes import long_dtype
+from fxscope.dtypes import long_dtype, read_sizes
 from fxscope.model import Node, Source, TensorMeta
 
 if TYPE_CHECKING:
@@ -203,18 +203,11 @@ def tensors(annotation: str) -> tuple[TensorMeta, ...]:
     stride = found["stride"]
     return (
         TensorMeta(
-            shape=sizes(found["shape"]),
+            shape=read_sizes(found["shape"]),
             dtype=long_dtype(found["dtype"]),
-            stride=sizes(stride) if stride is not None else None,
+            stride=read_sizes(stride) if stride is not None else None,
             device=found["device"],
         ),
-    )
-
-
-def sizes(text: str) -> tuple[int | str, ...]:
-    """Parse `64, s0, 3072`."""
-    return tuple(
-        int(part) if part.lstrip("-").isdigit() else part for part in (p.strip() for p in text.split(",")) if part
     )
 
 

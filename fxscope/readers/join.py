@@ -162,6 +162,10 @@ def arguments_of(op: Op) -> str:
             )
         elif value:
             parts.append(str(value))
+        else:  # None, or of a type that the profiler does not record
+            parts.append("?")
+    while parts and parts[-1] == "?":
+        parts.pop()
     return ", ".join(parts)
 
 

@@ -11,7 +11,7 @@ import re
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fxscope.dtypes import ITEM_BYTES
+from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import (
     BufferAccess,
     FusionAttempt,
@@ -38,7 +38,7 @@ LAYOUT = re.compile(
     r"size=\[(.*?)\], stride=\[(.*?)\](?:, offset=\S+)?\)"
 )
 MEMORY = re.compile(r"MemoryDep\('(\w+)', ([^{}\n]*), \{([^{}\n]*)\}(?:, \w+)?\)")
-STAR = re.compile(r"StarDep\(name='(\w+)'")
+STAR = re.compile(r"StarDep\(name='(\w+)'(?:, mode='?(\w+)'?)?")
 MUTATION = re.compile(r"^[ \t]*(\w+)\.mutations = \['(\w+)'\]", re.M)
 USERS = re.compile(r"^[ \t]*(\w+)\.users = \[((?:(?!^[ \t]*\w+\.users = \[)[\s\S])*?)\]$", re.M)
 SECTION = re.compile(r"^===== attempting fusion \(1/\d+\)", re.M)
@@ -94,7 +94,9 @@ def schedule(
     order = {node.name: position for position, node in enumerate(graph.nodes)} if graph is not None else {}
     positions = {name: position for position, name in enumerate(dict.fromkeys(block.group for block in blocks))}
     nodes = tuple(
-        node_of(block, positions[block.group], layouts, origins.get(block.name, ()), kinds.get(block.name), order)
+        node_of(
+            block, positions[block.group], layouts, origins.get(block.name, ()), kinds.get(block.name), order, renames
+        )
         for block in blocks
     )
     inside: dict[int, list[SchedulerNode]] = {}
@@ -193,14 +195,8 @@ def read_layouts(ir: str) -> dict[str, TensorMeta]:
         match = LAYOUT.match(line)
         if match:
             name, device, dtype, size, stride = match.groups()
-            found[name] = TensorMeta(shape=sizes(size), stride=sizes(stride), dtype=dtype, device=device)
+            found[name] = TensorMeta(shape=read_sizes(size), stride=read_sizes(stride), dtype=dtype, device=device)
     return found
-
-
-def sizes(text: str) -> tuple[int | str, ...]:
-    """Printed sizes; a symbolic one stays text."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    return tuple(int(part) if re.fullmatch(r"-?\d+", part) else part for part in parts)
 
 
 def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
@@ -220,14 +216,17 @@ def node_of(
     origins: Sequence[str],
     computes: str | None,
     order: Mapping[str, int],
+    renames: Mapping[str, str],
 ) -> SchedulerNode:
     """One node."""
     text = "\n".join(block.lines)
+    writes = dependencies(text, f"{block.name}.writes")
     reads = [
         *dependencies(text, f"{block.name}.met_dependencies"),
         *dependencies(text, f"{block.name}.unmet_dependencies"),
     ]
-    writes = dependencies(text, f"{block.name}.writes")
+    if block.type == "SchedulerNode":
+        reads = without_order(reads, writes, renames)
     iteration = said(block, ("sizes",))
     iterations = numel(iteration) if iteration is not None else None
     kernel = ((said(block, ("node.python_kernel_name", "node.kernel")) or "").split() or [None])[0]
@@ -271,7 +270,7 @@ def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
 
 
 def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]]:
-    """(buffer, index, ranges) of one printed list of dependencies; a whole buffer has no index."""
+    """(buffer, index, ranges) of one printed list of dependencies; a whole buffer has no index, and the mode for ranges."""
     start = text.find(f"{key} =")
     if start < 0:
         return []
@@ -283,7 +282,26 @@ def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]
             break
     part = text[start : end + 1]
     found: list[tuple[str, str | None, str | None]] = [match.groups() for match in MEMORY.finditer(part)]  # type: ignore[misc]
-    return [*found, *((name, None, None) for name in STAR.findall(part))]
+    return [*found, *((name, None, mode or None) for name, mode in STAR.findall(part))]
+
+
+def without_order(
+    reads: list[tuple[str, str | None, str | None]],
+    writes: list[tuple[str, str | None, str | None]],
+    renames: Mapping[str, str],
+) -> list[tuple[str, str | None, str | None]]:
+    """The reads of a loop: torch orders what writes to memory again by a read of all of it, which no loop does.
+
+    What adds to memory (`mode='atomic_add'`) reads where it writes.
+    """
+    found: list[tuple[str, str | None, str | None]] = []
+    for name, index, ranges in reads:
+        again = [item for item in writes if real_name(item[0], renames) == real_name(name, renames)]
+        if index is not None or not again:
+            found.append((name, index, ranges))
+        elif ranges not in (None, "None"):
+            found += [(name, index, ranges) for _, index, ranges in again]
+    return found
 
 
 def numel(iteration: str) -> int | None:
@@ -297,7 +315,8 @@ def accesses(
 ) -> tuple[BufferAccess, ...]:
     """One access per buffer: as many bytes as the loop may touch, at most the buffer's.
 
-    As `get_read_write_buffer_accesses` counts: each dependency is good for one element in each iteration.
+    Each dependency is good for one element for each value of the loop variables in its index, and where it names what
+    was loaded, in each iteration.
     """
     found: dict[str, list[tuple[str | None, str | None]]] = {}
     for name, index, ranges in items:
@@ -309,7 +328,7 @@ def accesses(
         result.append(
             BufferAccess(
                 buffer=name,
-                bytes=num_bytes(layout, [index for index, _ in uses], iterations) if layout is not None else None,
+                bytes=num_bytes(layout, uses, iterations) if layout is not None else None,
                 shape=layout.shape if layout is not None else None,
                 stride=layout.stride if layout is not None else None,
                 dtype=layout.dtype if layout is not None else None,
@@ -319,16 +338,21 @@ def accesses(
     return tuple(result)
 
 
-def num_bytes(layout: TensorMeta, indices: Sequence[str | None], iterations: int | None) -> int | None:
+def num_bytes(layout: TensorMeta, uses: Sequence[tuple[str | None, str | None]], iterations: int | None) -> int | None:
     """The bytes that a loop touches of a buffer; a dependency without an index takes all of it."""
     item = ITEM_BYTES.get(layout.dtype or "")
     whole = [size for size in layout.shape if isinstance(size, int)]
     if item is None or len(whole) != len(layout.shape):
         return None
-    if None in indices or iterations is None:
-        return item * prod(whole)
-    touched = sum(iterations if re.search(r"[a-z]", index or "") else 1 for index in indices)  # `2`: a dropout's seed
-    return item * min(touched, prod(whole))
+    touched = [points(index, ranges or "", iterations) for index, ranges in uses]
+    return item * min(prod(whole), sum(count if count is not None else prod(whole) for count in touched))
+
+
+def points(index: str | None, ranges: str, iterations: int | None) -> int | None:
+    """How many addresses an index has at most: `2` one, a dropout's seed; `8*c1` one for each value of c1."""
+    names = set(re.findall(r"\b[a-z_]\w*\b(?!\()", index)) if index is not None else {None}
+    sizes = dict(re.findall(r"(\w+): (\d+)\b", ranges))
+    return prod(int(sizes[name]) for name in names) if names <= sizes.keys() else iterations if index else None
 
 
 def users_of(block: Block) -> dict[str, set[str]]:

@@ -6,14 +6,14 @@ device shows. Sizes that the code leaves open (dynamic shapes) give no workload.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter, defaultdict
 from math import log2, prod
 from typing import TYPE_CHECKING
 
-from fxscope.dtypes import ITEM_BYTES
+from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import Workload, replace
+from fxscope.passes.flops import may_be_causal, of_attention, pixels
 from fxscope.passes.predicted import of_dtype
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ _SLOWEST = re.compile(
     r"libdevice\.(?:erf\w*|pow)\(|tl\.rand\w*\(|\b(?:tl_math|libdevice|tl)\.(?:sin|cos)\(|sort_with_index\("
 )
 _REDUCED = re.compile(r"(?:tl\.sum|triton_helpers\.(?:max2|min2|any|prod|welford))\(|tl\.associative_scan\(")
-# Position of `is_causal` in each op's schema, forward and backward (native_functions.yaml, torch 2.13).
-_IS_CAUSAL = {"flash": (4, 11), "efficient": (6, 11), "cudnn": (6, 14)}
 _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
 
 
@@ -313,15 +311,9 @@ def _grouped(call: Call) -> Workload | None:
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:
-    try:
-        value = ast.literal_eval(text or "")
-    except (ValueError, SyntaxError):
-        return None
-    return tuple(value) if isinstance(value, list | tuple) else (int(value),)
-
-
-def _each(values: Sequence[int], count: int) -> tuple[int, ...]:
-    return tuple(values) * count if len(values) == 1 else tuple(values)
+    sizes = read_sizes((text or "").strip("[]()"))
+    numbers = tuple(size for size in sizes if isinstance(size, int))
+    return numbers if len(numbers) == len(sizes) > 0 else None
 
 
 def _channels_last(access: BufferAccess | None) -> bool:
@@ -338,20 +330,9 @@ def _convolution(call: Call) -> Workload | None:
         return None
     groups = (_numbers(words.get("groups")) or (1,))[0]
     transposed = words.get("transposed") == "True"
-    if transposed:
-        space = tuple(
-            (size - 1) * s - 2 * p + d * (kernel - 1) + 1
-            for size, s, p, d, kernel in zip(
-                shape[2:], _each(stride, 9), _each(padding, 9), _each(dilation, 9), weight[2:], strict=False
-            )
-        )
-    else:
-        space = tuple(
-            (size + 2 * p - d * (kernel - 1) - 1) // s + 1
-            for size, s, p, d, kernel in zip(
-                shape[2:], _each(stride, 9), _each(padding, 9), _each(dilation, 9), weight[2:], strict=False
-            )
-        )
+    space = pixels(shape, weight, stride, padding, dilation, transposed=transposed)
+    if not space or groups < 1:
+        return None
     return _as_gemm("convolution", shape, weight, space, groups, _dtype(x, w), _channels_last(x), transposed=transposed)
 
 
@@ -361,6 +342,8 @@ def _convolution_backward(call: Call) -> Workload | None:
     if shape is None or weight is None or space is None or len(call.arguments) < 11:
         return None
     groups = (_numbers(call.arguments[9]) or (1,))[0]
+    if groups < 1:
+        return None
     mask = re.findall(r"True|False", call.arguments[10])
     return _as_gemm(
         "convolution_backward",
@@ -420,7 +403,6 @@ def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
         return None
     dtype = _dtype(*call.tensors[: first + 3])
     item = ITEM_BYTES.get(dtype or "", 2)
-    at = _IS_CAUSAL.get(backend, (0, 0))[backward]
     batch, heads, length, width = q
     return Workload(
         family="attention_backward" if backward else "attention",
@@ -432,8 +414,8 @@ def _attention(call: Call, backend: str, *, backward: bool) -> Workload | None:
         k=width,
         batch=batch * heads,
         elements=prod(q),
-        causal=call.arguments[at : at + 1] == ("True",),
-        flops=int(4 * batch * heads * length * k[2] * width * (2.5 if backward else 1)),
+        causal=may_be_causal(call.kernel, call.arguments),
+        flops=of_attention(batch * heads * length * k[2], width, v[3], backward=backward),
     )
 
 

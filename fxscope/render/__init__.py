@@ -37,6 +37,8 @@ SUFFIXES = {
     ".json": "json",
     ".fxscope": "fxscope",
 }
+WITHOUT_STAGE = frozenset({"json", "fxscope", "slide"})  # they hold every graph, or none
+WITHOUT_TABLES = frozenset({"dot", "svg", "slide"})  # they show nothing of a trace's summary
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
 
 

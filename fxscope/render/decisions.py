@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
+from fxscope.op_names import only_named
+from fxscope.passes.predicted import runs_a_step
+from fxscope.passes.unfused import stood_in_for
 from fxscope.render import labels, theme
-from fxscope.text import at_least, counted, first_line, flop, microseconds, num_bytes, percent, rate, shorten
+from fxscope.text import (
+    about,
+    at_least,
+    counted,
+    first_line,
+    flop,
+    listed,
+    microseconds,
+    num_bytes,
+    percent,
+    rate,
+    shorten,
+)
 
 if TYPE_CHECKING:
-    from fxscope.model import Counters, Decision, KernelCall, Node, Recording, Source
+    from fxscope.model import Counters, Decision, KernelCall, Node, Recording
 
 VERDICT_WORDS: dict[str | None, str] = {
     "fused": "fused",
@@ -40,29 +56,31 @@ def block(recording: Recording, decision: Decision, pair: str, *, width: int = 8
     if decision.hint:
         switch = f" (torch._inductor.config.{decision.config})" if decision.config else ""
         lines += wrap(f"hint: {decision.hint}{switch}", width)
-    price = cost(decision)
+    price = cost(decision, recording)
     if price:
         lines += wrap(price, width)
     lines += places(recording, decision, width)
     return "\n".join(lines)
 
 
-LIKE_THE_LIBRARY = ", if the kernel that fuses is as fast as the library's"
-
-
-def cost(decision: Decision) -> str | None:
-    """What staying apart costs, in words."""
+def cost(decision: Decision, recording: Recording) -> str | None:
+    """What staying apart costs, in words: each time, and a step where that runs it several times."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
     text = f"costs {num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
     if decision.saved_launches:
         text += f" and {counted(decision.saved_launches, 'launch')}"
-    if decision.expected_us:
-        text += f"; about {microseconds(decision.expected_us)} of device time"
-        least = at_least(decision.saved_us)
-        text += f", {least}" if least else "" if decision.saved_us is not None else LIKE_THE_LIBRARY
-    elif least := at_least(decision.saved_us):
-        text += f"; {least} of device time"
+    expected, least = about(decision.expected_us), at_least(decision.saved_us)
+    runs = runs_a_step(recording, decision.b_call or decision.a_call)
+    if expected or least:
+        text += f"; {expected or least} of device time"
+        text += f", {least}" if expected and least else ""
+        if expected and decision.saved_us is None and (whose := stood_in_for(decision, recording)):
+            text += f", if the kernel that fuses is as fast as {listed(whose)}"
+    if runs > 1:
+        text += f". A step runs the two {labels.times(runs)}"
+        if decision.expected_us is not None and expected:
+            text += f": {about(decision.expected_us * runs)} a step"
     return text
 
 
@@ -80,12 +98,12 @@ def places(recording: Recording, decision: Decision, width: int) -> list[str]:
     for names, graph, call_id in sides:
         call = calls.get(call_id or "")
         handle = call.handle if call is not None else None
-        source = user_line([nodes[graph][name] for name in names if name in nodes.get(graph, {})])
+        names = names or (call.biases if call is not None else ())
+        sources = user_lines([nodes[graph][name] for name in names if name in nodes.get(graph, {})])
         head = handle or ", ".join(names[:3]) or "?"
         lines.append("  in " + shorten(head, width - 5))
-        if source:
-            lines.append("\n".join(whole(source, width, "     ")))
-    return list(dict.fromkeys(lines))
+        lines += ["\n".join(whole(source, width, "     ")) for source in sources]
+    return lines
 
 
 def whole(text: str, width: int, indent: str) -> list[str]:
@@ -100,15 +118,18 @@ def whole(text: str, width: int, indent: str) -> list[str]:
     )
 
 
-def user_line(nodes: list[Node]) -> str | None:
-    """The user's line that most of these nodes come from."""
-    sources = [node.source for node in nodes if node.source is not None and node.source.file]
-    if not sources:
-        return None
-    keys = [(source.file, source.line) for source in sources]
-    best: Source = sources[keys.index(max(keys, key=keys.count))]
-    name = (best.file or "").rsplit("/", 1)[-1]
-    return f"{name}:{best.line}" + (f"  {best.code.strip()}" if best.code else "")
+def user_lines(nodes: list[Node], most: int = 2) -> list[str]:
+    """The user's lines that most of these nodes come from, views left out unless there is nothing else."""
+    known = [(node.nature, node.source) for node in nodes if node.source is not None and node.source.file]
+    sources = [source for nature, source in known if nature != "view"] or [source for _, source in known]
+    counts = Counter((source.file, source.line) for source in sources)
+    kept = {place for place, _ in counts.most_common(most)}
+    found: dict[str, None] = {}
+    for source in sources:
+        if (source.file, source.line) in kept:
+            name = (source.file or "").rsplit("/", 1)[-1]
+            found[f"{name}:{source.line}" + (f"  {source.code.strip()}" if source.code else "")] = None
+    return list(found)
 
 
 def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
@@ -124,13 +145,23 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
         lines.append(shorten(f"  {labels.node_title(node, index_of(recording).graphs[call.graph])}{again}", width))
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
-    if call.named_only:
-        lines += wrap(f"its name also says {', '.join(call.named_only)}, which did not run here", width)
+    if call.biases:
+        lines += wrap(f"adds the bias of {listed(call.biases)}, which Inductor leaves out of the library's call", width)
+    for other in index_of(recording).calls_of_graph.get(call.graph, ()) if call.is_extern else ():
+        if mine := [name for name in call.nodes if name in other.biases]:
+            lines += wrap(f"the bias of {listed(mine)} is added in {other.handle}", width)
+    if named := only_named(call, nodes):
+        lines += wrap(f"its name also says {', '.join(named)}, which did not run here", width)
     if call.bytes_read is not None or call.bytes_written is not None:
         text = f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}"
-        lines += wrap(text + (f", {flop(call.flops)}" if call.flops else ""), width)
+        text += f", {flop(call.flops)}" if call.flops else ""
+        if call.flops and call.roof is not None and call.roof.flops and call.roof.flops < call.flops:
+            text += f", under its causal mask {flop(call.roof.flops)}"
+        lines += wrap(text, width)
     if call.roof is not None:
         lines += wrap(roof(call, recording), width)
+    if call.timing is None and (planned := labels.planned_basis(call)):
+        lines += wrap(planned, width)
     if call.counters is not None:
         lines += wrap(counters(call.counters), width)
     return "\n".join(lines)

@@ -140,7 +140,7 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
     if boxes:
         red = red_between_calls(recording, boxes)
     else:
-        red = red_edges(costs_of(recording, graph), by_name, outside=by_name.keys() - ran)
+        red = red_edges(recording, costs_of(recording, graph), by_name, outside=by_name.keys() - ran)
     for node in graph.nodes:
         for name in dict.fromkeys(node.inputs):
             same_kernel = home.get(name) is not None and home.get(name) is home.get(node.name)
@@ -220,7 +220,7 @@ def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
     if timed and call.timing:
         facts.append(microseconds(call.timing.typical_us))
     elif timed and call.estimated_us is not None:
-        facts.append(f"≈ {microseconds(call.estimated_us)}")
+        facts.append(labels.planned_words(call))
     if call.bytes_read is not None or call.bytes_written is not None:
         facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
@@ -289,12 +289,12 @@ def red_between_calls(recording: Recording, boxes: dict[str, str]) -> dict[tuple
     for item in labels.costly(recording):
         a, b = boxes.get(item.a_call or ""), boxes.get(item.b_call or "")
         if a and b and item.saved_bytes and len(red) < MAX_RED_EDGES:
-            red.setdefault((a, b), (plain(labels.price(item)), plain(f"not fused: {item.reason}")))
+            red.setdefault((a, b), (plain(labels.price(item, recording)), plain(f"not fused: {item.reason}")))
     return red
 
 
 def red_edges(
-    decisions: list[Decision], by_name: dict[str, Node], outside: set[str]
+    recording: Recording, decisions: list[Decision], by_name: dict[str, Node], outside: set[str]
 ) -> dict[tuple[str, str], tuple[str, str]]:
     """(from, to) → (cost, reason) for the data edges from each a to its b, through the views between them.
 
@@ -302,7 +302,7 @@ def red_edges(
     """
     edges: dict[tuple[str, str], tuple[str, str]] = {}
     for decision in decisions:
-        cost = labels.price(decision)
+        cost = labels.price(decision, recording)
         reason = plain(f"not fused: {decision.reason}")
         for path in paths(decision, by_name, outside):
             for position, edge in enumerate(path):

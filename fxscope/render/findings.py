@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from fxscope.render import labels
 from fxscope.render.markdown import code, text
 from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
@@ -139,6 +140,7 @@ def kernel_words(use: KernelUse, width: int) -> str:
     """A kernel with its time and registers."""
     parts = ["".join(kernel_label(use, width))]
     details = [microseconds(use.mean_us)] if use.mean_us is not None else []
+    details += [f"{labels.times(use.runs)} a step"] if use.runs > 1 else []
     details += [f"{use.registers} registers"] if use.registers else []
     return f"{parts[0]} ({', '.join(details)})" if details else parts[0]
 
@@ -152,6 +154,8 @@ def match_line(match: KernelMatch) -> str:
     """What happened, in words."""
     how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
     gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
+    if match.time and match.time.verdict == "cannot tell":  # why, the lines on the whole step say
+        gain = f": cannot tell, ×{match.time.ratio:.2f} in one process each"
     if match.predicted_us is not None and match.kind != "same":
         gain = f": predicted {signed(match.predicted_us)}"
     elif match.not_predicted and match.kind != "same":
@@ -161,9 +165,14 @@ def match_line(match: KernelMatch) -> str:
 
 
 def change_words(change: Change) -> str:
-    """ "7 → 4"."""
+    """ "7 → 4"; what measured times show is said below them, with its interval."""
     line = f"{number(change.a, change.unit)} → {number(change.b, change.unit)}"
-    if change.a and change.b is not None and change.unit != "count" and change.a != change.b:
+    if (
+        change.a
+        and change.b is not None
+        and change.a != change.b
+        and (change.unit not in ("count", "us") or change.subject.startswith("predicted"))
+    ):
         line += f" (×{change.b / change.a:.2f})"
     return line
 
@@ -189,6 +198,9 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
         if match.kind == "same":
             for a, b in zip(match.a, match.b, strict=False):
                 times = f"{microseconds(a.mean_us)} → {microseconds(b.mean_us)}"
+                if max(a.runs, b.runs) > 1:
+                    often = dict.fromkeys(map(labels.times, (a.runs, b.runs)))
+                    times += f", {' → '.join(often)} a step"
                 registers = (
                     "" if a.registers == b.registers else f", registers {a.registers or '–'} → {b.registers or '–'}"
                 )

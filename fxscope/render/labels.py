@@ -10,7 +10,9 @@ from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.model import replace
 from fxscope.op_names import op_name
-from fxscope.text import at_least, counted, microseconds, num_bytes, percent, sentence
+from fxscope.passes.fusion import rank
+from fxscope.passes.predicted import runs_a_step
+from fxscope.text import about, at_least, counted, microseconds, num_bytes, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,8 +36,9 @@ MAX_OPS = 4  # of one end of a decision
 
 
 def ops_of(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """The user's ops that ran in a call, in order, views left out unless there is nothing else."""
-    return select.ops_in(call, [nodes[name] for name in call.nodes if name in nodes]) or [op_name(call.kernel)]
+    """The user's ops that ran in a call, in order, views left out unless there is nothing else; and biases it adds."""
+    biases = ["bias of convolution"] if len(call.biases) == 1 else ["biases of convolutions"] if call.biases else []
+    return [*biases, *select.ops_in(call, nodes)] or [op_name(call.kernel)]
 
 
 def call_number(call: KernelCall) -> str:
@@ -47,9 +50,33 @@ def time_words(call: KernelCall) -> str:
     """The median time of a call, or the time planned for it: "56.1 µs", "≈ 35.1 µs planned"; "" if unknown."""
     if call.timing:
         return microseconds(call.timing.typical_us)
+    return f"{planned_words(call)} planned" if call.estimated_us is not None else ""
+
+
+def planned_words(call: KernelCall) -> str:
+    """The time planned for a call: "≈ 35.1 µs"; "≥ 35.1 µs" where only a floor is known; "–" where nothing is."""
     if call.estimated_us is None:
+        return "–"
+    if call.estimated_range_us is not None and call.estimated_us < 0.005:
+        return "0.01 µs or less"
+    return f"{'≈' if call.estimated_range_us is not None else '≥'} {microseconds(call.estimated_us)}"
+
+
+def planned_basis(call: KernelCall) -> str:
+    """What is predicted of a planned call, and what from: "predicted 3.1 µs, 80 of 100 from 2.8 µs to 3.5 µs (…)"."""
+    if call.estimated_basis is None or call.estimated_us is None or call.estimated_range_us is None:
+        return call.estimated_basis or ""
+    span_words = span(call.estimated_range_us)
+    return f"predicted {microseconds(call.estimated_us)}, {span_words} in 80 of 100 ({call.estimated_basis})"
+
+
+def no_step(recording: Recording) -> str:
+    """Why a plan predicts no step: "no prediction of a step: 2 of 14 calls have none (…)"; "" where there is one."""
+    missing = [call for call in recording.calls if call.estimated_range_us is None and call.estimated_basis]
+    if not missing or recording.predicted is not None or recording.launches:
         return ""
-    return f"≈ {microseconds(call.estimated_us)} planned" if call.estimated_us >= 0.005 else "0.01 µs or less planned"
+    why = "; ".join(sorted({(call.estimated_basis or "").rpartition("no prediction: ")[2] for call in missing}))
+    return f"no prediction of a step: {len(missing)} of {counted(len(recording.calls), 'call')} without one ({why})"
 
 
 def middle(timed: Iterable[Timing | KernelStats]) -> str:
@@ -62,6 +89,8 @@ def predicted_words(step: PredictedStep) -> str:
     words = f"predicted {microseconds(step.device_us)} of device time"
     if step.device_range_us is not None:
         words += f" ({span(step.device_range_us)})"
+    else:
+        words += f": {step.basis}"
     if step.wall_range_us is not None:
         sides = {"cpu": "the CPU sets the pace", "gpu": "the GPU sets the pace"}
         words += f"; a step {span(step.wall_range_us)}"
@@ -135,7 +164,7 @@ class Ends:
     def _end(self, names: Sequence[str], graph: str, call_id: str | None) -> str:
         nodes, call = self.nodes.get(graph, {}), self.calls.get(call_id or "")
         ops = op_names.ops_of(nodes[name] for name in names if name in nodes) or [op_name(name) for name in names]
-        if call and call.nodes and set(names) >= set(call.nodes):
+        if call and (call.nodes or call.biases) and set(names) >= set(call.nodes):
             ops = ops_of(call, nodes)  # all of a kernel goes by the words of every other place
         return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or (call.kernel if call else "?")
 
@@ -143,20 +172,29 @@ class Ends:
 def costly(recording: Recording) -> list[Decision]:
     """The unfused neighbours that cost something, most expensive first; then those whose price is not known."""
     found = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes != 0]
-    return sorted(found, key=lambda item: -(item.saved_bytes or 0))
+    return sorted(found, key=lambda item: rank(item, runs_a_step(recording, item.b_call or item.a_call)))
 
 
-def price(decision: Decision) -> str:
-    """Say what staying apart costs: "100.7 MB, about 31.3 µs"; the time only on a GPU that was calibrated."""
-    return price_words(decision.saved_bytes, decision.expected_us, decision.saved_us) or "not known"
+def price(decision: Decision, recording: Recording) -> str:
+    """Say what staying apart costs: "100.7 MB, about 31.3 µs"; the time only on a GPU that was calibrated.
+
+    It is for one time: "…, 12 times a step" where a step runs the two more often.
+    """
+    words = price_words(decision.saved_bytes, decision.expected_us, decision.saved_us)
+    runs = runs_a_step(recording, decision.b_call or decision.a_call)
+    return (words + (f", {times(runs)} a step" if runs > 1 else "")) if words else "not known"
+
+
+def times(runs: float) -> str:
+    """How often, in words: "12 times"; "2.5 times" where steps differ."""
+    return f"{runs:.0f} times" if runs == round(runs) else f"{runs:.1f} times"
 
 
 def price_words(num_bytes_: int | float | None, expected_us: float | None, least_us: float | None) -> str:
     """Bytes and the time that one kernel is expected, or at least sure, to save; "" where no bytes are known."""
     if num_bytes_ is None:
         return ""
-    about = f"about {microseconds(expected_us)}" if expected_us is not None and expected_us >= 0.005 else ""
-    return ", ".join(part for part in (num_bytes(num_bytes_), about or at_least(least_us)) if part)
+    return ", ".join(part for part in (num_bytes(num_bytes_), about(expected_us) or at_least(least_us)) if part)
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:

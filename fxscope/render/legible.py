@@ -18,8 +18,12 @@ from fxscope.errors import RenderError
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# What text renderers reorder, hide or break lines at: left-to-right marks, embeddings, isolates, separators, controls.
-UNSEEN = "\u0080-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+# What text renderers reorder, hide or break lines at: left-to-right marks, embeddings, isolates, separators, controls;
+# all that Unicode calls default-ignorable (tags and selectors carry whole texts unseen), but for the two of emoji.
+UNSEEN = (
+    "\u0080-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
 # Every control but tab and newline.
 _OBEYED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1f\x7f]")
 _COLOURED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;]*m)")
@@ -27,11 +31,14 @@ _COLOURED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-
 
 def legible(text: str) -> str:
     """The text with `\\u202e` for a right-to-left override, `\\x1b` for an escape, and so on."""
-    return _OBEYED.sub(_written, text)
+    return _OBEYED.sub(written, text)
 
 
-def _written(found: re.Match[str]) -> str:
-    return f"\\{f'x{ord(found[0]):02x}' if found[0] < ' ' else f'u{ord(found[0]):04x}'}"
+def written(found: re.Match[str]) -> str:
+    """A character as Python and JSON write it; one beyond 16 bits as JSON does."""
+    if found[0] < " ":
+        return f"\\x{ord(found[0]):02x}"
+    return "".join(f"\\u{unit:04x}" for unit in memoryview(found[0].encode("utf-16")[2:]).cast("H"))
 
 
 class _Closed(io.StringIO):
@@ -58,7 +65,7 @@ class LegibleStream:
         return getattr(self.beneath, name)
 
     def write(self, text: str) -> int:
-        text = self._obeyed.sub(_written, text)
+        text = self._obeyed.sub(written, text)
         with self._said():
             try:
                 self.beneath.write(text)
@@ -78,10 +85,11 @@ class LegibleStream:
         except UnicodeEncodeError:
             raise
         except (OSError, ValueError) as error:
+            if not self._told:
+                return
             if isinstance(error, BrokenPipeError):
                 raise
-            if self._told:
-                raise _no_output(error) from None
+            raise _no_output(error) from None
 
 
 def _no_output(error: Exception) -> RenderError:
@@ -105,7 +113,8 @@ def write_bytes(data: bytes) -> None:
 def status(text: str, *, end: str = "") -> None:
     """Write a line to stderr over the one that stands there."""
     stream = getattr(sys.stderr, "beneath", sys.stderr)
-    print(f"\r\x1b[2K{legible(text)}", end=end, file=stream, flush=True)
+    with contextlib.suppress(OSError, ValueError):  # a terminal that was closed
+        print(f"\r\x1b[2K{legible(text)}", end=end, file=stream, flush=True)
 
 
 @contextlib.contextmanager

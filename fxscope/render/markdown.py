@@ -168,7 +168,7 @@ def costs(recording: Recording) -> list[str]:
     ends = labels.Ends(recording)
     for item in costly[:10]:
         a, b = ends(item)
-        lines.append(f"| {text(a)} | {text(b)} | {labels.price(item)} | {text(item.reason)} |")
+        lines.append(f"| {text(a)} | {text(b)} | {labels.price(item, recording)} | {text(item.reason)} |")
     return [*lines, ""]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from fxscope.text import aligned
+from fxscope.text import aligned, listed, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,12 +81,16 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
                 f"{row.waves:.2f}" if row.waves is not None else "–",
                 f"{row.kernel_us:.1f}",
                 f"{row.flops_per_second / 1e12:.3g}" if row.flops_per_second else "–",
-                f"{row.share_of_peak:.0%}" if row.share_of_peak is not None else "–",
+                percent(row.share_of_peak),
             ]
         )
     lines = _table([header, *rows], 3)
     lines += [_wrapped(f"{name}", width, f"  [{number}] ") for name, number in kernels.items()]
-    peaks = list(dict.fromkeys(row.peak for row in story.gemms if row.peak))
+    notes = {row.note: [other for other in story.gemms if other.note == row.note] for row in story.gemms if row.note}
+    for note, rows_of_it in notes.items():
+        names = list(dict.fromkeys(row.module or row.node or row.op for row in rows_of_it))
+        lines.append(_wrapped(f"{listed(names, 3)}: {note}", width, "  "))
+    peaks = list(dict.fromkeys(row.peak for row in story.gemms if row.peak and row.share_of_peak is not None))
     lines += [_wrapped(f"peak: {peak}", width, "  ") for peak in peaks]
     return "\n".join(lines)
 

@@ -11,13 +11,15 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.segment import Segment, Segments
 from rich.table import Table
-from rich.text import Text
 
 from fxscope.analysis import traced_regions
 from fxscope.index import index_of
 from fxscope.model import WHOLE
+from fxscope.op_names import only_named
 from fxscope.passes import bound
+from fxscope.passes.predicted import runs_of
 from fxscope.render import labels, theme
+from fxscope.render.bounded import Text
 from fxscope.render.legible import LegibleStream, legible
 from fxscope.render.tree import dispatch_tree
 from fxscope.text import counted, kernel_name, listed, microseconds, percent, shorten, span
@@ -127,6 +129,8 @@ def header(recording: Recording) -> RenderableType:
         lines.append(Text("; ".join(facts), style="dim"))
     if recording.predicted is not None:
         lines.append(Text(labels.predicted_words(recording.predicted), style="dim"))
+    elif missing := labels.no_step(recording):
+        lines.append(Text(missing, style="dim"))
     return Group(*lines)
 
 
@@ -138,10 +142,11 @@ def calls(recording: Recording, *, width: int) -> list[RenderableType]:
     nodes = index_of(recording).nodes
     parts: list[RenderableType] = []
     total = sum(index_of(recording).step_us)
-    shown = 0
+    shown, runs = 0, runs_of(recording.compiles)
     for graph_id in dict.fromkeys(call.graph for call in recording.calls):
         group = index_of(recording).calls_of_graph.get(graph_id, [])
-        parts += [title(f"kernel calls · {graph_id.removesuffix(':post_grad')}")]
+        again = f", {runs(graph_id)} times a step" if runs(graph_id) > 1 else ""
+        parts += [title(f"kernel calls · {graph_id.removesuffix(':post_grad')}{again}")]
         room = max(0, MAX_CALLS - shown)
         parts.append(call_table(group[:room], nodes.get(graph_id, {}), total, width=width))
         parts += without_launch(group[:room])
@@ -193,18 +198,17 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
         table.add_column("share", justify="right", no_wrap=True)
     if roofed:
         table.add_column("roof", justify="right", no_wrap=True)
-    name_width = max(24, width - (52 if roofed else 46) - (6 if ranged else 0))
+    ran = {call.id: _ran(call, nodes) for call in group}
+    room = width - (42 if roofed else 36) - (6 if ranged else 0)
+    name_width = max(26, room - min(22, max((item.cell_len for item in ran.values()), default=0)))
     for call in group:
         extern = call.is_extern
         style = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].terminal
         glyph = theme.KINDS["kernel" if extern or len(call.nodes) < 2 else "fused"].glyph
-        ops = Text(" · ".join(labels.ops_of(call, nodes)))
-        if call.named_only and not extern:  # an extern's name claims nothing
-            ops.append(f"  (its name also says {', '.join(call.named_only)}, which did not run here)", style="dim")
         cells: list[RenderableType] = [
             labels.call_number(call),
             Text(f"{glyph} {shorten(call.kernel, name_width)}", style=style),
-            ops,
+            ran[call.id],
         ]
         if timed:
             timing = call.timing
@@ -215,11 +219,21 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
                 cells.append(microseconds(timing.max_us if timing else None))
             cells.append(percent(timing.total_us / total_us if timing and total_us else None))
         elif estimated:
-            cells.append(microseconds(call.estimated_us))
+            cells.append(labels.planned_words(call).removeprefix("≈ "))
         if roofed:
             cells.append(percent(call.roof.share if call.roof else None))
         table.add_row(*cells)
     return table
+
+
+def _ran(call: KernelCall, nodes: dict[str, Node]) -> Text:
+    """The ops that ran in a call, and what is only in its name."""
+    extern = call.is_extern
+    runs = call.nodes or call.biases or extern
+    ops = Text(" · ".join(labels.ops_of(call, nodes))) if runs else Text("no op itself", style="dim")
+    if named := only_named(call, nodes):
+        ops.append(f" (its name: {listed(named, 3)}{', too' if runs else ''})", style="dim")
+    return ops
 
 
 def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
@@ -277,7 +291,7 @@ def unfused(recording: Recording) -> list[RenderableType]:
     for item in costly[:MAX_DECISIONS]:
         glyph, style = theme.VERDICTS[item.verdict]
         a, b = ends(item)
-        cost = "cost not known" if item.saved_bytes is None else f"costs {labels.price(item)}"
+        cost = "cost not known" if item.saved_bytes is None else f"costs {labels.price(item, recording)}"
         lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (cost, "bold")))
         lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))
     if len(costly) > MAX_DECISIONS:

@@ -55,7 +55,7 @@ KINDS: dict[Kind, Style] = {
     "folded": Style(
         "folded",
         "↪",
-        "became strides or an argument of another call",
+        "no kernel of its own: strides of another call, a constant, or written by its inputs' kernels",
         "#ebe2f6",
         "#7646ad",
         "#33244a",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table
-from rich.text import Text
 
 from fxscope.passes import bound
 from fxscope.render import labels
+from fxscope.render.bounded import Text
 from fxscope.text import kernel_name, microseconds, percent, shorten
 
 if TYPE_CHECKING:

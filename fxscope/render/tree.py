@@ -5,14 +5,15 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rich.text import Text
 from rich.tree import Tree
 
 from fxscope.analysis import select
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
+from fxscope.op_names import is_dispatched
 from fxscope.render import theme
+from fxscope.render.bounded import Text
 from fxscope.text import counted, kernel_name, microseconds, shorten
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
 
 def root_label(graph: Graph, children: dict[str | None, list[Node]]) -> str:
     """Say how many ops were dispatched, those that ops call among them, and how many of them do work themselves."""
-    ops = [node for group in children.values() for node in group]
+    ops = [node for group in children.values() for node in group if is_dispatched(str(node.target))]
     working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
     return f"{counted(len(ops), 'op')} dispatched, {working} of them {'launches' if working == 1 else 'launch'} work"
 

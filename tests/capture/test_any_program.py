@@ -19,6 +19,7 @@ NAMES = [
     if isinstance(node, ast.FunctionDef) and any(ast.unparse(item) == "program" for item in node.decorator_list)
 ]
 SAME = ("value", "error", "out", "err", "warnings", "random", "state")
+ALWAYS = NAMES[::8]  # the others where slow tests run
 LONG = {"aot_inductor_package"}  # compiles a package: as long as all others together
 # A program whose every op ran where nothing of it can be had: in a session of its own that it left open.
 NOTHING_LEFT = {"profiler_left_open"}
@@ -27,8 +28,13 @@ LOG_TIME = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory) -> dict[str, dict[str, dict]]:
-    return both(tmp_path_factory.mktemp("any"), [name for name in NAMES if name not in LONG])
+def results(request, tmp_path_factory) -> dict[str, dict[str, dict]]:
+    asked = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if item.path == request.path and hasattr(item, "callspec")
+    }
+    return both(tmp_path_factory.mktemp("any"), [name for name in NAMES if name in asked - LONG])
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +68,8 @@ def test_there_are_programs_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]
+    "name",
+    [name if name in ALWAYS and name not in LONG else pytest.param(name, marks=pytest.mark.slow) for name in NAMES],
 )
 def test_a_program_does_the_same_when_it_is_observed(request, name) -> None:
     results = request.getfixturevalue("long_results" if name in LONG else "results")

@@ -21,10 +21,6 @@ SCRIPTS = dict(
 )
 HEAD = SCRIPTS.pop("head").strip() + "\n"
 EXTRA = {"argparse": ["--format", "x", "-o", "y", "--json", "--steps", "4"]}
-QUICK, SLOW = (
-    ("argparse", "exit_3"),
-    pytest.mark.slow,
-)  # a script is run twice, plain and observed: five seconds and more
 MODULE = {
     "mine/__init__.py": "",
     "mine/tool.py": HEAD + "print(__name__, __package__, sys.argv[1:])\ntorch.ones(3).sin()\n",
@@ -74,7 +70,8 @@ def both(tmp_path: Path, files: dict[str, str], words: list[str], extra: list[st
     return (*sides, load(recorded) if recorded.exists() else None)
 
 
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=SLOW) for name in SCRIPTS])
+@pytest.mark.slow  # a script is run twice, plain and observed: five seconds and more
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_does_the_same_when_it_is_observed(tmp_path, name) -> None:
     script = HEAD + SCRIPTS[name]
     plain, observed, recording = both(tmp_path, {"script.py": script}, ["script.py"], EXTRA.get(name, []))

@@ -200,16 +200,16 @@ def test_a_missing_hook_and_what_torch_fails_to_say_are_problems(monkeypatch) ->
 
     from fxscope._torch import inductor
 
-    def cannot(node):
-        raise ZeroDivisionError("no operations")
+    def cannot(node, **_):
+        raise ZeroDivisionError("no accesses")
 
     monkeypatch.setattr(inductor, "COMPILE_SUBGRAPH", "torch._dynamo.output_graph:OutputGraph.no_such_method")
-    monkeypatch.setattr(scheduler.BaseSchedulerNode, "estimate_flops", cannot)
+    monkeypatch.setattr(scheduler.BaseSchedulerNode, "get_read_write_buffer_accesses", cannot)
     facts = compile_once(GeGLU(), (torch.randn(4, 8),))
     assert len(facts.graphs) == 3
     assert {(problem.where, problem.message.partition(":")[0]) for problem in facts.problems} >= {
         ("hook torch._dynamo.output_graph:OutputGraph.no_such_method", facts.problems[0].message.partition(":")[0]),
-        ("scheduler: operations", "ZeroDivisionError"),
+        ("scheduler: bytes per access", "ZeroDivisionError"),
     }
     assert len(facts.problems) == 2
 

@@ -41,11 +41,15 @@ FACTORIES = """
 import torch
 def good(): return torch.nn.Linear(8, 4), torch.randn(2, 8)
 def keywords(): return torch.nn.Linear(8, 4), {"input": torch.randn(2, 8)}
+def several(): return torch.nn.Bilinear(8, 4, 2), torch.randn(3, 8), torch.randn(3, 4)
+def several_by_name(): return torch.nn.functional.linear, torch.randn(3, 8), torch.randn(4, 8), {"bias": torch.randn(4)}
+def no_name(): return torch.nn.Linear(8, 4), {0: torch.randn(2, 8)}
 def nothing(): return None
 def numbers(): return 1, 2
 def raises(): raise ValueError("no such size")
 def bad_shape(): return torch.nn.Linear(8, 4), torch.randn(2, 9)
 constant = 3
+def leaves(): raise SystemExit(0)
 """
 
 
@@ -112,6 +116,9 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
     assert run("--backward", "model_factories.py:keywords", "-o", "eager.fxscope") == 0
     names = {node.target for node in load("eager.fxscope").graph("eager").nodes}
     assert "AddmmBackward0" in names
+    for name, op in (("several", "aten::bilinear"), ("several_by_name", "aten::addmm")):
+        assert run(f"model_factories.py:{name}", "-o", f"{name}.json") == 0
+        assert op in {item.name for item in load(f"{name}.json").ops}
 
 
 @pytest.mark.parametrize(
@@ -119,8 +126,10 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
     [
         (["model_factories.py:nothing"], "must be a function of no arguments that returns (module, inputs)"),
         (["model_factories.py:numbers"], "it returned a tuple of int, int"),
+        (["model_factories.py:no_name"], "it returned a tuple of Linear, dict"),
         (["model_factories.py:constant"], "it is a int"),
-        (["model_factories.py:raises"], "raised ValueError: no such size (model_factories.py:7)"),
+        (["model_factories.py:raises"], "raised ValueError: no such size (model_factories.py:10)"),
+        (["model_factories.py:leaves"], "leaves raised SystemExit: 0"),
         (["model_factories.py:missing"], "has no missing. It has good"),
         (["model_factories.py:bad_shape"], "bad_shape raised RuntimeError"),
         (["model_factories.py:good", "--mode", "quick"], "no mode 'quick'"),

@@ -13,6 +13,7 @@ from fxscope.analysis.check import learn, quantity
 from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.cli import main
 from fxscope.errors import PassError
+from fxscope.model import Recording
 from fxscope.render import findings
 from tests import build
 
@@ -254,6 +255,18 @@ def test_what_is_learned_holds(recording) -> None:
     report = check.check({"it": recording}, check.parse(text, "learned"))
     assert report.passed, findings.check_text(report)
     assert len(report.outcomes) >= 3
+
+
+@pytest.mark.parametrize("kernel", ["cpp_fused_gelu_mul_0", "kernel"])
+def test_what_is_learned_holds_where_a_process_numbers_its_graphs_otherwise(kernel: str) -> None:
+    first, second = (
+        Recording(steps=build.steps(1), launches=(build.launch(0, f"graph_{graph}_{kernel}", category="cpu_kernel"),))
+        for graph in (0, 7)
+    )
+    text = learn.learn(first)
+    assert f'"graph_*_{kernel}" = 1' in text
+    report = check.check({"it": second}, check.parse(text, "learned"))
+    assert report.passed, report.outcomes
 
 
 def test_what_is_learned_notices_a_change() -> None:

@@ -8,24 +8,39 @@ from pathlib import Path
 import pytest
 
 from fxscope.analysis.check import check
-from fxscope.analysis.compare import align, compare, like_with_like
+from fxscope.analysis.compare import align, compare, kind_of, like_with_like, work
+from fxscope.analysis.compare.order import common as in_order
 from fxscope.analysis.compare.rest import unnumbered
+from fxscope.analysis.compare.uses import sum_bytes
 from fxscope.analysis.explain import explain
-from fxscope.analysis.select import Unit, by_position
+from fxscope.analysis.findings import KernelUse
+from fxscope.analysis.select import Unit, by_position, units
 from fxscope.analysis.stats import compare_runs, compare_times
 from fxscope.cli import main
 from fxscope.commands import common
-from fxscope.model import replace
+from fxscope.model import Environment, Graph, Recording, Workload, replace
 from fxscope.op_names import without_graph_number
+from fxscope.passes.cost import cost
 from fxscope.readers.join import read_trace
 from fxscope.render import findings
-from tests import build
+from tests import build, captures
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
 
 
 def kinds(comparison) -> list[tuple[str, int, int, str | None]]:
     return [(match.kind, len(match.a), len(match.b), match.aligned_by) for match in comparison.kernels]
+
+
+def test_the_traffic_of_a_call_counts_once_however_many_kernels_it_launches() -> None:
+    def use(position: int, kernel: str, size: int, call: str | None = "c:1", category: str = "kernel") -> KernelUse:
+        return KernelUse(position=position, kernel=kernel, category=category, call=call, bytes=size)
+
+    split_k = [use(0, "memset", 4, category="gpu_memset"), use(1, "gemm", 100), use(2, "reduce", 100)]
+    assert sum_bytes(split_k) == 104
+    again = [replace(item, position=item.position + 3) for item in split_k]
+    assert sum_bytes([*split_k, *again]) == 208
+    assert sum_bytes([*split_k, use(3, "copy", 8, None), use(4, "copy", 8, None)]) == 120
 
 
 def test_kernels_collapse_into_the_one_that_runs_their_ops() -> None:
@@ -53,6 +68,85 @@ def test_a_fused_kernel_stands_against_all_that_it_replaces() -> None:
     assert group == (fused, eager, "op")
 
 
+def test_layers_are_paired_in_order_whatever_their_kernels_are_called() -> None:
+    """One kernel of B does not take those of all layers: neither by op, nor by the line that all of them share."""
+
+    def layers(*kernels: tuple[str, tuple[str, ...]], times: int, line: str | None = None) -> list[Unit]:
+        rows = list(kernels) * times
+        return [unit(place, *kernel, line or f"{kernel[0]}.py:1") for place, kernel in enumerate(rows)]
+
+    gelu, mul, mm = ("gelu_kernel", ("gelu",)), ("mul_kernel", ("mul",)), ("mm_kernel", ("mm",))
+    fused, other = ("triton_gelu_mul", ("gelu", "mul")), ("nvjet_mm", ("mm",))
+    for line in (None, "model.py:9"):
+        for one, two in (
+            (layers(gelu, mul, times=4, line=line), layers(fused, times=4, line=line)),
+            (layers(mul, gelu, mul, times=4, line=line), layers(fused, times=4, line=line)),
+            (layers(mm, gelu, mul, times=4, line=line), layers(other, fused, times=4, line=line)),
+            (layers(mm, times=75, line=line), layers(other, times=75, line=line)),
+        ):
+            each, found = len(one) // len(two), align(one, two)
+            if len({u.kernel for u in two}) == 1:
+                assert [len(group.a) for group in found] == [each] * len(two)
+            assert all(len(group.b) == 1 and group.a for group in found) and sum(len(g.a) for g in found) == len(one)
+            starts = [group.a[0].position for group in found]
+            assert starts == sorted(starts) and [group.b[0].position for group in found] == list(range(len(two)))
+    # Which is which cannot be told: whole against whole.
+    assert [(len(a), len(b)) for a, b, _ in align(layers(mm, times=5), layers(other, times=3))] == [(5, 3)]
+    assert [(len(a), len(b)) for a, b, _ in align(layers(mm, times=3), layers(other, times=5))] == [(3, 5)]
+    assert [(len(a), len(b)) for a, b, _ in align(layers(mm, times=3), layers(other, times=6))] == [(1, 2)] * 3
+
+
+def test_layers_are_paired_by_their_modules_where_both_sides_know_them() -> None:
+    def layers(kernel: str, numbers: range) -> list[Unit]:
+        return [
+            unit(place, kernel, ("mm",), "model.py:9")._replace(modules=(f"layers.{number}.mlp",))
+            for place, number in enumerate(numbers)
+        ]
+
+    found = align(layers("mm_kernel", range(5)), layers("nvjet_mm", range(1, 5)))
+    assert [[[u.modules[0] for u in side] for side in group[:2]] for group in found] == [
+        [["layers.0.mlp"], []],
+        *([[f"layers.{number}.mlp"]] * 2 for number in range(1, 5)),
+    ]
+
+
+def test_an_insertion_between_layers_moves_no_layer() -> None:
+    layers = ["mm", "gelu"] * 12
+    assert in_order(layers, [*layers[:10], "sum", *layers[10:]]) == [(0, 0, 10), (10, 11, 14)]
+
+
+def test_one_graph_compiled_twice_is_paired_by_its_nodes() -> None:
+    """One kernel of a plan against the several that do its work, whatever they are called; its like in every layer."""
+    names = [f"{op}_{layer}" for layer in range(3) for op in ("amax", "sub", "sum")]
+    graph = Graph(
+        id=build.GRAPH,
+        stage="post_grad",
+        nodes=tuple(
+            build.node(name, f"aten.{name[:-2]}.default", *before)
+            for before, name in zip([(), *((name,) for name in names)], names, strict=False)
+        ),
+    )
+
+    def plan(*groups: list[str]) -> Recording:
+        work = Workload(family="pointwise", dtype="bfloat16", num_bytes=50_000_000, elements=25_000_000)
+        calls = tuple(
+            build.call(number, f"triton_poi_fused_{number % 2}", *group, workload=work, device="cuda:0")
+            for number, group in enumerate(groups)
+        )
+        return cost(Recording(graphs=(graph,), calls=calls, environment=Environment(target="h200")))
+
+    fused = plan(*(names[at : at + 3] for at in (0, 3, 6)))
+    apart = plan(*(names[at : at + size] for start in (0, 3, 6) for at, size in ((start, 1), (start + 1, 2))))
+    found = compare(fused, apart).kernels
+    assert kinds(compare(fused, apart)) == [("split", 1, 2, "nodes")] * 3
+    each = fused.calls[0].estimated_us
+    assert [match.predicted_us for match in found] == pytest.approx([each] * 3)
+    assert [use.call for match in found for use in match.b] == [call.id for call in apart.calls]
+    assert kinds(compare(apart, fused)) == [("collapsed", 2, 1, "nodes")] * 3
+    assert "split (aligned by nodes): predicted +" in findings.comparison_text(compare(fused, apart))
+    assert {kind for kind, *_ in kinds(compare(fused, fused))} == {"same"}
+
+
 @pytest.mark.parametrize(
     ("a", "b", "a_ops", "b_ops", "verdict"),
     [
@@ -67,6 +161,13 @@ def test_more_work_is_not_called_slower(a: float, b: float, a_ops: set[str], b_o
     time = like_with_like(compare_times([a, a * 1.01], [b, b * 1.01]), a_ops, b_ops)
     assert time.verdict == verdict
     assert ("also runs gelu" in time.reason) == (verdict == "not the same work")
+
+
+def test_other_work_is_not_called_faster_where_both_sides_name_it_alike() -> None:
+    time = compare_times([16.0, 16.1], [10.0, 10.1])
+    assert like_with_like(time, {"relu", "dropout"}, {"relu", "sin"}).verdict == "faster"
+    held = like_with_like(time, {"relu", "dropout"}, {"relu", "sin"}, comparable=True)
+    assert held.verdict == "not the same work" and "only the first recording's kernel also runs dropout" in held.reason
 
 
 def test_the_other_way_round_it_splits() -> None:
@@ -162,7 +263,7 @@ def test_times_need_repeats_an_interval_and_may_show_nothing(a: list[float], b: 
 
 
 def test_real_captures_eager_against_compiled() -> None:
-    comparison = compare(common.read(str(H200 / "mlp_eager")), common.read(str(H200 / "mlp_compiled")))
+    comparison = compare(captures.read("mlp_eager"), captures.read("mlp_compiled"))
     real = [match for match in comparison.kernels if match.a[0].category == "kernel"]
     assert [match.kind for match in real] == ["same", "same", "collapsed", "same"]
     fused = real[2]
@@ -175,11 +276,22 @@ def test_real_captures_eager_against_compiled() -> None:
     assert "TorchDynamo Cache Lookup" in {item.name for item in comparison.ops_added if item.before_first_launch}
 
 
+def test_kernels_collapse_only_into_what_runs_all_of_their_ops() -> None:
+    """What the larger side runs besides stands elsewhere in the other recording: nothing became fewer."""
+    found = units(captures.read("mlp_compiled"))
+    fused = next(unit for unit in found if len(work([unit])) > 1)
+    other = next(unit for unit in found if work([unit]) and not work([unit]) & work([fused]))
+    assert kind_of([fused, fused], [fused]) == "collapsed"
+    assert kind_of([fused, other], [fused]) == "replaced"
+    assert kind_of([fused], [fused, other]) == "replaced"
+
+
 def test_real_captures_liger_is_aligned_by_place() -> None:
-    comparison = compare(common.read(str(H200 / "mlp_eager")), common.read(str(H200 / "mlp_liger")))
+    comparison = compare(captures.read("mlp_eager"), captures.read("mlp_liger"))
     (fused,) = [match for match in comparison.kernels if match.kind == "collapsed"]
     assert fused.b[0].kernel == "_geglu_tanh_forward_kernel" and fused.aligned_by == "order"
     assert fused.b[0].chosen_by == "author"
+    assert fused.time is not None and fused.time.verdict == "faster"  # what a program's own op does is not known
     assert not [item for item in comparison.ops_added if "Dynamo" in item.name]
 
 
@@ -224,7 +336,7 @@ def test_a_memset_does_not_carry_its_calls_traffic() -> None:
 
 @pytest.mark.parametrize("pair", [("linear_eager", "linear_compiled"), ("mlp_eager", "mlp_compiled")])
 def test_diff_and_explain_call_the_same_times_different(pair: tuple[str, str]) -> None:
-    a, b = (common.read(str(H200 / name)) for name in pair)
+    a, b = (captures.read(name) for name in pair)
     time = compare(a, b).wall_time
     assert time is not None
     [said, *_] = [s.text for s in explain(b, against=a).sentences if s.topic == "worth" and time.reason in s.text]
@@ -249,7 +361,7 @@ def is_backward(recording, position: int) -> bool:
 
 @pytest.mark.parametrize(("a", "b"), [*TRAINING, *((b, b) for _, b in TRAINING), *((b, a) for a, b in TRAINING)])
 def test_a_training_steps_forward_is_compared_with_a_forward(a: str, b: str) -> None:
-    left, right = common.read(str(H200 / a)), common.read(str(H200 / b))
+    left, right = captures.read(a), captures.read(b)
     comparison = compare(left, right)
     matched = [match for match in comparison.kernels if match.a and match.b]
     for match in matched:
@@ -270,7 +382,7 @@ def test_without_a_direction_equal_names_are_paired_all_the_same() -> None:
 
 
 def test_numbers_that_only_count_are_no_change_of_a_decision() -> None:
-    block, train = (common.read(str(H200 / "plans" / name / "real")) for name in ("block", "block_train"))
+    block, train = (captures.read(f"plans/{name}/real") for name in ("block", "block_train"))
     # The same decisions about other calls, buffers and scheduler nodes; only the norms keep one result more to train.
     found = compare(block, train).decisions
     assert {(item.a_reason[:24], item.b_reason[:24]) for item in found} == {

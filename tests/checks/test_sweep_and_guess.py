@@ -50,7 +50,8 @@ def made(times: dict[str, list[float]]) -> Sweep:
     ],
 )
 def test_where_the_crossover_lies(eager: list[float], compiled: list[float], said: str) -> None:
-    (sentence,) = sentences(made({"eager": eager, "compiled": compiled}))
+    sentence, what = sentences(made({"eager": eager, "compiled": compiled}))
+    assert "repeats of one process" in what
     assert said in sentence
 
 
@@ -192,3 +193,12 @@ def test_no_guess_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert main(["guess", f"{model}:factory"]) == 2
     assert "no guess was made" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_result_without_elements_has_no_error_against_float32(rows: int) -> None:
+    torch = pytest.importorskip("torch")
+    from fxscope._torch.stopwatch import error_against_float32
+
+    found = error_against_float32(torch.nn.Linear(4, 4), (torch.ones(rows, 4),), {}, compile=None)
+    assert found == ((0.0, 0.0) if rows else (None, None))

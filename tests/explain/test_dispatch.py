@@ -139,7 +139,7 @@ def test_shapes_that_do_not_fit_are_a_clear_error(capsys):
 
 
 def test_a_node_of_a_recording_brings_its_shapes(capsys):
-    from tests.explain.conftest import H200
+    from tests.captures import H200
 
     assert (
         cli.main(

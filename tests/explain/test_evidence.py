@@ -8,16 +8,16 @@ from collections import Counter
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 
 import msgspec
 import pytest
 
 from fxscope.analysis.explain import explain
-from fxscope.commands import common
+from tests import captures
 
 HOME = Path(__file__).parents[1] / "data" / "h200"
-CAPTURES = {"/".join(path.parent.relative_to(HOME).parts): path.parent for path in sorted(HOME.rglob("trace.json.gz"))}
+CAPTURES = dict(captures.CAPTURES)
 CAPTURES |= {f"counters/{path.stem}": path for path in sorted((HOME / "counters").glob("*.fxscope"))}
 NUMBER = r"(\d+(?:\.\d+)?)"
 UNITS = {"ns": 1e-3, "µs": 1.0, "ms": 1e3, "s": 1e6, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -28,7 +28,7 @@ class Record:
     """The recording as plain dictionaries, looked up by the ids that a sentence carries."""
 
     def __init__(self, folder: Path) -> None:
-        self.recording = common.read(str(folder))  # or a recording
+        self.recording = captures.read(folder)  # or a recording
         plain = json.loads(self.recording.to_json())
         self.ops = {item["id"]: item for item in plain["ops"]}
         self.launches = {item["id"]: item for item in plain["launches"]}
@@ -82,12 +82,16 @@ def overview(record: Record, sentence) -> None:
         count = sum(kinds[name] for name in names)
         if count or word == "kernel":
             assert said(sentence.text, rf"NUMBER {word}") == [count]
-    if "dispatches" in sentence.text:
+    if "of them" in sentence.text:
         working = {item.get("op_id") for item in launches}
         mine = [item for item in record.ops.values() if item["step"] == step and item["category"] == "cpu_op"]
-        ops = [item for item in mine if "::" in item["name"] or (item["id"] in working and " " not in item["name"])]
-        busy = [item for item in ops if item["id"] in working]
-        assert said(sentence.text, r"dispatches NUMBER ops?; NUMBER of them") == [len(ops), len(busy)]
+        ops = [item for item in mine if re.fullmatch(r"\w+::\S+", item["name"]) and item["name"].count("::") == 1]
+        launchers = [item for item in mine if item["id"] in working and not re.search("::| ", item["name"])]
+        busy = [item for item in (*ops, *launchers) if item["id"] in working]
+        parts = ["dispatches NUMBER ops?"] if ops else []
+        parts += ["calls NUMBER compiled kernels?"] if launchers else []
+        counts = [*filter(None, (len(ops), len(launchers))), len(busy)]
+        assert said(sentence.text, rf"A step {' and '.join(parts)}; NUMBER of them") == counts
 
 
 def dispatch(record: Record, sentence) -> None:
@@ -210,11 +214,18 @@ def compiling(record: Record, sentence) -> None:
     if not graphs:
         return
     (graph,) = graphs
-    work = [node for node in graph["nodes"] if node.get("kind") != "input"]
+    work = [node for node in graph["nodes"] if node.get("kind") != "input" and node["op"] != "output"]
     calls = [call for call in record.calls.values() if call["graph"] == graph["id"]]
     assert said(sentence.text, r"NUMBER nodes? became NUMBER kernel calls?") == [len(work), len(calls)]
-    for kind, words in (("folded", "views? became strides"), ("eliminated", "nodes? disappeared")):
-        count = sum(node.get("kind") == kind for node in graph["nodes"])
+    strides = {name for call in calls for name in call.get("folded", ())}
+    folded = {node["name"] for node in graph["nodes"] if node.get("kind") == "folded"}
+    gone = {node["name"] for node in graph["nodes"] if node.get("kind") == "eliminated"}
+    for names, words in (
+        (folded & strides, "views? became strides"),
+        (folded - strides, "nodes? needed no kernel"),
+        (gone, "nodes? disappeared"),
+    ):
+        count = len(names)
         assert (said(sentence.text, rf"NUMBER {words}") == [count]) if count else not re.search(words, sentence.text)
 
 
@@ -273,8 +284,15 @@ def guards(record: Record, sentence) -> None:
 SHARED, RESERVED, REGISTERS, WARPS, COUNT = 233472, 1024, 65536, 64, 132  # of an H200's multiprocessors
 
 
-def product(record: Record, sentence, shape: list[int]) -> list[dict]:
-    """Return the launches of the product with this (batch, M, K, N) among what a sentence cites, over all steps."""
+# Names of kernels that multiply, of every library of these captures; a copy to another layout, say, is none.
+MULTIPLIES = re.compile(r"(?i)gemm|gemv|nvjet|dgrad|wgrad|fprop|sdpa|flash|cudnn::fusion")
+
+
+def product(record: Record, sentence, shape: list[int]) -> tuple[list[dict], list[float]]:
+    """Return a product's launches over all steps, and how long its executions take in µs.
+
+    It is the one with this (batch, M, K, N) among what a sentence cites.
+    """
     ops = {item["id"] for item in record.cited(sentence, "op", record.ops) if fits(item.get("shapes") or (), shape)}
     cited = record.cited(sentence, "launch", record.launches)
     mine = [item for item in cited if item.get("op_id") in ops]
@@ -286,8 +304,17 @@ def product(record: Record, sentence, shape: list[int]) -> list[dict]:
             read = [nodes[item]["outputs"][0]["shape"] for item in nodes[name]["inputs"] if nodes[item].get("outputs")]
             names |= {(graph, name)} if fits(read, shape) else set()
         mine = [item for item in cited if any((item.get("graph"), name) in names for name in item["nodes"])]
-    main = [max(group, key=lambda item: item["duration_ns"]) for group in executions(mine)]
-    return [item for first in main for item in alike(record, first)]
+    groups = executions(mine)
+    main = [max(group, key=lambda item: item["duration_ns"]) for group in groups]
+    taken = [median(multiplying(record, group)) / 1e3 for group in groups]
+    return [item for first in main for item in alike(record, first)], taken
+
+
+def multiplying(record: Record, launches: list[dict]) -> list[int]:
+    """Return how long, in ns, those of one execution's launches take that multiply, in each step."""
+    found = [alike(record, item) for item in launches if MULTIPLIES.search(item["name"])]
+    found = found or [alike(record, max(launches, key=lambda item: item["duration_ns"]))]
+    return [sum(item["duration_ns"] for item in items) for items in zip(*found, strict=True)]
 
 
 def fits(shapes, shape: list[int]) -> bool:
@@ -335,13 +362,10 @@ def gemm(record: Record, sentence) -> None:
     if "run different kernels" in sentence.text:
         for part in sentence.text.split(": ", 1)[1].removesuffix(".").split(", against "):
             shape = [int(item or 1) for item in re.findall(size, part)[0]]
-            ran = product(record, sentence, shape)
+            ran, times = product(record, sentence, shape)
             assert ran, part
             taken = re.findall(r"([\d.]+) (ns|µs|ms)$", part)
-            assert any(
-                agrees(float(taken[0][0]) * UNITS[taken[0][1]], fmean(item["duration_ns"] for item in group) / 1e3)
-                for group in by_name(ran)
-            )
+            assert any(agrees(float(taken[0][0]) * UNITS[taken[0][1]], time) for time in times)
             if tile := re.search(r"in tiles of (\d+)×(\d+)", part):
                 assert any(f"{tile[1]}x{tile[2]}" in item["name"] for item in ran)
             if waves := re.search(r"(\d+) tiles?(?: in (\d+) blocks?)? = ([\d.]+) waves", part.replace(",", "")):
@@ -356,23 +380,20 @@ def gemm(record: Record, sentence) -> None:
         r"reaches ([\d.]+) (\w)FLOP/s, ([\d.]+) % of ([\d.]+) (\w)FLOP/s", sentence.text
     )[0]
     scale = {"G": 1e9, "T": 1e12}
-    speeds = [flops / (fmean(item["duration_ns"] for item in ran) / 1e9) for flops, ran in products(record, sentence)]
+    speeds = [flops / (median(times) / 1e9) for flops, times in products(record, sentence)]
     speed = next(item for item in speeds if agrees(float(reached), item / scale[unit]))
     assert is_percent(float(share), speed / (float(peak) * scale[peak_unit]))
     if ";" in sentence.text.split(")")[-1]:
+        if other := re.search(r"; .* % of ([\d.]+) (\w)FLOP/s \w+\.$", sentence.text):  # in another arithmetic
+            peak, peak_unit = other.groups()
         assert any(is_percent(float(places[-1]), item / (float(peak) * scale[peak_unit])) for item in speeds)
 
 
-def by_name(launches: list[dict]) -> list[list[dict]]:
-    """Return launches by kernel and call: one sentence is about one product."""
-    found: dict = {}
-    for item in launches:
-        found.setdefault((item["name"], item.get("call")), []).append(item)
-    return [launches, *found.values()]
+def products(record: Record, sentence) -> list[tuple[float, list[int]]]:
+    """Return (FLOPs by the operands' shapes, its time in each step in ns) of each product that a sentence cites.
 
-
-def products(record: Record, sentence) -> list[tuple[float, list[dict]]]:
-    """Return (FLOPs by the operands' shapes, launches) of each product that a sentence cites."""
+    Of an attention those of all pairs of a query and a key, and those under a causal mask.
+    """
     found = []
     for launches in executions(record.cited(sentence, "launch", record.launches)):
         main = max(launches, key=lambda item: item["duration_ns"])
@@ -390,10 +411,13 @@ def products(record: Record, sentence) -> list[tuple[float, list[dict]]]:
             for b in shapes
             if len(a) == len(b) >= 2 and a[-1] == b[-2] and a is not b
         }
-        pairs |= {4 * prod(q[:3]) * k[2] * q[3] for q, k in pairwise(known) if len(q) == len(k) == 4}
-        found += [(flops, alike(record, main)) for flops in pairs if isinstance(flops, int)]
+        for q, k in (pair for pair in pairwise(known) if len(pair[0]) == len(pair[1]) == 4):
+            met = [prod(q[:3]) * k[2], prod(q[:2]) * sum(min(row + 1, k[2]) for row in range(q[2]))]
+            pairs |= {multiplied * count * q[3] for count in met for multiplied in (4, 10)}  # forward, backward
+        times = multiplying(record, launches)
+        found += [(flops, times) for flops in pairs if isinstance(flops, int)]
         for call in record.cited(sentence, "call", record.calls):
-            found += [(call["flops"], alike(record, main))] if call.get("flops") else []
+            found += [(call["flops"], times)] if call.get("flops") else []
     return found
 
 

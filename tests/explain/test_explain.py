@@ -8,8 +8,10 @@ import pytest
 
 from fxscope import cli
 from fxscope.analysis.explain import explain
+from fxscope.index import index_of
 from fxscope.model import Compile, InputAssertion, Recording, replace
 from fxscope.render import story as text
+from tests import build
 
 
 def told(recording, topic, **options):
@@ -265,6 +267,22 @@ def test_an_empty_recording_has_no_story():
     assert story.sentences == () and story.gemms == ()
 
 
+def test_a_loop_named_after_a_convolution_is_no_product_and_no_op():
+    """Inductor names the loop that changes a weight's layout after the convolution that reads it."""
+    names = ("graph_0_cpp_fused_convolution_0", "aten::mkldnn_convolution")
+    recording = Recording(
+        ops=tuple(build.op(i, name, start_ns=i) for i, name in enumerate(names)),
+        launches=tuple(build.launch(i, name, category="cpu_kernel", op=name, op_id=i) for i, name in enumerate(names)),
+    )
+    story = explain(recording)
+    assert [row.op for row in story.gemms] == ["aten::mkldnn_convolution"]
+    assert (
+        "A step dispatches 1 op and calls 1 compiled kernel; 2 of them launch work on the CPU"
+        in story.sentences[0].text
+    )
+    assert index_of(recording).dispatched == {0: 1}
+
+
 def test_the_gemm_table_of_the_mlp(read):
     rows = explain(read("mlp_eager")).gemms
     assert [(row.m, row.k, row.n) for row in rows] == [(8192, 768, 3072), (8192, 768, 3072), (8192, 3072, 768)]
@@ -294,7 +312,7 @@ def test_an_unknown_device_has_no_peak_and_no_waves(read):
 
 
 def test_the_command_tells_it_in_eighty_columns_and_in_json(capsys, read):
-    from tests.explain.conftest import H200
+    from tests.captures import H200
 
     assert cli.main(["explain", str(H200 / "mlp_compiled"), "--against", str(H200 / "mlp_eager"), "--evidence"]) == 0
     out = capsys.readouterr().out

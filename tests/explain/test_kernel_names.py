@@ -402,6 +402,12 @@ def test_the_command_writes_one_object_a_line(capsys):
     assert set(lines[0]["decoded"]) >= {"family", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages"}
 
 
+def test_a_generated_loop_of_a_cpu_is_known_as_the_profiler_calls_it():
+    for name in ("cpp_fused_convolution_relu_3", "graph_0_cpp_fused_convolution_relu_3"):
+        found = decode(name)
+        assert (found["family"], found["role"], found["ops"]) == ("inductor_cpp", "other", ["convolution", "relu"])
+
+
 def test_a_kernel_on_a_cpu_goes_by_its_op_and_is_not_decoded():
     """`aten::addmm` is no elementwise kernel for having "add" in it, nor C++ of Inductor's one of Triton's."""
     names = ("aten::addmm", "graph_0_cpp_fused_add_native_layer_norm_backward_7")

@@ -100,6 +100,14 @@ def test_shards_together_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFix
     assert {**sharded, "title": ""} == {**whole, "title": ""}
 
 
+@pytest.fixture(scope="module")
+def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folders = {job: str(tmp_path_factory.mktemp(job)) for job in ("ddp_even", "ddp_slow_gpu")}
+    for job, folder in folders.items():
+        assert cli.main(["fleet", str(JOBS / job), "--shard", "0/1", "-o", folder]) == 0
+    return folders
+
+
 @pytest.mark.parametrize(
     ("job", "text", "code"),
     [
@@ -115,10 +123,12 @@ def test_shards_together_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFix
         ("ddp_slow_gpu", "", 2),
     ],
 )
-def test_expectations(job: str, text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_expectations(
+    job: str, text: str, code: int, digests: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     expect = tmp_path / "expect.toml"
     expect.write_text(text)
-    assert cli.main(["fleet", str(JOBS / job), "--check", str(expect)]) == code
+    assert cli.main(["fleet", "--from", digests[job], "--check", str(expect)]) == code
     said = capsys.readouterr().err
     assert ("same_plan" in said and "unknown key" in said) if "same_plans" in text else said
 
@@ -238,7 +248,7 @@ def test_headers_that_say_impossible_things(tmp_path: Path) -> None:
 def test_nothing_readable_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "rank0.json.gz").write_bytes(b"\x1f\x8bnot gzip")
     assert cli.main(["fleet", str(tmp_path)]) == 2
-    assert "no rank's trace could be read. Rank0.json.gz" in capsys.readouterr().err
+    assert "no rank's trace could be read: rank0.json.gz" in capsys.readouterr().err
 
 
 def test_two_ranks_are_compared_without_what_they_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

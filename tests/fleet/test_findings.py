@@ -82,7 +82,11 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("job", "fault", "scale", "cause"), FAULTS, ids=lambda value: getattr(value, "kind", None))
+@pytest.mark.parametrize(
+    ("job", "fault", "scale", "cause"),
+    [case if case[0] == "ddp_even" else pytest.param(*case, marks=pytest.mark.slow) for case in FAULTS],
+    ids=lambda value: getattr(value, "kind", None),
+)
 def test_replayed_faults_are_named_with_their_cause(
     job: str, fault: Fault, scale: float, cause: str, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ INLINED = """\
     inlined at lowering into one scheduler node (op2, 12 ops)
   in cpp_fused__unsafe_view_gelu_mul_0:3
      programs.py:20  h = F.gelu(g, approximate="tanh")
+     programs.py:21  m = h * u
 """
 
 
@@ -122,6 +123,7 @@ def test_forward_and_backward(trained, capsys):
     assert "other direction: the forward saves view_4" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_op_computed_in_forward_and_backward_is_marked(trained, capsys):
     assert main(["why", trained, "call:0/0:backward:3"]) == 0
     out = capsys.readouterr().out

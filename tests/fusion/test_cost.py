@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fxscope import gpus
-from fxscope.model import BufferAccess, Decision, Environment, Graph, Op, Recording, TensorMeta
+from fxscope.analysis.compare import compare
+from fxscope.model import BufferAccess, Compile, Decision, Environment, Graph, Op, Recording, TensorMeta, Workload
 from fxscope.passes import flops
 from fxscope.passes.cost import cost
+from fxscope.render import decisions, labels
+from fxscope.render.page import spent
+from fxscope.text import microseconds
 from tests import build
 from tests.build import timing
 
@@ -34,6 +38,82 @@ def test_gelu_mul_against_the_measured_bandwidth(mean_us, terabytes, share):
     assert roof.floor_us == pytest.approx(33.7, abs=0.3)
     assert roof.bound == "memory"
     assert "measured" in roof.basis
+
+
+def test_what_a_shared_graph_costs_a_step():
+    """Several modules of a plan share a graph: each time costs what once costs, a step all of them."""
+    pair = Decision(
+        graph="0/0:inference:post_grad",
+        a=("gelu",),
+        b=("mul",),
+        a_call="0/0:inference:0",
+        b_call="0/0:inference:1",
+        verdict="not_fused",
+        reason="because",
+        saved_bytes=2 * MEGABYTES_50,
+        saved_launches=1,
+    )
+    work = Workload(family="pointwise", dtype="bfloat16", num_bytes=2 * MEGABYTES_50, elements=MEGABYTES_50 // 2)
+    traffic = {"bytes_read": MEGABYTES_50, "bytes_written": MEGABYTES_50, "device": "cuda:0", "workload": work}
+    calls = [build.call(number, "triton_poi_fused", **traffic) for number in (0, 1)]
+    once, often = (
+        cost(
+            Recording(
+                environment=Environment(target="h200"),
+                calls=tuple(calls),
+                decisions=(pair,),
+                compiles=(Compile(compile_id="0/0", runs=runs),),
+            )
+        )
+        for runs in (None, 12)
+    )
+    assert once.decisions == often.decisions
+    us = once.decisions[0].expected_us
+    assert labels.price(once.decisions[0], once) == f"100.7 MB, about {microseconds(us)}"
+    assert labels.price(often.decisions[0], often) == f"100.7 MB, about {microseconds(us)}, 12 times a step"
+    said = decisions.cost(often.decisions[0], often)
+    assert said == (
+        decisions.cost(once.decisions[0], once)
+        + f". A step runs the two 12 times: about {microseconds(12 * us)} a step"
+    )
+    (row,) = spent.missed(often)
+    assert row["expected"] == pytest.approx(12 * us) and row["bytes"] == 12 * 2 * MEGABYTES_50
+    matches = compare(once, often).kernels
+    assert [match.predicted_us for match in matches] == pytest.approx([11 * call.estimated_us for call in once.calls])
+    assert [match.saved_bytes for match in matches] == [-11 * 2 * MEGABYTES_50] * 2
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "whose"),
+    [
+        ("extern_kernels.mm", "extern", ", if the kernel that fuses is as fast as the library's"),
+        ("triton_tem_fused_mm", "triton_template", ", if the kernel that fuses is as fast as Inductor's template"),
+        ("mine", "user_triton", ", if the kernel that fuses is as fast as the program's own"),
+        ("triton_poi_fused_1", "triton_pointwise", ""),
+    ],
+)
+def test_whose_kernel_one_that_fuses_would_stand_in_for(kernel, kind, whose):
+    traffic = {"bytes_read": MEGABYTES_50, "bytes_written": MEGABYTES_50, "device": "cuda:0", "timing": timing(40, 1)}
+    calls = (build.call(0, kernel, **traffic, type=kind), build.call(1, "triton_poi_fused_2", **traffic))
+    pair = Decision(
+        graph=calls[0].graph, a=(), b=(), a_call=calls[0].id, b_call=calls[1].id, reason="", saved_bytes=MEGABYTES_50
+    )
+    recording = on_h200(*calls, decisions=(pair,))
+    said = decisions.cost(recording.decisions[0], recording)
+    assert " of device time" in said and said.endswith(whose or microseconds(recording.decisions[0].saved_us))
+
+
+def test_a_long_kernel_that_moves_little_is_not_saved_by_its_neighbour():
+    """A sort takes what it takes; one kernel with the gather after it saves at most the gather and its traffic."""
+    calls = (
+        build.call(0, "triton_per_fused_sort_0", bytes_read=10**6, bytes_written=10**6, timing=timing(80, 1)),
+        build.call(1, "triton_poi_fused_gather_1", bytes_read=10**5, bytes_written=10**5, timing=timing(1.2, 1)),
+    )
+    pair = Decision(
+        graph=calls[0].graph, a=(), b=(), a_call=calls[0].id, b_call=calls[1].id, reason="", saved_bytes=10**5
+    )
+    expected = on_h200(*calls, decisions=(pair,)).decisions[0].expected_us
+    assert expected is not None and 0 < expected <= 1.2 + 80 * 0.5e5 / 2e6 + 1e-9
 
 
 def product_graph():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fxscope.model import Environment, Graph, Recording
+from fxscope.model import Environment, Graph, Recording, replace
 from fxscope.passes import cost, fusion
+from fxscope.passes.fusion import eager
 from fxscope.readers import join
 from tests import build
 
@@ -52,6 +53,45 @@ def test_gelu_and_mul_pass_50_mb_written_once_and_read_once():
     assert [item.saved_bytes for item in found.decisions] == sorted(
         (item.saved_bytes for item in found.decisions), reverse=True
     )
+
+
+def test_no_template_is_promised_on_a_cpu():
+    (graph,) = mlp().graphs
+    nodes = {node.name: node for node in graph.nodes}
+    gelu = eager.hint(nodes["mm"], nodes["gelu"], on_cpu=False)
+    assert gelu.endswith("mode='max-autotune' can try a template that takes both")
+    on_cpu = [replace(node, outputs=tuple(replace(out, device="cpu") for out in node.outputs)) for node in graph.nodes]
+    found = fusion.fusion(replace(mlp(), graphs=(replace(graph, nodes=tuple(on_cpu)),)))
+    pairs = {(item.a[0], item.b[0]): item for item in found.decisions}
+    assert pairs["mm", "gelu"].hint == "torch.compile calls the same library kernel here"
+
+
+def test_only_the_part_that_is_read_is_saved():
+    half = (4096, 3072)
+    nodes = (
+        op("exp"),
+        op("slice_1", "exp", shape=half, kind="view", aliases=("exp",)),
+        op("slice_2", "exp", shape=half, kind="view", aliases=("exp",)),
+        op("gelu", "slice_1", shape=half),
+        op("mul", "slice_2", "gelu", shape=half),
+        op("neg", "gelu", shape=half),
+    )
+    found = fusion.fusion(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)))
+    pairs = {(item.a[0], item.b[0]): item for item in found.decisions}
+    assert pairs["exp", "gelu"].saved_bytes == SIZE // 2
+    assert "a tensor of 50.3 MB, of which 25.2 MB are read here, which others read too" in pairs["exp", "gelu"].reason
+    # Between the halves of a gate nothing need be common: the pair is that of gelu's result.
+    assert pairs["gelu", "mul"].saved_bytes == SIZE // 2
+    alone = fusion.fusion(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes[:2] + nodes[3:4]),)))
+    assert [item.saved_bytes for item in alone.decisions] == [SIZE + SIZE // 2]
+    apart = (*nodes[:4], op("neg", "slice_2", shape=half))
+    (pair,) = [
+        item
+        for item in fusion.fusion(Recording(graphs=(Graph(id="eager", stage="eager", nodes=apart),))).decisions
+        if item.a == ("gelu",)
+    ]
+    assert pair.saved_bytes is None
+    assert pair.reason.endswith("both read parts of exp")
 
 
 def test_what_others_read_too_must_be_written():

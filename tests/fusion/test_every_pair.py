@@ -20,6 +20,10 @@ NAMES = (
     "transpose_reduce",
     "experts",
 )
+LONG = {"attention", "conv_norm", "experts", "graph_break"}
+compiled_programs = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]
+)
 
 
 def check_every_pair(recording):
@@ -43,18 +47,15 @@ def check_every_pair(recording):
     assert max(decided.values(), default=1) == 1
 
 
-@pytest.mark.parametrize("name", NAMES)
+@compiled_programs
 def test_every_pair_that_shares_a_buffer_has_one_verdict(recording_of, name):
     check_every_pair(recording_of(name))
 
 
-# One plan takes about five seconds: two are always made, the others where slow tests run.
+# One plan takes about five seconds: one is always made, the others where slow tests run.
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name in ("geglu_train", "user_kernel") else pytest.param(name, marks=pytest.mark.slow)
-        for name in (*NAMES, "user_kernel")
-    ],
+    [name if name == "user_kernel" else pytest.param(name, marks=pytest.mark.slow) for name in (*NAMES, "user_kernel")],
 )
 def test_every_pair_has_one_verdict_in_cuda_code_too(plan_of, name):
     check_every_pair(plan_of(name))
@@ -71,7 +72,7 @@ def test_a_users_kernel_is_opaque(plan_of):
     assert between.reason == "the consumer also needs a result that is computed between the two"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@compiled_programs
 def test_every_op_of_a_call_is_told_how_it_got_in(recording_of, name):
     recording = recording_of(name)
     for call in recording.calls:

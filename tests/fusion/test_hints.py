@@ -16,7 +16,8 @@ from fxscope._torch.inductor import InductorCapture
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.model import Environment, Recording
 from fxscope.passes import run
-from fxscope.passes.fusion import eager, reasons
+from fxscope.passes.fusion import eager, hints, reasons
+from tests import build
 
 DATA = Path(__file__).parent.parent / "data" / "h200"
 BIG = 1 << 30
@@ -240,6 +241,7 @@ def test_a_smaller_budget_recomputes_what_a_kernel_of_inductors_saved():
 
 
 @pytest.mark.cpp
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "program"),
     [
@@ -286,3 +288,21 @@ def test_templates_are_hinted_at_only_where_they_could_take_the_neighbour(folder
         users = [call for call in recording.calls if written.buffer in {access.buffer for access in call.reads}]
         assert users == [b] and sum(access.bytes for access in a.reads) <= 1.1 * written.bytes
         assert ITEM_BYTES[b.writes[0].dtype] > 2 or "mul" not in a.kernel
+
+
+@pytest.mark.parametrize(
+    ("arguments", "holds"),
+    [
+        ("x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1", True),
+        ("x, w, b, [2, 2], [1, 1], [1, 1], False, [0, 0], 32", True),
+        ("x, w, b, [1, 1], [1, 1], [1, 2], False, [0, 0], 1", False),
+        ("x, w, b, [1, 1], [1, 1], [12, 12], False, [0, 0], 1", False),
+        ("x, w, b, [1, 1], [1, 1], [1, 1], True, [0, 0], 1", False),
+        ("x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 1], 1", False),
+        (None, True),  # older files do not say
+    ],
+)
+def test_no_triton_convolution_is_hinted_at_that_torch_has_not(arguments: str | None, holds: bool) -> None:
+    node = build.node("conv", "aten.convolution.default", "x", "w", "b", arguments=arguments)
+    side = hints.PairSide(build.call(0, "extern_kernels.convolution", "conv"), ("extern",), (None,), (node,), True)
+    assert hints.can_be_triton_convolution(side) == holds

@@ -11,7 +11,7 @@ import pytest
 from fxscope import cli, gpus
 from fxscope.analysis.compare import compare
 from fxscope.gpus import fitting
-from fxscope.gpus.prediction import FORMULAS, family_of, predict, time_of
+from fxscope.gpus.prediction import FORMULAS, family_of, measured_op, predict, time_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
@@ -165,6 +165,12 @@ def test_a_floor_is_no_prediction_in_a_comparison(bert):
     assert all(match.predicted_us is None and len(match.not_predicted) == 1 for match in shown.kernels)
     assert comparison_markdown(shown).count("| not predicted |") == 4
     assert [match.predicted_us for match in compare(plan, plan).kernels] == [0.0] * 4
+    totals = {change.subject: change.a for change in shown.totals}
+    assert (totals["kernels per step"], totals.get("device events per step")) == (4, None)
+    assert shown.notes == (
+        "a is a plan for h200: its times are predicted",
+        "b is a plan for h200: its times are predicted",
+    )
     table = [line for line in markdown.render(plan).splitlines() if line.startswith("| 1 |")]
     assert f"≈ {microseconds(plan.calls[0].estimated_us)}" in table[0] and "planned" not in table[0]
     assert span(*plan.calls[0].estimated_range_us) in table[0]
@@ -232,11 +238,39 @@ def test_a_user_kernel_has_no_prediction():
     found = cost(Recording(environment=Environment(target="h200"), calls=(call,)))
     assert found.calls[0].estimated_us is None
     assert found.predicted is None
+    assert "a user's own kernel" in found.calls[0].estimated_basis
 
 
-def test_a_function_of_which_nothing_was_measured_has_no_prediction():
-    work = Workload(family="other", variant="aten.scatter_reduce_.two", num_bytes=10**6, elements=10**5)
-    assert predict(gpus.load("h200"), work) is None
+@pytest.mark.parametrize(
+    ("work", "why"),
+    [
+        (
+            {"family": "other", "variant": "aten.scatter_reduce_.two"},
+            "nothing was measured of aten.scatter_reduce_.two",
+        ),
+        ({"family": "gemm", "dtype": "float64", "m": 8, "n": 8, "k": 8}, "no gemm in float64 was measured"),
+        (
+            {"family": "template", "dtype": "float32", "variant": "64x64x32 w4 s3", "m": 8, "n": 8, "k": 8},
+            "no template in float32 was measured",
+        ),
+        (None, "of templates only those of matrix products were measured"),
+    ],
+)
+def test_where_nothing_was_measured_the_reason_stands_beside_the_floor(work, why):
+    from fxscope.render import labels
+
+    made = Workload(num_bytes=10**6, elements=10**5, **work) if work is not None else None
+    assert predict(gpus.load("h200"), made) is None
+    call = KernelCall(
+        id="1", graph="g", handle="k:1", kernel="k", type="triton_template", device="cuda:0", workload=made
+    )
+    moving = replace(call, id="2", bytes_read=10**6, bytes_written=10**6)
+    found = cost(Recording(environment=Environment(target="h200"), calls=(call, moving)))
+    assert found.calls[0].estimated_us is None
+    assert found.calls[0].estimated_basis == f"no prediction: {why}"
+    assert found.calls[1].estimated_basis.endswith(f"; no prediction: {why}")
+    assert labels.planned_words(found.calls[1]) == f"≥ {microseconds(found.calls[1].roof.floor_us)}"
+    assert labels.no_step(found) == f"no prediction of a step: 2 of 2 calls without one ({why})"
 
 
 def test_the_terminal_says_what_a_step_is_predicted_to_take(bert):
@@ -256,6 +290,25 @@ def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
     elsewhere = replace(planned, environment=Environment(target="a_gpu_of_somebody"))
     assert cost(elsewhere).calls[0].estimated_range_us == planned.calls[0].estimated_range_us
     assert cost(elsewhere).predicted == planned.predicted
+    work = Workload(family="other", variant="aten.scatter_reduce_.two")
+    scatter = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="extern", device="cuda:0", workload=work)
+    unknown = cost(replace(planned, calls=(scatter,)))
+    assert "nothing was measured of aten.scatter" in unknown.calls[0].estimated_basis
+    assert cost(replace(elsewhere, calls=unknown.calls)).calls == unknown.calls
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("torch.ops.aten.topk.default", "topk"),
+        ("aten.sort.stable", "sort"),
+        ("aten.randint.low_out", "random"),
+        ("torch.ops.mylib.topk_gate.default", None),  # a custom op is not what its name resembles
+        ("torch.ops.mylib.topk.default", None),
+    ],
+)
+def test_only_the_functions_that_were_measured_are_predicted(function: str, expected: str | None) -> None:
+    assert measured_op(function) == expected
 
 
 def test_what_was_never_measured_is_not_predicted() -> None:

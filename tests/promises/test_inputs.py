@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import http.client
 import io
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from fxscope import cli, gpus, kernel_names, store
 from fxscope.analysis import explain
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
+from fxscope.fleet import run as running
 from fxscope.model import Op, replace
 from fxscope.readers import compile_log, eager_graph, graph_text, join, output_code, schedule_text, trace
 from tests import build
@@ -36,6 +38,42 @@ def test_a_recording_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch
         store.load(path)
     path.write_bytes(gzip.compress(b" " * 1000)[:-9])
     with pytest.raises(FxscopeError, match="damaged or truncated"):
+        store.load(path)
+
+
+def archive(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_that_has_more_than_it_says_is_not_unpacked(method: int, tmp_path: Path) -> None:
+    path = archive(tmp_path / "lie.fxscope", {"recording.json": b" " * (64 << 20)}, method)
+    data = bytearray(path.read_bytes())
+    size = data.rindex(b"PK\x01\x02") + 24
+    data[size : size + 4] = (1000).to_bytes(4, "little")
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FxscopeError, match="damaged recording"):
+            store.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("count", [0, 3, -1, 2**40, 2**63])
+@pytest.mark.parametrize(
+    "columns", [{}, dict.fromkeys(("id", "name", "category", "start_ns", "duration_ns"), "numbers")]
+)
+def test_columns_that_are_absent_or_of_another_type_are_refused(count: int, columns: dict, tmp_path: Path) -> None:
+    about = json.dumps({"count": count, "columns": columns, "order": "little"}).encode()
+    members = {"recording.json": b'{"schema":"fxscope/1"}', "ops.json": about, "launches.json": about}
+    members |= {f"{kind}/{field}": bytes(24) for kind in ("ops", "launches") for field in columns}
+    path = archive(tmp_path / "r.fxscope", members)
+    with pytest.raises(FxscopeError, match="damaged recording"):
         store.load(path)
 
 
@@ -165,7 +203,7 @@ def test_names_that_are_not_utf_8_are_read_and_written(
     capsys.readouterr()
     assert cli.main(["diff", f"{name}.json.gz", "r.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
-    for command in (["open", "--no-browser", "--timeout", "0"], ["fleet"]):
+    for command in (["open", "--no-browser", "--timeout", "0.1"], ["fleet"]):
         assert cli.main([*command, f"{name}.json.gz"]) == 2
         assert ".json.gz" in capsys.readouterr().err
 
@@ -227,16 +265,20 @@ def test_open_answers_its_own_address_alone_and_a_silent_client_holds_up_nobody(
     monkeypatch.setattr(opening, "ADDRESS", address)
     text = bytes(range(256)) * 10_000  # of more than one piece
     arguments = {"browser": False, "timeout_s": 60}
-    serving = threading.Thread(target=opening.serve, args=("t.json", io.BytesIO(text)), kwargs=arguments)
+    server = opening.listen()
+    serving = threading.Thread(target=opening.serve, args=(server, "t.json", io.BytesIO(text)), kwargs=arguments)
     serving.start()
-    while not capsys.readouterr().out:
-        time.sleep(0.01)
+    for sent in (b"", b"GET /t.json HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % address[1]):  # who goes away at once
+        with socket.create_connection(address) as hasty:
+            hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            hasty.sendall(sent)
     with socket.create_connection(address) as silent:
         silent.sendall(b"GET /")
         ours = f"127.0.0.1:{address[1]}"
         for path, status, headers in (
             ("/t.json", 421, {"Host": "evil.example:9001"}),
             ("/t.json", 403, {"Host": ours, "Origin": "https://evil.example"}),
+            ("/t.json", 403, {"Host": ours, "Sec-Fetch-Mode": "no-cors"}),  # a picture in another page
             ("/../t.json", 404, {"Host": ours}),
             ("/t.json", 200, {"Host": ours, "Origin": opening.PERFETTO}),
         ):
@@ -246,18 +288,139 @@ def test_open_answers_its_own_address_alone_and_a_silent_client_holds_up_nobody(
             assert answer.status == status and (answer.read() == text) == (status == 200)
         serving.join(timeout=30)
         assert not serving.is_alive()
+    server.server_close()
+    captured = capsys.readouterr()
+    assert captured.out.startswith(opening.PERFETTO) and captured.err == ""
 
 
-def test_nobody_who_fetches_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class _Shrinks(io.BytesIO):
+    """A file that another program cuts when its second piece is read."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(size) if self.tell() < opening.PIECE_BYTES else b""
+
+
+@pytest.mark.parametrize("kind", ["two at once", "out of time", "shrinks"])
+def test_open_ends_when_whoever_it_serves_has_the_whole_file(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = free.getsockname()
+    monkeypatch.setattr(opening, "ADDRESS", address)
+    text = bytes(20 << 20)  # more than the sockets hold
+    ends: list[object] = []
+
+    def serve() -> None:
+        data = _Shrinks(text) if kind == "shrinks" else io.BytesIO(text)
+        try:
+            with opening.listen() as server:
+                ready.set()
+                seconds = 1.5 if kind == "out of time" else 60.0  # time to connect on a busy machine
+                ends.append(opening.serve(server, "t.json", data, browser=False, timeout_s=seconds))
+        except FxscopeError as error:
+            ends.append(str(error))
+
+    ready = threading.Event()
+    serving = threading.Thread(target=serve)
+    serving.start()
+    ready.wait()
+    answers = []
+    for _ in range(2 if kind == "two at once" else 1):
+        client = http.client.HTTPConnection(*address, timeout=30)
+        client.request("GET", "/t.json")
+        answers.append(client.getresponse())  # each is being sent the file now
+    if kind == "out of time":
+        time.sleep(2)
+    if kind == "shrinks":
+        with pytest.raises(http.client.IncompleteRead):
+            answers[0].read()
+    else:
+        assert all(answer.read() == text for answer in answers)
+    serving.join(timeout=30)
+    assert ends == [0] if kind != "shrinks" else "became shorter" in str(ends)
+
+
+def test_nobody_who_fetches_in_time_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         monkeypatch.setattr(opening, "ADDRESS", free.getsockname())
-    with pytest.raises(FxscopeError, match=r"nobody fetched t.json in 0.1 s"):
-        opening.serve("t.json", io.BytesIO(b"{}"), browser=False, timeout_s=0.1)
-    with pytest.raises(FxscopeError, match="cannot read"):
-        opening.run(
-            argparse.Namespace(trace=str(tmp_path / "none"), output=None, annotated=False, no_browser=True, timeout=1)
+    with opening.listen() as server:
+        assert cli.main(["open", str(tmp_path / "none"), "--no-browser"]) == 2
+        assert (
+            "in use" in (said := capsys.readouterr().err) and "End what listens there" in said and said.count("\n") == 1
         )
+        with pytest.raises(FxscopeError, match=r"nobody fetched t.json in 0.1 s"):
+            opening.serve(server, "t.json", io.BytesIO(b"{}"), browser=False, timeout_s=0.1)
+    os.mkfifo(tmp_path / "pipe")
+    for name, reason in {"none": "cannot read", "pipe": "is no file"}.items():
+        assert cli.main(["open", str(tmp_path / name), "--no-browser", "--timeout", "1"]) == 2
+        assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["open", "t", "--timeout", "nan"], ["why", "r", "--bandwidth", "inf"]])
+def test_a_number_that_measures_nothing_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words) == 2 and f"{words[2]} takes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fleet", "job", "-o", ""], "-o takes the name of a file"),
+        (["open", "t", "--annotated", "-o", ""], "is a folder"),
+        (["trace", "t", "--steps", f"0:{10**20}"], "is no range of steps"),
+    ],
+)
+def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = cli.main(words)
+    except SystemExit as error:  # argparse's
+        status = error.code
+    assert status == 2 and said in capsys.readouterr().err
+
+
+def test_a_limit_of_memory_beyond_all_is_none() -> None:
+    running.limit_memory(10**20)
+
+
+def test_a_log_of_many_short_lines_takes_no_more_than_its_bound(tmp_path: Path) -> None:
+    path = tmp_path / "lines.log"
+    path.write_bytes(b'V0101 00:00:00.000000 1 x.py:1] {"artifact": 1}\n' + b"\tx\n" * 500_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceError, match="more than 1"):
+            compile_log.read_log(path, max_bytes=1 << 20)
+        assert tracemalloc.get_traced_memory()[1] < 6 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_log_of_lines_that_are_no_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_log, "MAX_STRAY", 1000)
+    path = tmp_path / "lines.log"
+    path.write_bytes(b"\n" * 2000)
+    with pytest.raises(TraceError, match="more than 1,000 lines of no entry"):
+        compile_log.read_log(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
+def test_pipes_and_devices_in_place_of_a_compiles_files_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_BYTES", 1 << 20)
+    with pytest.raises(FxscopeError, match="more than 1 MiB"):
+        store.load("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.log")
+    with pytest.raises(TraceError, match="is a pipe"):
+        compile_log.read_log(tmp_path / "pipe.log")
+    with pytest.raises(TraceError, match="holds no"):
+        compile_log.read_log(tmp_path)
+    (tmp_path / "model__0_inference_0.0").mkdir()
+    (tmp_path / "model__0_inference_0.0" / "output_code.py").symlink_to("/dev/zero")
+    (read,) = compile_log.read_debug_dir(tmp_path).problems
+    assert "0/0" in read.where
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 import fxscope
 from fxscope import capture, store
 from fxscope._torch import environment, hooks, inductor, nodes, op_recorder, profiler, running, step_plan, steps
+from fxscope.commands import script
 from fxscope.errors import RenderError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -66,6 +67,19 @@ def test_what_the_program_raises_is_not_hidden_by_what_fails(monkeypatch: pytest
     monkeypatch.setattr(capture, "_finish", lambda _: 1 / 0)
     with pytest.raises(KeyError, match="theirs"), fxscope.record():
         raise KeyError("theirs")
+
+
+def test_an_environment_that_torch_cannot_read_harms_no_program(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_MIN_NUM_SPLIT", "many")
+    (tmp_path / "eager.py").write_text("import torch\nprint(torch.nn.Linear(4, 4)(torch.ones(2, 4)).shape)\n")
+    command = [sys.executable, "-m", "fxscope", "run", "eager.py", "-o", "eager.fxscope"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "torch.Size([2, 4])\n", "wrote eager.fxscope\n")
+    recording = store.load(tmp_path / "eager.fxscope")
+    assert "aten::addmm" in {node.target for node in recording.graph("eager").nodes}
+    [problem] = recording.problems
+    assert problem.where == "torch._dynamo" and "base 10: 'many'" in problem.message
+    assert [item.detail for item in recording.unobserved] == ["tensors of the ops in 1 thread"]
 
 
 @pytest.mark.parametrize(
@@ -326,6 +340,37 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
         ends.append((done.returncode, done.stdout))
     assert ends == [(-signal.SIGINT, "last\n")] * 2
     assert store.load(tmp_path / "out.fxscope").launches
+
+
+class _Leaving(script._Run):
+    """A program that runs; `_finish` notes that it was called, and hangs."""
+
+    def __init__(self) -> None:
+        self.process, self.runs, self.how = os.getpid(), True, ""
+        self.ended, self.finished = threading.Event(), 0
+
+    def _finish(self, status: int) -> None:
+        self.finished += 1
+        self.ended.wait(60)
+
+
+def test_what_hangs_while_a_recording_ends_does_not_keep_os_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, codes = _Leaving(), []
+    monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), run.ended.set()))
+    monkeypatch.setattr(script, "_FINISH_S", 0.05)
+    with run._before_leaving():
+        os._exit(3)
+    assert codes == [1, 3]  # the fuse's, and, as this process goes on all the same, the program's own
+
+
+def test_what_cannot_be_run_does_not_end_the_recording(tmp_path: Path) -> None:
+    run, plain = _Leaving(), tmp_path / "plain"
+    plain.write_text("")
+    with run._before_leaving(), plain.open() as file:
+        for name in (tmp_path, plain, tmp_path / "none", "a\0b", file.fileno(), None):
+            with pytest.raises((OSError, TypeError, ValueError)):
+                os.execve(name, ["x"], {})  # type: ignore[arg-type]
+    assert not run.finished
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

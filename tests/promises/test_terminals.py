@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import cli, store
+from fxscope import cli, render, store
 from fxscope.analysis.findings import SWEEP_SCHEMA
 from fxscope.model import Problem, Source, SourceText, replace
 from tests import build
@@ -110,3 +110,10 @@ def test_a_program_that_raises_is_told_of_legibly(
         assert cli.main([verb, "factory.py:make", *extra]) == 2
         out, said = (text.decode() for text in capfdbinary.readouterr())
         assert "evil" in said and not OBEYED.search(out + said), repr(said)
+
+
+def test_names_of_megabytes_are_cut_and_not_wrapped() -> None:
+    name = "word " * 200_000
+    recording = replace(build.mlp_compiled(), title=name, problems=(Problem(where=name, message=name),) * 3)
+    shown = str(render.render(recording, "terminal"))
+    assert len(shown) < 300_000 and "…" in shown and shown.startswith("word word")

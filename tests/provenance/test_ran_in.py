@@ -13,8 +13,11 @@ from fxscope.analysis.check import check as hold
 from fxscope.model import BufferAccess as Access
 from fxscope.model import Graph, KernelCall, Node, Recording, Schedule, SchedulerNode, TensorMeta, replace
 from fxscope.passes.classify import classify
+from fxscope.passes.provenance import provenance
 from fxscope.passes.schedules import schedules
 from fxscope.readers import output_code
+from fxscope.render import decisions, labels, terminal
+from tests import build
 from tests.provenance.checker import EXTERNAL, check
 from tests.provenance.oracle import listening
 from tests.provenance.programs import PROGRAMS, TRAINED
@@ -54,6 +57,19 @@ def test_the_checker_finds_an_op_from_upstream_and_one_that_is_left_out() -> Non
     ):
         calls = tuple(changed if call.id == changed.id else call for call in recording.calls)
         assert check(replace(recording, calls=calls))[1], changed.nodes
+
+
+def test_a_custom_op_is_no_view_although_its_result_has_the_layout_of_its_input() -> None:
+    nodes = (
+        build.placeholder("x", 16, 128),
+        build.node("gate", "mylib.gate.default", "x", outputs=(build.tensor(16, 128, stride=(128, 1)),)),
+        build.node("reshape", "aten.reshape.default", "gate", outputs=(build.tensor(128, 16, stride=(16, 1)),)),
+    )
+    nodes = (replace(nodes[0], outputs=nodes[1].outputs), *nodes[1:])
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes, outputs=("reshape",))
+    call = build.call(1, "torch.ops.mylib.gate.default", "gate", type="fallback")
+    (done,) = classify(Recording(graphs=(graph,), calls=(call,))).graphs
+    assert [(node.kind, node.nature) for node in done.nodes[1:]] == [("kernel", "unknown"), ("view", "view")]
 
 
 # ---------------------------------------------------------------------- against what Inductor executes
@@ -208,6 +224,47 @@ def scheduled(*nodes: SchedulerNode) -> Recording:
         kernels=tuple((kernel, (item.name,)) for item, kernel in zip(nodes, kernels, strict=True)),
     )
     return Recording(graphs=(GRAPH,), calls=calls, schedules=(schedule,))
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_a_bias_that_is_taken_off_a_convolution_is_a_part_of_it(split: bool) -> None:
+    """What Inductor makes of `relu(conv(x, w, b))` on a GPU, and what it makes where the library adds the bias."""
+    graph = replace(
+        GRAPH,
+        nodes=(
+            *(Node(name=name, op="placeholder", target=name, outputs=(TensorMeta(shape=(2, 2)),)) for name in "xwb"),
+            Node(name="conv", op="call_function", target="aten.convolution.default", inputs=("x", "w", "b")),
+            Node(name="relu", op="call_function", target="aten.relu.default", inputs=("conv",)),
+        ),
+    )
+
+    def call(number: int, kernel: str, reads: str, *nodes: str, named: str = "") -> KernelCall:
+        written = (Access(buffer=f"buf{number}"),)
+        read = tuple(Access(buffer=name) for name in reads.split())
+        names = tuple(named.split())
+        return build.call(number, kernel, *nodes, graph=GRAPH.id, named_only=names, reads=read, writes=written)
+
+    layout = call(0, "triton_poi_fused_convolution_0", "w", named="conv")
+    library = call(1, "extern_kernels.convolution", "x buf0" if split else "x buf0 b", "conv")
+    after = call(2, "triton_poi_fused_convolution_relu_1", "buf1 b" if split else "buf1", "relu", named="conv")
+    recording = provenance(Recording(graphs=(graph,), calls=(layout, library, after)))
+    assert [item.biases for item in recording.calls] == [(), (), ("conv",) if split else ()]
+    assert provenance(recording) == recording
+    nodes = {node.name: node for node in graph.nodes}
+    shown = terminal.render(recording, width=200)
+    after = recording.calls[2]
+    if split:
+        assert labels.ops_of(after, nodes) == ["bias of convolution", "relu"]
+        assert "bias of convolution · relu" in shown and "convolution, too" not in shown
+        told = " ".join(decisions.call_story(recording, after, width=200).split())
+        assert "adds the bias of conv, which Inductor leaves out of the library's call" in told
+        assert f"the bias of conv is added in {after.handle}" in decisions.call_story(
+            recording, recording.calls[1], width=200
+        )
+    else:
+        assert labels.ops_of(after, nodes) == ["relu"] and "bias" not in shown
+    assert "no op itself (its name: convolution)" in shown  # the weight's layout
+    assert [node.calls for node in recording.graphs[0].nodes if node.name == "conv"] == [(library.id,)]
 
 
 def test_origins_lend_their_name_only() -> None:

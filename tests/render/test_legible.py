@@ -17,8 +17,10 @@ from fxscope.render import markdown, render, terminal
 from fxscope.render.legible import LegibleStream, legible
 from tests import build
 
-HOSTILE = "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\x85\x1b]52;c;ZXZpbA==\x07\x9b31m\r\x1b[8mend```"
-OBEYED = re.compile("[\u202e\u200b\x85\x07\r\x1b\x9b]")
+HOSTILE = (
+    "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\U000e0041\u3164\ufe01\x85\x1b]52;c;ZXZpbA==\x07\x9b31m\r\x1b[8mend```"
+)
+OBEYED = re.compile("[\u202e\u200b\U000e0041\u3164\ufe01\x85\x07\r\x1b\x9b]")
 
 
 @pytest.fixture

@@ -13,13 +13,14 @@ from fxscope.readers import join
 from fxscope.render import code, decisions, dot, labels, markdown, terminal
 from fxscope.render.page import payload, spent
 from fxscope.text import microseconds
+from tests import captures
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
 
 
 @pytest.fixture(scope="module")
 def recording():
-    return common.read(str(H200 / "mlp_compiled"))
+    return captures.read("mlp_compiled")
 
 
 def test_a_node_has_its_own_name_and_the_op_where_that_says_another(recording):
@@ -58,7 +59,7 @@ def test_the_ends_of_a_decision_are_named_the_same(recording):
 @pytest.mark.parametrize("capture", sorted(path.parent.name for path in H200.glob("*/trace.json.gz")))
 def test_the_page_and_why_say_the_same_of_every_pair(capture):
     """The pairs, in order; verdict, reason and hint in the same words; the same price."""
-    read = common.read(str(H200 / capture))
+    read = captures.read(capture)
     page = payload.page((read,), None)
     shown = page["recordings"][0]["decisions"]
     said = why.unfused(read)
@@ -112,7 +113,7 @@ def test_neighbours_whose_price_is_not_known_are_named_all_the_same():
 
 
 def test_recordings_of_one_title_are_told_apart_by_how_they_ran(recording):
-    eager = common.read(str(H200 / "mlp_eager"))
+    eager = captures.read("mlp_eager")
     same = [replace(item, title="factory") for item in (eager, recording, recording)]
     shown = labels.told_apart(same)
     assert [item.title for item in shown] == ["factory (eager)", "factory (compiled, 1)", "factory (compiled, 2)"] or [
@@ -121,6 +122,12 @@ def test_recordings_of_one_title_are_told_apart_by_how_they_ran(recording):
     assert labels.told_apart([eager, recording]) == [eager, recording]
     named = common.told_apart(same, ["a/x.fxscope", "a/y.fxscope", "b/y.fxscope"])
     assert [item.title for item in named] == ["factory (x.fxscope)", "factory (a/y.fxscope)", "factory (b/y.fxscope)"]
+    named = common.told_apart(same, ["x\x1b[31m.fxscope", "y\u202e.fxscope", "z"])
+    assert [item.title for item in named] == [
+        r"factory (x\x1b[31m.fxscope)",
+        r"factory (y\u202e.fxscope)",
+        "factory (z)",
+    ]
 
 
 def test_a_call_has_one_number_in_view_and_why(recording):

@@ -8,13 +8,13 @@ from statistics import median
 import pytest
 
 from fxscope import load
-from fxscope.commands import common
 from fxscope.index import index_of
 from fxscope.model import Recording, Timing
 from fxscope.passes.attribute import timing
 from fxscope.render import labels, markdown, terminal
 from fxscope.render.page import spent, tables
 from fxscope.text import microseconds, span
+from tests import captures
 
 DATA = Path(__file__).parents[1] / "data"
 CAPTURES = {
@@ -25,7 +25,7 @@ CAPTURES = {
 
 
 def read(path: Path) -> Recording:
-    return load(path) if path.suffixes == [".json", ".gz"] else common.read(str(path))
+    return load(path) if path.suffixes == [".json", ".gz"] else captures.read(path)
 
 
 def printed(text: str) -> list[list[float]]:

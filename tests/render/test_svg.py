@@ -15,11 +15,10 @@ from xml.etree import ElementTree
 import pytest
 
 from fxscope import cli, store
-from fxscope.commands import common
 from fxscope.errors import RenderError
 from fxscope.model import Graph, Node, Recording
 from fxscope.render import dot, labels, svg
-from tests import build
+from tests import build, captures
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -77,7 +76,7 @@ def places(text: str) -> dict[str, list[tuple[float, float]]]:
 
 
 def test_a_picture_goes_across_where_its_text_is_larger_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    eager = common.read(str(H200 / "mlp_eager"))
+    eager = captures.read("mlp_eager")
     text = svg.render(eager)
     down = svg.layout(dot.render(eager))
     if svg.scale(down) >= 1:  # the embedded engine takes letters to be narrower: all of it fits as it is
@@ -97,13 +96,15 @@ def test_data_flows_downward_where_across_would_be_no_larger() -> None:
 
 
 def test_a_picture_of_kernel_calls_says_ops_times_and_prices() -> None:
-    recording = common.read(str(H200 / "mlp_train_compiled"))
+    recording = captures.read("mlp_train_compiled")
     text = svg.render(recording, stage="kernel_calls")
     at = places(text)
     assert {"gelu · mul", "gelu · mul · gelu_backward", "mm"} <= at.keys()
     first = next(call for call in recording.calls if call.kernel.startswith("triton"))
     assert dot.call_lines(first)[1] in at and " µs · 151.0 MB · " in dot.call_lines(first)[1]
-    prices = {labels.price(item) for item in labels.costly(recording) if item.a_call and not item.other_graph}
+    prices = {
+        labels.price(item, recording) for item in labels.costly(recording) if item.a_call and not item.other_graph
+    }
     assert {text.strip() for text in at} & prices
     assert at["0/0:forward:kernel_calls"][0][0] < at["0/0:backward:kernel_calls"][0][0]
     assert svg.scale(text) > 1

@@ -144,8 +144,14 @@ def checks_its_input():
 
 
 class _Constant(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+
     def forward(self, x):
-        return torch.where(x > 0, torch.tensor(0.5, device=x.device, dtype=x.dtype), x)
+        few = torch.tensor([[0.5, 2.0]] * 4, device=x.device).reshape(8, 1)
+        many = torch.tensor([float(number) for number in range(64)], device=x.device)
+        return torch.where(self.linear(x) > 0, torch.tensor(0.5, device=x.device, dtype=x.dtype), x) * few + many
 
 
 def constant_on_the_device():
@@ -201,7 +207,7 @@ def fsdp():
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
     model = Blocks()
-    mesh = init_device_mesh("cpu", (2,))
+    mesh = init_device_mesh("cuda", (2,))
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
     for block in model.blocks:
         fully_shard(block, mesh=mesh, mp_policy=policy)

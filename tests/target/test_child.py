@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_every_call_has_a_predicted_time_near_the_real_one(geglu) -> None:
     assert recording.predicted.num_calls == len(recording.calls)
 
 
+@pytest.mark.slow
 def test_every_configuration_says_what_it_takes(geglu) -> None:
     recording, _ = geglu
     resources = recording.calls[2].resources
@@ -80,6 +82,7 @@ def test_every_configuration_says_what_it_takes(geglu) -> None:
     assert recording.calls[0].resources is None, "an extern kernel is the library's"
 
 
+@pytest.mark.slow
 def test_ptx_and_sass_are_kept_on_request(geglu) -> None:
     recording, _ = geglu
     texts = {source.kind: source.text for source in recording.sources}
@@ -88,6 +91,7 @@ def test_ptx_and_sass_are_kept_on_request(geglu) -> None:
     assert len([source for source in recording.sources if source.kind == "ptx"]) == 2
 
 
+@pytest.mark.slow
 def test_assumptions_and_progress(geglu) -> None:
     recording, lines = geglu
     subjects = {assumption.subject: assumption for assumption in recording.assumptions}
@@ -196,8 +200,15 @@ def test_a_backward_reads_what_the_forward_left_in_its_layout() -> None:
     assert {access.stride[1] for access in saved} == {1}  # channels last
 
 
-def test_constants_that_a_program_makes_on_the_device() -> None:
-    assert [call.type for call in forked("constant_on_the_device").calls] == ["triton_pointwise"]
+@pytest.mark.parametrize("backward", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_constants_that_a_program_makes_on_the_device(*, backward: bool) -> None:
+    recording = forked("constant_on_the_device", backward=backward)
+    forward = [call for call in recording.calls if ":backward" not in call.graph]
+    assert [call.type for call in forward] == ["extern", "triton_pointwise"]  # no copy
+    assert re.findall("lift_fresh|full", forward[1].kernel) == [
+        "lift_fresh"
+    ]  # the op of `torch.tensor`, as on the device
+    assert {access.shape for access in forward[1].reads} >= {(8, 64), (64,)}
 
 
 def test_function_that_calls_a_model_of_this_process() -> None:
@@ -398,3 +409,17 @@ def test_configurations_that_torchs_rule_does_not_give_are_assumptions() -> None
     what = "triton_red_0 is planned without the smaller blocks that Inductor may add"
     assert made[255] == [("configurations", what, "torch's rule raised RuntimeError: no driver")]
     assert made[None] == [("configurations", what, "how many registers it takes is not known")]
+
+
+def test_a_torch_without_a_function_that_a_plan_replaces_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor.graph import GraphLowering
+
+    from fxscope._torch.target import decisions, simulate
+
+    monkeypatch.delattr(GraphLowering, "constant_name")
+    plan = simulate.Plan(simulate.Target(gpus.load("h200")))
+    for _ in range(2):
+        with decisions.constants_on_device(plan):
+            assert not hasattr(GraphLowering, "constant_name")
+    (problem,) = plan.problems.values()
+    assert "constant_name" in problem.where

@@ -93,6 +93,7 @@ def test_max_autotune_is_planned_with_every_candidate(tuned) -> None:
     assert algorithms[0].calls == (tuned.calls[0].id,)
 
 
+@pytest.mark.slow
 def test_choices_are_shown(tuned) -> None:
     text = re.sub(r"\s+", " ", terminal.render(tuned, width=200))
     assert "chosen by benchmarks on the device, predicted" in text

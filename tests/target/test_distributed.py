@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from fxscope import gpus
 from fxscope._torch.target import child, distributed
 from fxscope.errors import CaptureError
 from tests.target import factories
@@ -46,6 +47,7 @@ def test_step_that_needs_values_is_refused() -> None:
         planned("optimizer_that_asks_for_numbers")
 
 
+@pytest.mark.slow
 def test_graphs_of_ddp_are_cut_at_its_buckets() -> None:
     recording = planned("ddp", backward=True)
     graphs = [graph.id for graph in recording.graphs if graph.stage == "post_grad"]
@@ -53,16 +55,28 @@ def test_graphs_of_ddp_are_cut_at_its_buckets() -> None:
     assert "buckets of 1 MiB" in assumed(recording)["DDP"]
 
 
+@pytest.mark.slow
 def test_each_module_of_fsdp_has_whole_parameters_in_the_dtype_it_computes_in() -> None:
-    recording = planned("fsdp")
+    recording = planned("fsdp", backward=True)
     assert "gathered" in assumed(recording)["FSDP"]
     products = [call for call in recording.calls if call.type == "extern"]
     assert products
     for call in products:
         tensors = {access.shape for access in (*(call.reads or ()), *(call.writes or ()))}
-        assert (8, 256) in tensors
+        assert {(8, 256), (256, 8)} & tensors
         assert call.workload is not None
         assert call.workload.dtype == "bfloat16"
+    gradients = {access.shape for call in products if ":backward" in call.graph for access in call.writes or ()}
+    assert {(256, 64), (64, 256)} <= gradients  # of whole weights, which FSDP scatters outside of the graph
+
+
+def test_a_graph_that_two_modules_share_runs_twice() -> None:
+    recording = planned("fsdp")
+    (block,) = [item for item in recording.compiles if item.runs]
+    assert block.runs == 2
+    total = sum(call.estimated_us for call in recording.calls)
+    assert recording.predicted.device_us == pytest.approx(2 * total * gpus.load("h200").calibration.step.middle)
+    assert recording.predicted.num_calls == 2 * len(recording.calls)
 
 
 def test_a_program_that_fails_leaves_no_group() -> None:

@@ -324,3 +324,15 @@ def test_mutated_traces_neither_crash_nor_invent(
     if untouched:
         # Nothing was lost: as many device events as were written
         assert len(device) == sum(json.loads(part).get("cat") in DEVICE for part in parts)
+
+
+def test_what_a_transform_of_functions_passes_on_is_launched_once_by_the_innermost(tmp_path: Path) -> None:
+    """Under `vmap` a product is `mm ⊃ mm ⊃ matmul ⊃ mm`: the outer ones have the shapes of one sample."""
+    nested = [op("aten::mm", 0, 100), op("aten::mm", 1, 98), op("aten::matmul", 5, 80), op("aten::mm", 20, 60)]
+    details = [op("aten::addmm", 200, 50), op("aten::copy_", 201, 5), op("aten::relu", 300, 10)]
+    found = read([*nested, *details, op("aten::clamp_min", 301, 8)], tmp_path)
+    assert [(launch.name, launch.duration_ns) for launch in found.launches] == [
+        ("aten::mm", 60_000),
+        ("aten::addmm", 50_000),
+        ("aten::clamp_min", 8_000),
+    ]

@@ -240,6 +240,7 @@ def test_some_steps_of_random_nests_are_what_they_are_in_the_whole(
         trace.recording(path, steps=[99])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [None, "gz", "zst"])
 @pytest.mark.parametrize("what", [["--step", "1", "--tables"], ["--step", "1"]], ids=" ".join)
 def test_memory_does_not_grow_with_the_steps_left_out(

@@ -116,7 +116,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
             )
         if not made.codes:
             raise CaptureError(
-                "nothing was compiled: the model has no tensor operation that torch.compile can take. "
+                f"nothing was compiled: torch.compile captured no graph: {facts.why_no_graph}. "
                 "`fxscope run` without --target shows what it does."
             )
         recording = report.recording_of(facts, here, gpu, made)

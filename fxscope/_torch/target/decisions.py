@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from fxscope.gpus import prediction
-from fxscope.model import Candidate, Choice
+from fxscope.model import Candidate, Choice, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from fxscope._torch.target.simulate import Plan, Target
 
+LIFTED = torch.ops.aten.lift_fresh.default  # what is traced for `torch.tensor`
 _LAUNCH_S = 2e-6  # what the shortest kernel takes
 _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned
 
@@ -175,6 +177,37 @@ def constants_on_cpu() -> Generator[None]:
         mock.patch.object(folder, "_deduce_value", deduce),
         mock.patch.object(proxy_tensor, "unset_fake_temporarily", for_real),
     ):
+        yield
+
+
+class _OnDevice(torch.Tensor):
+    device: Any = torch.device("cuda", 0)
+
+
+@contextlib.contextmanager
+def constants_on_device(plan: Plan) -> Generator[None]:
+    """Let a constant of the program, which Inductor copies to the device where it is used there, lie there already.
+
+    Where this torch has another way, the plan goes on, and says that it may end at such a constant.
+    """
+    from torch._inductor.graph import GraphLowering
+
+    original: Any = getattr(GraphLowering, "constant_name", None)
+    if original is None:
+        where = "hook torch._inductor.graph:GraphLowering.constant_name"
+        plan.problems[where] = Problem(
+            where=where, message="this torch has no such function: a constant that the device uses may not be planned"
+        )
+        yield
+        return
+
+    def constant_name(self: Any, name: str, device: Any) -> str:
+        if device is not None and device.type == "cuda":
+            with unset_fake_temporarily():
+                self.constants[name] = self.constants[name].as_subclass(_OnDevice)
+        return original(self, name, device)
+
+    with mock.patch.object(GraphLowering, "constant_name", constant_name):
         yield
 
 

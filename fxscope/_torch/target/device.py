@@ -71,6 +71,7 @@ def device(target: Target, plan: Plan) -> Generator[None]:
         stack.enter_context(decisions.padding(target, plan))
         stack.enter_context(choosing.predicted(target, plan))
         stack.enter_context(decisions.constants_on_cpu())
+        stack.enter_context(decisions.constants_on_device(plan))
         stack.enter_context(decisions.cudnn_layouts(plan))
         stack.enter_context(_fresh_caches())
         yield
@@ -239,14 +240,23 @@ def _made_on_cpu(original: Any) -> Any:
 
     A program calls it while it runs (an empty key-value cache, a constant of a mask); torch's own would ask the driver.
     """
+    from torch.fx.experimental.proxy_tensor import set_original_aten_op
 
     def tensor(data: Any, *, device: Any = None, dtype: Any = None, **options: Any) -> Any:
         if device is None or torch.device(device).type != "cuda":
             return original(data, device=device, dtype=dtype, **options)
         if isinstance(data, list | tuple) and not data:
             return torch.empty((0,), dtype=dtype, device=device)
-        if isinstance(data, bool | int | float) and dtype is not None:
-            return torch.ops.aten.lift_fresh(torch.full((), data, dtype=dtype, device=device))
-        return original(data, dtype=dtype, **options).to(device)
+        is_number = isinstance(data, bool | int | float)
+        return there(data if is_number else original(data, dtype=dtype, **options), dtype, device)
+
+    @torch._dynamo.allow_in_graph
+    def there(value: Any, dtype: Any, device: Any) -> Any:
+        with set_original_aten_op(decisions.LIFTED):  # as the device's constant is called, and what is fused with it
+            if isinstance(value, torch.Tensor):
+                return value.to(device)
+            return torch.full((), value, dtype=dtype, device=device)
+
+    there.__name__ = "tensor"  # as nodes of graphs are called after it
 
     return tensor

@@ -44,10 +44,12 @@ def fake_groups() -> Generator[None]:
         ranks = world_size if world_size > 0 else int(os.environ["WORLD_SIZE"])
         original["init_process_group"]("fake", rank=0, world_size=ranks, store=FakeStore())
 
-    # Ranks are looked up in a mesh: it has values even where the program's tensors have none.
-    def init_device_mesh(*args: Any, **kwargs: Any) -> Any:
+    # Ranks are looked up in a mesh: it has values even where the program's tensors have none. It is of the device on which
+    # the program makes them: FSDP refuses to shard others.
+    def init_device_mesh(device_type: str, *args: Any, **kwargs: Any) -> Any:
         with unset_fake_temporarily():
-            return original["init_device_mesh"](*args, **kwargs)
+            here = device_type if torch.cuda.is_available() else "cpu"
+            return original["init_device_mesh"](here, *args, **kwargs)
 
     original: dict[str, Any] = {
         "init_process_group": c10d.init_process_group,

@@ -9,6 +9,7 @@ of Triton's wheel (`ptxas -v` where that is missing), for every configuration th
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import os
 import re
@@ -149,24 +150,17 @@ def _calls_in_order(tree: ast.Module) -> Iterator[ast.Call]:
 
 def _grid_rule(source: str) -> tuple[dict[str, Any] | None, list[str]]:
     """A kernel's `inductor_meta` and the names of its parameters; None where it has no rule for its grid."""
-    meta: dict[str, Any] | None = None
-    parameters: list[str] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.keyword) and node.arg == "inductor_meta" and isinstance(node.value, ast.Dict):
-            literals = {}
-            for key, value in zip(node.value.keys, node.value.values, strict=True):
-                try:
-                    literals[ast.literal_eval(key)] = ast.literal_eval(value)  # type: ignore[arg-type]
-                except (ValueError, TypeError, SyntaxError):
-                    continue
-            meta = literals if "grid_type" in literals else None
-        elif (
-            isinstance(node, ast.FunctionDef)
-            and not parameters
-            and any("jit" in ast.unparse(d) for d in node.decorator_list)
-        ):
-            parameters = [argument.arg for argument in node.args.args]
-    return meta, parameters
+    for function in ast.parse(source).body:
+        decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else ()
+        for keyword in (item for call in decorators if isinstance(call, ast.Call) for item in call.keywords):
+            if keyword.arg == "inductor_meta" and isinstance(keyword.value, ast.Dict):  # helper functions have none
+                meta: dict[str, Any] = {}
+                for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
+                    with contextlib.suppress(ValueError, TypeError, SyntaxError):
+                        meta[ast.literal_eval(key)] = ast.literal_eval(value)  # type: ignore[arg-type]
+                parameters = [argument.arg for argument in function.args.args]  # type: ignore[union-attr]
+                return (meta if "grid_type" in meta else None), parameters
+    return None, []
 
 
 def config_key(config: Any) -> str:

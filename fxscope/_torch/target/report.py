@@ -39,8 +39,8 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
         links=facts.links,
         sources=facts.sources,
         schedules=facts.schedules,
-        compiles=facts.compiles,
-        problems=facts.problems,
+        compiles=tuple(replace(item, runs=plan.runs.get(item.compile_id)) for item in facts.compiles),
+        problems=(*facts.problems, *plan.problems.values()),
         assumptions=tuple(
             Assumption(subject=subject, assumed=assumed, because=because)
             for subject, assumed, because in plan.assumptions

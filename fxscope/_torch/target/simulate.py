@@ -22,6 +22,7 @@ import contextlib
 import inspect
 import os
 import types
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -32,6 +33,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fxscope import gpus
+from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target import decisions, distributed, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.kernels import triton_resources
@@ -41,7 +43,7 @@ from fxscope.model import replace
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from fxscope.model import Choice
+    from fxscope.model import Choice, Problem
 
 __all__ = [
     "BENCHMARKED",
@@ -97,6 +99,7 @@ class Plan:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.
         assumptions: (subject, what was assumed, because).
         choices: (name of the FX node or "", what a benchmark on the device would decide), in order.
+        problems: by where, what this torch has not that a plan would use.
         on_cpu: a training is being traced on CPU tensors that stand for the device's.
         progress: called with a line now and then.
     """
@@ -107,7 +110,9 @@ class Plan:
         self.backwards: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
         self.choices: list[tuple[str, Choice]] = []
+        self.problems: dict[str, Problem] = {}
         self.on_cpu = False
+        self.runs: Counter[str] = Counter()  # of a compile's graph, as the program is called once
         self.progress: Callable[[str], None] = lambda message: None
 
     @property
@@ -163,9 +168,10 @@ def _no_launch(plan: Plan) -> Generator[None]:
         plan.progress(f"writing the kernels of graph {lowering.graph_id if lowering.graph_id is not None else ''}")
         code, _ = lowering.codegen()
         (plan.backwards if lowering.is_backward else plan.forwards).append(code.value)
-        graph_module = lowering.orig_gm
+        graph_module, compile_id = lowering.orig_gm, current_compile_id()
 
         def call(arguments: list[Any]) -> Any:
+            plan.runs[compile_id] += 1
             values = list(arguments)
             arguments.clear()
             mode: Any = torch._guards.detect_fake_mode(values)

@@ -19,6 +19,8 @@ from unittest import mock
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from fxscope._torch.inductor import current_compile_id
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
@@ -65,7 +67,13 @@ def backend(plan: Plan) -> Generator[Any]:
             torch._functorch.config.patch(force_non_lazy_backward_lowering=True, enable_autograd_cache=False),
         ):
             compile_fx.compile_fx(graph_module, example_inputs, inner_compile=inner_compile, decompositions={})
-        return graph_module.forward  # on fake CPU tensors, for what follows a graph break
+        compile_id = current_compile_id()
+
+        def forward(*args: Any) -> Any:
+            plan.runs[compile_id] += 1
+            return graph_module.forward(*args)  # on fake CPU tensors, for what follows a graph break
+
+        return forward
 
     plan.on_cpu = True
     with mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes):
@@ -131,7 +139,9 @@ def decompose(graph_module: Any) -> None:
     """Trace a graph again through Inductor's decompositions, in place; metadata of nodes is kept."""
     import torch.fx.traceback as traceback
     from torch._inductor.decomposition import select_decomp_table
-    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.experimental.proxy_tensor import make_fx, set_original_aten_op
+
+    from fxscope._torch.target.decisions import LIFTED
 
     placeholders = list(graph_module.graph.find_nodes(op="placeholder"))
     values = [node.meta["val"] for node in placeholders]
@@ -139,6 +149,9 @@ def decompose(graph_module: Any) -> None:
 
     class Again(torch.fx.Interpreter):
         def run_node(self, n: torch.fx.Node) -> Any:
+            if n.target is torch.ops.aten.lift_fresh_copy.default:  # a constant is no input, and not moved
+                with set_original_aten_op(LIFTED):
+                    return super().run_node(n).to(_DEVICE)
             result, before = super().run_node(n), n.meta.get("val")
             # A draw has the dtype of its tensor, what it is decomposed into one of its own. (Other ops may really differ:
             # the statistics of a norm are bfloat16 on a CPU and float32 on the device.)

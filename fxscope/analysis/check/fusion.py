@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, get_args
 
@@ -95,13 +96,15 @@ def describe(recording: Recording, place: str) -> str:
 
 def decisions_between(recording: Recording, a: str, b: str) -> list[Decision]:
     """The decisions between nodes called a and nodes called b, in either order."""
+
+    @functools.cache
+    def named(name: str, graph: str) -> set[str]:
+        return {node.name for _, node in select.nodes_named(recording, name, graph=graph)}
+
     found: list[Decision] = []
     for decision in recording.decisions:
         left, right = set(decision.a), set(decision.b)
-        first = {node.name for _, node in select.nodes_named(recording, a, graph=decision.graph)}
-        second = {
-            node.name for _, node in select.nodes_named(recording, b, graph=decision.other_graph or decision.graph)
-        }
+        first, second = named(a, decision.graph), named(b, decision.other_graph or decision.graph)
         if (left & first and right & second) or (left & second and right & first):
             found.append(decision)
     return found

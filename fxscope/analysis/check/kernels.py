@@ -10,8 +10,8 @@ from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Answer, Context, a_list, a_table, met, unknown
 from fxscope.analysis.check.counts import all_of, listed
 from fxscope.analysis.compare.uses import use
-from fxscope.analysis.explain.gemm_table import product_of
 from fxscope.errors import PassError
+from fxscope.passes.flops import of_op
 from fxscope.text import flop, percent
 
 if TYPE_CHECKING:
@@ -171,15 +171,17 @@ def ops_at(context: Context, place: str) -> list[Op]:
 
 
 def flops(context: Context, value: object) -> Answer:
-    """Floating-point operations of a GEMM, from the shapes of its inputs: 2·m·n·k."""
+    """Floating-point operations of a GEMM, convolution or attention, from the shapes of its inputs, as torch counts them."""
     rows: list[tuple[bool, str, str]] = []
     for place, amount in a_table(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }').items():
         expected = quantity.parse(amount)
         for op in ops_at(context, place):
-            product = product_of(op)
-            if product is None:
-                return unknown(f"{place} {expected.text}", f"{op.name} has no recorded shapes, or is no GEMM")
-            rows.append((expected.holds(product[-1]), f"{place} {expected.text}", f"{place} {flop(product[-1])}"))
+            count = of_op(op)
+            if count is None:
+                return unknown(
+                    f"{place} {expected.text}", f"{op.name} has no recorded shapes, or multiplies no matrices"
+                )
+            rows.append((expected.holds(count), f"{place} {expected.text}", f"{place} {flop(count)}"))
     return all_of(rows)
 
 

@@ -9,6 +9,7 @@ from fxscope.analysis.check.counts import KERNELS, launched_under, per_step
 from fxscope.analysis.compare import is_gemm
 from fxscope.analysis.compare.rest import graph_breaks, traffic
 from fxscope.index import index_of
+from fxscope.op_names import without_graph_number
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -44,9 +45,12 @@ def learn(recording: Recording) -> str:
         lines.append(f'max_bytes = "{total} B"')
     by_name: dict[str, int] = {}
     for unit in units:
-        by_name[unit.kernel] = by_name.get(unit.kernel, 0) + 1
+        # A process numbers the graphs that it compiles, and names a C++ kernel's event by its graph.
+        plain = without_graph_number(unit.kernel)
+        name = ("graph_*_" if unit.kernel.startswith("graph_") and plain != unit.kernel else "") + escaped(plain)
+        by_name[name] = by_name.get(name, 0) + 1
     if by_name and len(by_name) <= MAX_LISTED and len(counts) == 1:
-        pairs = ", ".join(f"{toml(escaped(name))} = {count}" for name, count in by_name.items())
+        pairs = ", ".join(f"{toml(name)} = {count}" for name, count in by_name.items())
         lines.append(f"kernel_counts = {{ {pairs} }}")
     seen: set[tuple[str, ...]] = set()
     for unit in select.units(recording):

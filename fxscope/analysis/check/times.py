@@ -13,6 +13,7 @@ from fxscope.analysis.check.context import Answer, Context, a_list, a_table, key
 from fxscope.analysis.check.counts import all_of
 from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.stats import compare_times
+from fxscope.analysis.sweep import REPEATS
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.op_names import is_called
@@ -211,7 +212,7 @@ def sweep(context: Context, value: object) -> Answer:
     if not mine or not theirs:
         return unknown(words, "not measured")
     if metric.endswith("_us"):
-        return judged(compare_times(theirs, mine), expected, words)
+        return judged(compare_times(theirs, mine, unit=REPEATS), expected, words)
     quotient = mine[0] / theirs[0] if theirs[0] else float("inf")
     return met(
         expected.holds(quotient), words, f"{shown(metric, theirs[0])} → {shown(metric, mine[0])}, ×{quotient:.3g}"
@@ -267,7 +268,7 @@ def measured(context: Context, value: object) -> Answer:
         words = f"{table['path']} : {table['to']} {parsed.text}"
         if not are_samples(found) or not are_samples(base):
             raise PassError("measured: a ratio takes two lists of samples.")
-        return judged(compare_times(base, found), parsed, words)
+        return judged(compare_times(base, found, unit=REPEATS), parsed, words)
     if are_samples(found) and not isinstance(expected, list):
         found = fmean(found)
     if isinstance(found, (int, float)) and not isinstance(found, bool) and not isinstance(expected, (list, bool)):

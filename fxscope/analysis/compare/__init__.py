@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
+from bisect import bisect
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
+from fxscope.analysis.compare.nodes import regrouped
+from fxscope.analysis.compare.order import common
 from fxscope.analysis.compare.rest import collective_us, decision_changes, notes, op_changes, own_step_us, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 def compare(
     a: Recording, b: Recording, *, runs_a: Sequence[Recording] = (), runs_b: Sequence[Recording] = ()
 ) -> Comparison:
-    """Align the kernels of A and B by name, source line, module and op, in that order of trust; count the rest.
+    """Align the kernels of A and B by the nodes of a graph that both compiled, else by name, source line, module and op, in
+    that order of trust; count the rest.
 
     Args:
         a: the recording that is compared.
@@ -40,7 +43,7 @@ def compare(
     """
     sides = (a, *runs_a), (b, *runs_b)
     rows_a, rows_b = map(units_of, sides)
-    matches = [build(sides, (rows_a, rows_b), *group) for group in align(rows_a[0], rows_b[0])]
+    matches = [build(sides, (rows_a, rows_b), *group) for group in align_both((a, b), rows_a[0], rows_b[0])]
     # A collective's kernel runs until the last rank is there: the late rank has the least of it
     apart = collective_us(a) is not None or collective_us(b) is not None
     steps = [[own_step_us(item) if apart else index_of(item).step_us for item in side] for side in sides]
@@ -80,6 +83,23 @@ class Aligned(NamedTuple):
     how: AlignedBy | None
 
 
+def align_both(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
+    """Pair by the nodes of graphs that both compiled, and what lies between such pairs by what else is known of it."""
+    groups = [Aligned(x, y, "name" if names_of(x) == names_of(y) else "nodes") for x, y in regrouped(recordings, a, b)]
+    cuts: list[tuple[int, int]] = []
+    for x, y in sorted((group.a[0].position, group.b[0].position) for group in groups if len(group.a + group.b) == 2):
+        if not cuts or y > cuts[-1][1]:
+            cuts.append((x, y))
+    stretches: dict[int, tuple[list[Unit], list[Unit]]] = {}
+    for number, units in enumerate((a, b)):
+        taken = {unit.position for group in groups for unit in (group.a, group.b)[number]}
+        places = [cut[number] for cut in cuts]
+        for unit in units:
+            if unit.position not in taken:
+                stretches.setdefault(bisect(places, unit.position), ([], []))[number].append(unit)
+    return rejoin([*groups, *(group for stretch in stretches.values() for group in align(*stretch))])
+
+
 def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     """Pair the kernels of the forward and those of the backward, each with their like."""
     sides = [by_direction(units) for units in (a, b)]
@@ -100,14 +120,13 @@ def by_direction(units: Sequence[Unit]) -> dict[bool, list[Unit]]:
 
 def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     """Pair kernels: equal names in the same order first; what lies between two such pairs by source, module and op."""
-    matcher = difflib.SequenceMatcher(None, names_of(a), names_of(b), autojunk=False)
     groups: list[Aligned] = []
-    anchored = any(block.size for block in matcher.get_matching_blocks())
-    for tag, a_low, a_high, b_low, b_high in matcher.get_opcodes():
-        if tag == "equal":
-            groups += [Aligned([x], [y], "name") for x, y in zip(a[a_low:a_high], b[b_low:b_high], strict=True)]
-        else:
-            groups += between(list(a[a_low:a_high]), list(b[b_low:b_high]), anchored=anchored)
+    runs = common(names_of(a), names_of(b))
+    to_a = to_b = 0
+    for at_a, at_b, length in [*runs, (len(a), len(b), 0)]:
+        groups += between(list(a[to_a:at_a]), list(b[to_b:at_b]), anchored=bool(runs))
+        to_a, to_b = at_a + length, at_b + length
+        groups += [Aligned([x], [y], "name") for x, y in zip(a[at_a:to_a], b[at_b:to_b], strict=True)]
     return rejoin(completed(groups))
 
 
@@ -150,7 +169,7 @@ def taken_for(missing: set[str], alone: list[Unit], group: list[Unit]) -> list[U
 
 def work(units: Sequence[Unit]) -> set[str]:
     """The ops that kernels run, empty where one does not say."""
-    ops = [{op for op in unit.ops if not op.startswith(("triton_", "cpp_fused"))} for unit in units]
+    ops = [{op for op in unit.ops if not op_names.is_generated(op)} for unit in units]
     return set().union(*ops) if all(ops) else set()
 
 
@@ -169,34 +188,104 @@ def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Aligned]:
     if anchored and real_a and real_b:
         # Nothing names the link (a hand-written kernel shows no ops): same place between the same neighbours.
         groups.append(Aligned(real_a, real_b, "order"))
-        a, b = [u for u in a if u not in real_a], [u for u in b if u not in real_b]
+        a, b = ([u for u in side if u.category not in ("kernel", "cpu_kernel")] for side in (a, b))
     groups += [Aligned([x], [], None) for x in a] + [Aligned([], [y], None) for y in b]
     return groups
 
 
 def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Aligned], list[Unit], list[Unit]]:
     """The groups of A and B that share a source line, module or op, and what is left of both."""
-    left_a, left_b = list(a), list(b)
+    left_a, left_b = Left(a, how), Left(b, how)
     groups: list[Aligned] = []
-    for y in b:
-        if y not in left_b:
+    for at, y in enumerate(b):
+        if at not in left_b.units:
             continue
-        keys = traits(y, how)
-        mine = [x for x in left_a if keys & traits(x, how) and compatible(x, y)]
+        mine = [x for x in left_a.sharing(left_b.traits[at]) if compatible(a[x], y)]
         if not mine:
             continue
         if how == "op" and y.category != "kernel" and y.category != "cpu_kernel":
             mine = mine[:1]
-        theirs = [y]
+        theirs = [at]
+        alike = [z for z in left_b.alike(at) if compatible(a[mine[0]], b[z])]
+        turns = left_a.turns(mine)
+        if len(alike) > 1 and len(turns) > 1:  # the same again and again: the layers of a network
+            for xs, zs in layers([[(x, a[x]) for x in turn] for turn in turns], [(z, b[z]) for z in alike]):
+                groups.append(Aligned([left_a.units.pop(x) for x in xs], [left_b.units.pop(z) for z in zs], how))
+            continue
         if len(mine) == 1:
             # The other way round: one kernel of A whose ops several kernels of B run.
-            theirs = [z for z in left_b if traits(z, how) & traits(mine[0], how) and compatible(mine[0], z)]
-            others = [x for x in left_a if x is not mine[0] and any(traits(x, how) & traits(z, how) for z in theirs)]
-            theirs = [y] if others else theirs
-        groups.append(Aligned(mine, theirs, how))
-        left_a = [x for x in left_a if x not in mine]
-        left_b = [z for z in left_b if z not in theirs]
-    return groups, left_a, left_b
+            theirs = [z for z in left_b.sharing(left_a.traits[mine[0]]) if compatible(a[mine[0]], b[z])]
+            if left_a.sharing(set().union(*(left_b.traits[z] for z in theirs))) != mine:
+                theirs = [at]
+        groups.append(Aligned([left_a.units.pop(x) for x in mine], [left_b.units.pop(z) for z in theirs], how))
+    return groups, list(left_a.units.values()), list(left_b.units.values())
+
+
+def layers(turns: list[list[tuple[int, Unit]]], alike: list[tuple[int, Unit]]) -> list[tuple[list[int], list[int]]]:
+    """Pair what repeats, by the module that each is of; else in order where the counts divide; else all with all.
+
+    Args:
+        turns: of A, each a list of (place, kernel).
+        alike: of B, one for each repetition or several.
+    """
+    places = [[x for x, _ in turn] for turn in turns]
+    of_a = [{module for _, unit in turn for module in unit.modules} for turn in turns]
+    of_b = [set(unit.modules) for _, unit in alike]
+    shared = [[at for at, modules in enumerate(of_b) if modules & own] for own in of_a]
+    if all(len(found) < 2 for found in shared) and any(shared) and all(of_a) and all(of_b):
+        by_layer = {
+            at: [x for turn, found in zip(places, shared, strict=True) if at in found for x in turn]
+            for at in range(len(alike))
+        }
+        return [(xs, [alike[at][0]]) for at, xs in by_layer.items() if xs]
+    more, fewer = max(len(turns), len(alike)), min(len(turns), len(alike))
+    each = more // fewer
+    if more % fewer:  # which is which cannot be told: whole against whole
+        return [([x for turn in places for x in turn], [z for z, _ in alike])]
+    if len(turns) == more:
+        return [
+            ([x for turn in places[i * each : (i + 1) * each] for x in turn], [z]) for i, (z, _) in enumerate(alike)
+        ]
+    return [(turn, [z for z, _ in alike[i * each : (i + 1) * each]]) for i, turn in enumerate(places)]
+
+
+class Left:
+    """Units that are in no group yet, by their place, and which of them share a trait."""
+
+    def __init__(self, units: list[Unit], how: AlignedBy) -> None:
+        self.units = dict(enumerate(units))
+        self.traits = [traits(unit, how) for unit in units]
+        self._what = [(frozenset(found), unit.ops) for found, unit in zip(self.traits, units, strict=True)]
+        self._having: dict[str, list[int]] = {}
+        self._alike: dict[object, list[int]] = {}
+        for place, found in enumerate(self.traits):
+            self._alike.setdefault(self._what[place], []).append(place)
+            for trait in found:
+                self._having.setdefault(trait, []).append(place)
+
+    def alike(self, place: int) -> list[int]:
+        """The places of those that have the same traits and run the same ops, in order."""
+        return [other for other in self._alike[self._what[place]] if other in self.units]
+
+    def turns(self, places: Sequence[int]) -> list[list[int]]:
+        """Places in order, cut where what was there comes again: the layers of a network."""
+        found: list[list[int]] = [[]]
+        seen = set[object]()
+        for place in places:
+            if self._what[place] in seen:
+                found.append([])
+                seen.clear()
+            seen.add(self._what[place])
+            found[-1].append(place)
+        return found
+
+    def sharing(self, wanted: set[str]) -> list[int]:
+        """The places of those that have one of the traits, in order."""
+        found: set[int] = set()
+        for trait in wanted & self._having.keys():
+            self._having[trait] = [place for place in self._having[trait] if place in self.units]
+            found.update(self._having[trait])
+        return sorted(found)
 
 
 def compatible(x: Unit, y: Unit) -> bool:
@@ -225,7 +314,7 @@ def traits(unit: Unit, how: AlignedBy) -> set[str]:
         return set(unit.sources)
     if how == "module":
         return set(unit.modules)
-    return {op for op in unit.ops if not op.startswith(("triton_", "cpp_fused"))} | (unit.all_ops - {"view", "reshape"})
+    return {op for op in unit.ops if not op_names.is_generated(op)} | (unit.all_ops - {"view", "reshape"})
 
 
 def rejoin(groups: list[Aligned]) -> list[Aligned]:
@@ -252,12 +341,15 @@ def build(
         )
         on_cpu = any(unit.category == "cpu_kernel" for unit in (*group_a, *group_b))
         time = compare_runs(runs_a, runs_b, on_cpu=on_cpu) if runs_a[0] or runs_b[0] else None
-        time = like_with_like(time, work(group_a), work(group_b)) if time else None
+        alike = len({unit.call is None for unit in (*group_a, *group_b)}) == 1
+        time = like_with_like(time, work(group_a), work(group_b), how, comparable=alike) if time else None
     bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
-    saved = bytes_a - bytes_b if bytes_a is not None and bytes_b is not None and group_a and group_b else None
+    kind = kind_of(group_a, group_b, whole=how == "nodes")
+    comparable = group_a and group_b and (kind != "replaced" or len(group_a) == len(group_b))
+    saved = bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None
     planned = not a.launches and not b.launches
     return KernelMatch(
-        kind=kind_of(group_a, group_b),
+        kind=kind,
         a=uses_a,
         b=uses_b,
         aligned_by=how,
@@ -269,19 +361,46 @@ def build(
 
 
 def predicted_difference(a: Sequence[KernelUse], b: Sequence[KernelUse]) -> float | None:
-    """How much longer B is predicted to take; `None` where a kernel's time is not predicted."""
-    times_a, times_b = [item.mean_us for item in a], [item.mean_us for item in b]
-    if None in times_a or None in times_b:
+    """How much longer a step of B is predicted to take; `None` where a kernel's time is not predicted."""
+    if any(item.mean_us is None for item in (*a, *b)):
         return None
-    return sum(time or 0.0 for time in times_b) - sum(time or 0.0 for time in times_a)
+    times_a, times_b = (sum((item.mean_us or 0.0) * item.runs for item in side) for side in (a, b))
+    return times_b - times_a
 
 
-def like_with_like(time: TimeComparison, a: set[str], b: set[str]) -> TimeComparison:
-    """Withhold a verdict that only says that one side does more work."""
-    more = b - a if time.verdict == "slower" and a < b else a - b if time.verdict == "faster" and b < a else set[str]()
-    if not more or not a or not b:
+def other_work(a: set[str], b: set[str]) -> bool:
+    """Whether two sets of ops differ, and all are torch's: what a program's own op does is not known."""
+    return bool(a and b) and a != b and are_torchs(a | b)
+
+
+def are_torchs(ops: set[str]) -> bool:
+    return ops <= op_names.table().keys()
+
+
+def like_with_like(
+    time: TimeComparison, a: set[str], b: set[str], how: AlignedBy | None = None, *, comparable: bool = False
+) -> TimeComparison:
+    """Withhold a verdict that only says that one side does more work, or other work in the same place.
+
+    Args:
+        time: the verdict.
+        a: the ops that A runs, empty where they are not known.
+        b: the same of B.
+        how: what paired the two.
+        comparable: ops are called the same on both sides; those of an eager run and of its compiled form may not be,
+            nor those of a program's own kernel.
+    """
+    if how == "nodes":
         return time
-    side = "second" if a < b else "first"
+    if how == "order" and other_work(a, b) and time.ratio is not None:
+        reason = f"{time.reason}; only their place between the same kernels ties the two"
+        return replace(time, verdict="not the same work", reason=reason)
+    more, less = (b - a, a - b) if time.verdict == "slower" else (a - b, b - a)
+    if time.verdict not in ("slower", "faster") or not (more and a and b):
+        return time
+    if less and not (comparable and are_torchs(a | b)):
+        return time
+    side = "second" if time.verdict == "slower" else "first"
     reason = f"{time.reason}; only the {side} recording's kernel also runs {listed(sorted(more))}"
     return replace(time, verdict="not the same work", reason=reason)
 
@@ -294,12 +413,16 @@ def together(group: Sequence[Unit]) -> list[float]:
     return [sum(column) for column in zip(*rows, strict=True)]
 
 
-def kind_of(a: Sequence[Unit], b: Sequence[Unit]) -> MatchKind:
-    """What happened between two groups."""
+def kind_of(a: Sequence[Unit], b: Sequence[Unit], *, whole: bool = False) -> MatchKind:
+    """What happened between two groups; `whole`: they run the same nodes."""
     if not a or not b:
         return "gone" if a else "new"
     if len(a) == len(b) == 1:
         return "same" if names_of(a) == names_of(b) else "replaced"
     if names_of(a) == names_of(b):
         return "same"
+    ran_a, ran_b = work(a), work(b)
+    # What one side runs besides is elsewhere in the other recording.
+    if not whole and ((ran_a & ran_b and ran_a != ran_b) or other_work(ran_a, ran_b)):
+        return "replaced"
     return "collapsed" if len(a) > len(b) else "split" if len(a) < len(b) else "replaced"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.analysis import select
@@ -12,6 +13,7 @@ from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
 from fxscope.op_names import op_of, without_graph_number
+from fxscope.passes.predicted import as_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +44,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
         ("predicted device time per step", *both(a, b, lambda r: predicted_us(r) if planned else None), "us"),
         ("CPU time in launch calls per step", *both(a, b, launch_cpu_us), "us"),
         ("wall time per step (profiled)", *of_sides(lambda r: index_of(r).wall_us), "us"),
-        ("CPU ops per step", *both(a, b, cpu_ops), "count"),
+        ("ops dispatched per step", *both(a, b, dispatched), "count"),
         ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
         ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),
         ("most registers per thread", *both(a, b, most_registers), "count"),
@@ -61,12 +63,11 @@ def both(a: Recording, b: Recording, measure: Callable[[Recording], float | None
 
 
 def per_step(recording: Recording, *categories: str) -> float | None:
-    """Device events of these categories per step (all where none is named); planned calls where nothing ran."""
+    """Device events of these categories per step (all where none is named); planned calls where nothing ran, as kernels."""
     if not recording.launches:
-        planned = not categories or "kernel" in categories
-        return float(len(recording.calls)) if recording.calls and planned else None
-    count = sum(not categories or launch.category in categories for launch in recording.launches)
-    return count / index_of(recording).num_steps
+        return float(len(as_run(recording.calls, recording.compiles))) or None if "kernel" in categories else None
+    kinds = Counter(column(recording.launches, "category"))
+    return sum(kinds[kind] for kind in categories or kinds) / index_of(recording).num_steps
 
 
 def own_step_us(recording: Recording) -> tuple[float, ...]:
@@ -109,10 +110,10 @@ def launch_cpu_us(recording: Recording) -> float | None:
     return sum(stats) / len(stats) if stats else None
 
 
-def cpu_ops(recording: Recording) -> float | None:
-    """CPU ops per step."""
-    count = sum(op.category == "cpu_op" for op in recording.ops)
-    return count / index_of(recording).num_steps if count else None
+def dispatched(recording: Recording) -> float | None:
+    """Ops that were dispatched, per step."""
+    count = sum(index_of(recording).dispatched.values())
+    return count / index_of(recording).num_steps if recording.ops else None
 
 
 def traffic(recording: Recording) -> int | None:
@@ -147,11 +148,11 @@ def graph_breaks(recording: Recording) -> int | None:
 def op_counts(recording: Recording) -> dict[str, int]:
     """CPU op → occurrences in the first step; runtime calls and the profiler's own marks are no ops."""
     first = index_of(recording).first_step
-    found: dict[str, int] = {}
-    for op in recording.ops:
-        if op.step == first and op.category == "cpu_op":
-            name = without_graph_number(op.name)
-            found[name] = found.get(name, 0) + 1
+    columns = (column(recording.ops, field) for field in ("step", "category", "name"))
+    names = Counter(name for step, kind, name in zip(*columns, strict=True) if step == first and kind == "cpu_op")
+    found: Counter[str] = Counter()
+    for name, count in names.items():
+        found[without_graph_number(name)] += count
     return found
 
 
@@ -180,34 +181,33 @@ def before_first_launch(recording: Recording) -> set[str]:
     if not recording.ops or not recording.launches:
         return set()
     first = index_of(recording).first_step
-    launching = {launch.op_id for launch in recording.launches}
-    starts = [launch.launched_ns or launch.start_ns for launch in recording.launches if launch.step == first]
+    launching = {*column(recording.launches, "op_id")}
+    columns = (column(recording.launches, field) for field in ("step", "launched_ns", "start_ns"))
+    starts = [launched_ns or start_ns for step, launched_ns, start_ns in zip(*columns, strict=True) if step == first]
     if not starts:
         return set()
     edge = min(starts)
+    columns = (column(recording.ops, field) for field in ("step", "category", "start_ns", "id", "name"))
     return {
-        without_graph_number(op.name)
-        for op in recording.ops
-        if op.step == first
-        and op.category == "cpu_op"
-        and op.start_ns < edge
-        and op.id not in launching
-        and "::" not in op.name
+        without_graph_number(name)
+        for step, kind, start_ns, number, name in zip(*columns, strict=True)
+        if step == first and kind == "cpu_op" and start_ns < edge and number not in launching and "::" not in name
     }
 
 
 def self_us(recording: Recording) -> dict[str, float]:
     """Op → self CPU time in the first step."""
     first = index_of(recording).first_step
-    kept = [op for op in recording.ops if op.step == first]
-    inner: dict[int, int] = {}
-    for op in kept:
-        if op.parent is not None:
-            inner[op.parent] = inner.get(op.parent, 0) + op.duration_ns
+    columns = (column(recording.ops, field) for field in ("step", "id", "parent", "name", "duration_ns"))
+    kept = [rest for step, *rest in zip(*columns, strict=True) if step == first]
+    inner: Counter[int] = Counter()
+    for _, parent, _, duration_ns in kept:
+        if parent is not None:
+            inner[parent] += duration_ns
     found: dict[str, float] = {}
-    for op in kept:
-        name = without_graph_number(op.name)
-        found[name] = found.get(name, 0.0) + max(0, op.duration_ns - inner.get(op.id, 0)) / 1e3
+    for number, _, name, duration_ns in kept:
+        name = without_graph_number(name)
+        found[name] = found.get(name, 0.0) + max(0, duration_ns - inner[number]) / 1e3
     return found
 
 
@@ -293,12 +293,10 @@ def notes(a: Recording, b: Recording) -> tuple[str, ...]:
     if not select.units(a) and not select.units(b):
         return ("neither recording holds a kernel: there is nothing to align",)
     for side in (a, b):
-        if not side.launches:
-            found.append(
-                f"{side.title or 'one side'} has no device events: its kernels are planned, its times estimates"
-            )
         if side.environment.target:
-            found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}, not a run")
+            found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}: its times are predicted")
+        elif not side.launches:
+            found.append(f"{side.title or 'one side'} has no device events: its kernels are those of its code, untimed")
     for what, x, y in (
         ("device", a.environment.device, b.environment.device),
         ("torch", a.environment.torch, b.environment.torch),

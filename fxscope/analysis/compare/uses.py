@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import math
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.stats import of_runs
+from fxscope.passes.predicted import runs_a_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +48,7 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
         num_stages=num_stages(recording, unit, resources),
         config=config,
         chosen_by=chosen_by,
+        runs=1 if unit.launches else runs_a_step(recording, unit.call),
         share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )
 
@@ -68,10 +71,18 @@ def call_bytes(call: KernelCall) -> int | None:
 
 
 def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
-    """The traffic of a group, `None` where a member's is not known."""
+    """The traffic of a group in a step, `None` where a member's is not known; of a call's several kernels it is the call's."""
     if not uses or any(item.bytes is None for item in uses):
         return None
-    return sum(item.bytes or 0 for item in uses)
+    total = 0.0
+    running: dict[str, set[str]] = {}  # call → its kernels so far; one that comes again is the call's next run
+    for item in uses:
+        kernels = running.setdefault(item.call, set()) if item.call and item.category != "gpu_memset" else set[str]()
+        if item.kernel in kernels:
+            kernels.clear()
+        total += 0 if kernels else (item.bytes or 0) * item.runs
+        kernels.add(item.kernel)
+    return round(total)
 
 
 def configuration(recording: Recording, unit: Unit, resources: Resources | None) -> tuple[str | None, str | None]:
@@ -121,30 +132,30 @@ def is_library(unit: Unit) -> bool:
 
 
 def num_warps(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
-    """Warps per block: of the chosen config, of the launch's record, or from the block of the launch."""
-    chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
-    if chosen and chosen.num_warps is not None:
-        return chosen.num_warps
-    op = select.op_launching(recording, unit)
-    if op is not None and op.config and isinstance(op.config.get("num_warps"), int):
-        return op.config["num_warps"]
+    """Warps per block: as configured, else from the block of the launch."""
+    configured = _configured("num_warps", recording, unit, resources)
     block = unit.launches[0].block if unit.launches else None
-    if block:
-        threads = 1
-        for size in block:
-            threads *= size
-        return threads // 32 if threads % 32 == 0 else None
-    return None
+    if configured is not None or not block:
+        return configured
+    warps, rest = divmod(math.prod(block), 32)
+    return None if rest else warps
 
 
 def num_stages(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
-    """Pipeline stages: of the chosen config, of the launch's record, or in a GEMM kernel's name."""
-    chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
-    if chosen and chosen.num_stages is not None:
-        return chosen.num_stages
-    op = select.op_launching(recording, unit)
-    if op is not None and op.config and isinstance(op.config.get("num_stages"), int):
-        return op.config["num_stages"]
+    """Pipeline stages: as configured, else from a GEMM kernel's name."""
+    configured = _configured("num_stages", recording, unit, resources)
     decoded = unit.launches[0].decoded if unit.launches else None
     stages = decoded.get("stages") if decoded else None
-    return stages if isinstance(stages, int) else None
+    return configured if configured is not None else stages if isinstance(stages, int) else None
+
+
+def _configured(
+    name: Literal["num_warps", "num_stages"], recording: Recording, unit: Unit, resources: Resources | None
+) -> int | None:
+    """Of the chosen config, or of the launch's record."""
+    chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
+    if chosen and (value := getattr(chosen, name)) is not None:
+        return value
+    op = select.op_launching(recording, unit)
+    value = op.config.get(name) if op is not None and op.config else None
+    return value if isinstance(value, int) else None

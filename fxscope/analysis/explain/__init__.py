@@ -15,7 +15,7 @@ from fxscope.analysis.story import Sentence, Story
 from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.model import weakest
-from fxscope.op_names import MAY_COPY, expected_nature, op_name
+from fxscope.op_names import MAY_COPY, expected_nature, is_dispatched, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ def explain(
     )
 
 
+_AUTOGRAD = "autograd::engine::evaluate_function: "  # before the name of a node of autograd
+
+
 def overview(recording: Recording) -> list[Sentence]:
     """How many ops a step dispatches, and how many device events come of it."""
     if not recording.ops:
@@ -63,15 +66,11 @@ def overview(recording: Recording) -> list[Sentence]:
     if not launches:
         return []
     launching = {launch.op_id for launch in launches}
-    # Dynamo's own spans are no ops; a Triton kernel's launcher has no namespace but is one.
-    ops = [
-        op
-        for op in recording.ops
-        if op.step == step
-        and op.category == "cpu_op"
-        and ("::" in op.name or (op.id in launching and " " not in op.name))
-    ]
-    reaching = {launch.op_id for launch in launches} & {op.id for op in ops}
+    mine = [op for op in recording.ops if op.step == step and op.category == "cpu_op"]
+    ops = [op for op in mine if is_dispatched(op.name)]
+    # Dynamo's own spans have spaces in their names; what else launches is a Triton or C++ kernel's own call.
+    compiled = [op for op in mine if "::" not in op.name and " " not in op.name and op.id in launching]
+    reaching = launching & {op.id for op in (*ops, *compiled)}
     kinds = [launch.category for launch in launches]
     kernels = kinds.count("kernel") + kinds.count("cpu_kernel")
     parts = [counted(kernels, "kernel")]
@@ -81,8 +80,10 @@ def overview(recording: Recording) -> list[Sentence]:
         if kind in kinds
     ]
     where = "device" if "cpu_kernel" not in kinds else "CPU"
-    text = f"A step dispatches {counted(len(ops), 'op')}; {len(reaching)} of them {'launches' if len(reaching) == 1 else 'launch'} work on the {where}: {listed(parts)}."
-    if not ops:
+    does = [f"dispatches {counted(len(ops), 'op')}"] if ops else []
+    does += [f"calls {counted(len(compiled), 'compiled kernel')}"] if compiled else []
+    text = f"A step {listed(does)}; {len(reaching)} of them {'launches' if len(reaching) == 1 else 'launch'} work on the {where}: {listed(parts)}."
+    if not ops and not compiled:
         text = f"A step runs {listed(parts)} on the {where}."
     sentences = [
         Sentence(
@@ -126,18 +127,18 @@ def dispatch(recording: Recording) -> list[Sentence]:
             continue
         if op.id in inner:
             continue
-        below = [item for item in _below(op, children) if item.category == "cpu_op" and "::" in item.name]
-        ran = [launch for item in [op, *below] for launch in launches.get(item.id, [])]
-        if not ran and not below:
-            continue
-        sentences.append(_dispatch_sentence(op, below, ran, recording))
+        everything = [
+            item for item in (op, *_below(op, children)) if item.category == "cpu_op" and is_dispatched(item.name)
+        ]
+        ran = [launch for item in everything for launch in launches.get(item.id, [])]
+        if ran or len(everything) > 1:
+            sentences.append(_dispatch_sentence(op, everything, ran, recording))
     return _merged(sentences)
 
 
-def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Recording) -> Sentence:
-    everything = [op, *below]
+def _dispatch_sentence(op: Op, everything: list[Op], ran: list[Launch], recording: Recording) -> Sentence:
     reaching = list(dict.fromkeys(launch.op_id for launch in ran))
-    who = (op.source.module if op.source and op.source.module else None) or _module(op, recording) or op.name
+    who = (op.source.module if op.source else None) or _module(op, recording) or op.name.removeprefix(_AUTOGRAD)
     there = "the CPU" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
     head = f"{who}: {counted(len(everything), 'op')} ({listed([item.name for item in everything], limit=4)})"
     if not ran:
@@ -152,7 +153,7 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
         text = f"{head}, none of them launches device work{what}."
     else:
         kernels = [launch for launch in ran if launch.category in ("kernel", "cpu_kernel")]
-        others = [launch for launch in ran if launch not in kernels]
+        others = [launch for launch in ran if launch.category not in ("kernel", "cpu_kernel")]
         what = counted(len(kernels), "kernel") if len(kernels) != 1 else f"`{kernel_name(kernels[0].name, 60)}`"
         cleared = [launch for launch in others if launch.category == "gpu_memset"]
         parts = [what] if kernels else []
@@ -161,8 +162,8 @@ def _dispatch_sentence(op: Op, below: list[Op], ran: list[Launch], recording: Re
         what = " and ".join(parts)
         verb = "runs" if len(reaching) == 1 else "run"
         if len(everything) == 1:
-            text = f"{op.name} runs {what} on {there}."
-            if who != op.name:
+            text = f"{everything[0].name} runs {what} on {there}."
+            if who != everything[0].name:
                 text = f"{who}: {text}"
         else:
             text = f"{head}, {len(reaching)} of them {verb} on {there}: {listed(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."

@@ -12,8 +12,10 @@ from fxscope.analysis.stats import compare_wall, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.gpus import timing as device_times
 from fxscope.index import index_of
+from fxscope.op_names import only_named
 from fxscope.passes.flops import tensor_bytes
-from fxscope.text import counted, listed, microseconds, num_bytes, percent, sentence, sizes
+from fxscope.passes.schedules import aliases
+from fxscope.text import at_least, counted, listed, microseconds, num_bytes, percent, sentence, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,10 +57,13 @@ def _fusion(recording: Recording) -> list[Sentence]:
         if call.bytes_read is not None and call.bytes_written is not None:
             text += f" for {num_bytes(call.bytes_read + call.bytes_written)} of memory traffic"
         if call.roof and call.roof.share is not None and call.roof.bound:
-            text += f", {percent(call.roof.share)} of its {call.roof.bound} roof"
+            of_what = "the roof, launch-bound" if call.roof.bound == "launch" else f"its {call.roof.bound} roof"
+            text += f", {percent(call.roof.share)} of {of_what}"
         text += "."
-        if call.named_only:
-            text += f" Its name or origins also mention {listed(list(call.named_only))}, which {'does' if len(call.named_only) == 1 else 'do'} not run in it."
+        if call.biases:
+            text += f" It also adds the bias of {listed(call.biases)}."
+        if named := only_named(call, index_of(recording).nodes.get(call.graph, {})):
+            text += f" Its name or origins also mention {listed(named)}, which {'does' if len(named) == 1 else 'do'} not run in it."
         found.append(
             Sentence(
                 topic="fusion",
@@ -80,17 +85,20 @@ def _folded(recording: Recording) -> list[Sentence]:
         folded = [node for node in graph.nodes if node.kind == "folded"]
         gone = [node for node in graph.nodes if node.kind == "eliminated"]
         kernels = index_of(recording).calls_of_graph.get(graph.id, [])
-        work = [node for node in graph.nodes if node.kind != "input"]
+        work = [node for node in graph.nodes if node.kind != "input" and node.op != "output"]
         if not kernels:
             continue
         text = f"{graph.id}: {counted(len(work), 'node')} became {counted(len(kernels), 'kernel call')}"
         parts: list[str] = []
-        if folded:
-            parts.append(
-                f"{counted(len(folded), 'view')} became strides of another call ({listed([node.name for node in folded], limit=3)})"
-            )
-        if gone:
-            parts.append(f"{counted(len(gone), 'node')} disappeared ({listed([node.name for node in gone], limit=3)})")
+        strided = [node for node in folded if (graph.id, node.name) in index_of(recording).folded_into]
+        free = [node for node in folded if node not in strided]
+        for nodes, what, became in (
+            (strided, "view", "became strides of another call"),
+            (free, "node", "needed no kernel"),
+            (gone, "node", "disappeared"),
+        ):
+            if nodes:
+                parts.append(f"{counted(len(nodes), what)} {became} ({listed([node.name for node in nodes], limit=3)})")
         text += f"; {listed(parts)}." if parts else "."
         found.append(
             Sentence(
@@ -110,22 +118,30 @@ def _intermediates(recording: Recording) -> list[Sentence]:
     for call in recording.calls:
         by_graph.setdefault(call.id.rsplit(":", 1)[0], []).append(call)
     found: list[Sentence] = []
+    memory = {schedule.graph: aliases(schedule) for schedule in recording.schedules}
     for name, calls in by_graph.items():
         sizes: list[int] = []
         evidence: list[str] = []
         buffers: list[str] = []
-        for position, writer in enumerate(calls):
-            for access in writer.writes or ():
-                readers = [
-                    call
-                    for call in calls[position + 1 :]
-                    if any(read.buffer == access.buffer for read in call.reads or ())
-                ]
-                read = [item.bytes for call in readers for item in call.reads or () if item.buffer == access.buffer]
-                if readers and access.bytes is not None and None not in read:
-                    sizes.append(access.bytes + sum(size or 0 for size in read))
-                    buffers.append(access.buffer)
-                    evidence += [f"call:{writer.id}", *(f"call:{call.id}" for call in readers)]
+        one_memory = memory.get(calls[0].graph, {})  # the parts of a concatenation are one buffer
+        written: dict[str, list[tuple[int, KernelCall, int | None]]] = {}
+        read: dict[str, list[tuple[int, KernelCall, int | None]]] = {}
+        for position, call in enumerate(calls):
+            for access in call.reads or ():
+                buffer = one_memory.get(access.buffer, access.buffer)
+                if any(before < position for before, _, _ in written.get(buffer, ())):
+                    read.setdefault(buffer, []).append((position, call, access.bytes))
+            for access in call.writes or ():
+                buffer = one_memory.get(access.buffer, access.buffer)
+                written.setdefault(buffer, []).append((position, call, access.bytes))
+        for buffer, readers in read.items():
+            # What is written after its last reader is no intermediate any more.
+            traffic = [*(item for item in written[buffer] if item[0] < readers[-1][0]), *readers]
+            known = [size for _, _, size in traffic if size is not None]
+            if len(known) == len(traffic):
+                sizes.append(sum(known))
+                buffers.append(buffer)
+                evidence += [f"call:{call.id}" for _, call, _ in traffic]
         if buffers:
             text = f"{name}: {counted(len(buffers), 'intermediate')} ({listed(buffers, limit=4)}) {'is' if len(buffers) == 1 else 'are'} written to memory by one kernel and read by another, {num_bytes(sum(sizes))} in all"
             values: dict[str, object] = {"bytes": sum(sizes)}
@@ -146,11 +162,12 @@ def _floor(recording: Recording, sizes: Sequence[int]) -> tuple[float | None, st
     gpu = gpus.find(recording.environment.device)
     floors = [device_times.floor_us(gpu, size) for size in sizes] if gpu is not None else []
     known = [floor for floor in floors if floor is not None]
-    if gpu is None or not known or len(known) < len(floors):
+    least = at_least(sum(known))
+    if gpu is None or not least or len(known) < len(floors):
         return None, ""
     return (
         sum(known),
-        f": at least {microseconds(sum(known))}, by the fastest traffic measured on an {gpu.device_name}, through its L2 cache or beyond it",
+        f": {least}, by the fastest traffic measured on an {gpu.device_name}, through its L2 cache or beyond it",
     )
 
 
@@ -210,7 +227,7 @@ def _added(costs: Sequence[CompileCost]) -> list[Sentence]:
         return []
     total = sum(cost.mean_us for cost in costs)
     parts = [f"{microseconds(cost.mean_us)} for {cost.what}" for cost in costs]
-    text = f"A call of the compiled code costs {microseconds(total)} of CPU time besides its ops: {listed(parts)}. In return, ops that launch nothing are no longer dispatched."
+    text = f"A call of the compiled code costs {microseconds(total)} of CPU time besides its ops: {listed(parts)}. In return, only what the generated wrapper calls is dispatched."
     return [
         Sentence(
             topic="compile",
@@ -285,7 +302,7 @@ def worth(side: Sequence[Recording], others: Sequence[Recording]) -> list[Senten
         text = f"Compiling took {microseconds(sum(durations))}. To tell whether that was worth it, compare with a recording of the eager program: `fxscope explain THIS --against EAGER`."
         return [Sentence(topic="worth", text=text, evidence=evidence, values={"compile_us": sum(durations)})]
     found: list[Sentence] = []
-    before, after = launch_cost.num_dispatched(against), launch_cost.num_dispatched(recording)
+    before, after = index_of(against).dispatched, index_of(recording).dispatched
     if before and after:
         a, b = next(iter(before.values())), next(iter(after.values()))
         text = f"A step dispatches {counted(b, 'op')} instead of {a}, and launches {_launches(recording)} instead of {_launches(against)}."
@@ -315,7 +332,7 @@ def worth(side: Sequence[Recording], others: Sequence[Recording]) -> list[Senten
             )
         )
     if recording.compiles:
-        steps, why = launch_cost.break_even(others, side)
+        steps, why = launch_cost.break_even(time, durations)
         text = f"Compilation has paid for itself after {steps:,.0f} steps: {why}." if steps is not None else why
         found.append(Sentence(topic="worth", text=text, evidence=evidence, values={"steps": steps}))
     return found

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import TYPE_CHECKING, Any, cast
 
 from fxscope import gpus
 from fxscope.analysis.story import GemmRow
 from fxscope.index import index_of
 from fxscope.kernel_names import decode
-from fxscope.op_names import GEMMS, is_convolution, is_gemm, op_name
+from fxscope.op_names import GEMMS, is_attention, is_convolution, is_dispatched, is_gemm, op_name
 from fxscope.passes import flops as flop_counts
+from fxscope.passes.cost import multiplies_by_tf32
+from fxscope.text import flop
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.gpus import Gpu
-    from fxscope.model import Graph, Launch, Node, Op, Recording
-
-ROLES = ("gemm", "gemv", "convolution", "attention")
+    from fxscope.model import Graph, Launch, Node, Op, Recording, TensorMeta
 
 
 def gemms(recording: Recording) -> tuple[GemmRow, ...]:
@@ -48,14 +49,16 @@ def gemms(recording: Recording) -> tuple[GemmRow, ...]:
 
 def main_kernel(launches: Sequence[Launch]) -> Launch | None:
     """The launch that does the product, `None` where none of them does."""
-    found = [launch for launch in launches if role(launch) in ROLES]
+    found = [launch for launch in launches if role(launch) in flop_counts.PRODUCTS]
     return max(found, key=lambda launch: launch.duration_ns) if found else None
 
 
 def role(launch: Launch) -> str:
-    """What a launch's kernel is for; on the CPU the op's name is all there is."""
+    """What a launch's kernel is for; on the CPU the op's name is all there is, and a generated kernel's says no role."""
     if launch.category == "cpu_kernel":
-        name = op_name(launch.op or launch.name)
+        name = launch.op or launch.name
+        if not is_dispatched(name):
+            return "other"
         return "gemm" if is_gemm(name) else "convolution" if is_convolution(name) else "other"
     decoded = launch.decoded or decode(launch.name)
     return decoded["role"] if decoded else "other"
@@ -86,14 +89,23 @@ def _row(
     decoded = main.decoded or decode(main.name) or {}
     op = ops.get(main.op_id) if main.op_id is not None else None
     node, graph = _node(main, nodes)
-    batch, m, k, n, flops, note = _shape(op, node, graph, decoded.get("role"))
+    batch, m, k, n, flops, certain = _shape(op, node, graph)
+    note = None
+    if flops and certain and certain < flops:
+        note = f"under its causal mask {flop(certain)}, of which its rate and its share are"
     dtype = _dtype(op, node, graph, decoded)
-    kernel_us = sum(launch.duration_ns for launch in mains) / len(mains) / 1000
-    duration_us = sum(launch.duration_ns for launches in runs for launch in launches) / len(runs) / 1000
+    products = [[launch for launch in launches if role(launch) in flop_counts.PRODUCTS] for launches in runs]
+    kernel_us = median(sum(launch.duration_ns for launch in launches) for launches in products if launches) / 1000
+    duration_us = median(sum(launch.duration_ns for launch in launches) for launches in runs) / 1000
     tiles = _tiles(decoded, batch, m, n)
     blocks = math.prod(main.grid) if main.grid and tiles else None
-    rate = flops / kernel_us * 1e6 if flops and kernel_us else None
-    arithmetic = "tfloat32" if decoded.get("math") == "tf32" else dtype
+    rate = certain / kernel_us * 1e6 if certain and kernel_us else None
+    arithmetic = flop_counts.arithmetic(
+        dtype,
+        [item for item in (op.name if op else None, node.target if node else None) if item],
+        {launch.name for launch in first},
+        tf32=multiplies_by_tf32(recording),
+    )
     peak = gpu.matrix_rate(arithmetic) if gpu is not None and arithmetic else None
     names = {launch.name for launch in mains}
     if len(names) > 1:
@@ -157,68 +169,36 @@ def _node(launch: Launch, nodes: dict[tuple[str, str], tuple[Node, Graph]]) -> t
     found = [nodes[launch.graph or "", name] for name in launch.nodes if (launch.graph or "", name) in nodes]
     if len(found) == 1:
         return found[0]
-    found = [pair for pair in found if flop_counts.is_product(pair[0])]
+    found = [pair for pair in found if flop_counts.first_operand(pair[0].target) is not None]
     return found[0] if len(found) == 1 else (None, None)
 
 
 def _shape(
-    op: Op | None, node: Node | None, graph: Graph | None, kind: str | None
-) -> tuple[int | None, int | None, int | None, int | None, int | None, str | None]:
-    """Batch, M, K, N, FLOPs and a note, from the op's shapes, else from the graph's."""
-    found = product_of(op) if op is not None else None
-    if found:
-        return (*found, None)
-    if node is not None and graph is not None:
+    op: Op | None, node: Node | None, graph: Graph | None
+) -> tuple[int | None, int | None, int | None, int | None, int | None, int | None]:
+    """Batch, M, K, N, FLOPs and those that its kernel cannot skip, from the op's shapes, else from the graph's."""
+    name, operands, flops, certain = "", list[Any](), None, None
+    if op is not None:
+        name, operands, flops = op_name(op.name), flop_counts.operands_of_op(op), flop_counts.of_op(op)
+        certain = flop_counts.of_op(op, certain=True)
+    if flops is None and node is not None and graph is not None:
         by_name = {item.name: item for item in graph.nodes}
-        name = op_name(node.target)
-        shapes = [by_name[item].outputs[0].shape for item in node.inputs if item in by_name and by_name[item].outputs]
-        if name in GEMMS:
-            matrices = [shape for shape in shapes if len(shape) >= 2][-2:]
-            found = _product(matrices) if len(matrices) == 2 else None
-            if found:
-                return (*found, None)
-        count = flop_counts.of_node(node, by_name)
-        if count:
-            return None, None, None, None, count, None
-    if kind == "attention" and op is not None and op.shapes and len(op.shapes) >= 3:
-        return _attention(op)
-    return None, None, None, None, None, None
-
-
-def product_of(op: Op) -> tuple[int | None, int, int, int, int] | None:
-    """Batch, M, K, N and FLOPs of a GEMM op from its recorded shapes; `None` where they do not say."""
-    operands = GEMMS.get(op_name(op.name))
-    if operands is None or not op.shapes:
-        return None
-    return _product([op.shapes[index] if index < len(op.shapes) else () for index in operands])
-
-
-def _product(shapes: Sequence[Any]) -> tuple[int | None, int, int, int, int] | None:
-    try:
-        a, b = ([int(size) for size in shape] for shape in shapes)
-    except (TypeError, ValueError):
-        return None
-    if not a or len(a) < 2 or not b or len(b) > len(a) or (len(b) >= 2 and a[-1] != b[-2]):
-        return None
+        name, operands = op_name(node.target), flop_counts.operands(node, by_name)
+        flops = flop_counts.of_node(node, by_name)
+        certain = flop_counts.of_node(node, by_name, certain=True)
+    if flops is None:
+        return None, None, None, None, None, None
+    attention = is_attention(name)
+    first = flop_counts.first_operand(name) or 0
+    if not attention and name not in GEMMS:
+        return None, None, None, None, flops, certain
+    places = (first, first + 1) if attention else GEMMS[name]
+    a, b = (cast("TensorMeta", operands[place]).shape for place in places)
+    a, b = cast("Sequence[int]", a), cast("Sequence[int]", b)  # numbers: the FLOPs are known
     batch = math.prod(a[:-2]) if len(a) > 2 else None
-    m, k, n = a[-2], a[-1], b[-1] if len(b) > 1 else 1
-    return batch, m, k, n, 2 * (batch or 1) * m * k * n
-
-
-def _attention(op: Op) -> tuple[int | None, int | None, int | None, int | None, int | None, str | None]:
-    """q, k, v of [batch, heads, length, head]: two products of length × length × head."""
-    try:
-        q, k = ([int(size) for size in shape] for shape in (op.shapes or ())[:2])
-    except (TypeError, ValueError):
-        return None, None, None, None, None, None
-    # The entries that take [batch, length, heads, head] (flash's and cuDNN's inner ops) say so in their names.
-    if len(q) != 4 or len(k) != 4 or not op.name.startswith("aten::_scaled_dot_product"):
-        return None, None, None, None, None, None
-    if "backward" in op.name:
-        return None, None, None, None, None, None
-    batch, heads, length, head = q
-    flops = 4 * batch * heads * length * k[2] * head
-    return batch * heads, length, head, k[2], flops, "FLOPs of all pairs; a causal mask may skip half"
+    if attention:
+        return batch, a[-2], a[-1], b[-2], flops, certain
+    return batch, math.prod(a[-2:-1]), a[-1], b[-1] if len(b) > 1 else 1, flops, certain
 
 
 def _dtype(op: Op | None, node: Node | None, graph: Graph | None, decoded: dict[str, Any]) -> str | None:
@@ -228,10 +208,9 @@ def _dtype(op: Op | None, node: Node | None, graph: Graph | None, decoded: dict[
         if index < len(op.dtypes) and op.dtypes[index] not in ("", "Scalar", "ScalarList"):
             return op.dtypes[index]
     if node is not None and graph is not None:
-        by_name = {item.name: item for item in graph.nodes}
-        for name in node.inputs:
-            if name in by_name and by_name[name].outputs:
-                return by_name[name].outputs[0].dtype
+        dtype = flop_counts.dtype_of(node, {item.name: item for item in graph.nodes})
+        if dtype is not None:
+            return dtype
     dtypes: dict[str, Any] = decoded.get("dtypes") or {}
     stated = dtypes.get("a")
     return stated if isinstance(stated, str) else None

@@ -327,7 +327,8 @@ def _rates(gemms: Sequence[GemmRow]) -> list[Sentence]:
         f"{_label(best)} reaches {rate(best.flops_per_second, 'FLOP/s')}, {percent(best.share_of_peak)} of {best.peak}"
     )
     if worst is not best:
-        text += f"; {_label(worst)} {percent(worst.share_of_peak)}"
+        other = f" of {(worst.peak or '').partition(' (')[0]}" if worst.peak != best.peak else ""
+        text += f"; {_label(worst)} {percent(worst.share_of_peak)}{other}"
     return [
         Sentence(
             topic="gemm",

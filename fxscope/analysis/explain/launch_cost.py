@@ -6,7 +6,6 @@ from collections import Counter
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.stats import compare_wall
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
 from fxscope.columns import column
 from fxscope.passes import bound
@@ -15,6 +14,7 @@ from fxscope.text import counted, microseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from fxscope.analysis.findings import TimeComparison
     from fxscope.model import Launch, Op, Recording
 
 # Runtime calls that launch nothing but belong to a launch's cost
@@ -81,19 +81,22 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
     rows: list[StepCost] = []
     launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
     stats = {item.step: item for item in recording.summary.steps} if recording.summary else {}
+    by_step: dict[int | None, list[Launch]] = {}
+    for item in recording.launches:
+        if item.category != "cpu_kernel":
+            by_step.setdefault(item.step, []).append(item)
+    inside_ns: Counter[int | None] = Counter()
+    fields = (column(recording.ops, name) for name in ("step", "category", "correlation", "duration_ns"))
+    for number, category, correlation, duration_ns in zip(*fields, strict=True):
+        if category == "runtime" and correlation in launching:
+            inside_ns[number] += duration_ns
     for step in recording.steps:
-        mine = [item for item in recording.launches if item.step == step.index and item.category != "cpu_kernel"]
+        mine = by_step.get(step.index)
         if not mine:
             continue
         known = stats.get(step.index)
         busy = known.device_busy_us if known else _busy(mine) / 1000
         wall = known.wall_us if known else step.duration_ns / 1000
-        calls = [
-            op
-            for op in recording.ops
-            if op.step == step.index and op.category == "runtime" and op.correlation in launching
-        ]
-        inside = sum(op.duration_ns for op in calls) / 1000
         waits = [item.start_ns - item.launched_ns for item in mine if item.launched_ns is not None]
         queue = median(waits) / 1000 if waits else None
         limit = bound.bound(wall, busy)
@@ -104,7 +107,7 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
                 device_us=busy,
                 idle_us=max(0.0, wall - busy),
                 num_launches=len(mine),
-                runtime_us=inside,
+                runtime_us=inside_ns[step.index] / 1000,
                 queue_us=queue,
                 bound=limit.side if limit else None,
                 verdict=f"{limit.words}, with {counted(len(mine), 'launch')}" if limit else None,
@@ -127,6 +130,9 @@ def _busy(launches: Iterable[Launch]) -> int:
 def compile_costs(recording: Recording) -> tuple[CompileCost, ...]:
     """Recording → what each call of compiled code pays on the CPU besides the ops that launch; () where nothing was."""
     rows: list[CompileCost] = []
+    marks = (*(name for name, _ in COMPILED_PARTS), _GRAPH_CALL, _REGION)
+    if not any(name.startswith(marks) for name in set(column(recording.ops, "name"))):
+        return ()
     for name, what in COMPILED_PARTS:
         found = [op for op in recording.ops if op.name == name]
         if found:
@@ -157,16 +163,17 @@ def _cost(what: str, name: str, ops: list[Op], own_ns: list[int]) -> CompileCost
     )
 
 
-def num_dispatched(recording: Recording) -> dict[int, int]:
-    """How many ops were dispatched in each step; annotations are not ops."""
-    return dict(Counter(op.step for op in recording.ops if op.category == "cpu_op" and "::" in op.name))
+def break_even(time: TimeComparison | None, durations: Sequence[float]) -> tuple[float | None, str]:
+    """After how many steps compilations of these lengths (µs) have paid for themselves, and why.
 
+    Args:
+        time: a step of the eager program (a) against one of the compiled (b).
+        durations: µs of each compilation.
 
-def break_even(eager: Sequence[Recording], compiled: Sequence[Recording]) -> tuple[float | None, str]:
-    """After how many steps compilation has paid for itself, and why; where there is no number, a sentence that says so."""
+    Returns:
+        (steps, why); without a number, why not.
+    """
     unknown = "Whether compilation has paid for itself is not known: "
-    time = compare_wall(eager, compiled)
-    durations = [item.duration_us for item in compiled[0].compiles if item.duration_us is not None]
     if time is None:
         return None, f"{unknown}the steps' lengths are not known."
     if not durations:

@@ -31,6 +31,10 @@ def fusion(recording: Recording) -> Recording:
     return replace(recording, decisions=tuple(sorted(found, key=rank)))
 
 
-def rank(decision: Decision) -> tuple[bool, int]:
-    """Order decisions: unfused first, the most expensive first; equals keep the order of the program."""
-    return decision.verdict == "fused", -(decision.saved_bytes or 0)
+def rank(decision: Decision, runs: float = 1) -> tuple[bool, float]:
+    """Order decisions: unfused first, the most expensive first; equals keep the order of the program.
+
+    Args:
+        runs: how often a step runs the two.
+    """
+    return decision.verdict == "fused", -(decision.saved_bytes or 0) * runs

@@ -19,7 +19,7 @@ from fxscope.passes.fusion.hints import share_the_activation
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 JOINS = "torch.compile joins such neighbours"
 REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
@@ -38,22 +38,26 @@ def decisions(recording: Recording) -> list[Decision]:
 def of_graph(graph: Graph) -> list[Decision]:
     """Pair the ops of a recorded dispatch graph: the reader with the writer, and readers of one tensor."""
     nodes = {node.name: node for node in graph.nodes}
-    readers: dict[str, list[str]] = {}
+    readers: dict[str, dict[str, list[str]]] = {}  # writer → reader → as what it reads it: itself, or views of it
     for node in graph.nodes:
         if node.kind == "kernel" and node.outputs:
-            for name in dict.fromkeys(writer(source, nodes) for source in node.inputs):
-                if name != node.name:
-                    readers.setdefault(name, []).append(node.name)
+            for source in dict.fromkeys(node.inputs):
+                if (name := writer(source, nodes)) != node.name:
+                    readers.setdefault(name, {}).setdefault(node.name, []).append(source)
     found: dict[tuple[str, str], Decision] = {}
     for name, users in readers.items():
         source = nodes[name]
         size = flops.tensor_bytes(source.outputs[:1])
+        reads = {user: part(size, [nodes[view] for view in views]) for user, views in users.items()}
         if source.kind == "kernel":
             for user in users:
                 once = len(users) == 1 and name not in graph.outputs
-                keep(found, flow(graph, source, nodes[user], size, once=once))
+                keep(found, flow(graph, source, nodes[user], size, reads[user], once=once))
         for one, other in pairwise(users):
-            keep(found, siblings(graph, source, nodes[one], nodes[other], size))
+            # Two parts of a tensor may have nothing in common: the halves of a gate.
+            meet = users[one] == users[other] or size in (reads[one], reads[other])
+            least = None if size is None or not meet else min(reads[one] or 0, reads[other] or 0)
+            keep(found, siblings(graph, source, nodes[one], nodes[other], least, meet=meet))
     return list(found.values())
 
 
@@ -77,32 +81,44 @@ def writer(name: str, nodes: Mapping[str, Node]) -> str:
     return name
 
 
-def flow(graph: Graph, a: Node, b: Node, size: int | None, *, once: bool) -> Decision:
+def part(size: int | None, views: Sequence[Node]) -> int | None:
+    """The bytes of a tensor that a reader of these views of it reads."""
+    sizes = [flops.tensor_bytes(view.outputs[:1]) for view in views]
+    if size is None or None in sizes:
+        return size
+    return min(size, sum(item or 0 for item in sizes))
+
+
+def flow(graph: Graph, a: Node, b: Node, size: int | None, read: int | None, *, once: bool) -> Decision:
     """The decision for a writer and a reader of its result."""
-    words = "written once and read once" if once else "which others read too"
+    # An op that calls others may read it several times.
+    alone = "which nothing else reads" if b.nature == "composite" else "written once and read once"
+    words = alone if once else "which others read too"
+    if read is not None and size is not None and read < size:
+        words = f"of which {num_bytes(read)} are read here, {words}"
     return Decision(
         graph=graph.id,
         a=(a.name,),
         b=(b.name,),
         verdict="never_considered",
         reason=f"{REASON}; between them a tensor of {num_bytes(size)}, {words}",
-        hint=hint(a, b),
+        hint=hint(a, b, on_cpu=any((item.device or "").startswith("cpu") for item in a.outputs)),
         shared_buffers=(a.name,),
         # Nobody else reads it: fused, it need not be written either.
-        saved_bytes=None if size is None else (2 if once else 1) * size,
+        saved_bytes=None if size is None or read is None else (size if once else 0) + read,
         saved_launches=1,
         evidence="external_id",
     )
 
 
-def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> Decision:
+def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None, *, meet: bool) -> Decision:
     """The decision for two readers of one tensor."""
     return Decision(
         graph=graph.id,
         a=(a.name,),
         b=(b.name,),
         verdict="never_considered",
-        reason=f"{REASON}; both read {source.name}, {num_bytes(size)}",
+        reason=f"{REASON}; both read " + (f"{source.name}, {num_bytes(size)}" if meet else f"parts of {source.name}"),
         hint=sibling_hint(graph, a, b),
         shared_buffers=(source.name,),
         saved_bytes=size,
@@ -111,13 +127,16 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None) -> 
     )
 
 
-def hint(a: Node | Op, b: Node | Op) -> str | None:
+def hint(a: Node | Op, b: Node | Op, *, on_cpu: bool) -> str | None:
     """Say what would join a writer and its reader, as far as rules decide it; `None` where they do not."""
     first, second = (item.target if isinstance(item, Node) else item.name for item in (a, b))
     if any(is_gemm(name) or is_convolution(name) for name in (first, second)):
         same = "torch.compile calls the same library kernel here"
         # A template takes pointwise work behind it; what it takes before it hangs on dtypes and sizes (hints.py).
-        takes = (is_gemm(first) or is_convolution(first)) and keeps_shape(second) and not reductions(second)
+        # On a CPU a GEMM has a template only where its weight is frozen (Inductor's `use_cpp_gemm_template`).
+        takes = (
+            not on_cpu and (is_gemm(first) or is_convolution(first)) and keeps_shape(second) and not reductions(second)
+        )
         return f"{same}; mode='max-autotune' can try a template that takes both" if takes else same
     return JOINS if joined(first, second) else None
 
@@ -194,7 +213,7 @@ def of_trace(recording: Recording) -> list[Decision]:
                 waiting[key] = [Waiting(every, left, results[0].result)]
                 sources = [Waiting(every, 1, results[0].result)] if sources else []
             found += [
-                passed(graph, item, op, regions)
+                passed(graph, item, op, regions, on_cpu=launch.category == "cpu_kernel")
                 for item in sources
                 # Between two ops of compiled code the compile's own files say more.
                 if not recording.calls or None in {regions[end.id] for end in (*item.ops, op)}
@@ -220,7 +239,7 @@ class Waiting(NamedTuple):
     result: TensorMeta
 
 
-def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None]) -> Decision:
+def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None], *, on_cpu: bool) -> Decision:
     """The decision for a waiting result and the op that reads it.
 
     In compiled code it is the scheduler that decided, and a trace does not hold why: no verdict.
@@ -228,7 +247,7 @@ def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None
     size = flops.tensor_bytes([source.result])
     which = "" if len(source.ops) == source.num_unread else ", the result of one of these ops,"
     around = {regions[item.id] for item in (*source.ops, op)}
-    reason, advice, undecided = REASON, hint(source.ops[0], op), False
+    reason, advice, undecided = REASON, hint(source.ops[0], op, on_cpu=on_cpu), False
     if len(around) > 1:
         reason, advice = "not in the same compiled region: the compiler sees one region at a time", None
     elif around != {None}:

@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.kernel_names.cpp import split
 from fxscope.op_names import GEMMS, MAY_COPY, expected_nature, op_name, reductions
 
 if TYPE_CHECKING:
@@ -106,17 +107,36 @@ def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *
     return not results or None in sizes or any(elements(access) in {None, *sizes} for access in results)
 
 
+def can_be_triton_convolution(convolution: PairSide) -> bool:
+    """Whether a Triton convolution could be tried: kernel/conv.py:616 wants it neither transposed nor dilated."""
+    for node in convolution.nodes:
+        items = split(node.arguments or "") if op_name(node.target) == "convolution" else ()
+        if len(items) > 7 and (
+            items[6] == "True" or re.search(r"[02-9]|1\d", items[5]) or re.search(r"[1-9]", items[7])
+        ):
+            return False
+    return True
+
+
 def can_be_users_epilogue(consumer: PairSide, shared: Iterable[str]) -> bool:
     """Whether a user's Triton kernel could take the consumer: it may read nothing but the kernel's output."""
     return {access.buffer for access in consumer.call.reads or ()} <= set(shared)
 
 
 def can_be_cpp_epilogue(gemm: PairSide) -> bool:
-    """Whether Inductor's C++ GEMM could be tried at all: utils.py:2780 wants a frozen weight, so no training."""
-    return ":inference" in gemm.call.graph and not any(
-        isinstance(size, str)
-        for access in (*(gemm.call.reads or ()), *(gemm.call.writes or ()))
-        for size in access.shape or ()
+    """Whether Inductor's C++ GEMM could be tried at all: utils.py:2780 wants a frozen weight, so no training.
+
+    Only these products have one (kernel/mm.py:477 and 739, kernel/bmm.py:257).
+    """
+    has_one = op_name(gemm.call.kernel) in ("mm", "addmm", "bias_addmm", "bmm")
+    return (
+        has_one
+        and ":inference" in gemm.call.graph
+        and not any(
+            isinstance(size, str)
+            for access in (*(gemm.call.reads or ()), *(gemm.call.writes or ()))
+            for size in access.shape or ()
+        )
     )
 
 

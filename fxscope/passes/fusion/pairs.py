@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -71,10 +72,9 @@ def decisions(
         inside = pair.a.call.id == pair.b.call.id
         key = (pair.a.call.id, f"{pair.a.members}{pair.b.members}" if inside else pair.b.call.id)
         found[key].append(pair)
-    readers = readers_of(units)
     returned = frozenset(alias.get(name, name) for name in schedule.outputs) if schedule else None
-    verdicts = PairVerdict(schedule, units, graph)
-    return [verdicts.decide(group, readers, returned) for group in found.values()]
+    verdicts = PairVerdict(schedule, units, graph, alias)
+    return [verdicts.decide(group, returned) for group in found.values()]
 
 
 def units_of(
@@ -108,8 +108,8 @@ def units_of(
                 position,
                 tuple(name for name in call.nodes if name in ran),
                 tuple(node.name for node in nodes),
-                sizes(schedules.rename(group.reads, schedule), alias),
-                sizes(schedules.rename(group.writes, schedule), alias),
+                sizes(group.reads, alias),
+                sizes(group.writes, alias),
                 group.type,
             )
         )
@@ -163,9 +163,13 @@ def pairs(units: Sequence[FusionUnit]) -> list[Pair]:
 class PairVerdict:
     """Finds the verdict of a pair in the schedule, or says why there is none."""
 
-    def __init__(self, schedule: Schedule | None, units: Sequence[FusionUnit], graph: Graph | None) -> None:
+    def __init__(
+        self, schedule: Schedule | None, units: Sequence[FusionUnit], graph: Graph | None, alias: Mapping[str, str]
+    ) -> None:
         self.schedule = schedule
+        self.units = units
         self.readers: dict[str, int] = readers_of(units)
+        self.alias = alias
         self.fx: dict[str, Node] = {node.name: node for node in graph.nodes} if graph else {}
         self.kept: frozenset[str] = frozenset(graph.outputs if graph else ())
         self.limits: dict[str, Any] = schedule.limits if schedule else {}
@@ -184,11 +188,19 @@ class PairVerdict:
             key = (self.unit_of.get(attempt.a[0]), self.unit_of.get(attempt.b[0]))
             self.attempts[key].append(attempt)
 
-    def decide(self, group: Sequence[Pair], readers: Mapping[str, int], returned: frozenset[str] | None) -> Decision:
-        """The one decision for pairs of the same two calls; the pair that shares most speaks for all."""
-        costs = [saved(pair, readers, returned) for pair in group]
-        main, _ = max(zip(group, costs, strict=True), key=lambda item: (item[0].flows, item[1] or 0))
+    def decide(self, group: Sequence[Pair], returned: frozenset[str] | None) -> Decision:
+        """The one decision for pairs of the same two calls; the pair that shares most speaks for all.
+
+        Of two loops that write the same memory one after the other, it is the one whose version the reader uses.
+        """
+        costs = [saved(pair, self.readers, returned) for pair in group]
+        main, _ = max(
+            zip(group, costs, strict=True),
+            key=lambda item: (item[0].flows, bool(self.common(item[0].a, item[0].b)), item[1] or 0),
+        )
         known = [cost for cost in costs if cost is not None]
+        if len(known) > 1 and (traffic := self.traffic(group)) is not None:
+            known = [min(sum(known), traffic)]  # several loops may write one memory: what the two calls move of it
         verdict, reason, raw = self.verdict(main)
         reason = self.possible(reason, main)
         a, b = main.a, main.b
@@ -209,6 +221,16 @@ class PairVerdict:
             saved_launches=0 if same else 1,
             evidence="debug_handle" if a.members and b.members else "order",
         )
+
+    def traffic(self, group: Sequence[Pair]) -> int | None:
+        """The bytes that the earlier call writes and the later one reads of what they share; `None` if one is unknown."""
+        shared = {name for pair in group for name in pair.buffers}
+        a, b = group[0].a.call, group[0].b.call
+        if a.id == b.id or a.writes is None or b.reads is None:
+            return None
+        both = [sizes(items, self.alias) for items in (a.writes, b.reads)]
+        known = [size for items in both for name, size in items.items() if name in shared]
+        return None if None in known else sum(size or 0 for size in known)
 
     def side(self, unit: FusionUnit) -> PairSide:
         members = [self.nodes[name] for name in unit.members if name in self.nodes]
@@ -231,11 +253,22 @@ class PairVerdict:
             holds = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
             if (a.call.device or "").startswith("cpu"):
                 holds = holds and hints.can_be_cpp_epilogue(a)
+            holds = holds and hints.can_be_triton_convolution(a)
             if pair.a.call.type == "user_triton":
                 holds = holds and hints.can_be_users_epilogue(b, pair.buffers)
+            holds = holds and not self.waits_for_another(pair)
         else:
             holds = hints.can_be_prologue(a, b, self.readers, self.kept)
         return reason if holds else Reason(reason.text)
+
+    def waits_for_another(self, pair: Pair) -> bool:
+        """Whether the second reads what a kernel between the two makes of the first's result: one kernel would be a cycle."""
+        first, last = (bisect_left(self.units, unit.position, key=lambda item: item.position) for unit in pair[:2])
+        made = set[str]()
+        for unit in self.units[first + 1 : last]:
+            if unit.reads.keys() & (pair.a.writes.keys() | made):
+                made |= unit.writes.keys()
+        return bool(made & pair.b.reads.keys())
 
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
@@ -281,7 +314,7 @@ class PairVerdict:
         """Say why the scheduler never asked about two nodes that it writes both."""
         common = self.common(a, b)
         if not common:
-            return self.other_versions()
+            return self.other_versions(a, b)
         limit = self.limits.get("max_fusion_buffer_group_pairwise_attempts")
         if isinstance(limit, int) and all(self.distance(name, a, b) > limit for name in common):
             text = (
@@ -296,9 +329,18 @@ class PairVerdict:
             "or moved"
         )
 
-    def other_versions(self) -> Reason:
+    def other_versions(self, a: FusionUnit, b: FusionUnit) -> Reason:
         """Say why two nodes that use the same memory have no buffer in common."""
-        if any(node.type == "nop" for node in self.nodes.values()):
+        joins = [node for node in self.nodes.values() if node.type == "nop"]
+        read = {access.buffer for name in b.members for access in self.nodes[name].reads}
+        written = {access.buffer for name in a.members for access in self.nodes[name].writes}
+        for node in joins:
+            if read & {access.buffer for access in node.writes} and written & {access.buffer for access in node.reads}:
+                return Reason(
+                    "the second reads the whole of a concatenated buffer and the first writes a part of it: to the scheduler "
+                    "they are two buffers, with the concatenation, which launches nothing, between them"
+                )
+        if joins:
             return Reason("each uses a part of its own of one concatenated buffer: neither reads what the other wrote")
         return Reason(
             "mutation: between the two their buffer is written again in place, so each uses another version of it"
@@ -308,7 +350,7 @@ class PairVerdict:
         """Say what two nodes that "share no data" do with their common buffer, where Inductor does not."""
         common = self.common(pair.a, pair.b)
         if not common:
-            return self.other_versions()
+            return self.other_versions(pair.a, pair.b)
         buffer = common[0]
         one, other = (self.names(unit)[buffer] for unit in (pair.a, pair.b))
         told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
@@ -368,6 +410,9 @@ class PairVerdict:
         if raw.startswith("no shared data") and cause is None:
             reason = self.no_shared_data(pair)
         else:
+            if cause is not None and self.schedule is not None:  # versions of mutated memory have no name in the code
+                renames = self.schedule.renames
+                cause = re.sub(r"'(\w+)'(?=: )", lambda found: f"'{renames.get(found[1], found[1])}'", cause)
             refused = hints.refused(self.side(pair.a), self.side(pair.b), flows=pair.flows or pair.mutates)
             reason = translate(raw, cause, self.limits, refused)
         if fixed is None:

@@ -263,6 +263,7 @@ CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
         "loop_ordering_after_fusion lets the scheduler reorder one of the loops",
         "loop_ordering_after_fusion",
     ),
+    (r"indirect", "one of them looks {buffer} up at addresses that it loads", None, None),
     (r"not MemoryDep", "one of them uses {buffer} as a whole, not element by element", None, None),
     (r"Unknown reason: (.*?)\. Layout", "they index {buffer} differently: {0}", None, None),
     (r"Unknown reason: (.*)", "they index {buffer} differently: {0}", None, None),
@@ -373,4 +374,5 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         return Reason(text, "max_autotune can try a Triton convolution with this as its epilogue", "max_autotune")
     if kind == "attention":
         return Reason(f"extern kernel: attention ({kernel}), opaque to the scheduler")
-    return Reason(f"extern kernel: {kernel} has no Inductor kernel and is called as it is (fallback)")
+    # Of an op that it can lower, too: complex numbers, dtypes and devices that it leaves alone.
+    return Reason(f"extern kernel: Inductor writes no kernel for {kernel} here and calls it as it is (fallback)")

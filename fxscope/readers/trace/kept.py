@@ -279,12 +279,18 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     inner = np.flatnonzero(works & (around >= 0))
     has_below = np.zeros(len(kept.rows), np.bool_)
     has_below[around[inner]] = True
-    bare: dict[str, int] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`: the inner one is the launch
+    bare: dict[
+        str, int
+    ] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
     same = np.array([bare.setdefault(out_of_place(text), index) for index, text in enumerate(trace.names)], np.int64)[
         name
     ]
     repeated = np.zeros(len(kept.rows), np.bool_)
-    repeated[around[inner[same[inner] == same[around[inner]]]]] = True
+    outer = around[inner]
+    while inner.size:
+        repeated[outer[same[inner] == same[outer]]] = True
+        inner, outer = inner[hands_on[outer]], around[outer[hands_on[outer]]]
+        inner, outer = inner[outer >= 0], outer[outer >= 0]
     does = works & ~(has_below & hands_on) & ~repeated
     chosen = np.flatnonzero(does & (nearest(kept.parent, does) < 0))
     kept.launch_rows, kept.launch_step = kept.rows[chosen], kept.step[chosen]

@@ -8,6 +8,7 @@ is read here element by element, so that both give the same rows.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2 << 20
 LARGEST_BYTES = 16 << 20  # of one event and of one value of the header; what is larger is damage
 HEADER_BYTES = 8 << 20  # of the header's values together, as text
+MEMBERS = 1_000_000  # of the document: what has more beside its events is no trace
 MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is no trace but a bomb
 MAX_PACKED_BYTES, MAX_RATIO = 128 << 20, 50
 MAX_STRANGE = 10_000  # elements of the list that are no events; a profiler writes none
@@ -330,7 +332,9 @@ class Reader:
             raise TraceError(_not_a_trace(self.path, begin))
         window.at += 1
         num_lists, first = 0, True
-        while True:
+        for count in itertools.count():
+            if count > MEMBERS:
+                raise TraceError(f"{self.path} has more than {MEMBERS:,} keys: it is not a profiler trace.")
             try:
                 found = self._member(window, first=first)
             except _Broken:

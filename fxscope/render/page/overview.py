@@ -166,15 +166,13 @@ def tiles(recording: Recording) -> list[list[str]]:
     if share is not None:
         out.append([percent(share), "of the roof", "floor over measured time, all calls"])
     if not recording.launches and recording.calls:
-        times = [c.estimated_us for c in recording.calls]
         step = recording.predicted
-        if step is not None and step.device_range_us is not None:
-            span = labels.span(step.device_range_us)
-            known = [t for t in times if t is not None]
-            remark = f"{span}, 80 of 100; its calls alone add up to {microseconds(sum(known))}"
+        if step is not None:
+            times = step.device_range_us
+            remark = f"{labels.span(times)} in 80 of 100" if times is not None else step.basis
             out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", remark])
-        elif times and all(t is not None for t in times):
-            out.append([f"≈ {microseconds(sum(t for t in times if t is not None))}", "planned", "not measured"])
+        elif missing := labels.no_step(recording):
+            out.append(["–", "device time of a step", missing])
     if recording.memory and recording.memory.peak_bytes is not None:
         out.append([num_bytes(recording.memory.peak_bytes), "peak memory", recording.memory.device or ""])
     if not out:

@@ -57,7 +57,7 @@ def to_json(data: Any) -> str:
         text = msgspec.json.encode(data).decode()
     except UnicodeEncodeError:  # lone surrogates
         text = json.dumps(data, ensure_ascii=False).replace("NaN", "null")
-    text = _UNSEEN.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
+    text = _UNSEEN.sub(lambda found: legible.written(found).replace("\\", "\\\\"), text)
     return _CONTROLS.sub(lambda found: f"\\\\x{found[1]}", text)
 
 
@@ -218,13 +218,14 @@ class Encoder:
             type=lambda c: c.type,
             nodes=lambda c: self.inside(c.graph, c.nodes),
             folded=lambda c: self.inside(c.graph, c.folded),
-            named=lambda c: self.inside(c.graph, c.named_only),
+            named=lambda c: self.inside(c.graph, [name for name in c.named_only if name not in c.biases]),
+            biases=lambda c: self.inside(c.graph, c.biases),
             evidence=lambda c: c.nodes_evidence,
             read=lambda c: c.bytes_read,
             written=lambda c: c.bytes_written,
             flops=lambda c: c.flops,
             timing=lambda c: timing(c.timing),
-            estimated=lambda c: scene.finite(c.estimated_us),
+            estimated=lambda c: [labels.planned_words(c), labels.planned_basis(c)] if c.estimated_basis else None,
             roof=lambda c: c.roof and msgspec.to_builtins(c.roof),
             counters=lambda c: c.counters and msgspec.to_builtins(c.counters),
             kernel_lines=lambda c: c.code.kernel,
@@ -311,7 +312,7 @@ class Encoder:
             launches=lambda d: d.saved_launches,
             evidence=lambda d: d.evidence,
             title=lambda d: " → ".join(ends(d)),
-            price=lambda d: labels.price(d) if d.verdict != "fused" and d.saved_bytes else None,
+            price=lambda d: labels.price(d, self.recording) if d.verdict != "fused" and d.saved_bytes else None,
         )
 
 

@@ -10,7 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
-from fxscope.op_names import op_name
+from fxscope.op_names import is_generated, op_name
+from fxscope.passes.predicted import as_run, runs_a_step
 from fxscope.passes.unfused import is_library
 from fxscope.render import labels
 from fxscope.render.page import scene
@@ -99,7 +100,7 @@ class Runs:
             return [self.of_launch(x, x.duration_ns / 1e3 / self.steps, 1 / self.steps) for x in self.launches()]
         planned = [call for call in self.recording.calls if call.estimated_us is not None]
         if planned:
-            return [self.of_call(call) for call in planned]
+            return [self.of_call(call) for call in as_run(planned, self.recording.compiles)]
         return [
             Run(
                 scene.node_path(node),
@@ -164,7 +165,7 @@ def style_of(launch: Launch, call: KernelCall | None) -> str:
         return "input"
     if call is not None:
         return "kernel" if call.is_extern else "fused"
-    return "fused" if launch.name.startswith(("triton_", "cpp_fused")) else "kernel"
+    return "fused" if is_generated(launch.name) else "kernel"
 
 
 def by_module(runs: Sequence[Run], types: Mapping[tuple[str, ...], str]) -> dict[str, Any] | None:
@@ -349,16 +350,13 @@ def missed(recording: Recording) -> list[dict[str, Any]]:
 
     `once`: some of the pairs exclude each other, and the time is that of those that do not.
     """
-    calls = {call.id: call for call in recording.calls}
-    steps = index_of(recording).num_steps
     ends = labels.Ends(recording)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     pairs: dict[tuple[str, str], list[tuple[Decision, float]]] = {}
     for position, decision in enumerate(recording.decisions):
         if decision.verdict == "fused" or decision.saved_bytes == 0:
             continue
-        call = calls.get(decision.b_call or "")
-        runs = call.timing.count / steps if call and call.timing and call.timing.count > steps else 1.0
+        runs = runs_a_step(recording, decision.b_call or decision.a_call)
         key = (" → ".join(ends(decision)), decision.reason)
         row = found.setdefault(key, {"pair": key[0], "reason": decision.reason, "hint": decision.hint, "all": []})
         row["all"].append(position)

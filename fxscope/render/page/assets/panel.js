@@ -260,16 +260,10 @@ class Panel {
           ],
         ],
       });
-    } else if (calls.length === 1 && known(at(r.calls, 'estimated', calls[0])))
-      steps.push({
-        label: 'Planned',
-        items: [
-          [
-            el('b', {}, `≈ ${microseconds(r.calls.estimated[calls[0]])}`),
-            el('span', { class: 'muted' }, ' not measured'),
-          ],
-        ],
-      });
+    } else if (calls.length === 1 && known(at(r.calls, 'estimated', calls[0]))) {
+      const [time, basis] = r.calls.estimated[calls[0]];
+      steps.push({ label: 'Planned', items: [[el('b', {}, time), el('span', { class: 'muted' }, ` ${basis}`)]] });
+    }
     if (!steps.length)
       return el('p', { class: 'empty' }, 'Nothing else is linked to this: not matched, rather than guessed.');
     const worst = weakest(evidence.filter(known));
@@ -372,7 +366,10 @@ class Panel {
       add('Type', PAGE.theme.calls[c.type[i]]);
       if (known(at(c, 'read', i)) || known(at(c, 'written', i)))
         add('Traffic', `${words(at(c, 'read', i), 'bytes')} read, ${words(at(c, 'written', i), 'bytes')} written`);
-      if (known(at(c, 'flops', i))) add('Work', words(c.flops[i], 'flop'));
+      if (known(at(c, 'flops', i))) {
+        const masked = roof && known(roof.flops) && roof.flops < c.flops[i];
+        add('Work', words(c.flops[i], 'flop') + (masked ? `, under its causal mask ${words(roof.flops, 'flop')}` : ''));
+      }
       if (roof) {
         if (known(roof.bytes_per_second)) add('Bandwidth', words(roof.bytes_per_second, 'rate'));
         if (known(roof.flops_per_second)) add('Rate', words(roof.flops_per_second, 'flops'));
@@ -404,18 +401,14 @@ class Panel {
             .map(([k, label]) => (k === 'chosen_by' ? `chosen by ${resources[k]}` : `${resources[k]} ${label}`))
             .join(', ') + (known(resources.occupancy) ? `, occupancy ${words(resources.occupancy, 'share')}` : ''),
         );
-      const named = at(c, 'named', i) || [];
-      if (named.length)
-        add(
-          'Named only',
-          el(
-            'span',
-            { title: 'In the kernel’s name or origins, but did not run in it' },
-            named
-              .slice(0, 8)
-              .map((s) => this.link('node', [c.graph[i], s], r.graphs[c.graph[i]].nodes.name[s], 'kind-unknown')),
-          ),
-        );
+      for (const [heading, of, title] of [
+        ['Adds the bias of', 'biases', 'Inductor leaves it out of the library’s call'],
+        ['Named only', 'named', 'In the kernel’s name or origins, but did not run in it'],
+      ]) {
+        const found = at(c, of, i) || [];
+        const link = (s) => this.link('node', [c.graph[i], s], r.graphs[c.graph[i]].nodes.name[s], 'kind-unknown');
+        if (found.length) add(heading, el('span', { title }, found.slice(0, 8).map(link)));
+      }
       if (resources?.configs?.length > 1) rows.push(this.configs(resources.configs));
     }
     return rows.length ? el('section', {}, el('h3', {}, 'Facts'), el('dl', { class: 'facts' }, rows)) : null;

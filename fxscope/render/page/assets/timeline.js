@@ -472,7 +472,7 @@ class Timeline {
       const generated =
         call >= 0
           ? !PAGE.theme.extern.includes(r.calls.type[call])
-          : name.startsWith('triton_') || name.startsWith('cpp_fused');
+          : /^(triton_|(graph_\d+_)?cpp_fused)/.test(name);
       return generated ? 'fused' : 'kernel';
     }
     const category = r.names[r.ops.category[i]];

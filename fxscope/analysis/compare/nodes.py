@@ -1,0 +1,77 @@
+"""Kernels that run the same nodes of the same graph: where both recordings compiled one graph, its nodes pair them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fxscope.analysis.select import Unit
+    from fxscope.model import Node, Recording
+
+Place = tuple[int, int]  # side, position
+Key = tuple[str, str, int]  # graph, node, the how many-eth time in a step
+
+
+def regrouped(
+    recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequence[Unit]
+) -> list[tuple[list[Unit], list[Unit]]]:
+    """The smallest groups of kernels that run the same nodes on both sides.
+
+    A node that several kernels of one side compute, each for itself, ties none of them together.
+    """
+    graphs = same_graphs(*recordings)
+    sides = [keys(units, graphs) for units in (a, b)]
+    once = [Counter(key for found in side.values() for key in found) for side in sides]
+    holders: dict[Key, list[Place]] = {}
+    for number, side in enumerate(sides):
+        for position, found in side.items():
+            for key in found:
+                if once[0][key] == once[1][key] == 1:
+                    holders.setdefault(key, []).append((number, position))
+    beside: dict[Place, set[Place]] = {}
+    for pair in holders.values():
+        for place in pair:
+            beside.setdefault(place, set()).update(pair)
+    by_position = [{unit.position: unit for unit in units} for units in (a, b)]
+    groups: list[tuple[list[Unit], list[Unit]]] = []
+    seen: set[Place] = set()
+    for place in beside:
+        members, waiting = set[Place](), {place} - seen
+        while waiting:
+            members |= waiting
+            waiting = set[Place]().union(*(beside[item] for item in waiting)) - members
+        if members:
+            seen |= members
+            mine, theirs = ([by_position[n][at] for n, at in sorted(members) if n == number] for number in (0, 1))
+            groups.append((mine, theirs))
+    return groups
+
+
+def same_graphs(a: Recording, b: Recording) -> set[str]:
+    """The ids of the graphs that both recordings hold with the same nodes."""
+    theirs = {graph.id: graph for graph in b.graphs if graph.stage == "post_grad"}
+    return {
+        graph.id
+        for graph in a.graphs
+        if graph.id in theirs
+        and [_what(node) for node in graph.nodes] == [_what(node) for node in theirs[graph.id].nodes]
+    }
+
+
+def _what(node: Node) -> tuple[object, ...]:
+    return node.name, node.target, node.inputs, [(output.shape, output.dtype) for output in node.outputs]
+
+
+def keys(units: Iterable[Unit], graphs: set[str]) -> dict[int, list[Key]]:
+    """Position of a kernel → the nodes that it runs."""
+    runs: Counter[tuple[str | None, str]] = Counter()
+    found: dict[int, list[Key]] = {}
+    for unit in units:
+        if unit.graph in graphs and unit.category in ("kernel", "cpu_kernel"):
+            turn = runs[unit.call, unit.kernel]
+            runs[unit.call, unit.kernel] += 1
+            found[unit.position] = [(unit.graph, name, turn) for name in unit.nodes]
+    return found

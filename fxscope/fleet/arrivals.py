@@ -1,0 +1,71 @@
+"""Who arrives last at a job's collectives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fxscope.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fxscope.fleet.model import Digest
+
+
+class Arrivals(NamedTuple):
+    """Who arrives last at collectives that could be aligned."""
+
+    last: dict[int, int]
+    total: dict[int, int]
+    wait_us: dict[int, float]  # median over the others and over the collectives at which the rank is last
+
+
+# Of these, members do not all end together: a receiver may be long done, or one rank sends to one.
+_NOT_TOGETHER = ("send", "recv", "sendrecv", "broadcast", "gather", "scatter", "reduce")
+
+
+def arrivals_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Arrivals:
+    """Align collectives by group and sequence number (by step and place in it where the trace has none)."""
+    meetings: dict[tuple[object, ...], list[tuple[int, float, str]]] = {}
+    for rank, digest in by_rank.items():
+        known = {step.number for step in digest.steps if step.whole}
+        c = digest.collectives
+        for step, group, kind, sequence, place, duration in zip(
+            c.step, c.group, c.kind, c.sequence, c.place, c.duration_us, strict=True
+        ):
+            if group < 0 or step not in known or kind.strip("_").lower() in _NOT_TOGETHER:
+                continue
+            info = digest.groups[group]
+            key = (
+                (info.name, info.ranks, sequence)
+                if sequence is not None
+                else (info.name, info.ranks, step, place, None)
+            )
+            meetings.setdefault(key, []).append((rank, duration, kind))
+    last: dict[int, int] = {}
+    total: dict[int, int] = {}
+    waits: dict[int, list[float]] = {}
+    torn = 0
+    for members in meetings.values():
+        if len(members) < 2:
+            continue
+        if len({kind for _, _, kind in members}) > 1 or len({rank for rank, _, _ in members}) < len(members):
+            torn += 1
+            continue
+        shortest = min(members, key=lambda member: member[1])
+        for rank, _, _ in members:
+            total[rank] = total.get(rank, 0) + 1
+        last[shortest[0]] = last.get(shortest[0], 0) + 1
+        waits.setdefault(shortest[0], []).append(
+            float(np.median([d for r, d, _ in members if r != shortest[0]])) - shortest[1]
+        )
+    if torn:
+        problems.append(
+            Problem(
+                where="fleet",
+                message=f"{torn} collectives do not match between ranks (other kinds at the same place): left out",
+            )
+        )
+    return Arrivals(last, total, {rank: float(np.median(values)) for rank, values in waits.items()})
