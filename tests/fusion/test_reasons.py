@@ -11,6 +11,7 @@ import torch
 
 from fxscope.passes.fusion import reasons as fusion_reasons
 from fxscope.passes.fusion.reasons import translate
+from tests import captures
 
 INDUCTOR = Path(torch.__file__).parent / "_inductor"
 
@@ -92,9 +93,27 @@ def test_unknown_words_are_quoted_not_dropped():
     assert translate("the moon is full", None, {}).text == "Inductor: the moon is full"
 
 
-def test_numbers_stay_in_the_reason():
-    found = translate("numel/rnumel mismatch (reduce) (2048, 4), (256, 512)", None, {})
-    assert "(2048, 4), (256, 512)" in found.text
+@pytest.mark.parametrize(
+    ("printed", "swapped", "words"),
+    [
+        # torch prints (numel1, numel2), (rnumel1, rnumel2)
+        ("(reduce) (2048, 4), (256, 512)", False, "is (2048, 256) in the first and (4, 512) in the second"),
+        ("(reduce) (2048, 4), (256, 512)", True, "is (4, 512) in the first and (2048, 256) in the second"),
+        ("(reduce) (Max(1, s0), 4), (s1, 512)", False, "is (Max(1, s0), s1) in the first and (4, 512) in the second"),
+        ("(non-reduce) (64, 4096), (1, 1)", False, "their iteration spaces differ: 64 and 4096 elements"),
+        ("prologue mismatch (64, 32), (1, 1)", False, "the prologue that the template has: 64 and 32 elements"),
+    ],
+)
+def test_each_kernel_has_its_own_iteration_space(printed, swapped, words):
+    assert translate(f"numel/rnumel mismatch {printed}", None, {}, swapped=swapped).text.endswith(words)
+
+
+def test_a_scan_beside_a_sum_is_not_called_a_reduction():
+    (found,) = [item for item in captures.read("attn_compiled").decisions if "numel/rnumel" in (item.raw_reason or "")]
+    assert found.reason == (
+        "both run along an axis (a reduction, a scan or a sort), but over different iteration spaces: (numel, rnumel) is "
+        "(2048, 256) in the first and (4, 512) in the second"
+    )
 
 
 def test_a_limit_says_its_value():

@@ -388,7 +388,7 @@ class PairVerdict:
         """Translate what the scheduler said."""
         raw = found.raw_reason
         if raw is not None:
-            return "rejected", self.in_words(raw, found.cause, pair), raw
+            return "rejected", self.in_words(found, raw, pair), raw
         if found.cause == "could be fused":
             return (
                 "rejected",
@@ -400,8 +400,9 @@ class PairVerdict:
             )
         return "rejected", self.without_words(pair), None
 
-    def in_words(self, raw: str, cause: str | None, pair: Pair) -> Reason:
+    def in_words(self, attempt: FusionAttempt, raw: str, pair: Pair) -> Reason:
         """Translate Inductor's reason, refined by what is known of the pair."""
+        cause = attempt.cause
         fixed = self.fixed(pair)
         # Without the switches (files): the scheduler asks an extern kernel for no more than the order.
         tried = any(self.limits.get(name) for name in ("max_autotune", "max_autotune_gemm")) or not self.limits
@@ -414,7 +415,7 @@ class PairVerdict:
                 renames = self.schedule.renames
                 cause = re.sub(r"'(\w+)'(?=: )", lambda found: f"'{renames.get(found[1], found[1])}'", cause)
             refused = hints.refused(self.side(pair.a), self.side(pair.b), flows=pair.flows or pair.mutates)
-            reason = translate(raw, cause, self.limits, refused)
+            reason = translate(raw, cause, self.limits, refused, swapped=attempt.a[0] in pair.b.members)
         if fixed is None:
             return reason
         # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from fxscope.kernel_names.cpp import split
 from fxscope.op_names import is_attention, is_convolution, is_gemm
 
 
@@ -21,7 +22,7 @@ class Reason(NamedTuple):
 
 
 COMBO = "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)"
-# Pattern of Inductor's reason → what it means, hint, switch. `{0}`, `{1}` are the pattern's groups.
+# Pattern of Inductor's reason → what it means, hint, switch. `{0}`, `{1}` are the pattern's groups, `spaces` in words.
 RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     (
         r"exceeds max fusion",
@@ -72,15 +73,20 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
         None,
     ),
     (
-        r"numel/rnumel mismatch \(reduce\) ?(.*)$",
-        "both reduce, but over different iteration spaces: {0}",
+        r"numel/rnumel mismatch \(reduce\) ?(?P<spaces>.*)$",
+        "both run along an axis (a reduction, a scan or a sort), but over different iteration spaces{0}",
         "triton.nested_reduction lets the one reduce groups inside the other's loop",
         "triton.nested_reduction",
     ),
-    (r"numel/rnumel mismatch \(non-reduce\) ?(.*)$", "their iteration spaces differ: {0}", COMBO, "combo_kernels"),
     (
-        r"numel/rnumel mismatch prologue mismatch ?(.*)$",
-        "as a prologue its iteration space differs from the template's input: {0}",
+        r"numel/rnumel mismatch \(non-reduce\) ?(?P<spaces>.*)$",
+        "their iteration spaces differ{0}",
+        COMBO,
+        "combo_kernels",
+    ),
+    (
+        r"numel/rnumel mismatch prologue mismatch ?(?P<spaces>.*)$",
+        "as a prologue its iteration space differs from that of the prologue that the template has{0}",
         None,
         None,
     ),
@@ -270,19 +276,36 @@ CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
 )
 
 
-def translate(raw: str, cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
+def translate(
+    raw: str, cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset(), *, swapped: bool = False
+) -> Reason:
     """Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped.
 
     Args:
         refused: switches that torch does not try for this pair.
+        swapped: the scheduler was asked about the reader's second node and its first.
     """
     if raw.startswith("no shared data"):
         return no_shared_data(cause, limits, refused)
     for pattern, text, hint, switch in RAW_REASONS:
         found = re.search(pattern, raw)
         if found:
-            return with_value(Reason(text.format(*found.groups()), hint, switch), limits, refused)
+            groups = [spaces(found[1], swapped=swapped)] if "spaces" in found.groupdict() else found.groups()
+            return with_value(Reason(text.format(*groups), hint, switch), limits, refused)
     return Reason(f"Inductor: {raw}")
+
+
+def spaces(printed: str, *, swapped: bool) -> str:
+    """The iteration space of each of the two, "" where they cannot be read: Inductor prints both `numel`s, then both
+    `rnumel`s (codegen/simd.py, can_fuse), each an integer or an expression.
+    """
+    sizes = [split(pair[1:-1]) for pair in split(printed) if pair.startswith("(")]
+    if len(sizes) != 2 or any(len(pair) != 2 for pair in sizes):
+        return ""
+    first, second = list(zip(*sizes, strict=True))[:: -1 if swapped else 1]
+    if first[1] == second[1] == "1":
+        return f": {first[0]} and {second[0]} elements"
+    return f": (numel, rnumel) is ({', '.join(first)}) in the first and ({', '.join(second)}) in the second"
 
 
 def no_shared_data(cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
