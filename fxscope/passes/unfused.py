@@ -75,16 +75,21 @@ def priced(
     b = side_of(decision.b, decision.b_call, decision.other_graph or decision.graph, calls, graphs)
     if a is None or b is None or decision.a_call == decision.b_call is not None:
         return plain
+    if not decision.saved_launches and decision.other_graph:
+        # Both kernels stay: what goes is a read, which a library's kernel makes while it multiplies.
+        return replace(plain, expected_us=None if b.library else traffic_us(gpu, b, decision.saved_bytes) or None)
     least = None
     if not a.library and not b.library:
         least = timing.saved_at_least_us(
             gpu, decision.saved_bytes, min(a.num_bytes, b.num_bytes), reduction=bool(a.reductions or b.reductions)
         )
     expected = expected_us(gpu, a, b, decision.saved_bytes)
-    if expected is not None and decision.a_call and decision.b_call:
-        expected = min(expected, most_us(a, b, decision.saved_bytes))
     if least is not None and expected is not None:
         expected = max(expected, least)
+    a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
+    if a_call is not None and b_call is not None:
+        most = most_us(gpu, a, b, avoided(decision, a_call, b_call))
+        least, expected = (None if time is None else min(time, most) for time in (least, expected))
     return replace(decision, saved_us=least, expected_us=expected)
 
 
@@ -117,16 +122,43 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
     return saved if saved > 0 else None
 
 
-def most_us(a: Side, b: Side, saved_bytes: int) -> float:
-    """What one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one its part in
-    the traffic that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be
-    slower than what Inductor would write in its place: nothing is known of that.
+def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
+    """What one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one the traffic
+    that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be slower than
+    what Inductor would write in its place: nothing is known of that.
+
+    Args:
+        avoided: bytes that each of the two would no longer move.
     """
     if a.known_us is None or b.known_us is None:
         return inf
-    shorter, longer = sorted((a, b), key=lambda side: side.known_us or 0.0)
-    part = min(1.0, saved_bytes / 2 / longer.num_bytes) if longer.num_bytes else 1.0
-    return (shorter.known_us or 0.0) + (longer.known_us or 0.0) * part
+    ends = ((a.known_us, a, avoided[0]), (b.known_us, b, avoided[1]))
+    shorter, (_, longer, num_bytes) = sorted(ends, key=lambda end: end[0])
+    return shorter[0] + traffic_us(gpu, longer, num_bytes)
+
+
+def traffic_us(gpu: Gpu, side: Side, num_bytes: int) -> float:
+    """Device time in µs of some of a kernel's bytes: their part in its traffic's time, which is no more than its own."""
+    traffic, floor = (timing.time_us(gpu, timing.Work(num_bytes=moved)) or 0.0 for moved in (side.num_bytes, 0))
+    part = min(1.0, num_bytes / side.num_bytes) if side.num_bytes else 0.0
+    return part * min(traffic - floor, inf if side.known_us is None else side.known_us)
+
+
+def avoided(decision: Decision, a: KernelCall, b: KernelCall) -> tuple[int, int]:
+    """The bytes that each of two calls would no longer move, one kernel in their place: what flows between them is
+    not read and perhaps not written; what both read the one kernel reads, as the longer of the two does.
+    """
+    saved, shared = decision.saved_bytes or 0, set(decision.shared_buffers)
+    written, read = (
+        {item.buffer: item.bytes or 0 for item in items or () if item.buffer in shared} for items in (a.writes, b.reads)
+    )
+    if decision.other_graph or not shared <= {
+        item.buffer for call in (a, b) for item in (*(call.reads or ()), *(call.writes or ()))
+    }:
+        return saved // 2, saved // 2  # the two know one memory by different names
+    flows = written.keys() & read.keys()
+    unread = min(saved, sum(read[name] for name in flows))
+    return min(saved - unread, sum(written[name] for name in flows)), unread
 
 
 def side_of(

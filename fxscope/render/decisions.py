@@ -67,7 +67,9 @@ def cost(decision: Decision, recording: Recording) -> str | None:
     """What staying apart costs, in words: each time, and a step where that runs it several times."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
-    text = f"costs {num_bytes(decision.saved_bytes)} of traffic that one kernel would not have"
+    across = decision.other_graph is not None and not decision.saved_launches  # two kernels, come what may
+    text = f"costs {num_bytes(decision.saved_bytes)} of traffic"
+    text += ": the second reads what the first saved for it" if across else " that one kernel would not have"
     if decision.saved_launches:
         text += f" and {counted(decision.saved_launches, 'launch')}"
     expected, least = about(decision.expected_us), at_least(decision.saved_us)
@@ -75,7 +77,7 @@ def cost(decision: Decision, recording: Recording) -> str | None:
     if expected or least:
         text += f"; {expected or least} of device time"
         text += f", {least}" if expected and least else ""
-        if expected and decision.saved_us is None and (whose := stood_in_for(decision, recording)):
+        if expected and not across and decision.saved_us is None and (whose := stood_in_for(decision, recording)):
             text += f", if the kernel that fuses is as fast as {listed(whose)}"
     if runs > 1:
         text += f". A step runs the two {labels.times(runs)}"

@@ -116,6 +116,52 @@ def test_a_long_kernel_that_moves_little_is_not_saved_by_its_neighbour():
     assert expected is not None and 0 < expected <= 1.2 + 80 * 0.5e5 / 2e6 + 1e-9
 
 
+def two_of(a_us, b_us, *, saved, a_writes="t", b_reads="t", **decided):
+    """Two generated kernels of 2 MB each, the first's result or an input of both between them: their decision, priced."""
+    size = 10**6
+    accesses = [
+        tuple(BufferAccess(buffer=name, bytes=size) for name in names)
+        for names in (("x", "s"), (a_writes,), (b_reads, "s"), ("y",))
+    ]
+    calls = tuple(
+        build.call(
+            number,
+            f"triton_poi_fused_{number}",
+            reads=accesses[2 * number],
+            writes=accesses[2 * number + 1],
+            bytes_read=2 * size,
+            bytes_written=size,
+            timing=timing(us, 1),
+            graph=f"g{number}" if "other_graph" in decided else "g0",
+        )
+        for number, us in enumerate((a_us, b_us))
+    )
+    ends = {"graph": "g0", "a": (), "b": (), "a_call": calls[0].id, "b_call": calls[1].id, "reason": "r"}
+    pair = Decision(**ends, saved_bytes=saved, **decided)
+    recording = on_h200(*calls, decisions=(pair,))
+    return recording.decisions[0], recording
+
+
+def test_the_longer_kernel_saves_only_the_traffic_that_goes():
+    """What both read, the longer one reads all the same; what flows, it reads no more, at the rate of the device."""
+    beside, _ = two_of(1.1, 40.0, saved=10**6, a_writes="t", b_reads="u", shared_buffers=("s",))
+    assert beside.expected_us == pytest.approx(1.1)
+    flows, _ = two_of(1.1, 40.0, saved=10**6, shared_buffers=("t",))  # its write stays
+    assert 1.1 < flows.expected_us < 1.1 + 10**6 / 3e12 * 1e6
+
+
+def test_what_the_forward_saves_costs_its_read_alone():
+    """No launch goes: the smaller kernel is not the price."""
+    saved, recording = two_of(
+        1.2, 4.0, saved=10**6, shared_buffers=("t",), other_graph="g1", saved_launches=0, verdict="never_considered"
+    )
+    assert saved.saved_us is None and 0 < saved.expected_us < 10**6 / 3e12 * 1e6
+    assert decisions.cost(saved, recording) == (
+        f"costs 1.00 MB of traffic: the second reads what the first saved for it; about {microseconds(saved.expected_us)} of "
+        "device time"
+    )
+
+
 def product_graph():
     mm = build.node("mm", "aten.mm.default", "x", "w", shape=(8192, 3072))
     inputs = (build.placeholder("x", 8192, 768), build.placeholder("w", 768, 3072))
