@@ -13,6 +13,9 @@ import functools
 import gzip
 import os
 import shutil
+import tempfile
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +39,7 @@ EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 # Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
 COMPILING = " (dynamo_timed)"
+SETTLE_S = 0.05  # for ops of other threads, whose callbacks take microseconds; on a busy machine they wait for a core
 MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
 
 
@@ -126,6 +130,41 @@ def every_thread() -> Any:
         return torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
     except (AttributeError, TypeError):  # an older torch: the calling thread, and what autograd runs for it
         return None
+
+
+def quiesce() -> None:
+    """See to it that no op of another thread is being recorded when the session ends.
+
+    The end of a session of all threads reads what the ops of other threads are just then writing, and the process can
+    die of that (pytorch/pytorch#187483; torch 2.13). So recording stops first, and ops that had begun get time to end.
+    """
+    toggle = getattr(torch._C._autograd, "_toggle_collection_dynamic", None)
+    if toggle is not None:
+        # Only the CPU: CUDA's events are lost where their collection is stopped so (pytorch/kineto#1369).
+        with _without("Toggling CPU activity with GPU activity on"):
+            toggle(False, {torch.profiler.ProfilerActivity.CPU})
+        time.sleep(SETTLE_S)
+
+
+@contextlib.contextmanager
+def _without(remark: str) -> Generator[None]:
+    """Keep one remark of C++ code, a line, off stderr; whatever else is written meanwhile comes afterwards."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stderr = os.dup(2)
+            stack.callback(os.close, stderr)
+            kept = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+        except OSError:  # the program closed it, or may not write anywhere
+            yield
+            return
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(stderr, 2)
+            kept.seek(0)
+            if rest := b"".join(line for line in kept if remark.encode() not in line):
+                os.write(2, rest)
 
 
 def has_trace(profile: Any) -> bool:
@@ -220,6 +259,8 @@ class Session:
         def stop() -> None:
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
+            if threading.active_count() > 1:
+                quiesce()
             profile.stop()
             profile.export_chrome_trace(str(path))
 

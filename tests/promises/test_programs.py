@@ -133,6 +133,23 @@ print(torch.ones(2).add(1).tolist())
 """
     done = run(code, tmp_path)
     assert (done.returncode, done.stdout) == (0, "None () True\n" * 4 + "[2.0, 2.0]\n"), done.stdout + done.stderr
+    assert "Toggling" not in done.stderr and "exhausted" not in done.stderr  # torch's remarks: see `quiesce`
+
+
+def test_what_others_write_while_a_remark_is_kept_off_stderr_comes_afterwards(tmp_path: Path) -> None:
+    code = """
+import os
+from fxscope._torch.profiler import _without
+with _without("a remark"):
+    os.write(2, b"before\\n[W] a remark of torch's\\n")
+    os.write(2, b"after")
+os.write(2, b" all\\n")
+os.close(2)
+with _without("a remark"):
+    print("closed")
+"""
+    done = run(code, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "closed\n", "before\nafter all\n")
 
 
 @pytest.mark.slow
