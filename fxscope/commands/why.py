@@ -44,12 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
     recording = common.read(arguments.recording)
     if arguments.bandwidth is not None:
         recording = cost(recording, bandwidth=arguments.bandwidth)
+    asked: tuple[Place, ...] = ()
     if not arguments.names:
         decisions, notes = unfused(recording), []
     elif len(arguments.names) == 1:
         decisions, notes = about(recording, arguments.names[0], width=common.width())
+        asked = select.find(recording, arguments.names[0]).places
     else:
         decisions, notes = between(recording, *arguments.names)
+        asked = tuple(place for name in arguments.names for place in select.find(recording, name).places)
     wanted = (0 if arguments.json else 10) if arguments.limit is None else arguments.limit
     limit = len(decisions) if wanted <= 0 else wanted
     if arguments.json:
@@ -57,11 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(encoded(decisions[:limit]).decode())
         return 0
-    show(recording, decisions, notes, limit)
+    show(recording, decisions, notes, limit, asked)
     return 0
 
 
-def show(recording: Recording, decisions: list[Decision], notes: list[str], limit: int) -> None:
+def show(
+    recording: Recording, decisions: list[Decision], notes: list[str], limit: int, asked: tuple[Place, ...] = ()
+) -> None:
     from fxscope.analysis import traced_regions
     from fxscope.render import decisions as text
 
@@ -69,7 +74,8 @@ def show(recording: Recording, decisions: list[Decision], notes: list[str], limi
     if seen := traced_regions.lines(recording):
         parts.insert(0, "\n".join(wrapped(seen, common.width())))
     if decisions:
-        parts.append(text.render(recording, decisions[:limit], width=common.width()).rstrip())
+        nodes = frozenset((place.graph, name) for place in asked for name in place.nodes)
+        parts.append(text.render(recording, decisions[:limit], width=common.width(), asked=nodes).rstrip())
     elif not parts:
         parts.append(nothing(recording))
     if len(decisions) > limit:
@@ -158,29 +164,43 @@ def between(recording: Recording, first: str, second: str) -> tuple[list[Decisio
     decided = {item: found for item in pairs if (found := decide(recording, *item))}
     if len(pairs) > 1 and len(decided) == 1:
         # One of several readings is a pair of neighbours: that is the one meant.
-        (found,) = decided.values()
-        return found, []
+        (((a, b), found),) = decided.items()
+        return found, several(recording, a, b, found, (first, second))
     a, b = select.one_place(recording, a_found), select.one_place(recording, b_found)
     found = decided.get((a, b))
     if found:
-        return found, []
+        return found, several(recording, a, b, found, (first, second))
     return [], [not_neighbours(recording, a, b, first, second)]
 
 
+def several(recording: Recording, a: Place, b: Place, found: list[Decision], names: tuple[str, str]) -> list[str]:
+    """Say that two names are several pairs of one call, and how to ask for one."""
+    if a.call is None or a.call != b.call or len(found) < 2:
+        return []
+    pairs: list[str] = []
+    for item in found:
+        sides = ({*item.a, *item.b} & set(a.nodes), {*item.a, *item.b} & set(b.nodes))
+        if all(len(side) == 1 for side in sides):
+            pairs.append(" ".join(f"node:{name}" for side in sides for name in side))
+    text = f"{' and '.join(names)} are {len(found)} pairs in {index_of(recording).calls[a.call].handle}, in order."
+    text += f" One alone: fxscope why RECORDING {pairs[-1]}" if pairs else ""
+    return ["\n".join(wrapped([text], common.width()))]
+
+
 def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
-    """The decision about two places."""
+    """The decisions about two places: of two that ran in one call, the nearest of each node of the smaller one."""
     if a.call is not None and a.call == b.call:
         inside = [item for item in recording.decisions if item.a_call == a.call and item.b_call == a.call]
-        ones, others = set(a.nodes), set(b.nodes)
-        across = [
-            item
-            for item in inside
-            if (ones & set(item.a) and others & set(item.b)) or (others & set(item.a) and ones & set(item.b))
-        ]
-        together = [item for item in inside if ones & {*item.a, *item.b} and others & {*item.a, *item.b}]
-        # The join that brought exactly these two together is the one with the fewest ops.
-        best = sorted(across or together or inside, key=lambda item: len(item.a) + len(item.b))
-        return best[:1]
+        # The join that brought exactly two together is the one with the fewest ops.
+        inside.sort(key=lambda item: len(item.a) + len(item.b))
+        ones, others = sorted((a.nodes, b.nodes), key=len)
+        across: list[Decision] = []
+        for name in ones:
+            ends = (({name}, set(others)), (set(others), {name}))
+            met = [item for item in inside if any(one & {*item.a} and other & {*item.b} for one, other in ends)]
+            across += [item for item in met[:1] if item not in across]
+        together = [item for item in inside if all({*nodes} & {*item.a, *item.b} for nodes in (ones, others))]
+        return across or together[:1] or inside[:1]
     if a.call is not None and b.call is not None:
         return [item for item in recording.decisions if {item.a_call, item.b_call} == {a.call, b.call}]
     found: list[Decision] = []

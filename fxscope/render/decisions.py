@@ -26,6 +26,7 @@ from fxscope.text import (
 )
 
 if TYPE_CHECKING:
+    from fxscope.index import Key
     from fxscope.model import Counters, Decision, KernelCall, Node, Recording
 
 VERDICT_WORDS: dict[str | None, str] = {
@@ -36,16 +37,22 @@ VERDICT_WORDS: dict[str | None, str] = {
 }
 
 
-def render(recording: Recording, decisions: list[Decision], *, width: int = 80) -> str:
-    """Decisions as text of at most `width` columns."""
+def render(
+    recording: Recording, decisions: list[Decision], *, width: int = 80, asked: frozenset[Key] = frozenset()
+) -> str:
+    """Decisions as text of at most `width` columns.
+
+    Args:
+        asked: the nodes that the question is about; of an end that has some, their source lines are shown.
+    """
     ends = labels.Ends(recording)
-    return (
-        "\n\n".join(block(recording, decision, " → ".join(ends(decision)), width=width) for decision in decisions)
-        + "\n"
-    )
+    blocks = (block(recording, item, " → ".join(ends(item)), width=width, asked=asked) for item in decisions)
+    return "\n\n".join(blocks) + "\n"
 
 
-def block(recording: Recording, decision: Decision, pair: str, *, width: int = 80) -> str:
+def block(
+    recording: Recording, decision: Decision, pair: str, *, width: int = 80, asked: frozenset[Key] = frozenset()
+) -> str:
     """One decision: a headline, the reason, hint and cost, where its two ends are in the source."""
     glyph, _ = theme.VERDICTS[decision.verdict]
     words = VERDICT_WORDS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
@@ -59,7 +66,7 @@ def block(recording: Recording, decision: Decision, pair: str, *, width: int = 8
     price = cost(decision, recording)
     if price:
         lines += wrap(price, width)
-    lines += places(recording, decision, width)
+    lines += places(recording, decision, width, asked)
     return "\n".join(lines)
 
 
@@ -86,7 +93,7 @@ def cost(decision: Decision, recording: Recording) -> str | None:
     return text
 
 
-def places(recording: Recording, decision: Decision, width: int) -> list[str]:
+def places(recording: Recording, decision: Decision, width: int, asked: frozenset[Key] = frozenset()) -> list[str]:
     """The kernel call and the user's line of each end."""
     nodes = index_of(recording).nodes
     calls = index_of(recording).calls
@@ -100,6 +107,7 @@ def places(recording: Recording, decision: Decision, width: int) -> list[str]:
     for names, graph, call_id in sides:
         call = calls.get(call_id or "")
         handle = call.handle if call is not None else None
+        names = tuple(name for name in names if (graph, name) in asked) or names
         names = names or (call.biases if call is not None else ())
         sources = user_lines([nodes[graph][name] for name in names if name in nodes.get(graph, {})])
         head = handle or ", ".join(names[:3]) or "?"

@@ -9,6 +9,8 @@ import pytest
 
 from fxscope import store
 from fxscope.cli import main
+from fxscope.model import Decision, Graph, Recording, Source
+from tests import build
 
 PROGRAMS = Path(__file__).parent / "programs.py"
 
@@ -96,6 +98,39 @@ def test_a_name_with_several_places_lists_them(geglu, capsys):
     assert "#2  call:" in error and "row " in error
     assert "call:0/0:inference:4" in error
     assert "return self.down_proj(m)" in error
+
+
+def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, capsys):
+    """Three norms in one kernel: each pair at its own line, how many there are, and how to ask for one."""
+    places = [(f"{op}_{number}", number) for number in (1, 2, 3) for op in ("pow", "mean", "mul")]
+    nodes = tuple(
+        build.node(name, f"aten.{name[:-2]}.x", source=Source(file="m.py", line=number)) for name, number in places
+    )
+    kernel = build.call(0, "triton_per_fused", *(name for name, _ in places))
+    decisions = tuple(
+        Decision(
+            graph=build.GRAPH, a=a, b=b, a_call=kernel.id, b_call=kernel.id, verdict="fused", reason=f"join {number}"
+        )
+        for number in (1, 2, 3)
+        for a, b in [
+            ((f"pow_{number}",), (f"mean_{number}",)),
+            ((f"pow_{number}", f"mean_{number}"), (f"mul_{number}", f"mul_{number % 3 + 1}")),
+        ]
+    )
+    path = tmp_path / "norms.fxscope"
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes)
+    store.write(path, store.encode(Recording(graphs=(graph,), calls=(kernel,), decisions=decisions)))
+    assert main(["why", str(path), "op:pow", "op:mean"]) == 0
+    told = capsys.readouterr().out
+    assert " ".join(told.split()).startswith(
+        "op:pow and op:mean are 3 pairs in triton_per_fused:0, in order. One alone: fxscope why RECORDING node:pow_3 "
+        "node:mean_3 ✓ pow → mean fused join 1"
+    )
+    assert [line.strip() for line in told.splitlines() if "m.py" in line] == ["m.py:1", "m.py:2", "m.py:3"]
+    assert main(["why", str(path), "node:pow_2", "node:mul_2"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("join 2") == 1 and "join 1" not in told
+    assert "m.py:2" in told and "m.py:3" not in told  # where mul_3 is, which was not asked about
 
 
 def test_a_module_is_a_name(geglu, capsys):
