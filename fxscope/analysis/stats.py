@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean, geometric_mean, median, variance
+from statistics import fmean, median, variance
 from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis.findings import TimeComparison
@@ -55,11 +55,8 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def of_runs(runs: Sequence[Sequence[float]]) -> float | None:
-    """One number: the mean of a recording's repeats; of several recordings the geometric mean of their medians."""
-    if len(runs) == 1:
-        return mean(runs[0])
-    medians = [median(run) for run in runs if run]
-    return geometric_mean(medians) if medians and min(medians) > 0 else mean(medians)
+    """One number: the mean of a recording's repeats; of several recordings the mean of their medians."""
+    return mean(runs[0] if len(runs) == 1 else [median(run) for run in runs if run])
 
 
 def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, on_cpu: bool) -> TimeComparison:
@@ -69,12 +66,11 @@ def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, 
     side a difference of times on a CPU cannot be told: what else the machine did meanwhile is in none of the repeats.
     """
     if min(len(a), len(b)) > 1 and all(map(all, (a, b))):
-        time = compare_times([median(run) for run in a], [median(run) for run in b], unit="recordings")
-        return replace(time, a_us=of_runs(a), b_us=of_runs(b))
+        return compare_times([median(run) for run in a], [median(run) for run in b], unit="recordings")
     time = compare_times(a[0] if a else (), b[0] if b else ())
-    if not on_cpu or time.verdict not in ("faster", "slower") or time.ratio is None:
+    if not on_cpu or time.ratio is None:
         return time
-    reason = f"×{time.ratio:.2f} in one process each, and what a CPU takes differs between processes: {MORE}"
+    reason = f"one process each, and what a CPU takes differs between processes: {MORE}"
     return replace(time, ratio_low=None, ratio_high=None, verdict="cannot tell", reason=reason)
 
 
@@ -94,7 +90,8 @@ def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparis
 def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeats") -> TimeComparison:
     """What two sets of repeats (µs) show; a difference needs an interval without 1, and over `RUN_TO_RUN`.
 
-    The interval is Welch's, on the logarithms: times are ratios, and their interval should not depend on which is A.
+    The ratio is that of the two means, which stand beside it. The interval is Welch's, of the difference of their
+    logarithms: times are ratios, and their interval should not depend on which is A.
     """
     a_mean, b_mean = mean(a), mean(b)
     common: dict[str, Any] = {"a_us": a_mean, "b_us": b_mean, "num_a": len(a), "num_b": len(b)}
@@ -102,19 +99,18 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeat
         idle = a_mean and b_mean
         reason = "in some repeat nothing ran: there is no ratio" if idle else "one side was not measured"
         return TimeComparison(**common, verdict="not measured", reason=reason)
-    log_a, log_b = [math.log(x) for x in a], [math.log(x) for x in b]
-    center = fmean(log_b) - fmean(log_a)
-    ratio = math.exp(center)
+    ratio = b_mean / a_mean
     if len(a) < 2 or len(b) < 2:
         reason = f"×{ratio:.2f}, but {min(len(a), len(b))} repeat shows no difference: record more steps"
         return TimeComparison(**common, ratio=ratio, verdict="no difference shown", reason=reason)
-    va, vb = variance(log_a) / len(a), variance(log_b) / len(b)
+    # Of the logarithm of a mean: the mean's own variance, relative to it (the delta method).
+    va, vb = variance(a) / len(a) / a_mean**2, variance(b) / len(b) / b_mean**2
     if va + vb > 0:
         freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
         half = student_t(freedom) * math.sqrt(va + vb)
     else:
         half = 0.0
-    low, high = math.exp(center - half), math.exp(center + half)
+    low, high = ratio * math.exp(-half), ratio * math.exp(half)
     spread = f"×{ratio:.2f} ({low:.2f} to {high:.2f}, {len(a)} and {len(b)} {unit})"
     if low <= 1 <= high:
         verdict, reason = "no difference shown", f"{spread}: the interval holds 1"

@@ -154,8 +154,8 @@ def match_line(match: KernelMatch) -> str:
     """What happened, in words."""
     how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
     gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
-    if match.time and match.time.verdict == "cannot tell":  # why, the lines on the whole step say
-        gain = f": cannot tell, ×{match.time.ratio:.2f} in one process each"
+    if match.time and match.time.verdict == "cannot tell":
+        gain = ""  # the lines on the whole step say so, and why
     if match.predicted_us is not None and match.kind != "same":
         gain = f": predicted {signed(match.predicted_us)}"
     elif match.not_predicted and match.kind != "same":
@@ -177,20 +177,22 @@ def change_words(change: Change) -> str:
     return line
 
 
-def step_words(comparison: Comparison) -> str:
-    """Say of what part of a step the device time is."""
-    return "a step, no collectives" if comparison.without_collectives else "a step"
+def step_times(comparison: Comparison) -> list[tuple[str, str]]:
+    """What the times of a step show: (which time, verdict and reason); one line where both say the same."""
+    device = "device time, no collectives" if comparison.without_collectives else "device time"
+    found: dict[str, str] = {}
+    for name, time in ((device, comparison.step_time), ("wall time", comparison.wall_time)):
+        if time is not None:
+            said = f"{time.verdict}: {time.reason}"
+            found[said] = f"{found[said]} and {name}" if said in found else name
+    return [(name, said) for said, name in found.items()]
 
 
 def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
     lines = [f"A  {comparison.a_title}", f"B  {comparison.b_title}", ""]
     lines += [f"{change.subject:42} {change_words(change)}" for change in comparison.totals]
-    for name, time in (
-        (f"device time of {step_words(comparison)}", comparison.step_time),
-        ("wall time of a step", comparison.wall_time),
-    ):
-        if time is not None:
-            lines += wrapped_under(f"{name:42} {time.verdict}: {time.reason}", width)
+    for name, said in step_times(comparison):
+        lines += wrapped_under(f"{f'{name} of a step':42} {said}", width)
     lines += ["", "Kernels, in the order of a step"]
     for match in comparison.kernels:
         lines.append("")
@@ -237,10 +239,8 @@ def comparison_markdown(comparison: Comparison) -> str:
     for change in comparison.totals:
         left, right = (number(value, change.unit) for value in (change.a, change.b))
         lines.append(f"| {text(change.subject)} | {left} | {right} |")
-    device = "Device time without collectives" if comparison.without_collectives else "Device time"
-    for name, time in ((device, comparison.step_time), ("Wall time", comparison.wall_time)):
-        if time is not None:
-            lines += ["", f"**{name}:** {text(time.verdict)}: {text(time.reason)}"]
+    for name, said in step_times(comparison):
+        lines += ["", f"**{name[0].upper()}{name[1:]}:** {text(said)}"]
     lines += ["", f"| | {a} | {b} | time |", "|---|---|---|---|"]
     for match in comparison.kernels:
         cells = [
@@ -250,7 +250,8 @@ def comparison_markdown(comparison: Comparison) -> str:
         how = f" by {match.aligned_by}" if match.aligned_by and match.aligned_by != "name" else ""
         time = "–"
         if match.time is not None and match.time.ratio is not None:
-            time = f"{microseconds(match.time.a_us)} → {microseconds(match.time.b_us)}, {match.time.verdict}"
+            time = f"{microseconds(match.time.a_us)} → {microseconds(match.time.b_us)}"
+            time += f", {match.time.verdict}" if match.time.verdict != "cannot tell" else ""
         elif match.predicted_us is not None:
             time = f"predicted {signed(match.predicted_us)}"
         elif match.not_predicted:

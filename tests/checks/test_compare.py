@@ -15,7 +15,7 @@ from fxscope.analysis.compare.uses import sum_bytes
 from fxscope.analysis.explain import explain
 from fxscope.analysis.findings import KernelUse
 from fxscope.analysis.select import Unit, by_position, units
-from fxscope.analysis.stats import compare_runs, compare_times
+from fxscope.analysis.stats import compare_runs, compare_times, of_runs
 from fxscope.cli import main
 from fxscope.commands import common
 from fxscope.model import Environment, Graph, Recording, Workload, replace
@@ -410,7 +410,8 @@ def test_files_of_less_detail_are_no_other_decision() -> None:
     ("a", "b", "verdict"),
     [
         ([[10.0, 10.1, 9.9]], [[20.0, 20.1, 19.9]], "cannot tell"),  # steady repeats, but of one process each
-        ([[10.0, 10.1, 9.9]], [[10.0, 10.2, 9.8]], "no difference shown"),
+        ([[10.0, 10.1, 9.9]], [[10.0, 10.2, 9.8]], "cannot tell"),
+        ([[10.0, 90.1, 2.9]], [[10.0, 1.2, 900.8]], "cannot tell"),  # no interval that holds everything
         ([[10.0, 10.1], [10.2, 10.1], [9.9, 10.0]], [[11.0, 11.1], [11.2, 11.1], [10.9, 11.0]], "slower"),
         ([[10.0, 10.1], [10.2, 900.0, 10.1], [9.9, 10.0]], [[9.0, 9.1], [9.2, 9.1], [8.9, 9.0]], "faster"),
         ([[10.0, 10.1], [30.0, 30.1], [20.0, 20.1]], [[33.0, 33.1], [11.0, 11.1], [22.0, 22.1]], "no difference shown"),
@@ -418,7 +419,33 @@ def test_files_of_less_detail_are_no_other_decision() -> None:
     ],
 )
 def test_on_a_cpu_a_process_is_one_repeat(a: list[list[float]], b: list[list[float]], verdict: str) -> None:
-    assert compare_runs(a, b, on_cpu=True).verdict == verdict
+    time = compare_runs(a, b, on_cpu=True)
+    assert time.verdict == verdict and (time.ratio_low is None) == (verdict == "cannot tell")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([[10.0, 10.1, 9.9]], [[20.0, 45.1, 19.9]]),
+        ([[10.0, 10.1], [30.0, 900.0, 30.1], [20.0, 20.1]], [[33.0, 33.1], [11.0, 11.1], [22.0, 22.1]]),
+    ],
+)
+def test_a_ratio_follows_from_the_two_times_beside_it(a: list[list[float]], b: list[list[float]]) -> None:
+    there, back = compare_runs(a, b, on_cpu=False), compare_runs(b, a, on_cpu=False)
+    assert there.a_us == of_runs(a) and there.b_us == of_runs(b)
+    assert there.ratio == pytest.approx(there.b_us / there.a_us) == pytest.approx(1 / back.ratio)
+    assert there.ratio_low == pytest.approx(1 / back.ratio_high)  # neither side is the measure of the other
+    assert there.ratio_low < there.ratio < there.ratio_high
+
+
+def test_what_cannot_be_told_is_said_once_and_without_an_interval() -> None:
+    """Of a step, not of each kernel again: one recording a side says nothing of a CPU."""
+    a, b = slowed(1.0), slowed(1.5)
+    comparison = compare(a, b)
+    assert {match.time.verdict for match in comparison.kernels if match.time} == {"cannot tell"}
+    for shown in (findings.comparison_text(comparison), findings.comparison_markdown(comparison)):
+        assert shown.lower().count("cannot tell: one process each") == shown.count("cannot tell") == 1
+        assert "evice time and wall time" in shown and "×" not in shown and " to " not in shown
 
 
 CPU = Path(__file__).parent.parent / "data" / "checks" / "linear_live.fxscope"
@@ -443,11 +470,10 @@ def test_folders_of_recordings_are_sides(tmp_path: Path, capsys: pytest.CaptureF
             slowed(factor).save(tmp_path / side / f"{number}.fxscope")
     one = [str(tmp_path / side / "0.fxscope") for side in ("before", "after")]
     assert main(["diff", *one, "--json"]) == 0
-    gemm, copy = (item["time"] for item in json.loads(capsys.readouterr().out)["kernels"])
-    assert gemm["verdict"] == "cannot tell" and gemm["ratio_low"] is None
-    assert copy["verdict"] == "no difference shown"  # its repeats differ by more
+    for item in json.loads(capsys.readouterr().out)["kernels"]:
+        assert item["time"]["verdict"] == "cannot tell" and item["time"]["ratio_low"] is None
     assert main(["explain", one[1], "--against", one[0]]) == 0
-    assert "Whether a step is shorter cannot be told: ×1.50" in " ".join(capsys.readouterr().out.split())
+    assert "cannot be told: one process each" in " ".join(capsys.readouterr().out.split())
 
     several = [str(tmp_path / side) for side in ("before", "after")]
     assert main(["diff", *several, "--json"]) == 0

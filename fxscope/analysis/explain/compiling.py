@@ -315,7 +315,7 @@ def worth(side: Sequence[Recording], others: Sequence[Recording]) -> list[Senten
         else:
             unknown = time.verdict == "cannot tell"
             words = (
-                "Whether a step is shorter cannot be told"
+                f"Whether a step is shorter ({microseconds(time.b_us)} instead of {microseconds(time.a_us)}) cannot be told"
                 if unknown
                 else "No difference in the length of a step is shown"
             )
