@@ -231,8 +231,21 @@ def code_line(file: str, line: int) -> str | None:
 
 
 def is_user_file(file: str) -> bool:
-    """Whether a file is the user's, neither torch's nor fxscope's nor made up by Dynamo."""
-    return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")))
+    """Whether a file is the user's, neither torch's nor fxscope's, its launcher included, nor made up by Dynamo."""
+    return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")) or file == _LAUNCHER)
+
+
+def _launcher() -> str | None:
+    """The script that runs the command `fxscope`: what has called its `main`, in the process that is the command."""
+    main = getattr(sys.modules.get("fxscope.cli"), "main", None)
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code is not getattr(main, "__code__", None):
+        frame = frame.f_back
+    # A program of the user's may call `main`, too, with words of its own.
+    return frame.f_back.f_code.co_filename if frame is not None and frame.f_locals["own_process"] else None
+
+
+_LAUNCHER = _launcher()  # this file is imported below the command's `main`, if there is one
 
 
 def module_of(meta: dict[str, Any]) -> tuple[str | None, str | None]:

@@ -61,9 +61,9 @@ class GemmRow(Row, frozen=True, kw_only=True):
     epilogue: str | None = None
     num_launches: int = 1  # launches of one execution: the GEMM, and a memset or a split-K reduction
     count: int = 1  # executions
-    duration_us: float = 0.0  # median of the executions, everything the op launched
+    duration_us: float = 0.0  # median of the executions, everything the op launched: what every other view gives, too
     kernel_us: float = 0.0  # median of the kernels that multiply, mostly one
-    flops_per_second: float | None = None  # of these, without the FLOPs that a causal mask saves
+    flops_per_second: float | None = None  # in `duration_us`, without the FLOPs that a causal mask saves
     share_of_peak: float | None = None
     peak: str | None = None  # which rate, and where it comes from
     note: str | None = None

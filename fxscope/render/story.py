@@ -19,7 +19,6 @@ HEADINGS = {
     "transpose": "The transposed weight",
     "copy": "Copies",
     "workspace": "The library's own work",
-    "gemm": "GEMMs",
     "fusion": "Fused kernels",
     "intermediate": "Intermediates",
     "compile": "What compiling changed",
@@ -34,11 +33,13 @@ HEADINGS = {
 def story(story: Story, *, width: int = 80, evidence: bool = False) -> str:
     """The story as text; with `evidence` each sentence is followed by what proves it."""
     blocks: list[str] = [story.title] if story.title else []
+    products = _products(story)
+    headings = {**HEADINGS, "gemm": products[:1].upper() + products[1:]}
     topic = None
     for sentence in story.sentences:
         if sentence.topic != topic:
             topic = sentence.topic
-            blocks.append(f"\n{HEADINGS.get(topic, topic)}" if blocks else HEADINGS.get(topic, topic))
+            blocks.append(f"\n{headings.get(topic, topic)}" if blocks else headings.get(topic, topic))
         blocks.append(_wrapped(sentence.text, width, "  · "))
         if evidence and sentence.evidence:
             shown = list(sentence.evidence[:8])
@@ -46,10 +47,17 @@ def story(story: Story, *, width: int = 80, evidence: bool = False) -> str:
             by = f", tied by {sentence.weakest}" if sentence.weakest else ""
             blocks.append(_wrapped(f"[{', '.join(shown)}{more}{by}]", width, "      "))
     if story.gemms:
-        blocks += ["\nThe GEMMs, one by one", gemm_table(story, width=width)]
+        blocks += [f"\nThe {products}, one by one", gemm_table(story, width=width)]
     if story.compile_costs:
         blocks += ["\nCPU overhead of each call of compiled code", compile_table(story)]
     return "\n".join(blocks)
+
+
+def _products(story: Story) -> str:
+    """What the rows of the table are called."""
+    names = {"gemm": "GEMMs", "gemv": "GEMMs", "convolution": "convolutions", "attention": "attentions"}
+    roles = {row.role for row in story.gemms}
+    return listed(list(dict.fromkeys(name for role, name in names.items() if role in roles)))
 
 
 def _wrapped(text: str, width: int, lead: str) -> str:
@@ -79,7 +87,7 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
                 f"{row.flops / 1e9:.4g}" if row.flops else "–",
                 "×".join(map(str, row.tile)) if row.tile else "–",
                 f"{row.waves:.2f}" if row.waves is not None else "–",
-                f"{row.kernel_us:.1f}",
+                f"{row.duration_us:.1f}",
                 f"{row.flops_per_second / 1e12:.3g}" if row.flops_per_second else "–",
                 percent(row.share_of_peak),
             ]

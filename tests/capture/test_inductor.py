@@ -226,6 +226,26 @@ def test_arguments_of_any_kind_are_told() -> None:
     assert nodes._arguments(node) == "x, [1, 'a'], <slice whose repr raises KeyError>"
 
 
+def test_the_script_that_runs_the_command_is_no_line_of_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    from fxscope import cli
+
+    found = []
+    verb = SimpleNamespace(run=lambda _: found.append(nodes._launcher()) or 0, configure=lambda _: None)
+    monkeypatch.setattr(cli, "module", lambda _: verb)
+    monkeypatch.setattr("sys.argv", ["fxscope", "env"])
+    # As installed; and a program of the user's that calls `main` with words of its own.
+    for text, file in (("main()", "/opt/bin/fxscope"), ("main(['env'])", "/home/me/all.py")):
+        exec(compile(text, file, "exec"), {"main": cli.main})
+    assert found == ["/opt/bin/fxscope", None]
+    monkeypatch.setattr(nodes, "_LAUNCHER", found[0])
+    frames = 'File "/home/me/model.py", line 1, in forward\nFile "/opt/bin/fxscope", line 8, in <module>\n'
+    source = nodes.source_in("".join(f"  {line}\n" for line in reversed(frames.splitlines())))
+    assert source is not None and source.file == "/home/me/model.py"
+    assert not nodes.is_user_file("/opt/bin/fxscope") and nodes.is_user_file("/opt/bin/other")
+
+
 def test_hooks_come_off_when_the_program_raises() -> None:
     with pytest.raises(KeyboardInterrupt), InductorCapture():
         assert hooks.active()

@@ -91,7 +91,7 @@ def overview(record: Record, sentence) -> None:
         parts = ["dispatches NUMBER ops?"] if ops else []
         parts += ["calls NUMBER compiled kernels?"] if launchers else []
         counts = [*filter(None, (len(ops), len(launchers))), len(busy)]
-        assert said(sentence.text, rf"A step {' and '.join(parts)}; NUMBER of them") == counts
+        assert said(sentence.text, rf"A step {' and '.join(parts)}(?: on the CPU)?; NUMBER of them") == counts
 
 
 def dispatch(record: Record, sentence) -> None:
@@ -214,6 +214,11 @@ def compiling(record: Record, sentence) -> None:
     if not graphs:
         return
     (graph,) = graphs
+    if "not known" in sentence.text:
+        nodes = record.cited(sentence, "node", {f"{graph['id']}/{node['name']}": node for node in graph["nodes"]})
+        assert said(sentence.text, r"whether NUMBER of") == [len(nodes)]
+        assert len(nodes) == sum(node.get("kind", "unknown") == "unknown" for node in graph["nodes"])
+        return
     work = [node for node in graph["nodes"] if node.get("kind") != "input" and node["op"] != "output"]
     calls = [call for call in record.calls.values() if call["graph"] == graph["id"]]
     assert said(sentence.text, r"NUMBER nodes? became NUMBER kernel calls?") == [len(work), len(calls)]
@@ -284,10 +289,6 @@ def guards(record: Record, sentence) -> None:
 SHARED, RESERVED, REGISTERS, WARPS, COUNT = 233472, 1024, 65536, 64, 132  # of an H200's multiprocessors
 
 
-# Names of kernels that multiply, of every library of these captures; a copy to another layout, say, is none.
-MULTIPLIES = re.compile(r"(?i)gemm|gemv|nvjet|dgrad|wgrad|fprop|sdpa|flash|cudnn::fusion")
-
-
 def product(record: Record, sentence, shape: list[int]) -> tuple[list[dict], list[float]]:
     """Return a product's launches over all steps, and how long its executions take in µs.
 
@@ -306,14 +307,13 @@ def product(record: Record, sentence, shape: list[int]) -> tuple[list[dict], lis
         mine = [item for item in cited if any((item.get("graph"), name) in names for name in item["nodes"])]
     groups = executions(mine)
     main = [max(group, key=lambda item: item["duration_ns"]) for group in groups]
-    taken = [median(multiplying(record, group)) / 1e3 for group in groups]
+    taken = [median(together(record, group)) / 1e3 for group in groups]
     return [item for first in main for item in alike(record, first)], taken
 
 
-def multiplying(record: Record, launches: list[dict]) -> list[int]:
-    """Return how long, in ns, those of one execution's launches take that multiply, in each step."""
-    found = [alike(record, item) for item in launches if MULTIPLIES.search(item["name"])]
-    found = found or [alike(record, max(launches, key=lambda item: item["duration_ns"]))]
+def together(record: Record, launches: list[dict]) -> list[int]:
+    """Return how long, in ns, one execution's launches take in each step, memsets and all."""
+    found = [alike(record, item) for item in launches]
     return [sum(item["duration_ns"] for item in items) for items in zip(*found, strict=True)]
 
 
@@ -364,7 +364,7 @@ def gemm(record: Record, sentence) -> None:
             shape = [int(item or 1) for item in re.findall(size, part)[0]]
             ran, times = product(record, sentence, shape)
             assert ran, part
-            taken = re.findall(r"([\d.]+) (ns|µs|ms)$", part)
+            taken = re.findall(r"([\d.]+) (ns|µs|ms)(?: with all that it launches)?$", part)
             assert any(agrees(float(taken[0][0]) * UNITS[taken[0][1]], time) for time in times)
             if tile := re.search(r"in tiles of (\d+)×(\d+)", part):
                 assert any(f"{tile[1]}x{tile[2]}" in item["name"] for item in ran)
@@ -414,7 +414,7 @@ def products(record: Record, sentence) -> list[tuple[float, list[int]]]:
         for q, k in (pair for pair in pairwise(known) if len(pair[0]) == len(pair[1]) == 4):
             met = [prod(q[:3]) * k[2], prod(q[:2]) * sum(min(row + 1, k[2]) for row in range(q[2]))]
             pairs |= {multiplied * count * q[3] for count in met for multiplied in (4, 10)}  # forward, backward
-        times = multiplying(record, launches)
+        times = together(record, launches)
         found += [(flops, times) for flops in pairs if isinstance(flops, int)]
         for call in record.cited(sentence, "call", record.calls):
             found += [(call["flops"], times)] if call.get("flops") else []

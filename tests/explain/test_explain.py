@@ -278,7 +278,7 @@ def test_a_loop_named_after_a_convolution_is_no_product_and_no_op():
     story = explain(recording)
     assert [row.op for row in story.gemms] == ["aten::mkldnn_convolution"]
     assert (
-        "A step dispatches 1 op and calls 1 compiled kernel; 2 of them launch work on the CPU"
+        "A step dispatches 1 op and calls 1 compiled kernel on the CPU; 2 of them do the work: 2 kernels."
         in story.sentences[0].text
     )
     assert index_of(recording).dispatched == {0: 1}
@@ -288,9 +288,52 @@ def test_the_gemm_table_of_the_mlp(read):
     rows = explain(read("mlp_eager")).gemms
     assert [(row.m, row.k, row.n) for row in rows] == [(8192, 768, 3072), (8192, 768, 3072), (8192, 3072, 768)]
     assert all(row.flops == 2 * 8192 * 768 * 3072 and row.layout == "TN" and row.count == 3 for row in rows)
-    assert rows[0].flops_per_second == pytest.approx(rows[0].flops / rows[0].kernel_us * 1e6)
+    assert rows[0].flops_per_second == pytest.approx(rows[0].flops / rows[0].duration_us * 1e6)
     assert 0.8 < rows[0].share_of_peak < 1
     assert "8192·3072·768" in text.gemm_table(explain(read("mlp_eager")))
+
+
+def test_a_time_with_a_memset_in_it_says_so(read):
+    story = explain(read("mlp_eager"))
+    assert [row.duration_us > row.kernel_us for row in story.gemms] == [True, True, False]
+    assert "mm and mm_1: the time is of all that it launches, 1 kernel and 1 memset" in text.gemm_table(
+        story, width=200
+    )
+    assert "waves, 56.5 µs with all that it launches, against" in told(read("mlp_eager"), "gemm")[0]
+
+
+def test_the_table_is_headed_by_what_is_in_it(read):
+    heads = {
+        name: re.findall(r"^The (.*), one by one$", text.story(explain(read(name))), re.MULTILINE)
+        for name in ("mlp_eager", "plans/sdpa/real", "more/flex/real", "more/conv_norm_train/real")
+    }
+    assert list(heads.values()) == [["GEMMs"], ["GEMMs and attentions"], ["attentions"], ["convolutions"]]
+
+
+def test_nodes_of_which_nothing_is_known_are_named(read):
+    recording = read("more/flex/real")
+    unknown = {"lt", "where", "index_put", "sort", "sum_1", "convert_element_type", "convert_element_type_1"}
+    (found,) = [item for item in explain(recording).sentences if "not known" in item.text]
+    assert found.text.startswith("0/0:inference:post_grad: it is not known whether 7 of 29 nodes ran, nor where (lt, ")
+    assert {item.rpartition("/")[2] for item in found.evidence[1:]} == unknown
+    assert not [item for item in explain(read("mlp_compiled")).sentences if "not known" in item.text]
+
+
+def test_on_the_cpu_all_ops_run_and_nothing_is_launched():
+    names = "aten::linear", "aten::t", "aten::addmm", "aten::copy_"
+    ops = tuple(build.op(i, name, start_ns=i, parent=(None, 0, 0, 2)[i]) for i, name in enumerate(names))
+    work = build.launch(0, "aten::addmm", category="cpu_kernel", op="aten::addmm", op_id=2)
+    story = explain(
+        Recording(
+            ops=(*ops, build.op(4, "aten::relu", start_ns=9)),
+            launches=(work, build.launch(1, "aten::relu", category="cpu_kernel", op="aten::relu", op_id=4)),
+        )
+    )
+    assert [item.text for item in story.sentences if item.topic in ("overview", "dispatch")] == [
+        "A step dispatches 5 ops on the CPU; 2 of them do the work: 2 kernels.",
+        "aten::linear: 4 ops (aten::linear, aten::t, aten::addmm and aten::copy_); aten::addmm does the work, 1 kernel.",
+        "aten::relu runs on the CPU.",
+    ]
 
 
 def test_a_gemm_of_a_replayed_graph_takes_its_shape_from_the_graph(read):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis.explain import compiling, gemm_table, launch_cost
 from fxscope.analysis.explain import counted as explain_counted
 from fxscope.analysis.explain import gemms as explain_gemm
+from fxscope.analysis.stats import is_on_cpu
 from fxscope.analysis.story import Sentence, Story
 from fxscope.columns import column
 from fxscope.index import index_of
@@ -37,6 +38,7 @@ def explain(
     costs = launch_cost.compile_costs(recording)
     sentences = [
         *overview(recording),
+        *compiling.undetermined(recording, "eager", "overview"),
         *dispatch(recording),
         *explain_gemm.story(recording, gemms),
         *compiling.story(recording, costs),
@@ -73,18 +75,17 @@ def overview(recording: Recording) -> list[Sentence]:
     reaching = launching & {op.id for op in (*ops, *compiled)}
     kinds = [launch.category for launch in launches]
     kernels = kinds.count("kernel") + kinds.count("cpu_kernel")
-    parts = [counted(kernels, "kernel")]
-    parts += [
-        counted(kinds.count(kind), word)
-        for kind, word in (("gpu_memset", "memset"), ("gpu_memcpy", "memory copy"))
-        if kind in kinds
-    ]
-    where = "device" if "cpu_kernel" not in kinds else "CPU"
+    parts = launch_cost.launched(launches)
+    on_cpu = is_on_cpu(recording)
     does = [f"dispatches {counted(len(ops), 'op')}"] if ops else []
     does += [f"calls {counted(len(compiled), 'compiled kernel')}"] if compiled else []
-    text = f"A step {listed(does)}; {len(reaching)} of them {'launches' if len(reaching) == 1 else 'launch'} work on the {where}: {listed(parts)}."
+    one = len(reaching) == 1
     if not ops and not compiled:
-        text = f"A step runs {listed(parts)} on the {where}."
+        text = f"A step runs {listed(parts)} on the {'CPU' if on_cpu else 'device'}."
+    elif on_cpu:  # there every op runs, and nothing is launched
+        text = f"A step {listed(does)} on the CPU; {len(reaching)} of them {'does' if one else 'do'} the work: {listed(parts)}."
+    else:
+        text = f"A step {listed(does)}; {len(reaching)} of them {'launches' if one else 'launch'} work on the device: {listed(parts)}."
     sentences = [
         Sentence(
             topic="overview",
@@ -114,6 +115,7 @@ def dispatch(recording: Recording) -> list[Sentence]:
     step = index_of(recording).first_step
     children: dict[int, list[Op]] = {}
     inner = _inside_ops(recording)
+    on_cpu = is_on_cpu(recording)
     for op in recording.ops:
         if op.parent is not None and op.step == step:
             children.setdefault(op.parent, []).append(op)
@@ -132,41 +134,36 @@ def dispatch(recording: Recording) -> list[Sentence]:
         ]
         ran = [launch for item in everything for launch in launches.get(item.id, [])]
         if ran or len(everything) > 1:
-            sentences.append(_dispatch_sentence(op, everything, ran, recording))
+            sentences.append(_dispatch_sentence(op, everything, ran, recording, on_cpu=on_cpu))
     return _merged(sentences)
 
 
-def _dispatch_sentence(op: Op, everything: list[Op], ran: list[Launch], recording: Recording) -> Sentence:
+def _dispatch_sentence(
+    op: Op, everything: list[Op], ran: list[Launch], recording: Recording, *, on_cpu: bool
+) -> Sentence:
     reaching = list(dict.fromkeys(launch.op_id for launch in ran))
     who = (op.source.module if op.source else None) or _module(op, recording) or op.name.removeprefix(_AUTOGRAD)
-    there = "the CPU" if ran and all(launch.category == "cpu_kernel" for launch in ran) else "the device"
     head = f"{who}: {counted(len(everything), 'op')} ({listed([item.name for item in everything], limit=4)})"
+    names = listed(list(dict.fromkeys(launch.op or "?" for launch in ran)))
     if not ran:
         # A CPU tensor's op in a GPU program works as well, only not there.
         # What may copy launched nothing, so it was a view; `empty_like` allocates and `item` reads: nothing is said of them.
         natures = {"view" if op_name(item.name) in MAY_COPY else expected_nature(item.name) for item in everything} - {
             "composite"
         }
-        what = (
-            ": they run on the CPU" if "kernel" in natures else ": only metadata changes" if natures == {"view"} else ""
-        )
-        text = f"{head}, none of them launches device work{what}."
+        what = ": only metadata changes" if natures == {"view"} else ""
+        if not on_cpu:
+            what = f", none of them launches device work{': they run on the CPU' if 'kernel' in natures else what}"
+        text = f"{head}{what}."
+    elif len(everything) == 1:
+        what = "on the CPU" if on_cpu else f"{_as_kernels(ran)} on the device"
+        text = f"{'' if who == everything[0].name else f'{who}: '}{everything[0].name} runs {what}."
+    elif on_cpu:  # all of them run there
+        verb = "does" if len(reaching) == 1 else "do"
+        text = f"{head}; {names} {verb} the work, {counted(len(ran), 'kernel')}."
     else:
-        kernels = [launch for launch in ran if launch.category in ("kernel", "cpu_kernel")]
-        others = [launch for launch in ran if launch.category not in ("kernel", "cpu_kernel")]
-        what = counted(len(kernels), "kernel") if len(kernels) != 1 else f"`{kernel_name(kernels[0].name, 60)}`"
-        cleared = [launch for launch in others if launch.category == "gpu_memset"]
-        parts = [what] if kernels else []
-        parts += [counted(len(cleared), "memset")] if cleared else []
-        parts += [counted(len(others) - len(cleared), "memory copy")] if len(others) > len(cleared) else []
-        what = " and ".join(parts)
         verb = "runs" if len(reaching) == 1 else "run"
-        if len(everything) == 1:
-            text = f"{everything[0].name} runs {what} on {there}."
-            if who != everything[0].name:
-                text = f"{who}: {text}"
-        else:
-            text = f"{head}, {len(reaching)} of them {verb} on {there}: {listed(list(dict.fromkeys(launch.op or '?' for launch in ran)))}, as {what}."
+        text = f"{head}, {len(reaching)} of them {verb} on the device: {names}, as {_as_kernels(ran)}."
     return Sentence(
         topic="dispatch",
         text=text,
@@ -174,6 +171,13 @@ def _dispatch_sentence(op: Op, everything: list[Op], ran: list[Launch], recordin
         weakest=_weakest(ran),
         values={"ops": len(everything), "reaching": len(reaching), "launches": len(ran)},
     )
+
+
+def _as_kernels(launches: Sequence[Launch]) -> str:
+    """What launches are: a single kernel by its name."""
+    parts = launch_cost.launched(launches)
+    kernels = [launch for launch in launches if launch.category == "kernel"]
+    return listed([f"`{kernel_name(kernels[0].name, 60)}`", *parts[1:]] if len(kernels) == 1 else parts)
 
 
 def _merged(sentences: list[Sentence]) -> list[Sentence]:
@@ -209,7 +213,7 @@ def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any
             Sentence(
                 topic="launch",
                 evidence=asked[0].evidence,
-                text=f"{asked[0].op} queries the runtime before it launches: {listed(list(launch_cost.queries(asked[0])))}.",
+                text=f"{asked[0].op} queries the runtime before it launches: {listed(list(dict.fromkeys(launch_cost.queries(asked[0]))))}.",
             )
         )
     timed = [row for row in rows if row.cpu_us is not None and row.queue_us is not None]

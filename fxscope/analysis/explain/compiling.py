@@ -20,7 +20,8 @@ from fxscope.text import at_least, counted, listed, microseconds, num_bytes, per
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.model import KernelCall, Node, Recording
+    from fxscope.analysis.story import Topic
+    from fxscope.model import KernelCall, Node, Recording, Stage
 
 
 def story(recording: Recording, costs: Sequence[CompileCost]) -> list[Sentence]:
@@ -31,6 +32,7 @@ def story(recording: Recording, costs: Sequence[CompileCost]) -> list[Sentence]:
         *_intermediates(recording),
         *_eager_intermediates(recording),
         *_folded(recording),
+        *undetermined(recording, "post_grad", "compile"),
         *_added(costs),
         *_asserted(recording),
         *_recompiles(recording),
@@ -109,6 +111,23 @@ def _folded(recording: Recording) -> list[Sentence]:
                 values={"nodes": len(work), "calls": len(kernels)},
             )
         )
+    return found
+
+
+def undetermined(recording: Recording, stage: Stage, topic: Topic) -> list[Sentence]:
+    """Of which nodes that were to run nothing is known."""
+    found: list[Sentence] = []
+    for graph in recording.graphs:
+        nodes = [node for node in graph.nodes if node.kind == "unknown" and graph.stage == stage]
+        if nodes:
+            work = sum(node.kind != "input" and node.op != "output" for node in graph.nodes)
+            names = listed([node.name for node in nodes], limit=12)
+            text = (
+                f"{graph.id}: it is not known whether {len(nodes)} of {counted(work, 'node')} ran, nor where ({names})."
+            )
+            evidence = (f"graph:{graph.id}", *(f"node:{graph.id}/{node.name}" for node in nodes))
+            values = {"unknown": len(nodes), "nodes": work}
+            found.append(Sentence(topic=topic, text=text, evidence=evidence, values=values))
     return found
 
 

@@ -7,13 +7,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from fxscope import gpus
+from fxscope.analysis.explain.launch_cost import launched
 from fxscope.analysis.story import GemmRow
 from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.op_names import GEMMS, is_attention, is_convolution, is_dispatched, is_gemm, op_name
 from fxscope.passes import flops as flop_counts
 from fxscope.passes.cost import multiplies_by_tf32
-from fxscope.text import flop
+from fxscope.text import flop, listed
 from fxscope.text import rate as per_second
 
 if TYPE_CHECKING:
@@ -57,9 +58,8 @@ def role(launch: Launch) -> str:
     """What a launch's kernel is for; on the CPU the op's name is all there is, and a generated kernel's says no role."""
     if launch.category == "cpu_kernel":
         name = launch.op or launch.name
-        if not is_dispatched(name):
-            return "other"
-        return "gemm" if is_gemm(name) else "convolution" if is_convolution(name) else "other"
+        kinds = {"gemm": is_gemm, "convolution": is_convolution, "attention": is_attention}
+        return next((kind for kind, matches in kinds.items() if is_dispatched(name) and matches(name)), "other")
     decoded = launch.decoded or decode(launch.name)
     return decoded["role"] if decoded else "other"
 
@@ -96,10 +96,13 @@ def _row(
     dtype = _dtype(op, node, graph, decoded)
     products = [[launch for launch in launches if role(launch) in flop_counts.PRODUCTS] for launches in runs]
     kernel_us = median(sum(launch.duration_ns for launch in launches) for launches in products if launches) / 1000
+    if len(first) > 1:
+        whole = f"the time is of all that it launches, {listed(launched(first))}"
+        note = f"{whole}; {note}" if note else whole
     duration_us = median(sum(launch.duration_ns for launch in launches) for launches in runs) / 1000
     tiles = _tiles(decoded, batch, m, n)
     blocks = math.prod(main.grid) if main.grid and tiles else None
-    rate = certain / kernel_us * 1e6 if certain and kernel_us else None
+    rate = certain / duration_us * 1e6 if certain and duration_us else None
     arithmetic = flop_counts.arithmetic(
         dtype,
         [item for item in (op.name if op else None, node.target if node else None) if item],
@@ -114,7 +117,7 @@ def _row(
     source = source or (op.source if op is not None else None)
     return GemmRow(
         op=main.op or (node.target if node is not None else main.name),
-        role=decoded.get("role") or "gemm",
+        role="convolution" if is_convolution(main.op or "") else role(main),
         module=source.module if source else None,
         line=source.code if source else None,
         node=node.name if node is not None else None,

@@ -147,7 +147,7 @@ def _transpose(group: list[Launch], ops: Mapping[int, Op], recording: Recording)
         elif layout:
             text += f"; the kernel's name says `{layout}`, which does not agree with that."
         else:
-            text += "; the kernel's name does not say how it reads it."
+            text += "; the kernel's name does not say how it reads it." if main.category == "kernel" else "."
         return Sentence(
             topic="transpose",
             text=text,
@@ -279,14 +279,17 @@ def _differences(gemms: Sequence[GemmRow]) -> list[Sentence]:
     found: list[Sentence] = []
     kernels: dict[str, list[GemmRow]] = {}
     for row in gemms:
-        if row.role in ("gemm", "gemv") and row.m is not None:
+        if row.role in ("gemm", "gemv") and row.m is not None and row.kernel != row.op:  # else on the CPU
             kernels.setdefault(row.kernel, []).append(row)
     rows = list(kernels.values())
     if len(rows) < 2:
         return found
     for first, second in itertools.pairwise(rows):
         a, b = first[0], second[0]
-        text = f"{_label(a)} and {_label(b)} run different kernels: {_work(a)}, against {_work(b)}."
+        who = [_label(a), _label(b)]
+        if who[0] == who[1]:  # products inside one library's call
+            who = [f"{row.op} of {label}" for row, label in zip((a, b), who, strict=True)]
+        text = f"{who[0]} and {who[1]} run different kernels: {_work(a)}, against {_work(b)}."
         found.append(
             Sentence(
                 topic="gemm",
@@ -310,7 +313,7 @@ def _work(row: GemmRow) -> str:
     if row.tiles is not None and row.waves is not None:
         blocks = f" in {counted(row.blocks, 'block')}" if row.blocks and row.blocks != row.tiles else ""
         text += f", {counted(row.tiles, 'tile')}{blocks} = {row.waves:.2f} waves"
-    return f"{text}, {microseconds(row.kernel_us)}"
+    return f"{text}, {microseconds(row.duration_us)}{' with all that it launches' if row.num_launches > 1 else ''}"
 
 
 def _size(row: GemmRow) -> str:

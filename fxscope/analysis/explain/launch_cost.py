@@ -31,6 +31,13 @@ _REGION = "Torch-Compiled Region"
 _GRAPH_CALL = "## Call CompiledFxGraph"
 
 
+def launched(launches: Iterable[Launch]) -> list[str]:
+    """What launches are, counted: "2 kernels", "1 memset", …"""
+    words = {"kernel": "kernel", "cpu_kernel": "kernel", "gpu_memset": "memset", "gpu_memcpy": "memory copy"}
+    counts = Counter(words[launch.category] for launch in launches)
+    return [counted(counts[word], word) for word in dict.fromkeys(words.values()) if counts[word]]
+
+
 def op_launches(recording: Recording) -> tuple[OpLaunch, ...]:
     """Recording → one row for each op execution that launched something, in order of time."""
     launching = set(column(recording.launches, "op_id"))

@@ -94,6 +94,9 @@ def unknown(recording: Recording) -> list[str]:
         out.append("source lines")
     if nodes and not any(n.source and n.source.module for n in nodes):
         out.append("modules")
+    lost = [n for g in recording.graphs if g.stage in ("post_grad", "eager") for n in g.nodes if n.kind == "unknown"]
+    if lost:
+        out.append(f"whether {counted(len(lost), 'node')} ran, and where ({listed([n.name for n in lost], 3)})")
     covered = recording.coverage
     if covered and covered.unattributed:
         out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
