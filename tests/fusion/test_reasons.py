@@ -116,6 +116,27 @@ def test_a_scan_beside_a_sum_is_not_called_a_reduction():
     )
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "flows", "words"),
+    [
+        # codegen/cpp.py: a whole reduction before what reads it, whatever the two spaces are
+        (["((), (4096,))"], ["((4096,), ())"], True, "share no outer loop: one that reduces 4096, then 4096"),
+        (["((4096,), ())", "((), (4096,))"], ["((), ())"], True, "one that reduces 4096, then one element"),
+        (["((64,), (64,))"], ["((16,), (256,))"], False, "differ, 64 that reduce 64 each and 16 that reduce 256 each"),
+        (["((64,), (64,))"], ["((), (4096,))"], False, "differ, 64 that reduce 64 each and one that reduces 4096"),
+        # joined where nothing else is against it: the spaces are no reason
+        (["((64, 64), ())"], ["((64,), (64,))"], False, "without giving a reason"),
+        (["((64,), (64,))"], ["((64, 64), ())"], True, "without giving a reason"),
+        (["((4096,), ())"], ["((64, 64), ())"], False, "without giving a reason"),
+        (["((s0,), ())"], ["((64, s1), ())"], False, "without giving a reason"),
+        ([None], ["((64,), ())"], False, "without giving a reason"),
+    ],
+)
+def test_loops_of_one_function_differ_only_where_that_decides(a, b, flows, words):
+    loops = [fusion_reasons.cpp_loops(ranges) for ranges in (a, b)]
+    assert words in fusion_reasons.declined(*loops, flows=flows).text
+
+
 def test_a_limit_says_its_value():
     assert "max_fusion_size = 64" in translate("exceeds max fusion", None, {"max_fusion_size": 64}).text
 

@@ -25,7 +25,7 @@ from fxscope.op_names import op_name
 from fxscope.passes import schedules
 from fxscope.passes.fusion import hints
 from fxscope.passes.fusion.hints import PairSide
-from fxscope.passes.fusion.reasons import Reason, opaque, translate
+from fxscope.passes.fusion.reasons import Reason, cpp_loops, declined, opaque, translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -398,7 +398,7 @@ class PairVerdict:
                 ),
                 None,
             )
-        return "rejected", self.without_words(pair), None
+        return "rejected", self.without_words(found, pair), None
 
     def in_words(self, attempt: FusionAttempt, raw: str, pair: Pair) -> Reason:
         """Translate Inductor's reason, refined by what is known of the pair."""
@@ -423,22 +423,20 @@ class PairVerdict:
             text=f"tried as a template: {reason.text}. Then the benchmark chose the library's kernel"
         )
 
-    def without_words(self, pair: Pair) -> Reason:
+    def without_words(self, attempt: FusionAttempt, pair: Pair) -> Reason:
         """Say what the backend checks where it declines without a reason (C++: codegen/cpp.py, can_fuse_*)."""
-        a, b = pair.a, pair.b
         limit = self.limits.get("cpp.max_horizontal_fusion_size")
-        if not pair.flows and isinstance(limit, int) and len(a.members) + len(b.members) > limit:
+        if not pair.flows and isinstance(limit, int) and len(attempt.a) + len(attempt.b) > limit:
             return Reason(
                 f"together they hold more scheduler nodes than cpp.max_horizontal_fusion_size = {limit}",
                 "raise cpp.max_horizontal_fusion_size",
                 "cpp.max_horizontal_fusion_size",
             )
-        ranges = [
-            next((self.nodes[name].ranges for name in unit.members if name in self.nodes), None) for unit in (a, b)
+        loops = [
+            cpp_loops([self.nodes[name].ranges for name in names if name in self.nodes])
+            for names in (attempt.a, attempt.b)
         ]
-        if ranges[0] != ranges[1] and None not in ranges:
-            return Reason(f"the backend declined: their iteration spaces differ, {ranges[0]} and {ranges[1]}")
-        return Reason("the backend declined without giving a reason: its loops for the two do not fit together")
+        return declined(loops[0], loops[1], flows=pair.flows)
 
     def fixed(self, pair: Pair) -> Reason | None:
         """Say why Inductor never asks about a pair with a kernel that it does not write; `None` if it writes both."""

@@ -7,10 +7,14 @@ Reasons: torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choice
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.kernel_names.cpp import split
 from fxscope.op_names import is_attention, is_convolution, is_gemm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 class Reason(NamedTuple):
@@ -306,6 +310,59 @@ def spaces(printed: str, *, swapped: bool) -> str:
     if first[1] == second[1] == "1":
         return f": {first[0]} and {second[0]} elements"
     return f": (numel, rnumel) is ({', '.join(first)}) in the first and ({', '.join(second)}) in the second"
+
+
+Loops = tuple[tuple[str, ...], tuple[str, ...]]  # the extents of the loops around a reduction, and of those inside it
+
+
+def cpp_loops(ranges: Iterable[str | None]) -> Loops | None:
+    """The loops of a (fused) node of the C++ backend: those of its first reduction, else of its first node."""
+    found: list[Loops] = []
+    for printed in ranges:
+        sides = split((printed or "")[1:-1])
+        if len(sides) != 2 or not all(side.startswith("(") for side in sides):
+            return None
+        outer, inner = (tuple(size for size in split(side[1:-1]) if size) for side in sides)
+        found.append((outer, inner))
+    return next((item for item in found if item[1]), found[0]) if found else None
+
+
+def declined(a: Loops | None, b: Loops | None, *, flows: bool) -> Reason:
+    """Why the C++ backend joins two nodes of these loops not, as far as its rules say (codegen/cpp.py, _why_fuse_nodes and
+    can_fuse_vertical_outer_loop).
+
+    Args:
+        flows: the second reads the first's result.
+    """
+    unknown = Reason("the backend declined without giving a reason: its loops for the two do not fit together")
+    if a is None or b is None:
+        return unknown
+    depth = min(len(a[0]), len(b[0]))
+    if flows and depth and a[0][:depth] == b[0][:depth]:
+        return unknown  # their outer loops could be shared
+    if flows and a[1]:
+        return Reason(
+            f"the second needs the result of the first's reduction, and they share no outer loop: {loop_words(a)}, then "
+            f"{loop_words(b)}"
+        )
+    flat = not a[1] and not b[1] and 1 in (len(a[0]), len(b[0])) and same_number(a[0], b[0])
+    if a == b or flat or (not a[1] and a[0] == b[0] + b[1]):
+        return unknown
+    return Reason(f"the backend declined: their loops differ, {loop_words(a)} and {loop_words(b)}")
+
+
+def same_number(a: Sequence[str], b: Sequence[str]) -> bool:
+    """Whether two loop nests may run as often: so they may where a size is a symbol."""
+    sizes = (*a, *b)
+    return not all(size.isdigit() for size in sizes) or prod(map(int, a)) == prod(map(int, b))
+
+
+def loop_words(loops: Loops) -> str:
+    """ "64 × 64", "16 that reduce 256 each", "one that reduces 4096"."""
+    outer, inner = (" × ".join(sizes) for sizes in loops)
+    if not inner:
+        return outer or "one element"
+    return f"{outer} that reduce {inner} each" if outer else f"one that reduces {inner}"
 
 
 def no_shared_data(cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
