@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.index import index_of
+from fxscope.index import index_of, kept
 from fxscope.model import PredictedStep, replace
 from fxscope.text import microseconds
 
@@ -46,7 +46,7 @@ def runs_a_step(recording: Recording, call_id: str | None) -> float:
     if call is None:
         return 1
     if call.timing is None:
-        return runs_of(recording.compiles)(call.graph)
+        return kept(recording, "runs", lambda item: runs_of(item.compiles))(call.graph)
     return max(1.0, call.timing.count / index.num_steps)
 
 
