@@ -88,13 +88,14 @@ class Change(Item, frozen=True, kw_only=True):
 
 
 class OpChange(Item, frozen=True, kw_only=True):
-    """A CPU op that occurs in only one of the two, or a different number of times (per step)."""
+    """A CPU op that occurs in only one of the two, or a different number of times; everything is per step."""
 
     name: str
-    a: int
-    b: int
+    a: float
+    b: float
     before_first_launch: bool = False  # B runs it before the step's first launch: a pre-op
-    cpu_us: float | None = None  # self time per step, of the side that has it
+    a_cpu_us: float | None = None  # self time of all its occurrences; `None` where there is none
+    b_cpu_us: float | None = None
 
 
 class DecisionChange(Item, frozen=True, kw_only=True):

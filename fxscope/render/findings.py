@@ -10,7 +10,7 @@ from fxscope.render.markdown import code, text
 from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
 if TYPE_CHECKING:
-    from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, Outcome, Report, Status
+    from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, OpChange, Outcome, Report, Status
 
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
 VERBS = {
@@ -177,6 +177,13 @@ def change_words(change: Change) -> str:
     return line
 
 
+def op_change_words(change: OpChange) -> tuple[str, str]:
+    """("15 → 2", "21.9 µs → 3.10 µs of CPU"): how often a step runs the op, and its own time there, where known."""
+    times = [microseconds(us) for us in (change.a_cpu_us, change.b_cpu_us) if us is not None]
+    often = " → ".join(number(count, "count") for count in (change.a, change.b))
+    return often, f"{' → '.join(times)} of CPU" if times else ""
+
+
 def step_times(comparison: Comparison) -> list[tuple[str, str]]:
     """What the times of a step show: (which time, verdict and reason); one line where both say the same."""
     device = "device time, no collectives" if comparison.without_collectives else "device time"
@@ -218,8 +225,8 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
             lines += ["", f"{heading}, per step"]
             for item in changes[:MAX_OPS]:
                 before = "   before the first launch" if item.before_first_launch else ""
-                cost = f"   {microseconds(item.cpu_us)} of CPU" if item.cpu_us is not None else ""
-                lines.append(f"    {item.name:44} {item.a} → {item.b}{cost}{before}")
+                often, cost = op_change_words(item)
+                lines.append(f"    {item.name:44} {often}{f'   {cost}' if cost else ''}{before}")
             if len(changes) > MAX_OPS:
                 lines.append(f"    … {len(changes) - MAX_OPS} more")
     if comparison.decisions:
@@ -263,7 +270,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     ):
         if changes:
             items = [
-                f"{code(c.name)} {c.a} → {c.b}{' (before the first launch)' if c.before_first_launch else ''}"
+                f"{code(c.name)} {op_change_words(c)[0]}{' (before the first launch)' if c.before_first_launch else ''}"
                 for c in changes
             ]
             lines += ["", f"**{heading}:** {', '.join(items[:MAX_OPS])}{' …' if len(items) > MAX_OPS else ''}"]

@@ -215,6 +215,27 @@ def test_ops_that_vanish_and_pre_ops_that_come() -> None:
     assert added["TorchDynamo Cache Lookup"] and not added["triton_poi_fused_gelu_mul_0"]
 
 
+def test_cpu_ops_are_counted_and_timed_over_every_step() -> None:
+    """Not in the first step alone, whose ops still warm up."""
+    a, b = captures.read("mlp_train_eager"), captures.read("mlp_train_compiled")
+    num_steps = len(a.steps)
+    times = [op.duration_ns for op in a.ops if op.name == "aten::t"]
+    inner = {op.id for op in a.ops if op.name == "aten::t"}
+    own = sum(times) - sum(op.duration_ns for op in a.ops if op.parent in inner)
+    (change,) = [item for item in compare(a, b).ops_gone if item.name == "aten::t"]
+    assert num_steps == 3 and (change.a, change.b, change.b_cpu_us) == (len(times) / 3, 0, None)
+    assert change.a_cpu_us == pytest.approx(own / 3 / 1e3)
+    once = max(op.id for op in a.ops if op.name == "aten::t")  # a step that runs it once less
+    (change,) = compare(replace(a, ops=tuple(op for op in a.ops if op.id != once)), a).ops_added[:1]
+    assert (change.name, change.a, change.b) == ("aten::t", (len(times) - 1) / 3, len(times) / 3)
+    text = findings.comparison_text(compare(a, b))
+    assert "6 → 3   79.1 µs → 26.3 µs of CPU" in text  # of what both have, both times
+    assert "wall time leaves out the first of three and more steps" in text
+    two = [replace(item, steps=item.steps[:2], summary=None) for item in (a, b)]
+    two = [replace(item, launches=tuple(x for x in item.launches if x.step < 2)) for item in two]
+    assert "leaves out" not in findings.comparison_text(compare(*two))
+
+
 def test_a_decision_that_changed_and_its_reason() -> None:
     before = build.gelu_mul_compiled()
     decisions = (replace(before.decisions[0], verdict="fused", reason="epilogue of a template"), before.decisions[1])

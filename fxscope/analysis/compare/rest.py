@@ -12,6 +12,7 @@ from fxscope.analysis.stats import mean, of_runs
 from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
+from fxscope.model import replace
 from fxscope.op_names import op_of, without_graph_number
 from fxscope.passes.predicted import as_run
 
@@ -145,15 +146,14 @@ def graph_breaks(recording: Recording) -> int | None:
     return sum(item.break_reason is not None for item in recording.compiles)
 
 
-def op_counts(recording: Recording) -> dict[str, int]:
-    """CPU op → occurrences in the first step; runtime calls and the profiler's own marks are no ops."""
-    first = index_of(recording).first_step
-    columns = (column(recording.ops, field) for field in ("step", "category", "name"))
-    names = Counter(name for step, kind, name in zip(*columns, strict=True) if step == first and kind == "cpu_op")
+def op_counts(recording: Recording) -> dict[str, float]:
+    """CPU op → occurrences per step; runtime calls and the profiler's own marks are no ops."""
+    columns = (column(recording.ops, field) for field in ("category", "name"))
+    names = Counter(name for kind, name in zip(*columns, strict=True) if kind == "cpu_op")
     found: Counter[str] = Counter()
     for name, count in names.items():
         found[without_graph_number(name)] += count
-    return found
+    return {name: count / index_of(recording).num_steps for name, count in found.items()}
 
 
 def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[OpChange, ...]]:
@@ -162,17 +162,16 @@ def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[
         return (), ()
     counts_a, counts_b = op_counts(a), op_counts(b)
     early = before_first_launch(b)
-    own = {id(side): self_us(side) for side in (a, b)}
+    us_a, us_b = self_us(a), self_us(b)
     gone: list[OpChange] = []
     added: list[OpChange] = []
     for name in dict.fromkeys((*counts_a, *counts_b)):
-        left, right = counts_a.get(name, 0), counts_b.get(name, 0)
+        left, right = counts_a.get(name, 0.0), counts_b.get(name, 0.0)
+        change = OpChange(name=name, a=left, b=right, a_cpu_us=us_a.get(name), b_cpu_us=us_b.get(name))
         if left > right:
-            gone.append(OpChange(name=name, a=left, b=right, cpu_us=own[id(a)].get(name)))
+            gone.append(change)
         elif right > left:
-            added.append(
-                OpChange(name=name, a=left, b=right, before_first_launch=name in early, cpu_us=own[id(b)].get(name))
-            )
+            added.append(replace(change, before_first_launch=name in early))
     return tuple(gone), tuple(added)
 
 
@@ -196,19 +195,16 @@ def before_first_launch(recording: Recording) -> set[str]:
 
 
 def self_us(recording: Recording) -> dict[str, float]:
-    """Op → self CPU time in the first step."""
-    first = index_of(recording).first_step
-    columns = (column(recording.ops, field) for field in ("step", "id", "parent", "name", "duration_ns"))
-    kept = [rest for step, *rest in zip(*columns, strict=True) if step == first]
+    """Op → self CPU time per step."""
+    ids, parents, names, durations = (column(recording.ops, field) for field in ("id", "parent", "name", "duration_ns"))
     inner: Counter[int] = Counter()
-    for _, parent, _, duration_ns in kept:
+    for parent, duration_ns in zip(parents, durations, strict=True):
         if parent is not None:
             inner[parent] += duration_ns
-    found: dict[str, float] = {}
-    for number, _, name, duration_ns in kept:
-        name = without_graph_number(name)
-        found[name] = found.get(name, 0.0) + max(0, duration_ns - inner[number]) / 1e3
-    return found
+    found: Counter[str] = Counter()
+    for number, name, duration_ns in zip(ids, names, durations, strict=True):
+        found[without_graph_number(name)] += max(0, duration_ns - inner[number])
+    return {name: time / 1e3 / index_of(recording).num_steps for name, time in found.items()}
 
 
 def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
@@ -297,6 +293,10 @@ def notes(a: Recording, b: Recording) -> tuple[str, ...]:
             found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}: its times are predicted")
         elif not side.launches:
             found.append(f"{side.title or 'one side'} has no device events: its kernels are those of its code, untimed")
+    if any(side.launches and 0 < len(index_of(side).wall_us) < index_of(side).num_steps for side in (a, b)):
+        found.append(
+            "wall time leaves out the first of three and more steps, which still warms up; device time is of every step"
+        )
     for what, x, y in (
         ("device", a.environment.device, b.environment.device),
         ("torch", a.environment.torch, b.environment.torch),

@@ -306,21 +306,21 @@ class Compare {
     return el(
       'section',
       { class: 'card' },
-      el('h2', {}, `CPU ops, ${c.a} → ${c.b}`),
+      el('h2', {}, `CPU ops of a step, ${c.a} → ${c.b}`),
       el(
         'ul',
         { class: 'notes' },
         rows
           .slice(0, 24)
-          .map(([sign, name, a, b, us]) =>
+          .map(([sign, name, often, cost]) =>
             el(
               'li',
               {},
               el('b', { class: sign === '+' ? 'lost' : 'won' }, sign),
               ' ',
               el('code', {}, name),
-              ` ${a} → ${b}`,
-              known(us) ? el('span', { class: 'muted' }, ` · ${microseconds(us)} of CPU`) : null,
+              ` ${often}`,
+              cost ? el('span', { class: 'muted' }, ` · ${cost}`) : null,
             ),
           ),
         rows.length > 24 ? el('li', { class: 'muted' }, `and ${rows.length - 24} more`) : null,
