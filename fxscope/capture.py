@@ -359,6 +359,8 @@ class Recorder:
             while self._open:
                 self._open.pop().__exit__(None, None, None)
         finally:  # whatever failed on the way, here or before: nothing of ours stays in torch
+            if self._session is not None:
+                self._session.hooks.guard("profiler", self._session.pause)
             for owner in (self._session, getattr(self, "_capture", None)):
                 if owner is not None:
                     owner.hooks.close()

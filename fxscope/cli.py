@@ -14,14 +14,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from fxscope import __version__
-from fxscope.commands.common import tidy_on_termination
+from fxscope.commands.common import check_apart, drop_what_stdout_does_not_take, failed, tidy_on_termination
 from fxscope.errors import FxscopeError
 from fxscope.render.legible import legible_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
-    from typing import TextIO
 
 VERBS: dict[str, str] = {
     "demo": "the GeGLU MLP, eager and compiled, here and on a real H200",
@@ -97,15 +96,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             around.enter_context(tidy_on_termination())
     try:
         with around:
+            check_apart(arguments)
             status = module(arguments.verb).run(arguments)
             if arguments.verb != "run":
                 sys.stdout.flush()
             return status
     except FxscopeError as error:
-        with legible_streams():
-            print(f"fxscope {arguments.verb}: {error}", file=sys.stderr)
-        drop_what_stdout_does_not_take()
-        return error.exit_code
+        return failed(error, arguments.verb)
     except (ImportError, ValueError) as error:  # the second: a variable of the environment that torch cannot read
         if not torch_failed(error):
             raise
@@ -135,17 +132,6 @@ def main(argv: Sequence[str] | None = None) -> int:
                 said = "the current folder does not exist any more. Change to one that does."
             print(f"fxscope {arguments.verb}: {said}", file=sys.stderr)
         return 2
-
-
-def drop_what_stdout_does_not_take() -> None:
-    """Have nothing in the way of Python's last flush, which would complain once more, with an exit code of its own."""
-    stdout: TextIO | None = sys.stdout
-    if stdout is None:
-        return
-    try:
-        stdout.flush()
-    except (OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
 
 
 def torch_failed(error: Exception) -> bool:

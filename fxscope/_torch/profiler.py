@@ -203,8 +203,8 @@ class Session:
             activities=activities(), record_shapes=True, with_stack=self._with_stack, experimental_config=every_thread()
         )
         let_children_end()
+        self._own = profile  # first: where it fails on the way there is something to end
         self._as_ours(profile.start)
-        self._own = profile
         self.hooks.wrap(PREPARE, before=self._theirs_begins)
         self.hooks.wrap(FINISH, after=self._theirs_ended)
         self.hooks.wrap(EXPORT, around=self._export)
@@ -257,12 +257,19 @@ class Session:
         path = Path(self._folder.name, "own.json")
 
         def stop() -> None:
-            if torch.cuda.is_available():
-                torch.cuda.synchronize()
-            if threading.active_count() > 1:
-                quiesce()
-            profile.stop()
-            profile.export_chrome_trace(str(path))
+            try:
+                if torch.cuda.is_available():
+                    torch.cuda.synchronize()
+                if threading.active_count() > 1:
+                    quiesce()
+                profile.stop()
+            except BaseException:
+                with contextlib.suppress(RuntimeError):  # it is off
+                    torch._C._autograd._disable_profiler()  # a session that is on as the process ends crashes it
+                    torch.autograd.profiler._run_on_profiler_stop()
+                raise
+            if has_trace(profile.profiler):
+                profile.export_chrome_trace(str(path))
 
         self.hooks.guard("profiler", self._as_ours, stop)
         if path.exists():

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import stat
 import sys
 import threading
 import zlib
@@ -17,6 +18,7 @@ from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
+    from typing import TextIO
 
     from fxscope.analysis.findings import Sweep
     from fxscope.model import Recording
@@ -88,6 +90,27 @@ def tidy_on_termination() -> Generator[None]:
         except Terminated as end:
             os.kill(mine, end.args[0])
             raise
+
+
+def failed(error: FxscopeError, verb: str) -> int:
+    """Say what kept a verb from its work; return the exit code."""
+    from fxscope.render.legible import legible_streams
+
+    with legible_streams():
+        print(f"fxscope {verb}: {error}", file=sys.stderr)
+    drop_what_stdout_does_not_take()
+    return error.exit_code
+
+
+def drop_what_stdout_does_not_take() -> None:
+    """Have nothing in the way of Python's last flush, which would complain once more, with an exit code of its own."""
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        return
+    try:
+        stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
 
 
 @contextlib.contextmanager
@@ -302,8 +325,6 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
 
     if output is None:
         return arguments.format or "terminal"
-    if not output:
-        raise RenderError("-o takes the name of a file, and this one is empty.")
     store.check_free(output, force=arguments.force)
     suffix = Path(output).suffix
     if not arguments.format and suffix not in suffixes:
@@ -320,6 +341,48 @@ def write_text(text: str | bytes, output: str | Path | None, arguments: argparse
         print(f"wrote {store.write(output, text, force=arguments.force)}", file=sys.stderr)
 
 
+_WRITTEN = {"output": "-o", "junit": "--junit", "save": "--save", "measurements": "--measurements"}
+
+
+def check_apart(arguments: argparse.Namespace) -> None:
+    """Raise RenderError where two outputs are one file, or an output is a file that is read: `--force` is for others."""
+    from fxscope.errors import RenderError
+
+    read: set[object] = set()
+    written: dict[object, str] = {}
+    for name, value in vars(arguments).items():
+        for text in value if isinstance(value, list) else [value]:
+            if name in ("words", "arguments", "title", *_WRITTEN) or not isinstance(text, str):
+                continue
+            parts = (text, text.partition("=")[2], text.rpartition(":")[0])  # NAME=FILE, FILE.py:FACTORY
+            read.update(file for file in map(_file, parts) if isinstance(file, tuple))
+    for name, option in _WRITTEN.items():
+        value = getattr(arguments, name, None)
+        for text in value if isinstance(value, list) else [value]:
+            if text is None:
+                continue
+            if not text:
+                raise RenderError(f"{option} takes the name of a file, and this one is empty.")
+            file = _file(text)
+            if file in read:
+                raise RenderError(
+                    f"{option} {text} is a file that is read here, and would be overwritten: name another."
+                )
+            if file in written:
+                raise RenderError(f"{written[file]} and {option} {text} are one file: give each a name of its own.")
+            if file is not None:
+                written[file] = f"{option} {text}"
+
+
+def _file(name: str) -> object:
+    """What two names of one file have in common: numbers of one that exists, else its path; None of devices and pipes."""
+    try:
+        found = Path(name).stat()
+    except (OSError, ValueError):
+        return os.path.realpath(name.replace("\0", ""))
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Fail before the long work, not after it: unknown formats and files that exist. Raises RenderError."""
     from typing import get_args
@@ -331,6 +394,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     stage = getattr(arguments, "stage", None)
     if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
         raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
+    check_apart(arguments)  # again: `run` has options that come after the program
     arguments.folder = Path.cwd()  # where the names are meant: a program may change it
     for name in arguments.output or ():
         if name == "-":

@@ -114,8 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_outputs(arguments)
         with whole_sources(arguments.whole_sources):
             return _run_factory(arguments)
-    with whole_sources(arguments.whole_sources):
-        return script.run(arguments)
+    return script.run(arguments)
 
 
 # ---------------------------------------------------------------------- factories

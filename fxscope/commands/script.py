@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 import contextlib
 import functools
 import os
@@ -16,7 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.commands import counting
-from fxscope.commands.common import Terminated, add_output_options, check_outputs, emit, on_termination
+from fxscope.commands.common import (
+    Terminated,
+    add_output_options,
+    check_outputs,
+    emit,
+    failed,
+    on_termination,
+    whole_sources,
+)
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams, status
 
@@ -147,6 +156,50 @@ def _gpu_among(own: Sequence[str]) -> str | None:
     return found[1] if found[1] in gpus.names() else None
 
 
+class _Found:
+    """Python as the program found it: the builtins and the loaded modules; in a `with`, what it took away is back.
+
+    A program may replace `len`, or clear `sys.modules`, and end so. Putting back is done without a name of `builtins`.
+    """
+
+    def __init__(self) -> None:
+        self._live: tuple[Any, Any] = (vars(builtins), sys.modules)
+        self._kept = [{**live} for live in self._live]
+        self._absent = object()
+        self._modules: dict[str, Any] = sys.modules
+        self._undo: list[tuple[dict[str, Any], str, Any]] = []
+        self._depth = 0
+
+    def enter(self) -> None:
+        self._depth += 1
+        if self._depth > 1:
+            return
+        absent = self._absent
+        self._modules, sys.modules = sys.modules, self._live[1]
+        for live, kept in ((self._live[0], self._kept[0]), (self._live[1], self._kept[1])):
+            theirs = [(live, name, live.get(name, absent)) for name in kept]
+            self._undo += [row for row in theirs if row[2] is not kept[row[1]]]
+            live.update(kept)
+
+    def leave(self) -> None:
+        self._depth -= 1
+        if self._depth != 0:
+            return
+        sys.modules = self._modules
+        while self._undo:
+            live, name, value = self._undo.pop()
+            if value is self._absent:
+                live.pop(name, None)
+            else:
+                live[name] = value
+
+    def __enter__(self) -> None:
+        self.enter()
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+
 class _Run:
     """One run: it ends once, by itself, an exception, `sys.exit`, `os._exit` or a signal, and each way it is recorded."""
 
@@ -179,6 +232,7 @@ class _Run:
         self.runs: bool | None = None  # the program: not yet, now, no more
         self.signal = 0  # what came when it had ended
         self.process = os.getpid()  # a forked child that comes to the end of the program goes on to Python's own end
+        self.found = _Found()
 
     def run(self) -> int:
         status = 1
@@ -187,22 +241,31 @@ class _Run:
                 status = self._run()
         except Terminated as end:
             self.signal = end.args[0]
+        except FxscopeError as error:  # told while everything that tells it is here
+            status = failed(error, "run")
         if self.signal:
             _die_of(self.signal)
+        self.found.leave()
         return status
 
     def _run(self) -> int:
         with self.around:
+            self.around.enter_context(whole_sources(self.arguments.whole_sources))
             self.around.enter_context(stdout_for_the_result(self.arguments))
             namespace = self.around.enter_context(_as_main(self.program, self.own))
             say = self.around.enter_context(progress())
             say(f"running {self.program.label}")
             self.recorder.__enter__()
+            self.found = _Found()
             try:
                 self.runs = True
                 with self._before_leaving():
-                    status = self._status_of(namespace)
-                    _wait_for_threads()
+                    try:
+                        status = self._status_of(namespace)
+                        with contextlib.suppress(Exception):  # as long as they run Python is as the program left it
+                            _wait_for_threads()
+                    finally:
+                        self.found.enter()
             finally:
                 is_written, self.runs = not self.runs, False
                 self.recorder.__exit__(None, None, None)
@@ -218,18 +281,19 @@ class _Run:
         def finishing(name: str) -> Callable[..., Any]:
             @functools.wraps(before[name])
             def leave(*values: Any, **named: Any) -> Any:
-                file = values[0] if values else named.get("path", "")
-                if os.getpid() == self.process and self.runs and (name == "_exit" or _can_be_run(file)):
-                    self.how = f"called os.{name}"
-                    # It may be there to end what hangs, and what hangs may keep this from ending, too.
-                    fuse = threading.Timer(_FINISH_S, before["_exit"], [1])
-                    fuse.daemon = True
-                    fuse.start()
-                    try:
-                        self._finish(1)
-                    except BaseException as error:  # of ours, and the program could catch it
-                        _report(error)
-                    fuse.cancel()
+                with self.found:
+                    file = values[0] if values else named.get("path", "")
+                    if os.getpid() == self.process and self.runs and (name == "_exit" or _can_be_run(file)):
+                        self.how = f"called os.{name}"
+                        # It may be there to end what hangs, and what hangs may keep this from ending, too.
+                        fuse = threading.Timer(_FINISH_S, before["_exit"], [1])
+                        fuse.daemon = True
+                        fuse.start()
+                        try:
+                            self._finish(1)
+                        except BaseException as error:  # of ours, and the program could catch it
+                            _report(error, self.found)
+                        fuse.cancel()
                 return before[name](*values, **named)
 
             return leave
@@ -247,22 +311,14 @@ class _Run:
         try:
             exec(self.program.code, namespace)
         except SystemExit as error:
-            if error.code is None or isinstance(error.code, int):
-                status = error.code or 0
-            else:
-                _tell(f"{error.code}\n")
-                status = 1
-            self.how = f"ended with exit code {status}"
-            return status & 0xFF
-        except KeyboardInterrupt as error:
-            _report(error)
-            self.how = "was interrupted"
-            _interrupted.append(os.getpid())
-            return 128 + signal.SIGINT
+            with self.found:
+                status, self.how = _end_of(error)
+            return status
         except BaseException as error:
-            _report(error)
-            self.how = f"raised {type(error).__name__}"
-            return 1
+            with self.found:
+                status, self.how = _end_of(error)
+            code = _report(error, self.found)
+            return status if code is None else code
         return 0
 
     def _step(self, recording: Recording) -> str | None:
@@ -279,6 +335,7 @@ class _Run:
         if not self.runs:  # what it has recorded is being written
             self.signal = number
             return
+        self.found.enter()
         self.how = f"was ended by {signal.Signals(number).name}"
         try:
             self._finish(128 + number)
@@ -398,19 +455,59 @@ def _as_main(program: Program, own: Sequence[str]) -> Generator[dict[str, Any]]:
             sys.modules["__main__"] = main
 
 
-def _report(error: BaseException) -> None:
-    """Say of an exception what Python would: through the program's own `excepthook`, without frames of fxscope."""
+def _end_of(error: BaseException) -> tuple[int, str]:
+    """(what Python would exit with, how the program ended), having said on stderr what Python would say of an exit."""
+    if isinstance(error, SystemExit):
+        status = 1
+        if error.code is None or isinstance(error.code, int):
+            status = int(error.code or 0) & 0xFF
+        else:
+            _tell(f"{error.code}\n")
+        return status, f"ended with exit code {status}"
+    if isinstance(error, KeyboardInterrupt):
+        _interrupted.append(os.getpid())
+        return 128 + signal.SIGINT, "was interrupted"
+    return 1, f"raised {type(error).__name__}"
+
+
+def _report(error: BaseException, found: _Found) -> int | None:
+    """Say of an exception what Python would: through the program's own `excepthook`, without frames of fxscope.
+
+    Returns the exit code where the hook exits.
+    """
+    with found:
+        _take_ours_out(error)
+        hook = sys.excepthook
+        if hook is sys.__excepthook__:
+            _tell(_told(error))
+            return None
+        kind = type(error)
+    try:
+        hook(kind, error, error.__traceback__)
+    except BaseException as second:  # what the program could not catch, either
+        with found:
+            if isinstance(second, SystemExit):
+                return _end_of(second)[0]
+            link: BaseException = second
+            while link.__context__ not in (None, error):
+                link = link.__context__
+            link.__context__ = None  # it was raised while ours was handled, not in the program
+            _tell(f"Error in sys.excepthook:\n{_told(second)}\nOriginal exception was:\n{_told(error)}")
+    return None
+
+
+def _take_ours_out(error: BaseException) -> None:
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
         seen.add(id(link))
         link.__traceback__ = _without_ours(link.__traceback__)
         link = link.__cause__ or link.__context__
-    hook = sys.excepthook
-    if hook is sys.__excepthook__:
-        _tell("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    else:
-        hook(type(error), error, error.__traceback__)
+
+
+def _told(error: BaseException) -> str:
+    _take_ours_out(error)
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
 def _tell(text: str) -> None:
@@ -432,8 +529,8 @@ def _without_ours(frames: TracebackType | None) -> TracebackType | None:
         if not below_ours:
             kept.append(frames)
         frames = frames.tb_next
-    for frame, following in zip(kept, [*kept[1:], None], strict=True):
-        frame.tb_next = following
+    for index, frame in enumerate(kept):
+        frame.tb_next = kept[index + 1] if index + 1 < len(kept) else None
     return kept[0] if kept else None
 
 

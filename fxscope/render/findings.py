@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from fxscope.render import labels
+from fxscope.render.legible import legible
 from fxscope.render.markdown import code, text
 from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
@@ -84,7 +85,7 @@ def check_junit(report: Report) -> str:
     failed = [outcome for outcome in report.outcomes if outcome.status != "met"]
     suite = ElementTree.Element(
         "testsuite",
-        name=printable(report.title or "fxscope check"),
+        name=legible(report.title or "fxscope check"),
         tests=str(len(report.outcomes)),
         failures=str(len(failed)),
         errors="0",
@@ -94,28 +95,21 @@ def check_junit(report: Report) -> str:
         case = ElementTree.SubElement(
             suite,
             "testcase",
-            classname=printable(f"fxscope.{outcome.subject or 'recording'}.{outcome.kind}"),
-            name=printable(outcome.claim),
+            classname=legible(f"fxscope.{outcome.subject or 'recording'}.{outcome.kind}"),
+            name=legible(outcome.claim),
         )
         if outcome.status != "met":
             failure = ElementTree.SubElement(
                 case,
                 "failure",
                 type=outcome.status,
-                message=printable(f"expected {outcome.expected}; found {outcome.found}"),
+                message=legible(f"expected {outcome.expected}; found {outcome.found}"),
             )
-            failure.text = printable("\n".join(part for part in (outcome.reason, outcome.note) if part))
+            failure.text = legible("\n".join(part for part in (outcome.reason, outcome.note) if part))
         else:
-            ElementTree.SubElement(case, "system-out").text = printable(outcome.found)
+            ElementTree.SubElement(case, "system-out").text = legible(outcome.found)
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
-
-
-def printable(value: str) -> str:
-    """Drop what XML 1.0 cannot hold."""
-    return "".join(
-        c for c in value if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff"
-    )
 
 
 def number(value: float | None, unit: str) -> str:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 # What text renderers reorder, hide or break lines at: left-to-right marks, embeddings, isolates, separators, controls;
-# all that Unicode calls default-ignorable (tags and selectors carry whole texts unseen), but for the two of emoji.
+# all that Unicode calls default-ignorable (tags and selectors carry whole texts unseen), but for the two of emoji;
+# the two of the first 65,536 that are no characters, which XML cannot hold.
 UNSEEN = (
     "\u0080-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 # Every control but tab and newline.
 _OBEYED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1f\x7f]")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fxscope import children
 from fxscope.errors import RenderError
 from fxscope.render import dot, labels, theme
+from fxscope.render.legible import legible
 
 if TYPE_CHECKING:
     from fxscope.model import Recording
@@ -70,7 +71,8 @@ def layout(source: str, *, format: str = "svg") -> str:
     """
     name, command = engine(format)
     try:
-        done = children.run(command, input=source.encode(errors="replace"), timeout=TIMEOUT_S, deaf=True)
+        # DOT ends at a NUL, and what XML cannot hold would be in the picture.
+        done = children.run(command, input=legible(source).encode(errors="replace"), timeout=TIMEOUT_S, deaf=True)
     except subprocess.TimeoutExpired:
         raise RenderError(
             f"{name} did not finish in {TIMEOUT_S} s on this graph. Write .html (made for large graphs) or .dot."

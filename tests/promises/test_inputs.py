@@ -24,7 +24,7 @@ from fxscope.analysis import explain
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
 from fxscope.fleet import run as running
-from fxscope.model import Op, replace
+from fxscope.model import Op, Recording, replace
 from fxscope.readers import compile_log, eager_graph, graph_text, join, output_code, schedule_text, trace
 from tests import build
 from tools import fuzz, fuzz_formats
@@ -367,7 +367,8 @@ def test_a_number_that_measures_nothing_is_refused(words: list[str], capsys: pyt
     ("words", "said"),
     [
         (["fleet", "job", "-o", ""], "-o takes the name of a file"),
-        (["open", "t", "--annotated", "-o", ""], "is a folder"),
+        (["open", "t", "--annotated", "-o", ""], "-o takes the name of a file"),
+        (["view", "r", "-o", ""], "-o takes the name of a file"),
         (["trace", "t", "--steps", f"0:{10**20}"], "is no range of steps"),
     ],
 )
@@ -379,6 +380,42 @@ def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
     except SystemExit as error:  # argparse's
         status = error.code
     assert status == 2 and said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("check r.fxscope e.toml -o x.md --junit x.md", "-o x.md and --junit x.md are one file"),
+        ("check r.fxscope e.toml -o here.md --junit sub/../here.md --force", "are one file"),
+        ("check r.fxscope e.toml --junit e.toml --force", "--junit e.toml is a file that is read here"),
+        ("check a=r.fxscope e.toml --junit link --force", "--junit link is a file that is read here"),
+        ("view r.fxscope -o a.md -o ./a.md", "-o a.md and -o ./a.md are one file"),
+        ("trace r.fxscope -o r.fxscope --force", "is a file that is read here"),
+        ("redact r.fxscope -o link --force", "is a file that is read here"),
+        ("run s.py -o s.py --format json --force", "is a file that is read here"),
+        ("run s.py -o a.md -o a.md", "are one file"),
+        ("run s.py:f -o s.py --format json --force", "is a file that is read here"),
+        ("what-if s.py:f --set a=1 --save a.fxscope a.fxscope", "are one file"),
+    ],
+)
+def test_of_two_outputs_in_one_file_and_of_one_over_an_input_nothing_is_written(
+    words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for name in ("r.fxscope", "e.toml", "here.md", "s.py"):
+        (tmp_path / name).write_text("1 / 0")
+    (tmp_path / "link").symlink_to("r.fxscope")
+    before = sorted(tmp_path.iterdir())
+    assert cli.main(words.split()) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1, error
+    assert sorted(tmp_path.iterdir()) == before and (tmp_path / "e.toml").read_text() == "1 / 0"
+
+
+def test_devices_take_several_outputs(tmp_path: Path) -> None:
+    Recording(title="r").save(tmp_path / "r.fxscope")
+    assert cli.main(["view", str(tmp_path / "r.fxscope"), *("-o /dev/null --format md -o /dev/null").split()]) == 0
 
 
 def test_a_limit_of_memory_beyond_all_is_none() -> None:

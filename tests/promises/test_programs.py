@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import re
@@ -364,7 +365,7 @@ class _Leaving(script._Run):
 
     def __init__(self) -> None:
         self.process, self.runs, self.how = os.getpid(), True, ""
-        self.ended, self.finished = threading.Event(), 0
+        self.ended, self.finished, self.found = threading.Event(), 0, script._Found()
 
     def _finish(self, status: int) -> None:
         self.finished += 1
@@ -466,6 +467,26 @@ def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -
         assert results == ([2, 2], [1, 1]) and recorder.recording is not None, (owner, name)
         assert not hooks.active() and not profiler.is_profiling() and not capture._current, (owner, name)
         assert not _get_current_dispatch_mode_stack(), (owner, name)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["start", "stop", "start_trace", "stop_trace", "Observer.stop", "Observer.start"])
+def test_a_session_of_the_profiler_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One that is on as the process ends crashes it.
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("broken")
+
+    owner = running.Observer if "." in name else torch.profiler.profile
+    monkeypatch.setattr(owner, name.rpartition(".")[2], broken)
+    with fxscope.record() as recorder:
+        result = torch.ones(2) + 1
+    assert result.tolist() == [2, 2] and recorder.recording is not None
+    assert "broken" in " ".join(problem.message for problem in recorder.recording.problems)
+    while _get_current_dispatch_mode_stack():  # of an observer that could not be stopped: it is mute
+        running.Observer._leave(recorder._mode)
+    assert not hooks.active() and not capture._current
+    with contextlib.suppress(RuntimeError):  # of an older torch, where none is on
+        assert torch._C._autograd._disable_profiler().trace_start_ns() <= 0, "it was on"
 
 
 VERBS = """trace TRACE/trace.json.gz --debug-dir TRACE/inductor -o o.fxscope

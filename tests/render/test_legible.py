@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -20,16 +21,18 @@ from tests import build
 HOSTILE = (
     "evil\u202egnp\x1b]0;title\x07\x1b[2J\u200b\U000e0041\u3164\ufe01\x85\x1b]52;c;ZXZpbA==\x07\x9b31m\r\x1b[8mend```"
 )
-OBEYED = re.compile("[\u202e\u200b\U000e0041\u3164\ufe01\x85\x07\r\x1b\x9b]")
+UNHELD = "\x00\x0b\uffff"  # by XML; a NUL ends what DOT reads
+OBEYED = re.compile("[\x00\x0b\uffff\u202e\u200b\U000e0041\u3164\ufe01\x85\x07\r\x1b\x9b]")
 
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
     """Return a recording whose title, kernel and op names are hostile."""
     made = build.mlp_compiled()
-    calls = tuple(replace(call, kernel=HOSTILE, handle=f"{HOSTILE}:{i}") for i, call in enumerate(made.calls))
+    calls = tuple(replace(call, kernel=HOSTILE + UNHELD, handle=f"{HOSTILE}:{i}") for i, call in enumerate(made.calls))
     graphs = tuple(
-        replace(graph, nodes=tuple(replace(node, target=HOSTILE) for node in graph.nodes)) for graph in made.graphs
+        replace(graph, nodes=tuple(replace(node, target=HOSTILE + UNHELD) for node in graph.nodes))
+        for graph in made.graphs
     )
     decisions = tuple(replace(item, reason=HOSTILE) for item in made.decisions)
     recording = replace(made, title=HOSTILE, calls=calls, graphs=graphs, decisions=decisions)
@@ -58,6 +61,7 @@ def test_files_of_text_hold_none_either(hostile: Path) -> None:
     made = [render(recording, form) for form in ("terminal", "md", "dot", "json", "svg")]
     for text in (*made, coloured, markdown.render(recording)):
         assert isinstance(text, str) and not OBEYED.search(text)
+    ElementTree.fromstring(render(recording, "svg"))
     assert msgspec.json.decode(made[3], type=type(recording)) == recording
 
 
