@@ -155,7 +155,7 @@ def test_no_neighbours_are_told_the_way_between(geglu, capsys):
 @pytest.mark.slow
 def test_forward_and_backward(trained, capsys):
     assert main(["why", trained, "call:0/0:forward:3", "call:0/0:backward:1"]) == 0
-    assert "other direction: the forward saves view_4" in capsys.readouterr().out
+    assert "forward and backward: the forward saves view_4" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_a_users_kernel_is_opaque(plan_of):
     assert item.saved_bytes == 16 * 64 * 4
     assert item.saved_us is None
     between = next(item for item in recording.decisions if item.raw_reason)
-    assert between.reason == "the consumer also needs a result that is computed between the two"
+    assert between.reason == "the second also needs a result that is computed between the two"
 
 
 @compiled_programs
@@ -131,7 +131,7 @@ def test_forward_and_backward_are_two_graphs(recording_of):
     across = [item for item in recording.decisions if item.other_graph]
     assert across
     for item in across:
-        assert item.reason.startswith("other direction: the forward saves")
+        assert item.reason.startswith("forward and backward: the forward saves")
         assert item.graph.startswith("0/0:forward")
         assert item.other_graph.startswith("0/0:backward")
     # The saved product is the fused kernel's, although the view of it belongs to the last GEMM's arguments.

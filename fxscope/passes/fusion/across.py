@@ -66,7 +66,7 @@ def between(
                 a_call=a.id,
                 b_call=b.id,
                 verdict="never_considered",
-                reason=f"other direction: the forward saves {', '.join(accesses)} for the backward, which is another "
+                reason=f"forward and backward: the forward saves {', '.join(accesses)} for the backward, which is another "
                 "compiled graph",
                 # A library's kernel would be called again, a kernel of its own as before.
                 hint="torch._functorch.config.activation_memory_budget below 1 recomputes in the backward what is "

@@ -66,13 +66,13 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     ),
     (
         r"memory deps did not match",
-        "the consumer reads other elements of the buffer than the producer's loop has just written",
+        "the second reads other elements of the buffer than the first's loop has just written",
         "loop_ordering_after_fusion lets the scheduler try other loop orders",
         "loop_ordering_after_fusion",
     ),
     (
         r"intermediate nodes between node1 & node2",
-        "the consumer also needs a result that is computed between the two",
+        "the second also needs a result that is computed between the two",
         None,
         None,
     ),
@@ -132,7 +132,7 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     ),
     (
         r"node1 is extern but not a triton kernel",
-        "the producer is an extern kernel, opaque to the scheduler",
+        "one of them is an extern kernel, opaque to the scheduler",
         None,
         None,
     ),
@@ -179,7 +179,7 @@ RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
     (r"prologue fusion turned off", "prologue fusion is switched off", "set prologue_fusion", "prologue_fusion"),
     (
         r"prologue fusion only supported for TritonTemplates",
-        "only a Triton template takes a prologue, and the consumer's template is none",
+        "only a Triton template takes a prologue, and the second is none",
         None,
         None,
     ),
