@@ -120,7 +120,8 @@ def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Dec
     if place.call in calls:
         notes.append(text.call_story(recording, calls[place.call], width=width))
         lines = [
-            f"{choice.subject}, chosen by a benchmark on the device. Predicted: {labels.choice_words(choice)} ({choice.basis})"
+            f"{choice.subject}: a benchmark on the device will choose. Predicted: {labels.choice_words(choice)} "
+            f"({choice.basis})"
             for choice in recording.choices
             if place.call in choice.calls
         ]

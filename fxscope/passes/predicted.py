@@ -79,7 +79,7 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedSte
         if calibration.replay_us is not None
         else None,
         bound=None if cpu is None else "gpu" if device[0] > cpu[1] else "cpu" if device[1] < cpu[0] else None,
-        basis=f"the sum of the calls, {microseconds(total)}, times {step.middle:.3g}: what {step.count} programs measured on "
+        basis=f"the sum of the calls, {microseconds(total)}, times {step.middle:.4g}: what {step.count} programs measured on "
         f"the {gpu.name}, which it was not fitted to, took for each µs of theirs; 80 of 100 lie in the range",
     )
 

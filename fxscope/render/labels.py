@@ -88,7 +88,7 @@ def predicted_words(step: PredictedStep) -> str:
     """What a planned step will take: "predicted 1.2 ms of device time (1.0 to 1.5 ms), CPU-bound: …"."""
     words = f"predicted {microseconds(step.device_us)} of device time"
     if step.device_range_us is not None:
-        words += f" ({span(step.device_range_us)})"
+        words += f" ({span(step.device_range_us)}), {step.basis.partition(':')[0]}"
     else:
         words += f": {step.basis}"
     if step.wall_range_us is not None:
@@ -101,7 +101,7 @@ def predicted_words(step: PredictedStep) -> str:
 
 
 def choice_words(choice: Choice) -> str:
-    """What a benchmark on the device is predicted to decide: "mm, 24.1 µs (62 % sure); next …; 19 more"."""
+    """What a benchmark on the device is predicted to decide: "mm 24.1 µs (62 % sure); next best: … and 19 more"."""
     others = [item for item in choice.candidates if item.name != choice.predicted]
     chosen = next((item for item in choice.candidates if item.name == choice.predicted), None)
 
@@ -112,9 +112,21 @@ def choice_words(choice: Choice) -> str:
     sure = f"{percent(choice.confidence)} sure" if choice.confidence is not None else "how sure is not known"
     words += f" ({sure})"
     if others:
-        words += f"; then {', '.join(timed(item) for item in others[:2])}"
+        ranked = all(item.predicted_us is not None for item in choice.candidates)
+        words += f"; {'next best' if ranked else 'else'}: {', '.join(timed(item) for item in others[:2])}"
         words += f" and {counted(len(others) - 2, 'more candidate')}" if len(others) > 2 else ""
     return words
+
+
+CHOICES = "what benchmarks on the device will choose, predicted"
+
+
+def choices_by_basis(recording: Recording) -> dict[str, list[Choice]]:
+    """The predicted choices under what each is predicted from."""
+    found: dict[str, list[Choice]] = {}
+    for choice in recording.choices:
+        found.setdefault(choice.basis, []).append(choice)
+    return found
 
 
 def span(times: tuple[float, float]) -> str:

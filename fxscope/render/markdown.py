@@ -9,7 +9,7 @@ from fxscope.index import index_of
 from fxscope.passes import stages
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
-from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten, span
+from fxscope.text import kernel_name, microseconds, num_bytes, percent, sentence, shorten, span
 
 if TYPE_CHECKING:
     from fxscope.model import Graph, KernelCall, Recording, StartUp
@@ -39,8 +39,15 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
     for heading, lines in (
         ("Assumed, not observed", [f"{a.subject}: {a.assumed} ({a.because})" for a in recording.assumptions]),
         (
-            "Chosen by benchmarks on the device, predicted",
-            [f"{c.subject}: {labels.choice_words(c)} ({c.basis})" for c in recording.choices],
+            sentence(labels.CHOICES),
+            [
+                line
+                for basis, choices in labels.choices_by_basis(recording).items()
+                for line in (
+                    *(f"{choice.subject}: {labels.choice_words(choice)}" for choice in choices),
+                    f"predicted from: {basis}",
+                )
+            ],
         ),
         ("Problems", [labels.problem_line(p) for p in recording.problems]),
     ):

@@ -306,13 +306,15 @@ def footer(recording: Recording) -> list[RenderableType]:
         parts.append(title("assumed, not observed"))
         parts += [Text(f" • {a.subject}: {a.assumed} ({a.because})") for a in recording.assumptions]
     if recording.choices:
-        parts.append(title("chosen by benchmarks on the device, predicted"))
-        for choice in recording.choices[:MAX_DECISIONS]:
-            parts.append(Text(f" • {choice.subject}: {labels.choice_words(choice)}"))
+        parts.append(title(labels.CHOICES))
+        room = MAX_DECISIONS
+        for basis, choices in labels.choices_by_basis(recording).items():
+            shown, room = choices[:room], max(0, room - len(choices))
+            parts += [Text(f" • {choice.subject}: {labels.choice_words(choice)}") for choice in shown]
+            parts += [Text(f"   {basis}", style="dim")] if shown else []
         if len(recording.choices) > MAX_DECISIONS:
             left = counted(len(recording.choices) - MAX_DECISIONS, "more choice")
             parts.append(Text(f"   … {left}: fxscope why RECORDING CALL"))
-        parts += [Text(f"   {basis}", style="dim") for basis in dict.fromkeys(c.basis for c in recording.choices)]
     if recording.problems:
         parts.append(title("problems"))
         for problem in recording.problems[:12]:

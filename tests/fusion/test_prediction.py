@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from pathlib import Path
 
 import pytest
@@ -281,6 +282,12 @@ def test_the_terminal_says_what_a_step_is_predicted_to_take(bert):
     words = labels.predicted_words(step)
     assert words.startswith("predicted ")
     assert "of device time (" in words
+    # The column of calls sums to another figure: what it is multiplied by is said.
+    apart = sum(
+        call.estimated_us for call in cost(Recording(environment=Environment(target="h200"), calls=calls)).calls
+    )
+    (factor,) = re.findall(rf"\), the sum of the calls, {microseconds(apart)}, times (1\.\d+); a step", words)
+    assert step.device_us == pytest.approx(apart * float(factor), rel=1e-3)
     assert "the CPU sets the pace" in words
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fxscope import store
 from fxscope.errors import RenderError
-from fxscope.model import Graph, Node, Recording, replace
+from fxscope.model import Candidate, Choice, Graph, Node, Recording, replace
 from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from fxscope.text import microseconds
 from tests import build
@@ -148,3 +148,23 @@ def test_an_unknown_stage_names_those_there_are() -> None:
         dot.render(build.mlp_compiled(), stage="joint")
     with pytest.raises(RenderError, match="no graph to draw"):
         dot.render(Recording())
+
+
+def test_what_predicted_choices_stand_on_is_said_once_and_under_them() -> None:
+    choices = tuple(
+        Choice(
+            kind="configuration",
+            subject=subject,
+            candidates=(Candidate(name="one"), Candidate(name="two")),
+            predicted="one",
+            confidence=0.2,
+            basis=basis,
+        )
+        for subject, basis in (("k0", "ten kernels"), ("k1", "many kernels"), ("k2", "ten kernels"))
+    )
+    recording = replace(build.mlp_compiled(), choices=choices)
+    told = [" • k0: ", " • k2: ", "   ten kernels", " • k1: ", "   many kernels"]
+    told = [f"{line}one (20 % sure); else: two" if line.startswith(" •") else line for line in told]
+    assert "\n".join(told) in terminal.render(recording)
+    text = markdown.render(recording).partition("will choose")[2]
+    assert text.count("ten kernels") == 1 and text.index("k2") < text.index("ten kernels") < text.index("k1")

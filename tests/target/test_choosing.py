@@ -96,11 +96,11 @@ def test_max_autotune_is_planned_with_every_candidate(tuned) -> None:
 @pytest.mark.slow
 def test_choices_are_shown(tuned) -> None:
     text = re.sub(r"\s+", " ", terminal.render(tuned, width=200))
-    assert "chosen by benchmarks on the device, predicted" in text
+    assert "what benchmarks on the device will choose, predicted" in text
     assert labels.choice_words(tuned.choices[0]) in text
     _, notes = why.about(tuned, tuned.calls[0].handle, width=120)
     assert any(
-        "chosen by a benchmark on the device. Predicted: template" in re.sub(r"\s+", " ", note) for note in notes
+        "a benchmark on the device will choose. Predicted: template" in re.sub(r"\s+", " ", note) for note in notes
     )
 
 

@@ -68,8 +68,7 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
         known = prediction.choices_of(target.gpu)
         basis = "an estimate from the device's rates (shape_padding=False switches padding off)"
         if known is not None:
-            held = known[0].padding
-            basis += f", right for {held.right} of {held.count} products of the zoo on an H100"
+            basis += f"; how sure is from {known[0].padding.count} products of the zoo on an H100"
         plan.assume(
             "pad_mm",
             "matrix products are padded where an estimate says so; each is listed among the choices",

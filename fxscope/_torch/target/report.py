@@ -19,6 +19,7 @@ from fxscope.model import (
     SourceText,
     replace,
 )
+from fxscope.text import counted
 
 if TYPE_CHECKING:
     from fxscope._torch.inductor import Facts
@@ -107,8 +108,8 @@ def configuration(name: str, kernel: dict[str, Any], gpu: gpus.Gpu, calls: tuple
     basis = "nothing was measured of its kind: the first that Inductor lists"
     if fit is not None and known is not None:
         basis = (
-            f"the place that won most often among such kernels of the zoo on the {known[1].device_name}; right for "
-            f"{fit.held.right} of {fit.held.count} kernels set aside. Times of small kernels differ little: the H200 and the "
+            f"the place that won most often among such kernels of the zoo on the {known[1].device_name}; how sure is "
+            f"from {counted(fit.held.count, 'kernel')} set aside. Times of small kernels differ little: the H200 and the "
             "H100 chose alike for half of them"
         )
     return Choice(

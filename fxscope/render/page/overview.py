@@ -172,7 +172,8 @@ def tiles(recording: Recording) -> list[list[str]]:
         step = recording.predicted
         if step is not None:
             times = step.device_range_us
-            remark = f"{labels.span(times)} in 80 of 100" if times is not None else step.basis
+            apart = step.basis.partition(":")[0]
+            remark = f"{labels.span(times)} in 80 of 100; {apart}" if times is not None else step.basis
             out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", remark])
         elif missing := labels.no_step(recording):
             out.append(["–", "device time of a step", missing])
