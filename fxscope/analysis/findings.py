@@ -102,9 +102,11 @@ class DecisionChange(Item, frozen=True, kw_only=True):
     """A pair of ops on which the two compilers (or settings) decided differently, or for other reasons."""
 
     pair: tuple[str, str]
+    where: tuple[str, ...] = ()  # modules, else lines or nodes; none where the ops alone tell the place
+    count: int = 1  # places of which this is said
     a_verdict: str | None
     b_verdict: str | None
-    a_reason: str | None
+    a_reason: str | None  # without numbers that only count, where the places differ in them
     b_reason: str | None
 
 

@@ -11,7 +11,17 @@ from fxscope.render.markdown import code, text
 from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
 if TYPE_CHECKING:
-    from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, OpChange, Outcome, Report, Status
+    from fxscope.analysis.findings import (
+        Change,
+        Comparison,
+        DecisionChange,
+        KernelMatch,
+        KernelUse,
+        OpChange,
+        Outcome,
+        Report,
+        Status,
+    )
 
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
 VERBS = {
@@ -171,6 +181,13 @@ def change_words(change: Change) -> str:
     return line
 
 
+def decision_title(change: DecisionChange) -> str:
+    """The ops and where they are: "pow + mean in norm1 and norm2"."""
+    where = f" in {listed(change.where, 3)}" if change.where else ""
+    often = f" ({change.count} times)" if change.count > max(1, len(change.where)) else ""
+    return f"{' + '.join(change.pair)}{where}{often}"
+
+
 def op_change_words(change: OpChange) -> tuple[str, str]:
     """("15 → 2", "21.9 µs → 3.10 µs of CPU"): how often a step runs the op, and its own time there, where known."""
     times = [microseconds(us) for us in (change.a_cpu_us, change.b_cpu_us) if us is not None]
@@ -227,7 +244,7 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
         lines += ["", "Decisions that changed"]
         for item in comparison.decisions:
             lines += wrapped(
-                f"{' + '.join(item.pair)}: {item.a_verdict} ({item.a_reason}) → {item.b_verdict} ({item.b_reason})",
+                f"{decision_title(item)}: {item.a_verdict} ({item.a_reason}) → {item.b_verdict} ({item.b_reason})",
                 width,
             )
     lines += ["", *comparison.notes] if comparison.notes else []
@@ -271,7 +288,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     if comparison.decisions:
         lines += ["", "**Decisions that changed:**", ""]
         lines += [
-            f"- {text(' + '.join(d.pair))}: {text(str(d.a_verdict))} ({text(d.a_reason or '–')}) → "
+            f"- {text(decision_title(d))}: {text(str(d.a_verdict))} ({text(d.a_reason or '–')}) → "
             f"{text(str(d.b_verdict))} ({text(d.b_reason or '–')})"
             for d in comparison.decisions
         ]

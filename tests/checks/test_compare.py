@@ -9,8 +9,8 @@ import pytest
 
 from fxscope.analysis.check import check
 from fxscope.analysis.compare import align, compare, kind_of, like_with_like, work
+from fxscope.analysis.compare.decisions import unnumbered
 from fxscope.analysis.compare.order import common as in_order
-from fxscope.analysis.compare.rest import unnumbered
 from fxscope.analysis.compare.uses import sum_bytes
 from fxscope.analysis.explain import explain
 from fxscope.analysis.findings import KernelUse
@@ -18,7 +18,7 @@ from fxscope.analysis.select import Unit, by_position, units
 from fxscope.analysis.stats import compare_runs, compare_times, of_runs
 from fxscope.cli import main
 from fxscope.commands import common
-from fxscope.model import Environment, Graph, Recording, Workload, replace
+from fxscope.model import Decision, Environment, Graph, Recording, Source, Workload, replace
 from fxscope.op_names import without_graph_number
 from fxscope.passes.cost import cost
 from fxscope.readers.join import read_trace
@@ -243,6 +243,69 @@ def test_a_decision_that_changed_and_its_reason() -> None:
     assert change.pair == ("mm", "gelu·mul")
     assert (change.a_verdict, change.b_verdict) == ("never_considered", "fused")
     assert change.b_reason == "epilogue of a template"
+
+
+def norms(*modules: str | None, verdict: str, graph: str = build.GRAPH, line: int | None = 7) -> Recording:
+    """A pow and a mean in each of some modules, and what was decided about the two."""
+
+    def node(name: str, number: int, module: str | None, *inputs: str):
+        source = Source(file="norm.py", line=line, module=module) if module or line else None
+        return build.node(f"{name}_{number}", f"aten.{name}.default", *inputs, shape=(8,), source=source)
+
+    rows = list(enumerate(modules))
+    nodes = [node(op, i, m, *([f"pow_{i}"] * (op == "mean"))) for i, m in rows for op in ("pow", "mean")]
+    decisions = tuple(
+        Decision(
+            graph=graph, a=(f"pow_{i}",), b=(f"mean_{i}",), verdict=verdict, how="inlined", reason=f"because of op{i}"
+        )
+        for i, _ in rows
+    )
+    graphs = (Graph(id=graph, stage="post_grad", nodes=tuple(nodes)),)
+    return Recording(graphs=graphs, decisions=decisions)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "where", "count"),
+    [
+        # by module, whichever comes first; a norm that one side lacks shifts no other
+        (norms("n1", "n2", verdict="rejected"), norms("n2", verdict="fused", graph="g"), ("n2",), 1),
+        (norms("n1", "n2", "n3", verdict="rejected"), norms("n3", "n2", verdict="fused", graph="g"), ("n2", "n3"), 2),
+        (norms("n1", verdict="rejected"), norms("n2", verdict="fused", graph="g"), (), 0),
+        # by line, where a side knows no module
+        (norms("n1", verdict="rejected"), norms(None, verdict="fused", graph="g"), ("norm.py:7",), 1),
+        (norms("n1", verdict="rejected"), norms(None, verdict="fused", graph="g", line=9), (), 0),
+        # nothing tells which is which; all say the same
+        (norms("n1", "n2", verdict="rejected"), norms(None, verdict="fused", graph="g", line=None), (), 0),
+        (norms("n1", "n2", verdict="rejected"), norms(None, None, verdict="fused", graph="g", line=None), (), 2),
+        # the same graph: its nodes tell
+        (
+            norms(None, None, verdict="rejected", line=None),
+            norms(None, None, verdict="fused", line=None),
+            ("pow_0 + mean_0", "pow_1 + mean_1"),
+            2,
+        ),
+    ],
+)
+def test_a_decision_is_held_against_the_one_about_the_same_place(
+    a: Recording, b: Recording, where: tuple[str, ...], count: int
+) -> None:
+    found = compare(a, b).decisions
+    assert [(set(item.where), item.count) for item in found] == ([(set(where), count)] if count else [])
+    for item in found:
+        assert item.pair == ("pow", "mean") and (item.a_verdict, item.b_verdict) == ("rejected", "fused")
+        assert (item.a_reason == "because of op") == (count > 1)
+
+
+def test_one_of_several_like_decisions_is_named_by_its_node() -> None:
+    a = norms("n1", "n1", "n1", verdict="rejected")
+    first, second, third = a.decisions
+    b = replace(a, decisions=(first, replace(second, verdict="fused"), third))
+    (change,) = compare(a, b).decisions
+    assert (change.a_reason, change.where, change.count) == ("because of op1", ("n1",), 1)
+    moved = replace(b, graphs=(replace(b.graphs[0], nodes=b.graphs[0].nodes[:5]),))  # another graph: any of the three
+    assert compare(a, moved).decisions == ()
+    text = findings.comparison_text(compare(norms("n1", "n2", verdict="rejected"), norms("n1", "n2", verdict="fused")))
+    assert "pow + mean in n1 and n2: rejected (because of op) → fused (because of op)" in text
 
 
 def test_a_kernel_that_shows_no_ops_is_aligned_by_its_place() -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import op_names
 from fxscope.analysis import select
+from fxscope.analysis.compare.decisions import decision_changes
 from fxscope.analysis.compare.nodes import regrouped
 from fxscope.analysis.compare.order import common
-from fxscope.analysis.compare.rest import collective_us, decision_changes, notes, op_changes, own_step_us, totals
+from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_step_us, totals
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
 from fxscope.analysis.stats import compare_runs, compare_wall, is_on_cpu

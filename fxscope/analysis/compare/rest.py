@@ -1,26 +1,25 @@
-"""The parts of a comparison that are not kernels: totals, CPU ops, decisions, and what could not be compared."""
+"""The parts of a comparison that are neither kernels nor decisions: totals, CPU ops, and what could not be compared."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
-from fxscope.analysis.findings import Change, DecisionChange, OpChange
+from fxscope.analysis.findings import Change, OpChange
 from fxscope.analysis.stats import mean, of_runs
 from fxscope.columns import column
-from fxscope.index import index_of, kept
+from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.model import replace
-from fxscope.op_names import op_of, without_graph_number
+from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
 
-    from fxscope.model import Decision, Recording
+    from fxscope.model import Recording
 
 
 def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Change, ...]:
@@ -205,82 +204,6 @@ def self_us(recording: Recording) -> dict[str, float]:
     for number, name, duration_ns in zip(ids, names, durations, strict=True):
         found[without_graph_number(name)] += max(0, duration_ns - inner[number])
     return {name: time / 1e3 / index_of(recording).num_steps for name, time in found.items()}
-
-
-def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
-    """The pairs of ops whose verdict or reason differs; pairs that one side never met, or cannot tell, are left out."""
-    left, right = decisions_by_ops(a), decisions_by_ops(b)
-    found: list[DecisionChange] = []
-    for pair in dict.fromkeys((*left, *right)):
-        x, y = left.get(pair), right.get(pair)
-        if x is None or y is None or None in (x.verdict, y.verdict):
-            continue
-        if x.verdict == y.verdict == "fused" and None in (x.how, y.how):
-            continue  # files of less detail, not another decision
-        if (x.verdict, unnumbered(a, x.reason)) == (y.verdict, unnumbered(b, y.reason)):
-            continue
-        ops = (f"{pair.a}#{pair.number}" if pair.number > 1 else pair.a, pair.b)
-        ends = (
-            f"{ops[0]} (backward)" if pair.a_backward else ops[0],
-            f"{ops[1]} (backward)" if pair.b_backward else ops[1],
-        )
-        found.append(
-            DecisionChange(pair=ends, a_verdict=x.verdict, b_verdict=y.verdict, a_reason=x.reason, b_reason=y.reason)
-        )
-    return tuple(found)
-
-
-def unnumbered(recording: Recording, reason: str) -> str:
-    """A reason without the numbers that only count: of calls, kernels, nodes, buffers and scheduler nodes.
-
-    `mm:5` and `mm:7` in two compiles are the same call; `max_fusion_size = 64` stays as it is.
-    """
-    counting = kept(recording, "counting names", _counting)
-    return re.sub(
-        r"[\w.]+(?::\d+)?",
-        lambda found: counting.get(found[0]) or re.sub(r"^(buf|op)\d+(?:_\d+)?$", r"\1", found[0]),
-        reason,
-    )
-
-
-def _counting(recording: Recording) -> dict[str, str]:
-    """Name → the name without its number, of the recording's own names that end in one."""
-    names = {node.name for graph in recording.graphs for node in graph.nodes}
-    names |= {name for call in recording.calls for name in (call.id, call.handle, call.kernel)}
-    return {name: short for name in names if (short := re.sub(r"(?:_\d+)?(?::\d+)?$", "", name)) != name}
-
-
-class PairKey(NamedTuple):
-    """What tells a pair in another recording: its ops, which of equal pairs, and the direction of both sides."""
-
-    a: str  # the op of the writer
-    b: str  # of the reader
-    a_backward: bool
-    b_backward: bool
-    number: int = 1
-
-
-def decisions_by_ops(recording: Recording) -> dict[PairKey, Decision]:
-    """Each decision by its pair of ops; the n-th of equal pairs is numbered."""
-    nodes, graphs = index_of(recording).by_key, index_of(recording).graphs
-    found: dict[PairKey, Decision] = {}
-    seen: dict[PairKey, int] = {}
-    for item in recording.decisions:
-        ends: list[str] = []
-        for side in (item.a, item.b):
-            ops = [
-                op_of(nodes[item.graph, n])
-                for n in side
-                if (item.graph, n) in nodes and nodes[item.graph, n].nature != "view"
-            ]
-            ends.append("·".join(dict.fromkeys(ops)) or "·".join(side[:2]))
-        late = [
-            bool(select.ran_backward(graphs.get(graph), ())) for graph in (item.graph, item.other_graph or item.graph)
-        ]
-        pair = PairKey(ends[0], ends[1], *late)
-        seen[pair] = seen.get(pair, 0) + 1
-        found[pair._replace(number=seen[pair])] = item
-    return found
 
 
 def notes(a: Recording, b: Recording) -> tuple[str, ...]:

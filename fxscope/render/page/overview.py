@@ -13,7 +13,7 @@ from fxscope.index import index_of
 from fxscope.op_names import op_name
 from fxscope.passes import bound
 from fxscope.render import labels
-from fxscope.render.findings import VERBS, change_words, match_line, op_change_words
+from fxscope.render.findings import VERBS, change_words, decision_title, match_line, op_change_words
 from fxscope.render.page import spent
 from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, sentence
 
@@ -366,6 +366,6 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
         "totals": [[c.subject, c.a, c.b, c.unit, c.verdict] for c in item.totals],
         "gone": [[c.name, *op_change_words(c)] for c in item.ops_gone],
         "added": [[c.name, *op_change_words(c)] for c in item.ops_added],
-        "decisions": [[list(d.pair), d.a_verdict, d.b_verdict, d.a_reason, d.b_reason] for d in item.decisions],
+        "decisions": [[decision_title(d), d.a_verdict, d.b_verdict, d.a_reason, d.b_reason] for d in item.decisions],
         "notes": item.notes,
     }

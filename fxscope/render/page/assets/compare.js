@@ -338,11 +338,11 @@ class Compare {
         { class: 'notes' },
         c.decisions
           .slice(0, 12)
-          .map(([pair, av, bv, ar, br]) =>
+          .map(([title, av, bv, ar, br]) =>
             el(
               'li',
               {},
-              el('b', {}, pair.join(' + ')),
+              el('b', {}, title),
               ` ${av} → ${bv}`,
               el('p', { class: 'muted small' }, `${ar || '–'} → ${br || '–'}`),
             ),
