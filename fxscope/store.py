@@ -38,6 +38,7 @@ MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
 # What msgspec raises of a text that it does not take; the last: brackets in brackets.
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_BYTES = 16 << 30  # of a recording, packed or not
 MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what is beyond both is a bomb
@@ -64,9 +65,11 @@ def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recordi
     data = bytes(data)
     if data[:2] == b"\x1f\x8b":
         try:
-            return _unpacked(data, path, limit, what)
+            data = _unpacked(data, path, limit, what)
         except (EOFError, zlib.error):
             raise FxscopeError(f"{path} is a damaged or truncated gzip file. Make or copy it again.") from None
+    if data[:2] in UTF_16:
+        raise FxscopeError(f"{path} is text in UTF-16: write it in UTF-8.")
     return data
 
 

@@ -270,6 +270,10 @@ class Session:
                 raise
             if has_trace(profile.profiler):
                 profile.export_chrome_trace(str(path))
+                if not path.exists():  # Kineto raises nothing; what it met is met again
+                    path.touch(exist_ok=False)
+                    path.unlink()
+                    raise OSError(f"the profiler wrote no trace to {path}")
 
         self.hooks.guard("profiler", self._as_ours, stop)
         if path.exists():

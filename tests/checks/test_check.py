@@ -249,6 +249,12 @@ def test_numbers_as_people_write_them(value: object, inside: list[float], outsid
     assert not any(parsed.holds(number) for number in outside)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), [float("nan"), 3], [3, float("nan")]])
+def test_what_no_number_can_be_is_not_expected(value: object) -> None:
+    with pytest.raises(PassError, match="is not a number that anything can be"):
+        quantity.parse(value)
+
+
 @pytest.mark.parametrize("recording", RECORDINGS.values(), ids=RECORDINGS)
 def test_what_is_learned_holds(recording) -> None:
     text = learn.learn(recording)

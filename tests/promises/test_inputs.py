@@ -418,6 +418,21 @@ def test_devices_take_several_outputs(tmp_path: Path) -> None:
     assert cli.main(["view", str(tmp_path / "r.fxscope"), *("-o /dev/null --format md -o /dev/null").split()]) == 0
 
 
+@pytest.mark.parametrize(
+    "verb", ["view", "trace", "fleet", "sweep --from", "calibrate -o g.json --from", "diff a.json"]
+)
+def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_bytes('{"traceEvents": []}'.encode("utf-16"))
+    (tmp_path / "b.json").write_text("null\n")
+    assert (
+        cli.main([*verb.split(), "a.json"]) == 2 and "is text in UTF-16: write it in UTF-8" in capsys.readouterr().err
+    )
+    assert cli.main([*verb.split(), "b.json"]) == 2 and "b.json is not JSON" not in capsys.readouterr().err
+
+
 def test_a_limit_of_memory_beyond_all_is_none() -> None:
     running.limit_memory(10**20)
 

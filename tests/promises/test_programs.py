@@ -489,6 +489,15 @@ def test_a_session_of_the_profiler_ends_whatever_fails(name: str, monkeypatch: p
         assert torch._C._autograd._disable_profiler().trace_start_ns() <= 0, "it was on"
 
 
+def test_a_program_that_leaves_no_file_to_open_is_told_so(tmp_path: Path) -> None:
+    code = "import resource, torch\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 64))\n"
+    (tmp_path / "script.py").write_text(f"{code}print(torch.ones(2).add(1).tolist())\n")
+    command = [sys.executable, "-m", "fxscope", "run", "script.py", "-o", "out.fxscope"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "[2.0, 2.0]\n")
+    assert "Too many open files" in done.stderr.splitlines()[-1] and "does it call PyTorch" not in done.stderr
+
+
 VERBS = """trace TRACE/trace.json.gz --debug-dir TRACE/inductor -o o.fxscope
 view o.fxscope
 view o.fxscope -o o.html -o o.svg -o o.md -o o.json

@@ -59,9 +59,11 @@ def parse(value: object) -> Quantity:
     infinity = float("inf")
     if isinstance(value, bool):
         raise PassError(f"{value} is not a number.")
+    pair = cast("list[Any]", value) if isinstance(value, (list, tuple)) else []
+    if value in (infinity, -infinity) or any(item != item for item in (value, *pair)):
+        raise PassError(f"{value} is not a number that anything can be.")
     if isinstance(value, (int, float)):
         return Quantity(f"{value:g}" if abs(value) < 1e6 else f"{value}", float(value), float(value))
-    pair = cast("list[Any]", value) if isinstance(value, (list, tuple)) else []
     if len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair):
         low, high = float(pair[0]), float(pair[1])
         if low > high:

@@ -20,6 +20,7 @@ import msgspec
 from fxscope.errors import TraceError
 from fxscope.model import Problem
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
+from fxscope.store import NOT_JSON, UTF_16
 from fxscope.text import num_bytes
 
 try:
@@ -654,7 +655,12 @@ def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
 def _not_a_trace(path: Path, head: bytes) -> str:
     if not head.strip():
         return f"{path} is empty. Export the profile again (`profiler.export_chrome_trace`)."
+    if head[:2] in UTF_16:
+        return f"{path} is text in UTF-16: write it in UTF-8."
     if head.lstrip()[:1] not in (b"{", b"["):
+        with contextlib.suppress(*NOT_JSON):
+            msgspec.json.decode(head)
+            return f"{path} is JSON of {head.strip()[:20].decode()} alone: it is not a profiler trace."
         return (
             f"{path} is not JSON. `fxscope trace` reads what `profiler.export_chrome_trace` writes (.json or .json.gz)."
         )
