@@ -6,9 +6,24 @@ import pytest
 
 from fxscope import gpus
 from fxscope.analysis.compare import compare
-from fxscope.model import BufferAccess, Compile, Decision, Environment, Graph, Op, Recording, TensorMeta, Workload
+from fxscope.model import (
+    BufferAccess,
+    Compile,
+    Decision,
+    Environment,
+    Graph,
+    Op,
+    Recording,
+    Schedule,
+    ScheduledGroup,
+    SchedulerNode,
+    TensorMeta,
+    Workload,
+    replace,
+)
 from fxscope.passes import flops
 from fxscope.passes.cost import cost
+from fxscope.passes.fusion import fusion
 from fxscope.render import decisions, labels
 from fxscope.render.page import spent
 from fxscope.text import microseconds
@@ -160,6 +175,31 @@ def test_what_the_forward_saves_costs_its_read_alone():
         f"costs 1.00 MB of traffic: the second reads what the first saved for it; about {microseconds(saved.expected_us)} of "
         "device time"
     )
+
+
+@pytest.mark.parametrize(("returned", "saved"), [((), 2 * 8192), (("buf0",), 8192)])
+def test_a_result_that_two_loops_of_a_function_read_is_read_once_and_written_where_it_stays(returned, saved):
+    """A product and a C++ function with two loops over it: the function reads it from memory once, as its bytes say."""
+    result = (BufferAccess(buffer="buf0", bytes=8192),)
+    loops = [
+        SchedulerNode(name=f"op{number}", type="pointwise", group=number, reads=result, writes=(), origins=(name,))
+        for number, name in enumerate(("mm", "sin", "cos"))
+    ]
+    loops[0] = replace(loops[0], type="extern", reads=(), writes=result)
+    groups = tuple(
+        ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes) for item in loops
+    )
+    graph = Graph(
+        id=build.GRAPH,
+        stage="post_grad",
+        nodes=tuple(build.node(name, f"aten.{name}.default") for name in ("mm", "sin", "cos")),
+    )
+    product = build.call(0, "extern_kernels.mm", "mm", scheduler_nodes=("op0",), writes=result)
+    function = build.call(1, "cpp_fused", "sin", "cos", scheduler_nodes=("op1", "op2"), reads=result, type="cpp")
+    schedule = Schedule(graph=graph.id, nodes=tuple(loops), groups=groups, outputs=returned)
+    recording = fusion(Recording(graphs=(graph,), calls=(product, function), schedules=(schedule,)))
+    between = {(item.a_call, item.b_call): item.saved_bytes for item in recording.decisions if item.verdict != "fused"}
+    assert between == {(product.id, function.id): saved, (function.id, function.id): 8192}
 
 
 def product_graph():

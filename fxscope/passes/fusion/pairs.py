@@ -170,6 +170,8 @@ class PairVerdict:
         self.units = units
         self.readers: dict[str, int] = readers_of(units)
         self.alias = alias
+        calls = {unit.call.id: unit.call for unit in units}
+        self.calls_reading: dict[str, int] = readers_of([self.whole(call) for call in calls.values()])
         self.fx: dict[str, Node] = {node.name: node for node in graph.nodes} if graph else {}
         self.kept: frozenset[str] = frozenset(graph.outputs if graph else ())
         self.limits: dict[str, Any] = schedule.limits if schedule else {}
@@ -198,13 +200,11 @@ class PairVerdict:
             zip(group, costs, strict=True),
             key=lambda item: (item[0].flows, bool(self.common(item[0].a, item[0].b)), item[1] or 0),
         )
-        known = [cost for cost in costs if cost is not None]
-        if len(known) > 1 and (traffic := self.traffic(group)) is not None:
-            known = [min(sum(known), traffic)]  # several loops may write one memory: what the two calls move of it
         verdict, reason, raw = self.verdict(main)
         reason = self.possible(reason, main)
         a, b = main.a, main.b
         same = a.call.id == b.call.id
+        shared = tuple(dict.fromkeys(name for pair in group for name in pair.buffers))
         return Decision(
             graph=a.call.graph,
             a=a.nodes if same else a.call.nodes,
@@ -216,21 +216,23 @@ class PairVerdict:
             raw_reason=raw,
             hint=reason.hint,
             config=reason.config,
-            shared_buffers=tuple(dict.fromkeys(name for pair in group for name in pair.buffers)),
-            saved_bytes=sum(known) if known else None,
+            shared_buffers=shared,
+            saved_bytes=costs[0] if same else self.between_calls(a.call, b.call, shared, returned),
             saved_launches=0 if same else 1,
             evidence="debug_handle" if a.members and b.members else "order",
         )
 
-    def traffic(self, group: Sequence[Pair]) -> int | None:
-        """The bytes that the earlier call writes and the later one reads of what they share; `None` if one is unknown."""
-        shared = {name for pair in group for name in pair.buffers}
-        a, b = group[0].a.call, group[0].b.call
-        if a.id == b.id or a.writes is None or b.reads is None:
-            return None
-        both = [sizes(items, self.alias) for items in (a.writes, b.reads)]
-        known = [size for items in both for name, size in items.items() if name in shared]
-        return None if None in known else sum(size or 0 for size in known)
+    def between_calls(
+        self, a: KernelCall, b: KernelCall, shared: tuple[str, ...], returned: frozenset[str] | None
+    ) -> int | None:
+        """The bytes that one kernel instead of two calls would not move: several loops of one may read one memory."""
+        pair = Pair(self.whole(a), self.whole(b), shared, flows=False, mutates=False)
+        return saved(pair, self.calls_reading, returned)
+
+    def whole(self, call: KernelCall) -> FusionUnit:
+        """A call with all of its loops."""
+        reads, writes = (sizes(items or (), self.alias) for items in (call.reads, call.writes))
+        return FusionUnit(call, 0, call.nodes, call.scheduler_nodes, reads, writes, call.type)
 
     def side(self, unit: FusionUnit) -> PairSide:
         members = [self.nodes[name] for name in unit.members if name in self.nodes]
