@@ -123,7 +123,7 @@ def test_the_weakest_evidence_of_a_path_is_shown() -> None:
         (b'{"schema": "fxscope/99"}', "has schema 'fxscope/99'"),
         (b'{"schema": "fxscope/1", "graphs": 3}', "not a valid recording"),
         (b"\x1f\x8b\x08\x00broken", "damaged or truncated gzip"),
-        (b"\xff\xfe{}", "is not a recording"),
+        (b"\xff\xfe{}", "is text in UTF-16"),
     ],
 )
 def test_what_is_no_recording_is_one_clear_line(tmp_path: Path, content: bytes, message: str) -> None:

@@ -241,7 +241,7 @@ def test_what_if_compares(tmp_path, capsys):
     assert main(["what-if", f"{factory}:make", "--set", "max_fusion_size=1", "--steps", "2", "--save", *saved]) == 0
     out = capsys.readouterr().out
     assert out.startswith("what if max_fusion_size=1?\n  kernels: 1 calls before")
-    assert "repeats" in out
+    assert "one process each" in out and "→ cannot tell" in out
     assert "→" in out
     after = store.load(saved[1])
     assert any("max_fusion_size = 1" in item.reason for item in after.decisions)
