@@ -15,8 +15,8 @@ COMPARISON_SCHEMA = "fxscope-comparison/1"
 REPORT_SCHEMA = "fxscope-check/1"
 SWEEP_SCHEMA = "fxscope-sweep/1"
 
-MatchKind = Literal["same", "replaced", "collapsed", "split", "new", "gone"]
-AlignedBy = Literal["name", "nodes", "source", "module", "op", "order"]
+MatchKind = Literal["same", "moved", "replaced", "collapsed", "split", "new", "gone"]
+AlignedBy = Literal["name", "nodes", "source", "module", "op", "order", "shapes"]
 TimeVerdict = Literal["faster", "slower", "no difference shown", "cannot tell", "not the same work", "not measured"]
 Status = Literal["met", "not_met", "cannot_tell"]
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
 VERBS = {
     "same": "kept",
+    "moved": "moved",
     "replaced": "replaced",
     "collapsed": "collapsed",
     "split": "split",
@@ -215,7 +216,7 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
     for match in comparison.kernels:
         lines.append("")
         lines += wrapped(match_line(match), width)
-        if match.kind == "same":
+        if match.kind in ("same", "moved"):
             for a, b in zip(match.a, match.b, strict=False):
                 times = f"{microseconds(a.mean_us)} → {microseconds(b.mean_us)}"
                 if max(a.runs, b.runs) > 1:

@@ -110,6 +110,57 @@ def test_layers_are_paired_by_their_modules_where_both_sides_know_them() -> None
     ]
 
 
+def test_work_that_a_compiler_moved_past_a_kernel_that_stayed_is_not_gone() -> None:
+    """The modules tell what a fused kernel runs, wherever it stands."""
+
+    def row(*kernels: tuple[str, tuple[str, ...], tuple[str, ...]]) -> list[Unit]:
+        return [unit(at, name, ops, "")._replace(sources=(), modules=of) for at, (name, ops, of) in enumerate(kernels)]
+
+    mm, again = ("mm", ("mm",), ("up",)), ("mm", ("mm",), ("down",))
+    pow_, mul = ("pow_kernel", ("pow",), ("norm",)), ("mul_kernel", ("mul",), ("norm",))
+    eager = row(mm, pow_, mul, again)
+    fused = row(mm, again, ("triton_pow_mul", ("pow", "mul"), ("norm",)))
+    assert align(eager, fused) == [
+        ([eager[0]], [fused[0]], "name"),
+        (eager[1:3], [fused[2]], "module"),
+        ([eager[3]], [fused[1]], "name"),
+    ]
+    # A sum of another module in the same kernel, although the kernel runs sums of the norm too; not that of a third.
+    sums = [("sum_kernel", ("sum",), (of,)) for of in ("norm", "up", "down")]
+    eager = row(pow_, sums[0], mm, sums[1], again, sums[2])
+    fused = row(("triton_pow_sum", ("pow", "sum"), ("norm", "up")), mm, again)
+    found = align(eager, fused)
+    assert [([x.position for x in a], [y.position for y in b]) for a, b, _ in found] == [
+        ([0, 1, 3], [0]),
+        ([2], [1]),
+        ([4], [2]),
+        ([5], []),
+    ]
+
+
+def test_what_runs_at_another_place_is_neither_new_nor_gone() -> None:
+    """The same kernel of the same op over the same shapes; with other shapes, or twice, it could be another one's."""
+    base = captures.read("mlp_eager")
+    gelu = next(unit for unit in units(base) if unit.ops == ("gelu",))
+    end = max(launch.start_ns for launch in base.launches)
+    ids = {launch.id for launch in gelu.launches}
+    late = tuple(
+        replace(item, start_ns=item.start_ns + end) if item.id in ids and item.step == 2 else item
+        for item in base.launches
+    )
+    one = replace(
+        base, launches=tuple(item for item in base.launches if item.step == 2), steps=base.steps[-1:], summary=None
+    )
+    moved = replace(one, launches=tuple(item for item in late if item.step == 2))
+    assert [match.kind for match in compare(one, moved).kernels].count("moved") == 1
+    (match,) = [match for match in compare(one, moved).kernels if match.kind not in ("same",)]
+    assert (match.kind, match.aligned_by) == ("moved", "shapes") and match.a[0].kernel == match.b[0].kernel
+    assert "moved (aligned by shapes)" in findings.comparison_text(compare(one, moved))
+    op = next(launch.op_id for launch in one.launches if launch.id in ids)
+    other = replace(moved, ops=tuple(replace(x, shapes=((8, 8),)) if x.id == op else x for x in moved.ops))
+    assert {match.kind for match in compare(one, other).kernels} == {"same", "new", "gone"}
+
+
 def test_an_insertion_between_layers_moves_no_layer() -> None:
     layers = ["mm", "gelu"] * 12
     assert in_order(layers, [*layers[:10], "sum", *layers[10:]]) == [(0, 0, 10), (10, 11, 14)]

@@ -20,7 +20,7 @@ from fxscope.model import replace
 from fxscope.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from fxscope.analysis.findings import AlignedBy, KernelUse, MatchKind, TimeComparison
     from fxscope.analysis.select import Unit
@@ -98,7 +98,30 @@ def align_both(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Se
         for unit in units:
             if unit.position not in taken:
                 stretches.setdefault(bisect(places, unit.position), ([], []))[number].append(unit)
-    return rejoin([*groups, *(group for stretch in stretches.values() for group in align(*stretch))])
+    groups += [group for stretch in stretches.values() for group in align(*stretch)]
+    return rejoin(moved(recordings, groups))
+
+
+def moved(recordings: tuple[Recording, Recording], groups: list[Aligned]) -> list[Aligned]:
+    """Pair what is alone on both sides and the same (name, op, shapes of its inputs): it runs at another place of the step.
+
+    As many on either side, in order; of another number nothing tells which is which.
+    """
+    alone: dict[Hashable, tuple[list[Aligned], list[Aligned]]] = {}
+    for group in groups:
+        if group.how is None:
+            side, unit = (0, group.a[0]) if group.a else (1, group.b[0])
+            op = select.op_launching(recordings[side], unit)
+            if op is not None and op.shapes:
+                key = *names_of([unit]), unit.ops, op.name, repr(op.shapes), op.dtypes, unit.modules, unit.backward
+                alone.setdefault(key, ([], []))[side].append(group)
+    found: list[Aligned] = []
+    taken: set[int] = set()
+    for xs, ys in alone.values():
+        if len(xs) == len(ys):
+            found += [Aligned(x.a, y.b, "shapes") for x, y in zip(xs, ys, strict=True)]
+            taken.update(map(id, (*xs, *ys)))
+    return found + [group for group in groups if id(group) not in taken]
 
 
 def align(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
@@ -120,15 +143,33 @@ def by_direction(units: Sequence[Unit]) -> dict[bool, list[Unit]]:
 
 
 def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
-    """Pair kernels: equal names in the same order first; what lies between two such pairs by source, module and op."""
+    """Pair kernels: equal names in the same order first; what lies between two such pairs by source, module and op.
+
+    A compiler may move work past a kernel that stayed: what a module is left with on both sides belongs together too.
+    """
     groups: list[Aligned] = []
     runs = common(names_of(a), names_of(b))
+    left: list[tuple[list[Unit], list[Unit]]] = []
     to_a = to_b = 0
     for at_a, at_b, length in [*runs, (len(a), len(b), 0)]:
-        groups += between(list(a[to_a:at_a]), list(b[to_b:at_b]), anchored=bool(runs))
+        left.append(take(groups, list(a[to_a:at_a]), list(b[to_b:at_b]), "source", "module"))
         to_a, to_b = at_a + length, at_b + length
         groups += [Aligned([x], [y], "name") for x, y in zip(a[at_a:to_a], b[at_b:to_b], strict=True)]
+    rest = take(groups, [x for gap in left for x in gap[0]], [y for gap in left for y in gap[1]], "module")
+    places = [{unit.position for unit in units} for units in rest]
+    for gap in left:
+        still = [[unit for unit in units if unit.position in at] for units, at in zip(gap, places, strict=True)]
+        groups += between(still[0], still[1], anchored=bool(runs))
     return rejoin(completed(groups))
+
+
+def take(groups: list[Aligned], a: list[Unit], b: list[Unit], *order: AlignedBy) -> tuple[list[Unit], list[Unit]]:
+    """Add to `groups` what is connected by one or the other, and return what is not."""
+    for how in order:
+        # Equal names can cross the order (a kernel moved); then what they are called comes before what they share.
+        taken, a, b = connected(a, b, how) if a and b else ([], a, b)
+        groups += taken
+    return a, b
 
 
 def names_of(units: Sequence[Unit]) -> list[str]:
@@ -147,8 +188,8 @@ def completed(groups: list[Aligned]) -> list[Aligned]:
     for group in groups:
         if not (group.a and group.b):
             continue
-        more_a = taken_for(work(group.b) - work(group.a), alone_a, group.a)
-        more_b = taken_for(work(group.a) - work(group.b), alone_b, group.b)
+        more_a = [*taken_for(work(group.b) - work(group.a), alone_a, group.a), *of_modules(group.a, group.b, alone_a)]
+        more_b = [*taken_for(work(group.a) - work(group.b), alone_b, group.b), *of_modules(group.b, group.a, alone_b)]
         if more_a or more_b:
             a, b = (sorted(units, key=lambda unit: unit.position) for units in (group.a + more_a, group.b + more_b))
             group = Aligned(a, b, "op")
@@ -168,6 +209,25 @@ def taken_for(missing: set[str], alone: list[Unit], group: list[Unit]) -> list[U
     return found
 
 
+def of_modules(ours: list[Unit], theirs: list[Unit], alone: list[Unit]) -> list[Unit]:
+    """Take out of `alone` the kernels of modules of which only the other side has some work here, and the same ops."""
+    mine, other = ({module for unit in side for module in unit.modules} for side in (ours, theirs))
+    if not (mine & other and other - mine):
+        return []
+    found = [
+        unit
+        for unit in alone
+        if unit.modules
+        and other - mine >= set(unit.modules)
+        and work([unit])
+        and work([unit]) <= work(theirs)
+        and compatible(unit, ours[0])
+    ]
+    for unit in found:
+        alone.remove(unit)
+    return found
+
+
 def work(units: Sequence[Unit]) -> set[str]:
     """The ops that kernels run, empty where one does not say."""
     ops = [{op for op in unit.ops if not op_names.is_generated(op)} for unit in units]
@@ -175,15 +235,9 @@ def work(units: Sequence[Unit]) -> set[str]:
 
 
 def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Aligned]:
-    """Group what lies between two kernels that stayed: connected by what they share, else by their place."""
-    if not a or not b:
-        return [Aligned([x], [], None) for x in a] + [Aligned([], [y], None) for y in b]
+    """Group what is left between two kernels that stayed: connected by an op, else by their place."""
     groups: list[Aligned] = []
-    order: tuple[AlignedBy, ...] = ("source", "module", "op")
-    for how in order:
-        # Equal names can cross the order (a kernel moved); then what they are called comes before what they share.
-        taken, a, b = connected(a, b, how)
-        groups += taken
+    a, b = take(groups, a, b, "op")
     real_a = [u for u in a if u.category in ("kernel", "cpu_kernel")]
     real_b = [u for u in b if u.category in ("kernel", "cpu_kernel")]
     if anchored and real_a and real_b:
@@ -345,7 +399,7 @@ def build(
         alike = len({unit.call is None for unit in (*group_a, *group_b)}) == 1
         time = like_with_like(time, work(group_a), work(group_b), how, comparable=alike) if time else None
     bytes_a, bytes_b = sum_bytes(uses_a), sum_bytes(uses_b)
-    kind = kind_of(group_a, group_b, whole=how == "nodes")
+    kind = "moved" if how == "shapes" else kind_of(group_a, group_b, whole=how == "nodes")
     comparable = group_a and group_b and (kind != "replaced" or len(group_a) == len(group_b))
     saved = bytes_a - bytes_b if comparable and bytes_a is not None and bytes_b is not None else None
     planned = not a.launches and not b.launches

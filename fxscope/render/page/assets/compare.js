@@ -2,6 +2,7 @@
 
 const CHANGE = {
   same: ['=', 'kept'],
+  moved: ['↕', 'moved'],
   replaced: ['↔', 'replaced'],
   collapsed: ['⇥', 'collapsed'],
   split: ['⇤', 'split'],
