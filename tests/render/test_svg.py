@@ -16,7 +16,7 @@ import pytest
 
 from fxscope import cli, store
 from fxscope.errors import RenderError
-from fxscope.model import Graph, Node, Recording, replace
+from fxscope.model import Graph, Node, Recording
 from fxscope.render import dot, labels, svg
 from tests import build, captures
 
