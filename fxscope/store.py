@@ -32,15 +32,16 @@ from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Launch, Op, Recording, encoded, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
-# What msgspec raises of a text that it does not take; the last: brackets in brackets.
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
+# What msgspec raises of a text that it does not take; the last: brackets in brackets.
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_BYTES = 16 << 30  # of a recording, packed or not
+_PIECE = 16 << 10  # gzip packs a thousand bytes into one at most
 MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what is beyond both is a bomb
 
 
@@ -116,18 +117,27 @@ def _whole(recording: Recording, where: str) -> Recording:
 def _unpacked(data: bytes, path: Path, limit: int, what: str) -> bytes:
     """Unpack a gzip file of any number of streams, up to a size that nothing of its kind has."""
     limit = min(limit, max(MAX_BYTES, MAX_RATIO * len(data)))
-    parts: list[bytes] = []
     size = 0
-    while data:
-        unpacker = zlib.decompressobj(31)
-        parts.append(unpacker.decompress(data, limit - size + 1))
-        size += len(parts[-1])
+    for piece in _pieces(data):  # counted before any of it is kept
+        size += len(piece)
         if size > limit:
             raise FxscopeError(f"{path} unpacks to more than {limit >> 20} MiB: it is not {what}.")
-        if not unpacker.eof:
-            raise EOFError
-        data = unpacker.unused_data.lstrip(b"\0")
-    return b"".join(parts)
+    return b"".join(_pieces(data))
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """What gzip streams unpack to, no more than about 16 MB at a time. Raises EOFError, zlib.error."""
+    unpacker: Any = None
+    for start in range(0, len(data), _PIECE):
+        part = data[start : start + _PIECE]
+        while part := part.lstrip(b"\0") if unpacker is None else part:
+            unpacker = unpacker or zlib.decompressobj(31)
+            yield unpacker.decompress(part)
+            part = unpacker.unused_data
+            if unpacker.eof:
+                unpacker = None
+    if unpacker is not None:
+        raise EOFError
 
 
 def loads(data: bytes | str, *, where: str = "the text") -> Recording:

@@ -36,6 +36,17 @@ def test_a_recording_that_unpacks_too_far_is_refused(tmp_path: Path, monkeypatch
     path.write_bytes(gzip.compress(b" " * (8 << 20)))
     with pytest.raises(FxscopeError, match="unpacks to more than 1 MiB"):
         store.load(path)
+    monkeypatch.setattr(store, "MAX_BYTES", 48 << 20)
+    path.write_bytes(gzip.compress(b" " * (64 << 20), 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(FxscopeError, match="unpacks to more than 48 MiB"):
+            store.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20  # none of it was kept
+    finally:
+        tracemalloc.stop()
+    path.write_bytes(b"".join(gzip.compress(part) for part in (b'{"schema":', b"1}")) + b"\0" * 40_000)
+    assert store.contents(path) == b'{"schema":1}'
     path.write_bytes(gzip.compress(b" " * 1000)[:-9])
     with pytest.raises(FxscopeError, match="damaged or truncated"):
         store.load(path)
