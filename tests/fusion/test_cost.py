@@ -177,8 +177,18 @@ def test_what_the_forward_saves_costs_its_read_alone():
     )
 
 
-@pytest.mark.parametrize(("returned", "saved"), [((), 2 * 8192), (("buf0",), 8192)])
-def test_a_result_that_two_loops_of_a_function_read_is_read_once_and_written_where_it_stays(returned, saved):
+@pytest.mark.parametrize(
+    ("returned", "given", "own", "saved"),
+    [
+        ((), (), (), 2 * 8192),
+        (("buf0",), (), (), 8192),
+        ((), ("buf0",), (), 8192),  # the caller's memory, written in place
+        ((), (), ("buf0",), 2 * 8192),  # the first adds into its own result
+    ],
+)
+def test_a_result_that_two_loops_of_a_function_read_is_read_once_and_written_where_it_stays(
+    returned, given, own, saved
+):
     """A product and a C++ function with two loops over it: the function reads it from memory once, as its bytes say."""
     result = (BufferAccess(buffer="buf0", bytes=8192),)
     loops = [
@@ -192,9 +202,14 @@ def test_a_result_that_two_loops_of_a_function_read_is_read_once_and_written_whe
     graph = Graph(
         id=build.GRAPH,
         stage="post_grad",
-        nodes=tuple(build.node(name, f"aten.{name}.default") for name in ("mm", "sin", "cos")),
+        nodes=(
+            *map(build.placeholder, given),
+            *(build.node(name, f"aten.{name}.default") for name in ("mm", "sin", "cos")),
+        ),
     )
-    product = build.call(0, "extern_kernels.mm", "mm", scheduler_nodes=("op0",), writes=result)
+    product = build.call(
+        0, "extern_kernels.mm", "mm", scheduler_nodes=("op0",), writes=result, reads=result if own else ()
+    )
     function = build.call(1, "cpp_fused", "sin", "cos", scheduler_nodes=("op1", "op2"), reads=result, type="cpp")
     schedule = Schedule(graph=graph.id, nodes=tuple(loops), groups=groups, outputs=returned)
     recording = fusion(Recording(graphs=(graph,), calls=(product, function), schedules=(schedule,)))

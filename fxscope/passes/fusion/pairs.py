@@ -72,7 +72,9 @@ def decisions(
         inside = pair.a.call.id == pair.b.call.id
         key = (pair.a.call.id, f"{pair.a.members}{pair.b.members}" if inside else pair.b.call.id)
         found[key].append(pair)
-    returned = frozenset(alias.get(name, name) for name in schedule.outputs) if schedule else None
+    # What the graph returns, and what of the caller's it writes in place: that must be in memory after it.
+    outlive = {node.name for node in graph.nodes if node.op == "placeholder"} if graph else set[str]()
+    returned = frozenset(alias.get(name, name) for name in schedule.outputs) | outlive if schedule else None
     verdicts = PairVerdict(schedule, units, graph, alias)
     return [verdicts.decide(group, returned) for group in found.values()]
 
@@ -227,7 +229,9 @@ class PairVerdict:
     ) -> int | None:
         """The bytes that one kernel instead of two calls would not move: several loops of one may read one memory."""
         pair = Pair(self.whole(a), self.whole(b), shared, flows=False, mutates=False)
-        return saved(pair, self.calls_reading, returned)
+        # What a call reads of its own result (a sum by index into it) keeps no other from being its only reader.
+        readers = {name: self.calls_reading.get(name, 0) - (name in pair.a.reads) for name in shared}
+        return saved(pair, readers, returned)
 
     def whole(self, call: KernelCall) -> FusionUnit:
         """A call with all of its loops."""
