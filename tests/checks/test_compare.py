@@ -221,6 +221,14 @@ def test_other_work_is_not_called_faster_where_both_sides_name_it_alike() -> Non
     assert held.verdict == "not the same work" and "only the first recording's kernel also runs dropout" in held.reason
 
 
+def test_what_only_its_place_ties_is_not_called_slower() -> None:
+    """An addition beside a dropout, a copy, a sum and a fill: ops that write in place are torch's too."""
+    comparison = compare(captures.read("more/encoder_layer/real"), captures.read("more/encoder_layer_train/real"))
+    tied = [match for match in comparison.kernels if match.aligned_by == "order"]
+    assert len(tied) == 3 and any("fill_" in use.ops for match in tied for use in match.b)
+    assert {(match.kind, match.time.verdict) for match in tied if match.time} == {("replaced", "not the same work")}
+
+
 def test_the_other_way_round_it_splits() -> None:
     comparison = compare(build.gelu_mul_compiled(), build.gelu_mul_eager())
     assert ("split", 1, 2, "op") in kinds(comparison)
@@ -252,6 +260,8 @@ def test_a_graph_of_another_number_is_the_same_graph() -> None:
     comparison = compare(a, b)
     assert {match.kind for match in comparison.kernels} == {"same"}
     assert comparison.ops_gone == comparison.ops_added == ()
+    shown = [findings.comparison_text(comparison), findings.comparison_markdown(compare(a, build.gelu_mul_eager()))]
+    assert all("cpp_fused_gelu_mul_0" in text and "graph_0_" not in text for text in shown)  # one name for one kernel
     assert unnumbered_names(a) == unnumbered_names(b) >= {"cpp_fused_gelu_mul_0"}
 
 
@@ -378,6 +388,13 @@ def test_a_plan_has_no_times() -> None:
     assert comparison.step_time is None
     assert any("no device events" in note for note in comparison.notes)
     assert all(match.time is None or match.time.ratio is None for match in comparison.kernels)
+    totals = {change.subject: (change.a, change.b) for change in comparison.totals}
+    # What a recording launched is no number of calls: one call launches several kernels, or none.
+    assert totals["kernels per step"] == (3, None) and totals["kernel calls in compiled code"] == (
+        None,
+        len(plan.calls),
+    )
+    assert ("kernels per step", len(plan.calls)) in [(item.subject, item.b) for item in compare(plan, plan).totals]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from fxscope import cli
 from fxscope.analysis.explain import explain
 from fxscope.index import index_of
-from fxscope.model import Compile, InputAssertion, Recording, replace
+from fxscope.model import Compile, Graph, InputAssertion, Recording, replace
 from fxscope.render import story as text
 from tests import build
 
@@ -368,3 +368,13 @@ def test_the_command_tells_it_in_eighty_columns_and_in_json(capsys, read):
     assert cli.main(["explain", str(H200 / "mlp_eager"), "--table", "launches"]) == 0
     assert "cudaMemsetAsync + cuLaunchKernelEx" in capsys.readouterr().out
     assert cli.main(["explain", "no/such/thing"]) == 2
+
+
+def test_results_are_listed_as_often_as_they_are_counted():
+    """One result that two kernels read is one result."""
+    a, b, c = (
+        build.dispatched(name, f"aten::{name}", *inputs, outputs=(build.tensor(8, 4),))
+        for name, inputs in (("exp", ()), ("sin", ("exp",)), ("cos", ("exp",)))
+    )
+    [sentence] = told(Recording(graphs=(Graph(id="eager", stage="eager", nodes=(a, b, c)),)), "intermediate")
+    assert sentence.startswith("1 result of one kernel is read by another (exp → sin + cos): ")

@@ -429,7 +429,7 @@ def other_work(a: set[str], b: set[str]) -> bool:
 
 
 def are_torchs(ops: set[str]) -> bool:
-    return ops <= op_names.table().keys()
+    return set(map(op_names.out_of_place, ops)) <= op_names.table().keys()
 
 
 def like_with_like(

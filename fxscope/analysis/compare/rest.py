@@ -30,12 +30,17 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
     a, b = side_a[0], side_b[0]
     planned = both_planned(a, b)
 
+    def kernels(recording: Recording) -> float | None:
+        if bool(a.launches) != bool(b.launches) and not recording.launches:
+            return None  # calls of the one would stand beside kernels of the other
+        return per_step(recording, "kernel", "cpu_kernel")
+
     def of_sides(measure: Callable[[Recording], Sequence[float]]) -> tuple[float | None, float | None]:
         return of_runs([measure(item) for item in side_a]), of_runs([measure(item) for item in side_b])
 
     rows: list[tuple[str, float | None, float | None, Literal["count", "us", "bytes", "share"]]] = [
         ("device events per step", *both(a, b, lambda r: per_step(r)), "count"),
-        ("kernels per step", *both(a, b, lambda r: per_step(r, "kernel", "cpu_kernel")), "count"),
+        ("kernels per step", *both(a, b, kernels), "count"),
         ("memsets per step", *both(a, b, lambda r: per_step(r, "gpu_memset")), "count"),
         ("copies per step", *both(a, b, lambda r: per_step(r, "gpu_memcpy")), "count"),
         ("kernel calls in compiled code", *both(a, b, lambda r: len(r.calls) or None), "count"),

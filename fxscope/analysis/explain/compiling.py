@@ -195,7 +195,7 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
     if recording.calls:
         return []
     moved: dict[tuple[str, str], int] = {}  # the writer → bytes written once, and read by each
-    who: list[str] = []
+    readers: dict[tuple[str, str], list[str]] = {}
     evidence: list[str] = []
     for graph in recording.graphs:
         if graph.stage != "eager":
@@ -212,11 +212,13 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
                 if source is None or not written or not read:
                     continue
                 moved[graph.id, source.name] = moved.get((graph.id, source.name), written) + read
-                who.append(f"{source.name} → {node.name}")
+                readers.setdefault((graph.id, source.name), []).append(node.name)
                 evidence += [f"node:{graph.id}/{source.name}", f"node:{graph.id}/{node.name}"]
-    if not who:
+    if not moved:
         return []
     sizes = list(moved.values())
+    # One item a result, however many read it: the list and the number before it count the same.
+    who = [f"{writer} → {' + '.join(dict.fromkeys(names))}" for (_, writer), names in readers.items()]
     text = f"{counted(len(sizes), 'result')} of one kernel {'is' if len(sizes) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(sum(sizes))} written and read"
     text += _floor(recording, sizes)[1].replace(":", ",", 1)
     return [
