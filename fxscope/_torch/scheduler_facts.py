@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope._torch.hooks import is_deprecated, switch_value
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode
+from fxscope.passes.flops import addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -269,6 +270,12 @@ def _accesses(
             reached = _told("sizes of arguments", problems, _reached, node.node) or {}
             sizes = {name: min(size, reached.get(name, size)) for name, size in sizes.items()}
         internal = _internal(node, graph) if len(node.get_nodes()) > 1 else frozenset[str]()
+        if not reading:
+            kept = _kept(node, internal, graph)
+            for member in node.get_nodes() if kept else ():
+                own = _told("bytes per access", problems, member.get_read_write_buffer_accesses, False, True) or {}
+                sizes |= {name: size for name, size in own.items() if name in kept}
+            internal -= kept
         stored = (_told("mutations", problems, _only_stored, node) if reading else None) or ()
         by_buffer: dict[str, list[Any]] = {}
         for dependency in dependencies:
@@ -316,7 +323,7 @@ def _points(node: Any, dependencies: Sequence[Any]) -> int | None:
     """
     if node.is_extern() or node.is_template():
         return None
-    total, spans = 0, list[tuple[int, int] | None]()
+    total, spans, loops = 0, list[tuple[int, int] | None](), list[tuple[int, list[tuple[int, int]]] | None]()
     for dependency in dependencies:
         if type(dependency).__name__ != "MemoryDep":
             return None
@@ -338,6 +345,11 @@ def _points(node: Any, dependencies: Sequence[Any]) -> int | None:
         points, masked = math.prod(map(int, sizes)), _under_masks(node, dependency)
         total += points if masked is None else min(points, masked)
         spans.append(_span(dependency))
+        loops.append(_strides(dependency) if masked is None else None)
+    plain = [loop for loop in loops if loop is not None]
+    together = addresses(plain) if len(plain) == len(loops) else None
+    if together is not None:
+        return together
     known = [span for span in spans if span is not None]
     if len(known) < len(spans):
         return total
@@ -435,6 +447,21 @@ def _span(dependency: Any) -> tuple[int, int] | None:
     return (found[1], found[2]) if found[0] is not None and found[1] is not None and found[2] is not None else None
 
 
+def _strides(dependency: Any) -> tuple[int, list[tuple[int, int]]] | None:
+    """The lowest address of a loop's access and its (stride, size)s, `None` unless its index is a sum of multiples."""
+    if dependency.is_indirect():
+        return None
+    rest, found = dependency.index, list[tuple[int, int]]()
+    for name, size in zip(dependency.var_names, dependency.size, strict=True):
+        step, count = _number(dependency.index.coeff(name)), _number(size)
+        if step is None or count is None:
+            return None
+        rest = rest - dependency.index.coeff(name) * name
+        found += [(step, count)] if step else []
+    low = _number(rest)
+    return None if low is None else (low, found)
+
+
 def _reached(operation: Any) -> dict[str, int]:
     """Buffer → bytes of the views of it that an extern's arguments are; torch counts the whole buffer.
 
@@ -460,8 +487,27 @@ def _number(value: Any) -> int | None:
     return int(value) if getattr(value, "is_Integer", isinstance(value, int)) else None
 
 
+def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
+    """Those of a fused node's own buffers that its code stores, for a later loop of it, in memory of their own.
+
+    What lies where a result of the node is written in the end is that result's memory.
+    """
+    removed: Any = getattr(graph, "removed_buffers", internal)  # an older torch: all of them
+    stored = internal - set(removed) - set(getattr(graph, "inplaced_to_remove", ()))
+    places: dict[str, str] = getattr(getattr(graph, "wrapper_code", None), "reuses", {})
+
+    def place(name: str) -> str:
+        while name in places:
+            name = places[name]
+        return name
+
+    taken = {place(item.name) for item in node.read_writes.writes if item.name not in internal}
+    first = {place(name): name for name in sorted(stored, reverse=True)}
+    return frozenset(name for memory, name in first.items() if memory not in taken)
+
+
 def _internal(node: Any, graph: Any) -> frozenset[str]:
-    """The buffers that only the members of a fused node use: they are never stored."""
+    """The buffers that only the members of a fused node use."""
     inside = set(node.get_nodes())
     found: set[str] = set()
     for member in inside:

@@ -474,7 +474,7 @@ def _recording(collected: Collected) -> Recording:
         if found.ir and found.code:
             schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=graph_id, graph=post_grad)
             if schedule is not None:
-                schedules.append(schedule_text.with_views(schedule, parsed.calls if parsed is not None else ()))
+                schedules.append(schedule_text.as_called(schedule, parsed) if parsed is not None else schedule)
     return Recording(
         title=collected.where,
         graphs=tuple(graphs),

@@ -23,12 +23,12 @@ from fxscope.model import (
     TensorMeta,
     replace,
 )
-from fxscope.passes.flops import tensor_bytes
+from fxscope.passes.flops import addresses, tensor_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.readers.output_code import Call
+    from fxscope.readers.output_code import Call, OutputCode
 
 T = TypeVar("T", SchedulerNode, ScheduledGroup)
 HEAD = re.compile(r"^(\w+): (\w+)\((.*)\)$")
@@ -50,6 +50,15 @@ ORIGINS = re.compile(
 
 
 MOST_JOINED = 500  # members of a group whose joins are spelt out where no log tells them: there are as many as pairs
+
+
+class Use(NamedTuple):
+    """One printed dependency: a whole buffer has no index, and the mode for ranges."""
+
+    buffer: str
+    place: str | None  # its index
+    ranges: str | None
+    iterations: int | None = None  # how often its loop runs
 
 
 class Block(NamedTuple):
@@ -93,9 +102,16 @@ def schedule(
     origins, kinds = read_origins(log or "")
     order = {node.name: position for position, node in enumerate(graph.nodes)} if graph is not None else {}
     positions = {name: position for position, name in enumerate(dict.fromkeys(block.group for block in blocks))}
+    uses = {block.name: uses_of(block, renames) for block in blocks}
     nodes = tuple(
         node_of(
-            block, positions[block.group], layouts, origins.get(block.name, ()), kinds.get(block.name), order, renames
+            block,
+            positions[block.group],
+            layouts,
+            origins.get(block.name, ()),
+            kinds.get(block.name),
+            order,
+            uses[block.name],
         )
         for block in blocks
     )
@@ -103,7 +119,7 @@ def schedule(
     for node in nodes:
         inside.setdefault(node.group, []).append(node)
     users = {block.name: users_of(block) for block in blocks}
-    groups = tuple(group_of(inside[position], users) for position in positions.values())
+    groups = tuple(group_of(inside[position], users, uses, layouts) for position in positions.values())
     outputs = {name for used in users.values() for name, by in used.items() if "OUTPUT" in by}
     kernels = tuple(
         (node.kernel or "", members)
@@ -124,12 +140,20 @@ def schedule(
     )
 
 
-def with_views(found: Schedule, calls: Iterable[Call]) -> Schedule:
-    """The schedule whose externs read of each buffer what the wrapper hands them of it: views, not the whole."""
+def as_called(found: Schedule, code: OutputCode) -> Schedule:
+    """The schedule with what only the wrapper tells.
+
+    Externs read of each buffer what they are handed of it, views and not the whole; a loop's own buffer that is handed to
+    its kernel is stored for a later loop of it.
+    """
     passed: dict[str, Call] = {}
-    for call in calls:
+    for call in code.calls:
         if call.type in ("extern", "fallback"):
             passed |= dict.fromkeys((*call.results, *([call.out.buffer] if call.out else [])), call)
+    handed = {
+        item.buffer for call in code.calls if call.type not in ("extern", "fallback") for item in call.tensors if item
+    }
+    nodes = {node.name: node for node in found.nodes}
 
     def held(item: T) -> T:
         call = next((passed[write.buffer] for write in item.writes if write.buffer in passed), None)
@@ -137,7 +161,15 @@ def with_views(found: Schedule, calls: Iterable[Call]) -> Schedule:
             return item
         return replace(item, reads=tuple(_of_views(access, call) for access in item.reads))
 
-    return replace(found, nodes=tuple(map(held, found.nodes)), groups=tuple(map(held, found.groups)))
+    def stored(group: ScheduledGroup) -> ScheduledGroup:
+        places = {code.memory.get(item.buffer, item.buffer): item for item in reversed(group.writes)}
+        for item in (item for name in group.members for item in nodes[name].writes if item.buffer in handed):
+            places.setdefault(code.memory.get(item.buffer, item.buffer), item)
+        return replace(group, writes=(*group.writes, *(item for item in places.values() if item not in group.writes)))
+
+    return replace(
+        found, nodes=tuple(map(held, found.nodes)), groups=tuple(stored(held(group)) for group in found.groups)
+    )
 
 
 def _of_views(access: BufferAccess, call: Call) -> BufferAccess:
@@ -209,16 +241,8 @@ def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     return origins, kinds
 
 
-def node_of(
-    block: Block,
-    group: int,
-    layouts: Mapping[str, TensorMeta],
-    origins: Sequence[str],
-    computes: str | None,
-    order: Mapping[str, int],
-    renames: Mapping[str, str],
-) -> SchedulerNode:
-    """One node."""
+def uses_of(block: Block, renames: Mapping[str, str]) -> tuple[list[Use], list[Use]]:
+    """What a node reads and writes, as printed."""
     text = "\n".join(block.lines)
     writes = dependencies(text, f"{block.name}.writes")
     reads = [
@@ -229,8 +253,25 @@ def node_of(
         reads = without_order(reads, writes, renames)
     iteration = said(block, ("sizes",))
     iterations = numel(iteration) if iteration is not None else None
+    return [use._replace(iterations=iterations) for use in reads], [
+        use._replace(iterations=iterations) for use in writes
+    ]
+
+
+def node_of(
+    block: Block,
+    group: int,
+    layouts: Mapping[str, TensorMeta],
+    origins: Sequence[str],
+    computes: str | None,
+    order: Mapping[str, int],
+    uses: tuple[list[Use], list[Use]],
+) -> SchedulerNode:
+    """One node."""
+    reads, writes = uses
+    iteration = said(block, ("sizes",))
     kernel = ((said(block, ("node.python_kernel_name", "node.kernel")) or "").split() or [None])[0]
-    device = next((layouts[name].device for name, _, _ in writes if name in layouts), None)
+    device = next((layouts[use.buffer].device for use in writes if use.buffer in layouts), None)
     known = sorted((name for name in origins if name in order or not order), key=lambda name: order.get(name, 0))
     return SchedulerNode(
         name=block.name,
@@ -238,8 +279,8 @@ def node_of(
         kernel=kernel if kernel != "None" else None,
         group=group,
         origins=tuple(known),
-        reads=accesses(reads, layouts, iterations),
-        writes=accesses(writes, layouts, iterations),
+        reads=accesses(reads, layouts),
+        writes=accesses(writes, layouts),
         ranges=iteration,
         device=device,
     )
@@ -269,8 +310,8 @@ def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
     return "reduction" if iteration and not iteration.rstrip(")").endswith("(") else "pointwise"
 
 
-def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]]:
-    """(buffer, index, ranges) of one printed list of dependencies; a whole buffer has no index, and the mode for ranges."""
+def dependencies(text: str, key: str) -> list[Use]:
+    """One printed list of dependencies."""
     start = text.find(f"{key} =")
     if start < 0:
         return []
@@ -281,26 +322,22 @@ def dependencies(text: str, key: str) -> list[tuple[str, str | None, str | None]
         if depth == 0:
             break
     part = text[start : end + 1]
-    found: list[tuple[str, str | None, str | None]] = [match.groups() for match in MEMORY.finditer(part)]  # type: ignore[misc]
-    return [*found, *((name, None, mode or None) for name, mode in STAR.findall(part))]
+    found = [Use(match[1], match[2], match[3]) for match in MEMORY.finditer(part)]
+    return [*found, *(Use(name, None, mode or None) for name, mode in STAR.findall(part))]
 
 
-def without_order(
-    reads: list[tuple[str, str | None, str | None]],
-    writes: list[tuple[str, str | None, str | None]],
-    renames: Mapping[str, str],
-) -> list[tuple[str, str | None, str | None]]:
+def without_order(reads: list[Use], writes: list[Use], renames: Mapping[str, str]) -> list[Use]:
     """The reads of a loop: torch orders what writes to memory again by a read of all of it, which no loop does.
 
     What adds to memory (`mode='atomic_add'`) reads where it writes.
     """
-    found: list[tuple[str, str | None, str | None]] = []
-    for name, index, ranges in reads:
-        again = [item for item in writes if real_name(item[0], renames) == real_name(name, renames)]
-        if index is not None or not again:
-            found.append((name, index, ranges))
-        elif ranges not in (None, "None"):
-            found += [(name, index, ranges) for _, index, ranges in again]
+    found: list[Use] = []
+    for use in reads:
+        again = [item for item in writes if real_name(item.buffer, renames) == real_name(use.buffer, renames)]
+        if use.place is not None or not again:
+            found.append(use)
+        elif use.ranges not in (None, "None"):
+            found += [item._replace(buffer=use.buffer) for item in again]
     return found
 
 
@@ -310,25 +347,19 @@ def numel(iteration: str) -> int | None:
     return prod(int(count) for count in counts) if all(count.isdigit() for count in counts) else None
 
 
-def accesses(
-    items: Iterable[tuple[str, str | None, str | None]], layouts: Mapping[str, TensorMeta], iterations: int | None
-) -> tuple[BufferAccess, ...]:
-    """One access per buffer: as many bytes as the loop may touch, at most the buffer's.
-
-    Each dependency is good for one element for each value of the loop variables in its index, and where it names what
-    was loaded, in each iteration.
-    """
-    found: dict[str, list[tuple[str | None, str | None]]] = {}
-    for name, index, ranges in items:
-        found.setdefault(name, []).append((index, ranges))
+def accesses(uses: Iterable[Use], layouts: Mapping[str, TensorMeta]) -> tuple[BufferAccess, ...]:
+    """One access per buffer: as many bytes as the loops may touch, at most the buffer's."""
+    found: dict[str, list[Use]] = {}
+    for use in uses:
+        found.setdefault(use.buffer, []).append(use)
     result: list[BufferAccess] = []
-    for name, uses in sorted(found.items()):
+    for name, items in sorted(found.items()):
         layout = layouts.get(name)
-        indices = list(dict.fromkeys(index for index, _ in uses if index))
+        indices = list(dict.fromkeys(use.place for use in items if use.place))
         result.append(
             BufferAccess(
                 buffer=name,
-                bytes=num_bytes(layout, uses, iterations) if layout is not None else None,
+                bytes=num_bytes(layout, items) if layout is not None else None,
                 shape=layout.shape if layout is not None else None,
                 stride=layout.stride if layout is not None else None,
                 dtype=layout.dtype if layout is not None else None,
@@ -338,14 +369,37 @@ def accesses(
     return tuple(result)
 
 
-def num_bytes(layout: TensorMeta, uses: Sequence[tuple[str | None, str | None]], iterations: int | None) -> int | None:
-    """The bytes that a loop touches of a buffer; a dependency without an index takes all of it."""
+def num_bytes(layout: TensorMeta, uses: Iterable[Use]) -> int | None:
+    """The bytes that loops touch of a buffer; a dependency without an index takes all of it.
+
+    Where their indices are no sums of multiples each dependency is good for one element for each value of the loop
+    variables in its index, and where it names what was loaded, in each iteration.
+    """
     item = ITEM_BYTES.get(layout.dtype or "")
     whole = [size for size in layout.shape if isinstance(size, int)]
     if item is None or len(whole) != len(layout.shape):
         return None
-    touched = [points(index, ranges or "", iterations) for index, ranges in uses]
-    return item * min(prod(whole), sum(count if count is not None else prod(whole) for count in touched))
+    uses = set(uses)
+    loops = [loop for use in uses if (loop := strides(use.place, use.ranges)) is not None]
+    touched = addresses(loops) if len(loops) == len(uses) else None
+    if touched is None:
+        counts = [points(use.place, use.ranges or "", use.iterations) for use in uses]
+        touched = sum(count if count is not None else prod(whole) for count in counts)
+    return item * min(prod(whole), touched)
+
+
+def strides(index: str | None, ranges: str | None) -> tuple[int, list[tuple[int, int]]] | None:
+    """The lowest address of `100*c0 + c1 + 20` and its (stride, size)s, `None` unless it is a sum of multiples."""
+    sizes = dict(re.findall(r"(\w+): (\d+)\b", ranges or ""))
+    low, found = 0, list[tuple[int, int]]()
+    for term in (index or "?").split(" + "):
+        match = re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)|(\d+)", term)
+        if match is None or (match[2] and match[2] not in sizes):
+            return None
+        if match[2]:
+            found.append((int(match[1] or 1), int(sizes[match[2]])))
+        low += int(match[3] or 0)
+    return low, found
 
 
 def points(index: str | None, ranges: str, iterations: int | None) -> int | None:
@@ -367,30 +421,26 @@ def users_of(block: Block) -> dict[str, set[str]]:
     return found
 
 
-def group_of(inside: Sequence[SchedulerNode], users: Mapping[str, Mapping[str, set[str]]]) -> ScheduledGroup:
-    """The traffic of one group: a buffer that only its members use is never stored."""
+def group_of(
+    inside: Sequence[SchedulerNode],
+    users: Mapping[str, Mapping[str, set[str]]],
+    uses: Mapping[str, tuple[list[Use], list[Use]]],
+    layouts: Mapping[str, TensorMeta],
+) -> ScheduledGroup:
+    """The traffic of one group, without buffers that only its members use."""
     names = {node.name for node in inside}
     internal = {buffer for name in names for buffer, used_by in users[name].items() if used_by and used_by <= names}
     kinds = {node.type for node in inside}
     one_of = ("template", "reduction", "scan", "sort")
+    own = {item.buffer for node in inside for item in node.writes}
     return ScheduledGroup(
         members=tuple(node.name for node in inside),
         type=next((kind for kind in one_of if kind in kinds), inside[0].type),
-        reads=without(
-            internal | {item.buffer for node in inside for item in node.writes}, [node.reads for node in inside]
+        reads=accesses(
+            (use for node in inside for use in uses[node.name][0] if use.buffer not in internal | own), layouts
         ),
-        writes=without(internal, [node.writes for node in inside]),
+        writes=accesses((use for node in inside for use in uses[node.name][1] if use.buffer not in internal), layouts),
     )
-
-
-def without(left_out: set[str], lists: Iterable[tuple[BufferAccess, ...]]) -> tuple[BufferAccess, ...]:
-    """One access per buffer, the largest, without some buffers."""
-    found: dict[str, BufferAccess] = {}
-    for access in (access for items in lists for access in items):
-        before = found.get(access.buffer)
-        if access.buffer not in left_out and (before is None or (before.bytes or 0) < (access.bytes or 0)):
-            found[access.buffer] = access
-    return tuple(found.values())
 
 
 def first_nodes(groups: Sequence[ScheduledGroup], nodes: Sequence[SchedulerNode]) -> list[tuple[ScheduledGroup, int]]:

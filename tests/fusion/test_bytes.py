@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from fxscope.model import replace
+from fxscope.model import TensorMeta, replace
+from fxscope.passes.flops import addresses
+from fxscope.readers import schedule_text
 from tests import captures
 from tests.fusion.triton_addresses import audit, touched
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CAPTURES = [name for name, folder in captures.CAPTURES.items() if (folder / "inductor").is_dir()]
 
@@ -75,6 +82,52 @@ def test_what_is_written_again_is_not_read() -> None:
     ]
     assert {access.bytes for access in adding.writes} == {2048 * 256 * 4}
     assert 2048 * 256 * 4 in {access.bytes for access in adding.reads if access.buffer == adding.writes[0].buffer}
+
+
+def test_loops_that_overlap_touch_what_they_share_once() -> None:
+    half, other = (0, [(100, 64), (1, 60)]), (20, [(100, 64), (1, 60)])
+    assert addresses([half, other]) == addresses([half, other, half]) == 64 * 80
+    assert addresses([(0, [(1, 6400)]), half]) == 6400  # rows that follow upon each other
+    assert addresses([(0, [(1, 5)]), (50, [(1, 5)])]) == 10
+    # Windows that meet themselves, strides of no common grid, a row that is left: nothing is said.
+    assert addresses([(0, [(1, 5), (1, 3)])]) is addresses([(0, [(3, 4), (2, 4)])]) is None
+    assert addresses([half, (50, [(100, 64), (1, 60)])]) is addresses([(-1, [(1, 5)])]) is None
+    layout = TensorMeta(shape=(64, 100), dtype="float32")
+    uses = [schedule_text.Use("x", index, "c0: 64, c1: 60") for index in ("100*c0 + c1", "100*c0 + c1 + 20")]
+    assert schedule_text.num_bytes(layout, uses) == 64 * 80 * 4
+    assert schedule_text.num_bytes(layout, [use._replace(place=f"Mod({use.place}, 7)") for use in uses]) == 64 * 100 * 4
+
+
+OVERLAPPING = """
+import torch
+
+def program(a, b, c, d, e, x):
+    y = a + b * c + d.exp() * e.sin()  # kept: a later loop of the kernel reads it again
+    normal = torch.nn.functional.layer_norm(y, (8192,)).bfloat16()
+    return normal, x[:, :60].exp() + x[:, 20:80].sin()
+
+def build():
+    return program, (*(torch.randn(16, 8192) for _ in range(5)), torch.randn(64, 100))
+"""
+
+
+@pytest.mark.slow
+def test_what_a_kernel_keeps_for_itself_and_slices_that_overlap(tmp_path: Path) -> None:
+    import fxscope
+    from fxscope import cli
+
+    (tmp_path / "overlapping.py").write_text(OVERLAPPING)
+    saved = tmp_path / "plan.fxscope"
+    assert cli.main(["run", f"{tmp_path / 'overlapping.py'}:build", "--target", "h200", "-o", str(saved)]) == 0
+    recording = fxscope.load(saved)
+    rows, uncounted = audit(recording)
+    assert uncounted == {} and [row for row in rows if row.said != row.touched] == []
+    sliced, normal = sorted(recording.calls, key=lambda call: call.bytes_read or 0)
+    assert sliced.bytes_read == 64 * 80 * 4
+    assert [(access.dtype, access.bytes) for access in normal.writes or ()] == [
+        ("float32", 16 * 8192 * 4),
+        ("bfloat16", 16 * 8192 * 2),
+    ]
 
 
 @pytest.mark.slow
