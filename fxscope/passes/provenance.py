@@ -10,6 +10,8 @@ from fxscope.model import Link, Recording, replace
 from fxscope.op_names import MAY_COPY, expected_nature, op_name, op_of, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fxscope.model import Graph, KernelCall, Node, Source
 
 # Views that only rename sizes: they stay views where a transposed operand is folded into the strides of a GEMM.
@@ -92,35 +94,66 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
 
 
 def with_biases(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
-    """The calls with the convolutions whose bias they add.
+    """The calls with the convolutions whose bias they add, and with the nodes that make a bias there (a cast).
 
     Inductor calls the library without it, and adds it where the result is read (torch 2.13, `kernel/conv.py`): the
     kernel reads both, and the library's call did not read the bias.
     """
     by_name = {node.name: node for node in graph.nodes}
+    order = {node.name: position for position, node in enumerate(graph.nodes)}
     made: dict[str, tuple[set[str], set[str]]] = {}  # convolution → what a library's call for it reads and writes
+    stored: dict[str, set[str]] = {}  # node → buffers that may hold its value
     result: list[KernelCall] = []
     for call in calls:
         reads, writes = ({item.buffer for item in items or ()} for items in (call.reads, call.writes))
         if call.is_extern:
             made |= dict.fromkeys(call.nodes, (reads, writes))
         found: list[str] = []
+        inside: set[str] = set()
         for name in call.named_only if call.is_generated else ():
             node = by_name.get(name)
-            if node is None or name not in made or op_name(node.target) != "convolution":
+            if node is None or name not in made or op_name(node.target) != "convolution" or len(node.inputs) < 3:
                 continue
             taken, written = made[name]
-            bias = node.inputs[2] if len(node.inputs) > 2 else None
-            while (
-                bias in by_name
-                and bias not in reads
-                and (bias in call.nodes or expected_nature(by_name[bias].target) == "view")
-            ):
-                bias = next(iter(by_name[bias].inputs), None)
-            if bias in reads - taken and written & (reads | writes):
+            making = _made_of(node.inputs[2], reads, taken, {*call.nodes, *call.named_only}, stored, by_name)
+            if making is not None and written & (reads | writes):
                 found.append(name)
-        result.append(replace(call, biases=tuple(found)))
+                inside |= making
+        ran = sorted({*call.nodes, *(inside & set(call.named_only))}, key=lambda name: order.get(name, -1))
+        named = tuple(name for name in call.named_only if name not in inside)
+        result.append(replace(call, biases=tuple(found), nodes=tuple(ran) if inside else call.nodes, named_only=named))
+        for name in call.nodes:
+            shapes = [item.shape for item in by_name[name].outputs] if name in by_name else []
+            stored.setdefault(name, set()).update(item.buffer for item in call.writes or () if item.shape in shapes)
     return result
+
+
+def _made_of(
+    bias: str,
+    reads: set[str],
+    taken: set[str],
+    named: set[str],
+    stored: Mapping[str, set[str]],
+    by_name: Mapping[str, Node],
+) -> set[str] | None:
+    """The nodes that make a bias from what a call reads and another did not; `None` unless it reads all of it."""
+    found, inside, todo = False, set[str](), [bias]
+    while todo:
+        name = todo.pop()
+        if held := reads & {name, *stored.get(name, ())}:
+            found |= bool(held - taken)
+        elif name in inside:
+            continue
+        elif name in by_name and by_name[name].inputs and (name in named or _is_view(by_name[name])):
+            inside.add(name)
+            todo += by_name[name].inputs
+        else:
+            return None
+    return inside if found else None
+
+
+def _is_view(node: Node) -> bool:
+    return expected_nature(node.target) == "view"
 
 
 def with_sources(recording: Recording) -> Recording:
