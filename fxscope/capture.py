@@ -17,6 +17,7 @@ import os
 import sys
 import time
 import warnings
+from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,7 +296,7 @@ class Recorder:
     def __enter__(self) -> Recorder:
         self._only = _Only(self._title)
         self._only.__enter__()
-        self._process = os.getpid()
+        self._process = getpid()
         self._running = [True]  # taken by whoever ends it: of two threads that do, one does
         self.recording = self.failure = None
         try:
@@ -367,7 +368,7 @@ class Recorder:
             self._only.__exit__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        if os.getpid() != self._process or self.failure is not None:
+        if getpid() != self._process or self.failure is not None:
             return
         try:
             self._running.pop()

@@ -22,6 +22,7 @@ import weakref
 import zipfile
 import zlib
 from array import array
+from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -367,7 +368,7 @@ def write(path: str | Path, data: str | bytes, *, force: bool = False) -> Path:
 
 def _place(target: Path, data: bytes, mode: int | None) -> None:
     """Make a file appear under its name, whole; in place of another one only where that one's mode is given."""
-    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}.{time.monotonic_ns()}")
+    temporary = target.with_name(f".{target.name[:100]}.{getpid()}.{time.monotonic_ns()}")
     try:
         # A file without a name: it goes with the process, whatever ends that.
         handle = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
@@ -398,7 +399,7 @@ class OwnFolder:
 
     def __init__(self) -> None:
         self.name: str = tempfile.mkdtemp(prefix="fxscope-")
-        self._remove = weakref.finalize(self, _remove, self.name, os.getpid())
+        self._remove = weakref.finalize(self, _remove, self.name, getpid())
 
     def cleanup(self) -> None:
         self._remove()
@@ -411,7 +412,7 @@ class OwnFolder:
 
 
 def _remove(name: str, process: int) -> None:
-    if os.getpid() == process:
+    if getpid() == process:
         shutil.rmtree(name, ignore_errors=True)
 
 

@@ -13,6 +13,7 @@ import stat
 import sys
 import threading
 import traceback
+from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -231,7 +232,7 @@ class _Run:
         self.how = "ended"
         self.runs: bool | None = None  # the program: not yet, now, no more
         self.signal = 0  # what came when it had ended
-        self.process = os.getpid()  # a forked child that comes to the end of the program goes on to Python's own end
+        self.process = getpid()  # a forked child that comes to the end of the program goes on to Python's own end
         self.found = _Found()
 
     def run(self) -> int:
@@ -269,7 +270,7 @@ class _Run:
             finally:
                 is_written, self.runs = not self.runs, False
                 self.recorder.__exit__(None, None, None)
-        if os.getpid() != self.process or self.arguments.counted or is_written:
+        if getpid() != self.process or self.arguments.counted or is_written:
             return status
         return self._written(status)
 
@@ -283,7 +284,7 @@ class _Run:
             def leave(*values: Any, **named: Any) -> Any:
                 with self.found:
                     file = values[0] if values else named.get("path", "")
-                    if os.getpid() == self.process and self.runs and (name == "_exit" or _can_be_run(file)):
+                    if getpid() == self.process and self.runs and (name == "_exit" or _can_be_run(file)):
                         self.how = f"called os.{name}"
                         # It may be there to end what hangs, and what hangs may keep this from ending, too.
                         fuse = threading.Timer(_FINISH_S, before["_exit"], [1])
@@ -385,7 +386,7 @@ def end_as_interrupted() -> None:
 
     To be registered before the program runs: what that registers runs first.
     """
-    if os.getpid() in _interrupted:
+    if getpid() in _interrupted:
         _die_of(signal.SIGINT)
 
 
@@ -394,7 +395,7 @@ def _die_of(number: int) -> None:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
     signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
+    os.kill(getpid(), number)
 
 
 def _can_be_run(file: Any) -> bool:
@@ -460,12 +461,16 @@ def _end_of(error: BaseException) -> tuple[int, str]:
     if isinstance(error, SystemExit):
         status = 1
         if error.code is None or isinstance(error.code, int):
-            status = int(error.code or 0) & 0xFF
+            status = int(error.code or 0)
+            status = status & 0xFF if -(2**63) <= status < 2**63 else 0xFF  # of what no C long holds Python makes -1
         else:
-            _tell(f"{error.code}\n")
+            text = ""
+            with contextlib.suppress(Exception):  # of what the program gave
+                text = str(error.code)
+            _tell(f"{text}\n")
         return status, f"ended with exit code {status}"
     if isinstance(error, KeyboardInterrupt):
-        _interrupted.append(os.getpid())
+        _interrupted.append(getpid())
         return 128 + signal.SIGINT, "was interrupted"
     return 1, f"raised {type(error).__name__}"
 
