@@ -308,6 +308,17 @@ def test_graph_keys_go_along_the_data_and_fold(open_page):
     assert re.fullmatch(r"28 nodes, \d boxes", page.laid_out())
 
 
+def test_a_layout_that_was_overtaken_says_nothing_afterwards(open_page):
+    page = open_page("geglu", f"#node={MUL}&view=graph")
+    known = page.laid_out()
+    page.page.focus(".graph-canvas")
+    # Hidden and shown again before the layout without views is there: what was laid out before is taken.
+    key = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'v', bubbles: true}));"
+    page.page.evaluate(f"async () => {{ {key} await new Promise(done => setTimeout(done, 1)); {key} }}")
+    page.page.wait_for_timeout(400)  # a slow layout says so after 250 ms
+    assert page.laid_out() == known
+
+
 def test_stages_switch_and_keep_the_choice(open_page):
     page = open_page("geglu", f"#node={MUL}&view=graph")
     for stage in ("pre_grad", "kernel_calls", "post_grad"):

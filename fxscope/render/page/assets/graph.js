@@ -285,16 +285,17 @@ class GraphView {
     const shown = visible(graph, state);
     const thens = [...(this.waitingFor === graph ? this.thens : []), then].filter(Boolean);
     let placed = graph.placed.get(key);
+    clearTimeout(this.slow); // an overtaken wish says nothing any more
     if (!placed) {
       this.waitingFor = graph;
       this.thens = thens; // what an overtaken wish wanted to do is done with the newer one
       this.busy.setAttribute('aria-busy', 'true');
-      const timer = setTimeout(() => {
+      this.slow = setTimeout(() => {
         if (this.as !== 'changes') this.say(`laying out ${plural(shown.boxes.size, 'box')} …`);
       }, 250);
       placed = await this.engine.place(graph, shown, PAGE.theme.layout);
-      clearTimeout(timer);
       if (!placed) return;
+      clearTimeout(this.slow);
       graph.placed.set(key, placed);
       if (graph.placed.size > 24) graph.placed.delete(graph.placed.keys().next().value);
     } else this.engine.forget();

@@ -386,8 +386,7 @@ class Panel {
         if (known(roof.floor_us)) add('Floor', microseconds(roof.floor_us));
         if (roof.basis) add('Roof from', roof.basis);
       }
-      if (!(type === 'node' && at(r.graphs[key[0]].nodes, 'counters', key[1])))
-        this.counted(at(c, 'counters', i), add);
+      if (!(type === 'node' && at(r.graphs[key[0]].nodes, 'counters', key[1]))) this.counted(at(c, 'counters', i), add);
       if (resources)
         add(
           'Resources',

@@ -470,9 +470,7 @@ class Timeline {
       if (category === 'gpu_memset' || category === 'gpu_memcpy') return 'input';
       const name = r.launchName(i);
       const generated =
-        call >= 0
-          ? !PAGE.theme.extern.includes(r.calls.type[call])
-          : /^(triton_|(graph_\d+_)?cpp_fused)/.test(name);
+        call >= 0 ? !PAGE.theme.extern.includes(r.calls.type[call]) : /^(triton_|(graph_\d+_)?cpp_fused)/.test(name);
       return generated ? 'fused' : 'kernel';
     }
     const category = r.names[r.ops.category[i]];
