@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
-        raise FxscopeError(f"no rank's trace could be read: {first.rstrip('.')}.")
+        raise FxscopeError(f"no rank's trace holds a step that can be compared: {first.rstrip('.')}.")
     for path, format in outputs:
         show(fleet, digests, path, format, arguments)
     return report(fleet, expectations, arguments) if expectations is not None else 0

@@ -248,7 +248,7 @@ def test_headers_that_say_impossible_things(tmp_path: Path) -> None:
 def test_nothing_readable_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "rank0.json.gz").write_bytes(b"\x1f\x8bnot gzip")
     assert cli.main(["fleet", str(tmp_path)]) == 2
-    assert "no rank's trace could be read: rank0.json.gz" in capsys.readouterr().err
+    assert "no rank's trace holds a step that can be compared: rank0.json.gz" in capsys.readouterr().err
 
 
 def test_two_ranks_are_compared_without_what_they_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
