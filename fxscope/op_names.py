@@ -91,7 +91,7 @@ _HOST = frozenset(
     sym_constrain_range sym_constrain_range_for_size _assert_scalar device dtype _nested_tensor_size is_pinned
     _backward backward is_conj is_neg is_inference is_signed retains_grad get_device cudnn_is_acceptable
     _fused_sdp_choice _use_cudnn_ctc_loss _use_miopen_ctc_loss _debug_has_internal_overlap _has_same_storage_numel
-    _is_zerotensor is_coalesced is_set_to element_size sparse_dim dense_dim""".split()
+    _is_zerotensor is_coalesced is_set_to element_size sparse_dim dense_dim _nnpack_available""".split()
 )
 # They have a kernel entry of their own, and all it does is call other ops (CompositeExplicitAutograd).
 _MORE_COMPOSITES = frozenset(

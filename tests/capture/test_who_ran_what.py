@@ -100,6 +100,16 @@ def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
     assert {stats.name for stats in recording.summary.kernels} == launched
 
 
+def test_a_convolution_is_not_the_copy_of_its_weight() -> None:
+    kinds = nn.ConvTranspose2d(8, 4, 2, stride=2), nn.Conv2d(8, 8, 3, groups=8), nn.Conv1d(8, 4, 3).double()
+    for kind in kinds:
+        given = (
+            torch.randn(2, 8, 6, dtype=kind.weight.dtype) if isinstance(kind, nn.Conv1d) else torch.randn(2, 8, 6, 6)
+        )
+        recording = fxscope.record(kind, given, steps=1)
+        assert ["conv" in launch.name for launch in recording.launches] == [True], [x.name for x in recording.launches]
+
+
 def test_what_a_library_op_calls_for_itself_is_a_part_of_it() -> None:
     recording = fxscope.record(nn.Linear(8, 4), torch.randn(2, 8))  # on a CPU, addmm copies the bias first
     assert [launch.name for launch in recording.launches if launch.step == 0] == ["aten::addmm"]

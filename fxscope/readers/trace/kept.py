@@ -13,7 +13,7 @@ import numpy as np
 
 from fxscope.errors import TraceError
 from fxscope.model import WHOLE, Problem, Step
-from fxscope.op_names import MAY_COPY, expected_nature, op_name, out_of_place, table
+from fxscope.op_names import MAY_COPY, expected_nature, is_convolution, may_multiply, op_name, out_of_place, table
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest, read
 
@@ -278,7 +278,9 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
     has_below = np.zeros(len(kept.rows), np.bool_)
-    has_below[around[inner]] = True
+    # A transposed convolution of MKL-DNN is no op of its own: what copies a weight for it does not do its work.
+    convolves, multiplies = (of_names(trace, name, test) for test in (is_convolution, may_multiply))
+    has_below[around[inner[~convolves[around[inner]] | multiplies[inner]]]] = True
     bare: dict[
         str, int
     ] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
