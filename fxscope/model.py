@@ -83,6 +83,7 @@ EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = (
     "name",
 )
 LaunchCategory = Literal["kernel", "gpu_memset", "gpu_memcpy", "cpu_kernel"]
+KERNELS = ("kernel", "cpu_kernel")  # the categories of what computes; the others clear and copy memory
 CallType = Literal[
     "triton_pointwise",
     "triton_reduction",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.errors import PassError
 from fxscope.index import index_of, kept
+from fxscope.model import KERNELS
 from fxscope.op_names import expected_nature, is_called, op_name, op_of, ops_of, parse, qualified, table
 from fxscope.text import counted
 
@@ -53,6 +54,10 @@ class Unit(NamedTuple):
     modules: tuple[str, ...]
     sources: tuple[str, ...]
     backward: bool | None = None  # whether autograd ran it; None where nothing tells
+
+    @property
+    def is_kernel(self) -> bool:
+        return self.category in KERNELS
 
     @property
     def samples_us(self) -> list[float]:
@@ -340,7 +345,7 @@ def units_matching(recording: Recording, name: str) -> list[Unit]:
 def units_named(recording: Recording, text: str) -> list[Unit]:
     """The kernels of a step by this name. Raises PassError where the name is nowhere in the recording."""
     selector = parse_selector(text)
-    found = [u for u in units_matching(recording, text) if u.category in ("kernel", "cpu_kernel")]
+    found = [u for u in units_matching(recording, text) if u.is_kernel]
     if not found:
         require(recording, text)
     return pick(found, selector, "kernel")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.commands import common
 from fxscope.errors import CaptureError, RenderError
 from fxscope.index import index_of
+from fxscope.model import KERNELS
 
 if TYPE_CHECKING:
     import argparse
@@ -185,7 +186,7 @@ def fill(
         raise CaptureError(f"{program} at {name}={value} raised {type(error).__name__}: {first}") from None
     if recording.launches:
         point.device_us = index_of(recording).step_us
-    point.num_kernels = per_step(recording, "kernel", "cpu_kernel")
+    point.num_kernels = per_step(recording, *KERNELS)
     point.num_launches = per_step(recording)
     if recording.memory is not None:
         point.peak_bytes, point.start_bytes = recording.memory.peak_bytes, recording.memory.start_bytes

@@ -64,7 +64,7 @@ class Context(NamedTuple):
             where, selector = self.place(part.strip())
             recording = self.find(where)
             if selector is None:
-                found += [u for u in select.units(recording) if u.category in ("kernel", "cpu_kernel")]
+                found += [u for u in select.units(recording) if u.is_kernel]
             else:
                 found += some(select.units_named(recording, selector), selector, recording)
         return found

@@ -12,14 +12,13 @@ from fxscope.analysis.compare import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
 from fxscope.errors import PassError
 from fxscope.index import index_of
+from fxscope.model import KERNELS
 from fxscope.op_names import is_called
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fxscope.model import Launch, Recording
-
-KERNELS = ("kernel", "cpu_kernel")
 
 
 def per_step(recording: Recording, chosen: Callable[[Launch], bool]) -> list[int]:
@@ -60,7 +59,7 @@ def device_events(context: Context, value: object) -> Answer:
 def gemms(context: Context, value: object) -> Answer:
     """GEMMs among the kernels of a step."""
     expected = quantity.parse(value)
-    units = [u for u in select.units(context.recording) if u.category in KERNELS]
+    units = [u for u in select.units(context.recording) if u.is_kernel]
     if not units:
         return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
     found = [unit.kernel for unit in units if is_gemm(unit)]
@@ -232,7 +231,7 @@ def launches(context: Context, value: object) -> Answer:
     for name, amount in a_table(value, "launches", '{ "aten::linear" = 3 }').items():
         expected, recording = quantity.parse(amount), context.recording
         select.require(recording, name)
-        under = [u for u in select.units_matching(recording, name) if u.category in KERNELS]
+        under = [u for u in select.units_matching(recording, name) if u.is_kernel]
         rows.append((expected.holds(len(under)), f"{name} {expected.text}", f"{name} {len(under)}"))
     return all_of(rows)
 

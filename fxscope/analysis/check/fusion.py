@@ -76,7 +76,7 @@ def places(recording: Recording, name: str) -> set[str]:
         if found:
             return found
     for unit in select.units_matching(recording, name):
-        if unit.category in ("kernel", "cpu_kernel"):
+        if unit.is_kernel:
             found.add(unit.call or f"#{unit.position}")
     return found
 

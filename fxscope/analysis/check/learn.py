@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
-from fxscope.analysis.check.counts import KERNELS, launched_under, per_step
+from fxscope.analysis.check.counts import launched_under, per_step
 from fxscope.analysis.compare import is_gemm
 from fxscope.analysis.compare.rest import graph_breaks, traffic
 from fxscope.index import index_of
+from fxscope.model import KERNELS
 from fxscope.op_names import without_graph_number
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def learn(recording: Recording) -> str:
         *(f"# {where}" for where in [environment(recording)] if where),
         "",
     ]
-    units = [unit for unit in select.units(recording) if unit.category in KERNELS]
+    units = [unit for unit in select.units(recording) if unit.is_kernel]
     counts = set(per_step(recording, lambda item: item.category in KERNELS)) if recording.launches else {len(units)}
     if units:
         lines.append(f"kernels = {quantity_of(counts)}")

@@ -238,12 +238,12 @@ def between(a: list[Unit], b: list[Unit], *, anchored: bool) -> list[Aligned]:
     """Group what is left between two kernels that stayed: connected by an op, else by their place."""
     groups: list[Aligned] = []
     a, b = take(groups, a, b, "op")
-    real_a = [u for u in a if u.category in ("kernel", "cpu_kernel")]
-    real_b = [u for u in b if u.category in ("kernel", "cpu_kernel")]
+    real_a = [u for u in a if u.is_kernel]
+    real_b = [u for u in b if u.is_kernel]
     if anchored and real_a and real_b:
         # Nothing names the link (a hand-written kernel shows no ops): same place between the same neighbours.
         groups.append(Aligned(real_a, real_b, "order"))
-        a, b = ([u for u in side if u.category not in ("kernel", "cpu_kernel")] for side in (a, b))
+        a, b = ([u for u in side if not u.is_kernel] for side in (a, b))
     groups += [Aligned([x], [], None) for x in a] + [Aligned([], [y], None) for y in b]
     return groups
 

@@ -70,7 +70,7 @@ def keys(units: Iterable[Unit], graphs: set[str]) -> dict[int, list[Key]]:
     runs: Counter[tuple[str | None, str]] = Counter()
     found: dict[int, list[Key]] = {}
     for unit in units:
-        if unit.graph in graphs and unit.category in ("kernel", "cpu_kernel"):
+        if unit.graph in graphs and unit.is_kernel:
             turn = runs[unit.call, unit.kernel]
             runs[unit.call, unit.kernel] += 1
             found[unit.position] = [(unit.graph, name, turn) for name in unit.nodes]

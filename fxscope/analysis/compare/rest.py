@@ -11,7 +11,7 @@ from fxscope.analysis.stats import mean, of_runs
 from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.kernel_names import decode
-from fxscope.model import replace
+from fxscope.model import KERNELS, replace
 from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
 
@@ -33,7 +33,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
     def kernels(recording: Recording) -> float | None:
         if bool(a.launches) != bool(b.launches) and not recording.launches:
             return None  # calls of the one would stand beside kernels of the other
-        return per_step(recording, "kernel", "cpu_kernel")
+        return per_step(recording, *KERNELS)
 
     def of_sides(measure: Callable[[Recording], Sequence[float]]) -> tuple[float | None, float | None]:
         return of_runs([measure(item) for item in side_a]), of_runs([measure(item) for item in side_b])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope.columns import column, picked
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
-from fxscope.model import Decision, Graph, Node, Op, Recording, TensorMeta
+from fxscope.model import KERNELS, Decision, Graph, Node, Op, Recording, TensorMeta
 from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
@@ -185,7 +185,7 @@ def of_trace(recording: Recording) -> list[Decision]:
     found: list[Decision] = []
     for launch in sorted(mine, key=lambda item: item.start_ns):
         op = ops.get(launch.op_id) if launch.op_id is not None else None
-        if launch.category not in ("kernel", "cpu_kernel") or op is None or op.id in streams:
+        if launch.category not in KERNELS or op is None or op.id in streams:
             continue
         streams[op.id] = launch.stream
         regions[op.id] = next((name for name in launch.chain if name.startswith(_COMPILED)), None)

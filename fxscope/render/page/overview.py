@@ -10,6 +10,7 @@ import msgspec
 
 from fxscope.analysis import traced_regions
 from fxscope.index import index_of
+from fxscope.model import KERNELS
 from fxscope.op_names import op_name
 from fxscope.passes import bound
 from fxscope.render import labels
@@ -141,7 +142,7 @@ def tiles(recording: Recording) -> list[list[str]]:
     out: list[list[str]] = []
     steps = index_of(recording).num_steps
     if recording.launches:
-        kernels = sum(x.category in ("kernel", "cpu_kernel") for x in recording.launches) / steps
+        kernels = sum(x.category in KERNELS for x in recording.launches) / steps
         other = len(recording.launches) / steps - kernels
         words = f"and {other:g} memsets or copies" if other else "launched each step"
         out.append([f"{kernels:g}", "kernels per step", words])

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
+from fxscope.model import KERNELS
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import as_run, runs_a_step
 from fxscope.passes.unfused import is_library
@@ -133,7 +134,7 @@ class Runs:
     def of_launch(self, launch: Launch, us: float, count: float) -> Run:
         """A launch, with `us` as its time."""
         call = self.recording.calls[self.position[launch.call]] if launch.call in self.position else None
-        kernel = launch.category in ("kernel", "cpu_kernel")
+        kernel = launch.category in KERNELS
         floor = call.roof.floor_us * count if call and call.roof and call.roof.floor_us and kernel else None
         ref = ("call", self.position[call.id]) if call else ("kernel", launch.name)
         if call is not None:
