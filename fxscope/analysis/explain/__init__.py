@@ -15,7 +15,7 @@ from fxscope.analysis.stats import is_on_cpu
 from fxscope.analysis.story import Sentence, Story
 from fxscope.columns import column
 from fxscope.index import index_of
-from fxscope.model import weakest
+from fxscope.model import KERNELS, weakest
 from fxscope.op_names import MAY_COPY, expected_nature, is_dispatched, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds
 
@@ -74,7 +74,7 @@ def overview(recording: Recording) -> list[Sentence]:
     compiled = [op for op in mine if "::" not in op.name and " " not in op.name and op.id in launching]
     reaching = launching & {op.id for op in (*ops, *compiled)}
     kinds = [launch.category for launch in launches]
-    kernels = kinds.count("kernel") + kinds.count("cpu_kernel")
+    kernels = sum(kind in KERNELS for kind in kinds)
     parts = launch_cost.launched(launches)
     on_cpu = is_on_cpu(recording)
     does = [f"dispatches {counted(len(ops), 'op')}"] if ops else []
