@@ -378,7 +378,7 @@ class KernelCall(Item, frozen=True, kw_only=True):
     type: CallType
     nodes: tuple[str, ...] = ()  # ran in this call, in order
     folded: tuple[str, ...] = ()  # became an argument (strides) of this call
-    named_only: tuple[str, ...] = ()  # in the kernel's name or origins, but did not run in it
+    named_only: tuple[str, ...] = ()  # in the kernel's name or origins, and not known to run in it
     biases: tuple[str, ...] = ()  # convolutions whose bias it adds: Inductor leaves that out of the library's call
     nodes_evidence: Evidence | None = None
     original_aten: tuple[str, ...] = ()  # the ATen ops that torch's comment above the call names

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
 TRANSPARENT = frozenset({"nop", "multi_output"})
+# They draw numbers: what nothing is read for, and yet is no function of the place in a tensor.
+_RANDOM = re.compile(r"rand|seed|normal|bernoulli|exponential|uniform|cauchy|geometric|philox|multinomial|empty")
 # Their result depends on an operand's shape only.
 _SHAPE_ONLY = re.compile(r"(empty|full|zeros|ones|rand|randn|randint)_like|new_\w+|sym_\w+|device")
 
@@ -32,8 +34,18 @@ class Flow:
         self.nodes: Mapping[str, Node] = {node.name: node for node in graph.nodes}
         self.order: dict[str, int] = {name: position for position, name in enumerate(self.nodes)}
         self._writer: dict[tuple[str, str], str] = {}  # (node, operand) → the node that wrote into the operand before
+        # Values that are made of no memory, only of the place in a tensor (`iota` and what follows from it). Inductor writes
+        # such an expression again in each kernel that needs it, stored elsewhere or not (`ComputedBuffer.make_loader` in
+        # torch/_inductor/ir.py), and does not count it among the origins there.
+        self.of_places: set[str] = set()
         last: dict[str, str] = {}
         for node in graph.nodes:
+            if (
+                node.op == "call_function"
+                and all(name in self.of_places for name in node.inputs)
+                and not _RANDOM.search(op_name(node.target))
+            ):
+                self.of_places.add(node.name)
             for name in node.inputs:
                 if (writer := last.get(self.base(name))) is not None:
                     self._writer[node.name, name] = writer
@@ -148,7 +160,7 @@ class Slice:
         if self.flow.is_input(name):
             return False
         if self.allowed is not None and name not in self.allowed and not self.flow.is_view(name):
-            return not self.flow.nodes[name].inputs
+            return name in self.flow.of_places or not self.flow.nodes[name].inputs
         return None
 
     def back_from(self, roots: Iterable[str]) -> tuple[set[str], set[str]]:

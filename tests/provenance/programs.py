@@ -258,5 +258,19 @@ def recomputed() -> Any:
     return run, (torch.randn(64, 64), torch.randn(64, 64))
 
 
+@program
+def relative_positions() -> Any:
+    """Distances are saved for the backward and yet written again, as an address, where the bias is looked up."""
+    table = nn.Embedding(9, 2)
+
+    def run(scores: torch.Tensor) -> torch.Tensor:
+        place = torch.arange(scores.shape[-1])
+        distance = (place[None] - place[:, None]).clamp(-4, 4) + 4
+        biased = scores / 3 + table(distance).permute(2, 0, 1)
+        return biased.masked_fill(place[None] > place[:, None], -1e9).softmax(-1)
+
+    return run, (torch.randn(3, 2, 24, 24, requires_grad=True),)
+
+
 TRAINED = ("conv_net_training", "conv1d_gelu_conv1d", "cos_before_attention", "decoder", "encoder", "cross_entropy",
-           "one_kernel_at_many_places", "dropout_and_norm")  # fmt: skip
+           "one_kernel_at_many_places", "dropout_and_norm", "relative_positions")  # fmt: skip

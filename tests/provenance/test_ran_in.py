@@ -349,6 +349,44 @@ def test_origins_lend_their_name_only() -> None:
     assert kinds["conv"][0] == "kernel"
 
 
+def test_what_is_made_of_places_is_written_again_where_it_is_needed() -> None:
+    """A relative position is stored for the backward; the lookup reads the table at the same expression, not that buffer."""
+    nodes = (
+        node("table", "table", op="placeholder"),
+        node("x", "x", op="placeholder"),
+        node("iota", "prims.iota.default"),
+        node("clamp", "aten.clamp_min.default", "iota"),
+        node("embedding", "aten.embedding.default", "table", "clamp"),
+        node("add", "aten.add.Tensor", "x", "embedding"),
+        node("output", "output", "add", "clamp", op="output"),
+    )
+
+    def op(number: int, origins: str, reads: str, value: str) -> SchedulerNode:
+        return SchedulerNode(
+            name=f"op{number}", type="pointwise", group=number, origins=tuple(origins.split()), origin_node=value,
+            reads=access(*reads.split()), writes=access(f"buf{number}"),
+        )  # fmt: skip
+
+    def ran(*lookup: SchedulerNode, target: str = "prims.iota.default") -> tuple[tuple[str, ...], ...]:
+        recording = scheduled(op(0, "iota clamp", "", "clamp"), *lookup)
+        graph = replace(GRAPH, nodes=tuple(replace(n, target=target) if n.name == "iota" else n for n in nodes))
+        return tuple(call.nodes for call in schedules(replace(recording, graphs=(graph,))).calls)
+
+    again = op(1, "embedding add", "x table", "add")
+    assert ran(again) == (("iota", "clamp"), ("iota", "clamp", "embedding", "add"))
+    assert ran(op(1, "embedding add", "x table buf0", "add"))[1] == ("embedding", "add")  # it reads what is stored
+    assert ran(again, target="prims.inductor_random.default")[1] == ("add",)  # nothing draws a number twice
+
+
+def test_what_may_have_run_is_not_said_not_to_have_run() -> None:
+    nodes = (build.placeholder("x", 4), *(build.node(n, f"aten.{n}.default", "x") for n in ("exp", "sin", "cos")))
+    nodes = tuple(replace(n, kind="fused" if n.name == "cos" else "unknown") if n.name != "x" else n for n in nodes)
+    call = build.call(1, "triton_poi_fused_cos_exp_sin_0", "exp", named_only=("sin", "cos"))
+    recording = Recording(graphs=(Graph(id=build.GRAPH, stage="post_grad", nodes=nodes),), calls=(call,))
+    told = " ".join(decisions.call_story(recording, call, width=200).split())
+    assert "its name also says cos, which did not run here its name also says sin: it is not known" in told
+
+
 def test_a_template_of_several_results_runs_the_op_not_the_item_that_is_taken() -> None:
     nodes = (
         node("x", "x", op="placeholder"),

@@ -12,7 +12,7 @@ from fxscope.analysis.stats import compare_wall, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.gpus import timing as device_times
 from fxscope.index import index_of
-from fxscope.op_names import only_named
+from fxscope.op_names import only_named, perhaps_ran
 from fxscope.passes.flops import tensor_bytes
 from fxscope.passes.schedules import aliases
 from fxscope.text import at_least, counted, listed, microseconds, num_bytes, percent, sentence, sizes
@@ -64,8 +64,12 @@ def _fusion(recording: Recording) -> list[Sentence]:
         text += "."
         if call.biases:
             text += f" It also adds the bias of {listed(call.biases)}."
-        if named := only_named(call, index_of(recording).nodes.get(call.graph, {})):
+        nodes = index_of(recording).nodes.get(call.graph, {})
+        open_ones = perhaps_ran(call, nodes)
+        if named := [op for op in only_named(call, nodes) if op not in open_ones]:
             text += f" Its name or origins also mention {listed(named)}, which {'does' if len(named) == 1 else 'do'} not run in it."
+        if open_ones:
+            text += f" Its name or origins also mention {listed(open_ones)}; it is not known whether that ran in it."
         found.append(
             Sentence(
                 topic="fusion",

@@ -402,7 +402,7 @@ class Panel {
         );
       for (const [heading, of, title] of [
         ['Adds the bias of', 'biases', 'Inductor leaves it out of the library’s call'],
-        ['Named only', 'named', 'In the kernel’s name or origins, but did not run in it'],
+        ['Named only', 'named', 'In the kernel’s name or origins, and not known to run in it'],
       ]) {
         const found = at(c, of, i) || [];
         const link = (s) => this.link('node', [c.graph[i], s], r.graphs[c.graph[i]].nodes.name[s], 'kind-unknown');
