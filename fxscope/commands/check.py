@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     recordings, sweeps = common.named(others)
     report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
     show: dict[str, Callable[[Report], str]] = {
-        "terminal": findings.check_text,
+        "terminal": lambda report: findings.check_text(report, width=common.width()),
         "md": findings.check_markdown,
         "json": lambda item: item.to_json() + "\n",
     }

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     a, b = common.told_apart([a, b], names)
     comparison = compare(a, b, runs_a=runs_a, runs_b=runs_b)
     show: dict[str, Callable[[Comparison], str]] = {
-        "terminal": comparison_text,
+        "terminal": lambda item: comparison_text(item, width=common.width()),
         "md": comparison_markdown,
         "json": lambda item: item.to_json() + "\n",
     }
@@ -74,7 +74,7 @@ def as_ranks(a: str, b: str, format: str) -> str:
         return ""
     job = findings.examine(ranks, title=f"ranks {ranks[0].rank} and {ranks[1].rank} of {ranks[0].world}")
     said = "As ranks of one job (time in collectives is mostly waiting: what each needed for itself is compared):"
-    return f"\n{said}\n\n" + (fleet.markdown(job) if format == "md" else fleet.text(job, width=80))
+    return f"\n{said}\n\n" + (fleet.markdown(job) if format == "md" else fleet.text(job, width=common.width()))
 
 
 def resources(comparison: Comparison, format: str) -> str:

@@ -331,5 +331,7 @@ def report(fleet: Fleet, expectations: dict[str, Any], arguments: argparse.Names
     from fxscope.render import findings
 
     result = check.check(fleet, expectations, where=arguments.check)
-    print(findings.check_text(result), end="", file=sys.stdout if arguments.output else sys.stderr)
+    print(
+        findings.check_text(result, width=common.width()), end="", file=sys.stdout if arguments.output else sys.stderr
+    )
     return 0 if result.passed else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from fxscope.commands import common
 from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     recordings = record_both(model, inputs, kwargs, arguments, {question.about for question, _ in guesses})
     outcomes = [confront(question, answer, recordings) for question, answer in guesses]
     report = Report(title=f"Your guess about {arguments.factory}", outcomes=tuple(outcomes))
-    sys.stdout.write(report.to_json() + "\n" if arguments.json else check_text(report))
+    sys.stdout.write(report.to_json() + "\n" if arguments.json else check_text(report, width=common.width()))
     if not arguments.json:
         sys.stdout.write(shown(recordings))
     return 0

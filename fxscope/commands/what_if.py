@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"note: {name} is {changed[name]!r} already: nothing is changed by it", file=sys.stderr)
     print(verdict(comparison, title(arguments), before, after))
     print()
-    sys.stdout.write(comparison_text(comparison))
+    sys.stdout.write(comparison_text(comparison, width=common.width()))
     return 0
 
 

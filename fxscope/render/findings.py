@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -37,7 +38,7 @@ VERBS = {
 MAX_OPS = 16
 
 
-def check_text(report: Report, *, width: int = 100) -> str:
+def check_text(report: Report, *, width: int = 80) -> str:
     """One line per expectation, with the fact, and the reason where it is not met."""
     lines = [report.title, ""] if report.title else []
     several = len({outcome.subject for outcome in report.outcomes}) > 1
@@ -56,15 +57,11 @@ def check_text(report: Report, *, width: int = 100) -> str:
 
 def wrapped(line: str, width: int) -> list[str]:
     """A line folded and indented by four."""
-    import textwrap
-
     return textwrap.wrap(line, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def wrapped_under(line: str, width: int) -> list[str]:
     """A line folded, its continuation under the second column."""
-    import textwrap
-
     return textwrap.wrap(line, width, subsequent_indent=" " * 43, break_on_hyphens=False)
 
 
@@ -208,7 +205,8 @@ def step_times(comparison: Comparison) -> list[tuple[str, str]]:
     return [(name, said) for said, name in found.items()]
 
 
-def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
+def comparison_text(comparison: Comparison, *, width: int = 80) -> str:
+    room = max(60, width - 40)  # for a kernel's name, which is worth more whole than the margin is
     lines = [f"A  {comparison.a_title}", f"B  {comparison.b_title}", ""]
     lines += [f"{change.subject:42} {change_words(change)}" for change in comparison.totals]
     for name, said in step_times(comparison):
@@ -226,10 +224,10 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
                 registers = (
                     "" if a.registers == b.registers else f", registers {a.registers or '–'} → {b.registers or '–'}"
                 )
-                lines.append(f"    =  {''.join(kernel_label(b, width - 40))}  {times}{registers}")
+                lines.append(f"    =  {''.join(kernel_label(b, room))}  {times}{registers}")
             continue
-        lines += [f"    −  {kernel_words(use, width - 40)}" for use in match.a]
-        lines += [f"    +  {kernel_words(use, width - 40)}" for use in match.b]
+        lines += [f"    −  {kernel_words(use, room)}" for use in match.a]
+        lines += [f"    +  {kernel_words(use, room)}" for use in match.b]
     for heading, changes in (
         ("CPU ops that vanished or became fewer", comparison.ops_gone),
         ("CPU ops added", comparison.ops_added),
@@ -249,7 +247,9 @@ def comparison_text(comparison: Comparison, *, width: int = 100) -> str:
                 f"{decision_title(item)}: {item.a_verdict} ({item.a_reason}) → {item.b_verdict} ({item.b_reason})",
                 width,
             )
-    lines += ["", *comparison.notes] if comparison.notes else []
+    lines += [""] if comparison.notes else []
+    for note in comparison.notes:
+        lines += textwrap.wrap(note, width, break_on_hyphens=False)
     return "\n".join(lines).rstrip() + "\n"
 
 
