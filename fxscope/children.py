@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -67,7 +68,7 @@ def run(
     command = [path, *command[1:]]
     if sys.executable and sys.platform == "linux":
         begin = _DEAF if deaf else _PROGRAM
-        command = [sys.executable, "-I", "-S", "-c", begin, _begin.__file__, str(os.getpid()), *command]
+        command = [sys.executable, "-I", "-S", "-c", begin, _begin.__file__, str(getpid()), *command]
     nothing = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
     variables = None if environment is None else {**os.environ, **environment}
     return subprocess.run(command, capture_output=True, timeout=timeout, check=False, env=variables, **nothing)  # type: ignore[call-overload]
@@ -96,7 +97,7 @@ def start(
     """
     given = {**os.environ, **(environment or {})}.get("PYTHONPATH", "").split(os.pathsep)
     environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([packages, *filter(None, given)])}
-    command = [python or sys.executable, "-c", _MODULE, _begin.__file__, str(os.getpid()), module, *arguments]
+    command = [python or sys.executable, "-c", _MODULE, _begin.__file__, str(getpid()), module, *arguments]
     return cast("subprocess.Popen[bytes]", subprocess.Popen(command, env=environment, **options))
 
 

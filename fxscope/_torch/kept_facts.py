@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import os
 import re
+from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,7 @@ def save(name: str, compile_id: str, lowered: Lowered) -> None:
     place = folder()
     place.mkdir(parents=True, exist_ok=True)
     data = gzip.compress(_without_id(msgspec.json.encode(lowered), compile_id), compresslevel=1, mtime=0)
-    temporary = place / f"{name}.{os.getpid()}"
+    temporary = place / f"{name}.{getpid()}"
     temporary.write_bytes(data)
     temporary.replace(place / f"{name}.json.gz")
     kept = list(place.iterdir())

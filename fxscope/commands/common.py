@@ -11,6 +11,7 @@ import stat
 import sys
 import threading
 import zlib
+from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,15 +52,15 @@ class Terminated(BaseException):
 @contextlib.contextmanager
 def on_termination(ended: Callable[[int], None]) -> Generator[None]:
     """Call `ended` with the signal that would end this process. A forked child is ended by it as ever."""
-    mine = os.getpid()
+    mine = getpid()
     in_main = threading.current_thread() is threading.main_thread()
     numbers = [getattr(signal, name) for name in _ENDS if in_main and hasattr(signal, name)]
     numbers = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
 
     def handle(number: int, _: Any) -> None:
-        if os.getpid() != mine:
+        if getpid() != mine:
             signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+            os.kill(getpid(), number)
         # A second one ends it at once, but not one of another kind: some send several (a terminal, a service manager).
         for other in numbers:
             if signal.getsignal(other) is handle:
@@ -79,7 +80,7 @@ def on_termination(ended: Callable[[int], None]) -> Generator[None]:
 @contextlib.contextmanager
 def tidy_on_termination() -> Generator[None]:
     """On SIGTERM and its like let every `finally` run, so that no temporary file stays, and then die of it."""
-    mine = os.getpid()
+    mine = getpid()
 
     def leave(number: int) -> None:
         raise Terminated(number)

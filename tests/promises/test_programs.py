@@ -18,9 +18,9 @@ import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import fxscope
-from fxscope import capture, store
+from fxscope import capture, children, store
 from fxscope._torch import environment, hooks, inductor, nodes, op_recorder, profiler, running, step_plan, steps
-from fxscope.commands import script
+from fxscope.commands import common, script
 from fxscope.errors import RenderError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -358,6 +358,17 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
         ends.append((done.returncode, done.stdout))
     assert ends == [(-signal.SIGINT, "last\n")] * 2
     assert store.load(tmp_path / "out.fxscope").launches
+
+
+def test_a_program_that_replaces_getpid_is_ended_by_its_signal_and_its_picture_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mine, ended = os.getpid(), list[int]()
+    monkeypatch.setattr(os, "getpid", lambda: 2**22 + 1)
+    assert children.run([sys.executable, "-c", "print(1)"], timeout=60).stdout == b"1\n"
+    with common.on_termination(ended.append):
+        os.kill(mine, signal.SIGHUP)
+    assert ended == [signal.SIGHUP]
 
 
 class _Leaving(script._Run):

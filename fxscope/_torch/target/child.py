@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 import warnings
+from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -244,7 +245,7 @@ def _fork(
             sys.stderr.flush()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python 3.12 warns of threads; the copy only traces and compiles
-                here = os.getpid()
+                here = getpid()
                 pid = os.fork()
             if pid == 0:
                 _in_the_copy(request, exchange, call, here)
