@@ -241,8 +241,9 @@ def _launcher() -> str | None:
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code is not getattr(main, "__code__", None):
         frame = frame.f_back
-    # A program of the user's may call `main`, too, with words of its own.
-    return frame.f_back.f_code.co_filename if frame is not None and frame.f_locals["own_process"] else None
+    # A program of the user's may call `main`, too, with words of its own; and C code may, or a new thread.
+    caller = frame.f_back if frame is not None and frame.f_locals["own_process"] else None
+    return caller.f_code.co_filename if caller is not None else None
 
 
 _LAUNCHER = _launcher()  # this file is imported below the command's `main`, if there is one

@@ -138,6 +138,33 @@ def test_work_that_a_compiler_moved_past_a_kernel_that_stayed_is_not_gone() -> N
     ]
 
 
+def test_work_of_one_line_that_a_kernel_gathers_from_all_over_a_step_is_its_own() -> None:
+    """As the routing of several experts: what stood behind another GEMM is not gone, nor of its line's other kernel."""
+
+    def row(*kernels: tuple[str, tuple[str, ...], tuple[int, ...]]) -> list[Unit]:
+        found = [unit(at, name, ops, "") for at, (name, ops, _) in enumerate(kernels)]
+        return [
+            x._replace(sources=tuple(f"m.py:{n}" for n in of)) for x, (_, _, of) in zip(found, kernels, strict=True)
+        ]
+
+    norm, mm = ("norm", ("rms_norm",), (1,)), ("mm", ("mm",), (5,))
+    eq, mul = ("eq", ("eq",), (2,)), ("mul", ("mul",), (2,))
+    index, scale = ("index", ("index",), (3,)), ("mul", ("mul",), (3,))
+    eager = row(norm, eq, mul, index, mm, scale, eq, mul, index, mm, scale)
+    fused = row(
+        ("triton_mean_mul", ("mean", "mul"), (1,)),
+        ("triton_eq_mul", ("eq", "mul"), (2,)),
+        ("triton_index", ("index",), (3,)),
+        mm,
+        ("triton_mul", ("mul",), (3,)),
+        mm,
+        ("triton_mul", ("mul",), (3,)),
+    )
+    found = [([x.position for x in a], [y.position for y in b]) for a, b, _ in align(eager, fused)]
+    assert found[:4] == [([0], [0]), ([1, 2, 6, 7], [1]), ([3, 8], [2]), ([4], [3])]
+    assert ([9], [5]) in found and not any(not a or not b for a, b in found)
+
+
 def test_what_runs_at_another_place_is_neither_new_nor_gone() -> None:
     """The same kernel of the same op over the same shapes; with other shapes, or twice, it could be another one's."""
     base = captures.read("mlp_eager")
