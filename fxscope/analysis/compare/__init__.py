@@ -160,7 +160,40 @@ def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
     for gap in left:
         still = [[unit for unit in units if unit.position in at] for units, at in zip(gap, places, strict=True)]
         groups += between(still[0], still[1], anchored=bool(runs))
-    return rejoin(completed(groups))
+    return rejoin(completed(at_home(groups)))
+
+
+def at_home(groups: list[Aligned]) -> list[Aligned]:
+    """Move each kernel that stands alone, or by kernels that do not run its op, to the one that runs that op of its line.
+
+    A compiler gathers work from several places of a step (the routing of all experts): a line alone, or an op alone, then
+    ties it to the wrong kernel or to none. Where several kernels could be meant, nothing is moved.
+    """
+    sides = [list(group.a) for group in groups], [list(group.b) for group in groups]
+    for mine, theirs in (sides, sides[::-1]):
+        homes: dict[tuple[str, str], set[int]] = {}  # (line, op) → groups whose other side has a kernel that runs it
+        for number, group in enumerate(groups):
+            for unit in theirs[number] if group.how != "name" else ():
+                for line in unit.sources:
+                    for op in unit.ops:
+                        homes.setdefault((line, op), set()).add(number)
+        for number, group in enumerate(groups):
+            for unit in list(mine[number]) if group.how not in ("name", "nodes") else ():
+                names = {op_names.op_name(name) for name in (*unit.ops, *unit.chain)}
+                if any(names & set(other.ops) or not other.ops for other in theirs[number]):
+                    continue
+                found = set().union(*(homes.get((line, op), set()) for line in unit.sources for op in names))
+                if len(found) == 1 and all(compatible(unit, other) for other in theirs[min(found)]):
+                    mine[number].remove(unit)
+                    mine[min(found)].append(unit)
+    result: list[Aligned] = []
+    for group, *both in zip(groups, *sides, strict=True):
+        a, b = (sorted(units, key=lambda unit: unit.position) for units in both)
+        if a and b:
+            result.append(Aligned(a, b, group.how or "source"))
+        else:  # what is left of a group stands alone
+            result += [Aligned([x], [], None) for x in a] + [Aligned([], [y], None) for y in b]
+    return result
 
 
 def take(groups: list[Aligned], a: list[Unit], b: list[Unit], *order: AlignedBy) -> tuple[list[Unit], list[Unit]]:
