@@ -500,6 +500,26 @@ def test_a_session_of_the_profiler_ends_whatever_fails(name: str, monkeypatch: p
         assert torch._C._autograd._disable_profiler().trace_start_ns() <= 0, "it was on"
 
 
+@pytest.mark.parametrize("name", ["time.sleep", "fxscope._torch.profiler._without"])
+def test_what_keeps_other_threads_from_settling_costs_no_recording(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("broken")
+
+    monkeypatch.setattr(name, broken)
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        with fxscope.record() as recorder:
+            torch.ones(2).add(1)
+    finally:
+        done.set()
+        thread.join()
+    assert recorder.recording is not None and recorder.recording.launches
+    where = [problem.where for problem in recorder.recording.problems]
+    assert where == ([] if name == "time.sleep" else ["other threads"])
+
+
 def test_a_program_that_leaves_no_file_to_open_is_told_so(tmp_path: Path) -> None:
     code = "import resource, torch\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 64))\n"
     (tmp_path / "script.py").write_text(f"{code}print(torch.ones(2).add(1).tolist())\n")
