@@ -245,15 +245,15 @@ def taken_for(missing: set[str], alone: list[Unit], group: list[Unit]) -> list[U
 def of_modules(ours: list[Unit], theirs: list[Unit], alone: list[Unit]) -> list[Unit]:
     """Take out of `alone` the kernels of modules of which only the other side has some work here, and the same ops."""
     mine, other = ({module for unit in side for module in unit.modules} for side in (ours, theirs))
-    if not (mine & other and other - mine):
+    if not (alone and mine & other and other - mine):
         return []
+    missing, run = other - mine, work(theirs)
     found = [
         unit
         for unit in alone
         if unit.modules
-        and other - mine >= set(unit.modules)
-        and work([unit])
-        and work([unit]) <= work(theirs)
+        and missing.issuperset(unit.modules)
+        and set() != work([unit]) <= run
         and compatible(unit, ours[0])
     ]
     for unit in found:
@@ -291,7 +291,7 @@ def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Aligne
         mine = [x for x in left_a.sharing(left_b.traits[at]) if compatible(a[x], y)]
         if not mine:
             continue
-        if how == "op" and y.category != "kernel" and y.category != "cpu_kernel":
+        if how == "op" and not y.is_kernel:
             mine = mine[:1]
         theirs = [at]
         alike = [z for z in left_b.alike(at) if compatible(a[mine[0]], b[z])]

@@ -16,7 +16,7 @@ from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
     from fxscope.model import Recording
@@ -153,11 +153,15 @@ def graph_breaks(recording: Recording) -> int | None:
 def op_counts(recording: Recording) -> dict[str, float]:
     """CPU op → occurrences per step; runtime calls and the profiler's own marks are no ops."""
     columns = (column(recording.ops, field) for field in ("category", "name"))
-    names = Counter(name for kind, name in zip(*columns, strict=True) if kind == "cpu_op")
-    found: Counter[str] = Counter()
-    for name, count in names.items():
-        found[without_graph_number(name)] += count
-    return {name: count / index_of(recording).num_steps for name, count in found.items()}
+    return of_a_step(recording, Counter(name for kind, name in zip(*columns, strict=True) if kind == "cpu_op"))
+
+
+def of_a_step(recording: Recording, found: Mapping[str, int]) -> dict[str, float]:
+    """What was found of names in all steps → per step, of names without the number that a process gives a graph."""
+    total: Counter[str] = Counter()
+    for name, number in found.items():
+        total[without_graph_number(name)] += number
+    return {name: number / index_of(recording).num_steps for name, number in total.items()}
 
 
 def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[OpChange, ...]]:
@@ -207,8 +211,8 @@ def self_us(recording: Recording) -> dict[str, float]:
             inner[parent] += duration_ns
     found: Counter[str] = Counter()
     for number, name, duration_ns in zip(ids, names, durations, strict=True):
-        found[without_graph_number(name)] += max(0, duration_ns - inner[number])
-    return {name: time / 1e3 / index_of(recording).num_steps for name, time in found.items()}
+        found[name] += max(0, duration_ns - inner[number])
+    return {name: time / 1e3 for name, time in of_a_step(recording, found).items()}
 
 
 def notes(a: Recording, b: Recording) -> tuple[str, ...]:
