@@ -353,7 +353,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
     written: dict[object, str] = {}
     for name, value in vars(arguments).items():
         for text in value if isinstance(value, list) else [value]:
-            if name in ("words", "arguments", "title", *_WRITTEN) or not isinstance(text, str):
+            if name in ("verb", "words", "arguments", "title", "format", *_WRITTEN) or not isinstance(text, str):
                 continue
             parts = (text, text.partition("=")[2], text.rpartition(":")[0])  # NAME=FILE, FILE.py:FACTORY
             read.update(file for file in map(_file, parts) if isinstance(file, tuple))

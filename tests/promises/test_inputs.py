@@ -424,6 +424,14 @@ def test_of_two_outputs_in_one_file_and_of_one_over_an_input_nothing_is_written(
     assert sorted(tmp_path.iterdir()) == before and (tmp_path / "e.toml").read_text() == "1 / 0"
 
 
+def test_an_output_may_be_called_as_a_verb_or_a_format_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Recording(title="r").save("r.fxscope")
+    for name in ("view", "md"):
+        for _ in range(2):
+            assert cli.main(f"view r.fxscope --format md -o {name} --force".split()) == 0
+
+
 def test_devices_take_several_outputs(tmp_path: Path) -> None:
     Recording(title="r").save(tmp_path / "r.fxscope")
     assert cli.main(["view", str(tmp_path / "r.fxscope"), *("-o /dev/null --format md -o /dev/null").split()]) == 0
