@@ -173,8 +173,7 @@ def tiles(recording: Recording) -> list[list[str]]:
         step = recording.predicted
         if step is not None:
             times = step.device_range_us
-            apart = step.basis.partition(":")[0]
-            remark = f"{labels.span(times)} in 80 of 100; {apart}" if times is not None else step.basis
+            remark = f"{labels.span(times)} in 80 of 100; {labels.sum_words(step)}" if times is not None else step.basis
             out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", remark])
         elif missing := labels.no_step(recording):
             out.append(["–", "device time of a step", missing])
