@@ -221,10 +221,14 @@ def table() -> dict[str, frozenset[str]]:
     return {name: frozenset(kinds) for name, *kinds in rows}
 
 
+def is_pointwise(text: str) -> bool:
+    """Whether the op computes each element by itself."""
+    return "pointwise" in table().get(out_of_place(text), ())
+
+
 def keeps_shape(text: str) -> bool:
     """Whether the op's result has the shape of its largest operand."""
-    name = out_of_place(text)
-    return name in _MORE_KEEP_SHAPE or "pointwise" in table().get(name, ())
+    return out_of_place(text) in _MORE_KEEP_SHAPE or is_pointwise(text)
 
 
 @lru_cache(maxsize=8192)

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from fxscope.model import EXTERN, replace
-from fxscope.op_names import expected_nature, is_attention, is_convolution, is_gemm, op_name, runs_as
+from fxscope.op_names import expected_nature, is_attention, is_convolution, is_gemm, is_pointwise, op_name, runs_as
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # Scheduler nodes that generate no kernel: their buffers are other nodes' buffers under another name.
 TRANSPARENT = frozenset({"nop", "multi_output"})
-# They draw numbers: what nothing is read for, and yet is no function of the place in a tensor.
-_RANDOM = re.compile(r"rand|seed|normal|bernoulli|exponential|uniform|cauchy|geometric|philox|multinomial|empty")
+# What Inductor makes of the place in a tensor, besides what computes each element by itself.
+_OF_PLACES = frozenset("iota arange full scalar_tensor convert_element_type _to_copy where".split())
 # Their result depends on an operand's shape only.
 _SHAPE_ONLY = re.compile(r"(empty|full|zeros|ones|rand|randn|randint)_like|new_\w+|sym_\w+|device")
 
@@ -34,7 +34,7 @@ class Flow:
         self.nodes: Mapping[str, Node] = {node.name: node for node in graph.nodes}
         self.order: dict[str, int] = {name: position for position, name in enumerate(self.nodes)}
         self._writer: dict[tuple[str, str], str] = {}  # (node, operand) → the node that wrote into the operand before
-        # Values that are made of no memory, only of the place in a tensor (`iota` and what follows from it). Inductor writes
+        # Values that are made of no memory, only of the place in a tensor (`iota` and sums of it). Inductor writes
         # such an expression again in each kernel that needs it, stored elsewhere or not (`ComputedBuffer.make_loader` in
         # torch/_inductor/ir.py), and does not count it among the origins there.
         self.of_places: set[str] = set()
@@ -43,7 +43,7 @@ class Flow:
             if (
                 node.op == "call_function"
                 and all(name in self.of_places for name in node.inputs)
-                and not _RANDOM.search(op_name(node.target))
+                and (op_name(node.target) in _OF_PLACES or is_pointwise(node.target) or self.is_view(node.name))
             ):
                 self.of_places.add(node.name)
             for name in node.inputs:

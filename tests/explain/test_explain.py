@@ -101,6 +101,10 @@ def test_nobody_transposed_the_weight_until_somebody_does(read):
     assert told(changed, "copy") == [
         "aten::copy_ copies memory, called by aten::contiguous: `elementwise_kernel<copy>`, 5.00 µs."
     ]
+    steps = dict.fromkeys(launch.step for launch in recording.launches)
+    copies = [replace(copy, id=901 + n, step=step, duration_ns=5000 + 2000 * n) for n, step in enumerate(steps)]
+    assert len(copies) == 3  # the median of the steps, as `view` says it
+    assert told(replace(changed, launches=(*copies, *recording.launches)), "copy")[0].endswith(", 7.00 µs.")
 
 
 def test_strides_and_name_that_disagree_are_told_as_such(read):

@@ -171,3 +171,21 @@ def test_a_compiles_files_do_not_hide_the_eager_pairs_around_it():
     assert pairs <= {(item.a, item.b) for item in alone}
     # Of two ops of compiled code the log says why, not the order in the trace.
     assert not any("compiled, and a trace alone" in item.reason for item in both)
+
+
+def test_a_copy_between_two_ops_may_be_what_the_second_reads():
+    """As in pow's backward: the gradient waits, pow copies what was saved, and the scale reads the copy."""
+
+    def found(category: str) -> set[tuple[tuple[str, ...], tuple[str, ...]]]:
+        ops = (
+            traced_op(1, "aten::div", [8, 16]),
+            traced_op(2, "aten::copy_", [8, 16], [8, 16]),
+            traced_op(3, "aten::mul", [8, 16]),
+            traced_op(4, "aten::mul", [8, 16], [8, 16]),
+        )
+        launches = [launch(number, number) for number in (1, 2, 3, 4)]
+        launches[1] = replace(launches[1], category=category)
+        return {(item.a, item.b) for item in fusion.fusion(Recording(ops=ops, launches=tuple(launches))).decisions}
+
+    assert found("gpu_memcpy") == {(("aten::mul",), ("aten::mul",))}
+    assert (("aten::div",), ("aten::mul",)) in found("gpu_memset")  # it hands on nothing

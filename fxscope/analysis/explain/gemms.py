@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from fxscope.analysis import select
 from fxscope.analysis.explain.gemm_table import main_kernel, role
 from fxscope.analysis.story import Sentence
 from fxscope.index import index_of
@@ -28,10 +30,11 @@ def story(recording: Recording, gemms: Sequence[GemmRow]) -> list[Sentence]:
     """Every sentence about GEMMs."""
     groups = _first_step(recording)
     ops = index_of(recording).ops
+    time = _times(recording)
     return [
-        *_once(_bias(group, ops) for group in groups),
+        *_once(_bias(group, ops, time) for group in groups),
         *_once(_transpose(group, ops, recording) for group in groups),
-        *_copies(recording, ops),
+        *_copies(recording, ops, time),
         *_workspace(groups),
         *_differences(gemms),
         *_rates(gemms),
@@ -51,6 +54,12 @@ def _first_step(recording: Recording) -> list[list[Launch]]:
             key = (launch.call, launch.invocation) if by_call else (launch.op_id, launch.call)
             groups.setdefault(key, []).append(launch)
     return list(groups.values())
+
+
+def _times(recording: Recording) -> dict[int, float]:
+    """Launch → µs at the median of all steps, as the other verbs show it."""
+    rows = select.by_position(recording) if recording.launches else []
+    return {launch.id: us for row in rows for us in [median(x.duration_ns for x in row) / 1000] for launch in row}
 
 
 def _once(sentences: Any) -> list[Sentence]:
@@ -84,7 +93,7 @@ def _proof(group: Sequence[Launch]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _bias(group: list[Launch], ops: Mapping[int, Op]) -> Sentence | None:
+def _bias(group: list[Launch], ops: Mapping[int, Op], time: Mapping[int, float]) -> Sentence | None:
     """Where the bias went: into the epilogue that the kernel's name states, or a kernel of its own, or neither is said."""
     main = main_kernel(group)
     if main is None:
@@ -103,7 +112,7 @@ def _bias(group: list[Launch], ops: Mapping[int, Op]) -> Sentence | None:
     takes = GEMMS.get(op_name(main.op or "")) == (1, 2) and op is not None and op.shapes and len(op.shapes[0]) == 1
     if adds:
         what = f"{listed([f'`{kernel_name(launch.name, 60)}`' for launch in adds])}"
-        text = f"{_asked(main)} runs the addition in a kernel of its own after the GEMM: {what}, {microseconds(sum(launch.duration_ns for launch in adds) / 1000)}."
+        text = f"{_asked(main)} runs the addition in a kernel of its own after the GEMM: {what}, {microseconds(sum(time[launch.id] for launch in adds))}."
         return Sentence(topic="bias", text=text, evidence=_proof(group), weakest=link, values={"separate": len(adds)})
     if takes and len(kernels) == 1:
         text = f"The bias of {_asked(main)} has no kernel of its own: the op ran one kernel, so `{kernel_name(main.name, 60)}` added it; its name does not say so."
@@ -197,7 +206,7 @@ def _operand(
     return None
 
 
-def _copies(recording: Recording, ops: Mapping[int, Op]) -> list[Sentence]:
+def _copies(recording: Recording, ops: Mapping[int, Op], time: Mapping[int, float]) -> list[Sentence]:
     """Copies that really moved memory: an op that was meant to be a view, a cast, a transfer."""
     if not recording.launches:
         return []
@@ -219,14 +228,14 @@ def _copies(recording: Recording, ops: Mapping[int, Op]) -> list[Sentence]:
         ):
             through += f", of a tensor of {sizes(op.shapes[0])}"
         moved = f" of {num_bytes(launch.bytes)}" if launch.bytes else ""
-        text = f"{launch.op} copies memory{moved}{through}: `{kernel_name(launch.name, 60)}`, {microseconds(launch.duration_ns / 1000)}."
+        text = f"{launch.op} copies memory{moved}{through}: `{kernel_name(launch.name, 60)}`, {microseconds(time[launch.id])}."
         sentences.append(
             Sentence(
                 topic="copy",
                 text=text,
                 evidence=_proof([launch]),
                 weakest=launch.evidence.op,
-                values={"duration_us": launch.duration_ns / 1000},
+                values={"duration_us": time[launch.id]},
             )
         )
     return _once(sentences)

@@ -182,9 +182,22 @@ def of_trace(recording: Recording) -> list[Decision]:
     previous: Op | None = None
     streams: dict[int, int | None] = {}
     regions: dict[int, str | None] = {}  # op → the compiled code around it
+    copies: set[int] = set()
     found: list[Decision] = []
     for launch in sorted(mine, key=lambda item: item.start_ns):
         op = ops.get(launch.op_id) if launch.op_id is not None else None
+        if (
+            op is not None
+            and launch.category == "gpu_memcpy"
+            and op_name(op.name) == "copy_"
+            and (to := tensors(op))[0]
+        ):
+            # No kernel, and yet what follows may read its result, not the one that was waiting; what it read is not told.
+            key = flops.numbers(*to[0][0]), to[1][0]
+            waiting.setdefault(key, []).append(Waiting((op,), 1, TensorMeta(shape=to[0][0], dtype=key[1])))
+            from_outside.add(key)
+            copies.add(op.id)
+            previous = op
         if launch.category not in KERNELS or op is None or op.id in streams:
             continue
         streams[op.id] = launch.stream
@@ -199,7 +212,7 @@ def of_trace(recording: Recording) -> list[Decision]:
         for key, count in slots.items():
             results = waiting.pop(key, [])
             left = sum(item.num_unread for item in results) - count
-            sources = [item for item in results if streams[item.ops[0].id] == launch.stream]
+            sources = [item for item in results if streams.get(item.ops[0].id) == launch.stream]
             if left < 0:
                 from_outside.add(key)
             if key in from_outside:
@@ -207,6 +220,7 @@ def of_trace(recording: Recording) -> list[Decision]:
                 # projections of an attention); else what was written just now is the likelier.
                 again = signature(op) in before
                 sources = [] if again else [item for item in results if item.ops == (previous,)]
+                sources = [item for item in sources if item.ops[0].id not in copies]
                 left = 0
             if left > 0:
                 every = tuple(source for item in results for source in item.ops)
