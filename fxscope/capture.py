@@ -26,6 +26,7 @@ import torch
 from fxscope import store
 from fxscope._torch import probe, profiler, running, step_plan
 from fxscope._torch.environment import environment
+from fxscope._torch.hooks import of_a_signal
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.op_recorder import MAX_OPS, OpRecorder
 from fxscope._torch.processes import Processes
@@ -319,8 +320,11 @@ class Recorder:
                 self._mode.recorder.on_full = self._full
                 self._mode.start()
         except Exception as failure:
-            self._fail(failure, quiet=False)
+            ours = not of_a_signal(failure)
+            self._fail(failure, quiet=not ours)
             self._close()
+            if not ours:
+                raise
         except BaseException:
             self._close()
             raise
@@ -360,12 +364,14 @@ class Recorder:
             while self._open:
                 self._open.pop().__exit__(None, None, None)
         finally:  # whatever failed on the way, here or before: nothing of ours stays in torch
-            if self._session is not None:
-                self._session.hooks.guard("profiler", self._session.pause)
-            for owner in (self._session, getattr(self, "_capture", None)):
-                if owner is not None:
-                    owner.hooks.close()
-            self._only.__exit__()
+            try:
+                if self._session is not None:
+                    self._session.hooks.guard("profiler", self._session.pause)
+            finally:
+                for owner in (self._session, getattr(self, "_capture", None)):
+                    if owner is not None:
+                        owner.hooks.close()
+                self._only.__exit__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
@@ -388,7 +394,10 @@ class Recorder:
             if self._window is None:
                 self.recording = self._build(traces)
         except Exception as failure:
-            self._fail(failure, quiet=kind is not None)  # what the program raised says more
+            ours = not of_a_signal(failure)
+            self._fail(failure, quiet=kind is not None or not ours)  # what the program raised says more
+            if not ours and self._warn:  # else fxscope runs the program, which has ended
+                raise
         finally:
             if self._session is not None:
                 self._session.hooks.guard("temporary files", self._session.cleanup)

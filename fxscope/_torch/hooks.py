@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import one_line
@@ -50,6 +52,23 @@ def exists(path: str) -> bool:
     return True
 
 
+def of_a_signal(error: BaseException) -> bool:
+    """Whether a signal's handler raised it in the middle of fxscope's own work: it is the program's, and ends what hangs.
+
+    A handler is known by what it is given: a number, and the frame that it interrupts.
+    """
+    link = error.__traceback__
+    while link is not None and link.tb_next is not None:
+        interrupted, link = link.tb_frame, link.tb_next
+        code, values = link.tb_frame.f_code, link.tb_frame.f_locals
+        given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
+        if code.co_flags & inspect.CO_VARARGS:
+            given += values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
+        if any(isinstance(a, int) and b is interrupted for a, b in itertools.pairwise(given)):
+            return True
+    return False
+
+
 class Hooks:
     """A set of patches with one life: put on in `__enter__` order, taken off in reverse order.
 
@@ -69,10 +88,12 @@ class Hooks:
             self.problems.append(Problem(where=where, message=message, remedy=remedy))
 
     def guard(self, where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call one of fxscope's own functions; an exception becomes a problem and the result is None."""
+        """Call one of fxscope's own functions; an exception of ours becomes a problem and the result is None."""
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            if of_a_signal(error):
+                raise
             remedy = "the program itself is not affected; `fxscope env` says what this torch offers"
             self.problem(where, one_line(error), remedy)
             return None

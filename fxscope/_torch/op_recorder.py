@@ -20,6 +20,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from fxscope._torch import nodes as live
+from fxscope._torch.hooks import of_a_signal
 from fxscope._torch.steps import CALL_BEGINS, mark
 from fxscope.model import Item, Problem, Source, TensorMeta
 
@@ -171,6 +172,8 @@ class OpRecorder(TorchDispatchMode):
             return func(*args, **kwargs)
 
     def _problem(self, func: Any, error: Exception) -> None:
+        if of_a_signal(error):
+            raise error
         first = str(error).strip().splitlines()
         ops = self._failed.setdefault(f"{type(error).__name__}: {first[0] if first else ''}", {})
         ops[str(func)] = ops.get(str(func), 0) + 1

@@ -13,8 +13,8 @@ import functools
 import gzip
 import os
 import shutil
+import sys
 import tempfile
-import threading
 from pathlib import Path
 from time import sleep  # programs and their tests replace `time.sleep`
 from typing import TYPE_CHECKING, Any
@@ -164,7 +164,8 @@ def _without(remark: str) -> Generator[None]:
             os.dup2(stderr, 2)
             kept.seek(0)
             if rest := b"".join(line for line in kept if remark.encode() not in line):
-                os.write(2, rest)
+                with contextlib.suppress(OSError):  # a full disk, or a pipe that is full and does not wait
+                    os.write(2, rest)
 
 
 def has_trace(profile: Any) -> bool:
@@ -260,7 +261,8 @@ class Session:
             try:
                 if torch.cuda.is_available():
                     torch.cuda.synchronize()
-                if threading.active_count() > 1:
+                # Also those that `threading` did not start.
+                if len(sys._current_frames()) > 1:  # pyright: ignore[reportPrivateUsage]
                     self.hooks.guard("other threads", quiesce)  # what fails there costs no recording
                 profile.stop()
             except BaseException:

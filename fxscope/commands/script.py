@@ -13,6 +13,7 @@ import stat
 import sys
 import threading
 import traceback
+from importlib.machinery import SourceFileLoader
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -201,6 +202,24 @@ class _Found:
         self.leave()
 
 
+class _Timers:
+    """The program's timers: an alarm is to end the program, not what is recorded after it. They stand still meanwhile."""
+
+    def __init__(self) -> None:
+        self._stopped: list[tuple[int, float, float]] = []
+
+    def stop(self) -> None:
+        for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"):
+            if (which := getattr(signal, name, None)) is not None:
+                left, interval = signal.setitimer(which, 0)
+                if left:
+                    self._stopped.append((which, left, interval))
+
+    def go_on(self) -> None:
+        while self._stopped:
+            signal.setitimer(*self._stopped.pop())
+
+
 class _Run:
     """One run: it ends once, by itself, an exception, `sys.exit`, `os._exit` or a signal, and each way it is recorded."""
 
@@ -234,6 +253,7 @@ class _Run:
         self.signal = 0  # what came when it had ended
         self.process = getpid()  # a forked child that comes to the end of the program goes on to Python's own end
         self.found = _Found()
+        self.timers = _Timers()
 
     def run(self) -> int:
         status = 1
@@ -247,6 +267,7 @@ class _Run:
         if self.signal:
             _die_of(self.signal)
         self.found.leave()
+        self.timers.go_on()
         return status
 
     def _run(self) -> int:
@@ -267,6 +288,7 @@ class _Run:
                             _wait_for_threads()
                     finally:
                         self.found.enter()
+                        self.timers.stop()
             finally:
                 is_written, self.runs = not self.runs, False
                 self.recorder.__exit__(None, None, None)
@@ -295,6 +317,7 @@ class _Run:
                         except BaseException as error:  # of ours, and the program could catch it
                             _report(error, self.found)
                         fuse.cancel()
+                self.timers.go_on()  # another program has the alarms of this one
                 return before[name](*values, **named)
 
             return leave
@@ -346,6 +369,7 @@ class _Run:
     def _finish(self, status: int) -> None:
         """Record and write in the middle of the program, which goes no further."""
         self.runs = False
+        self.timers.stop()
         self.recorder.__exit__(None, None, None)
         with contextlib.suppress(OSError, ValueError):  # of a standard output that takes nothing
             self.around.close()
@@ -440,7 +464,9 @@ def _as_main(program: Program, own: Sequence[str]) -> Generator[dict[str, Any]]:
 
     module = types.ModuleType("__main__")
     module.__file__ = program.file
-    module.__dict__.update(__builtins__=__builtins__, __annotations__={}, __cached__=None)
+    # Of `__main__` alone `__builtins__` is the module.
+    module.__dict__.update(__builtins__=builtins, __annotations__={}, __cached__=None)
+    module.__loader__ = SourceFileLoader("__main__", program.file)
     if program.spec is not None:
         module.__spec__, module.__loader__ = program.spec, program.spec.loader
         module.__package__ = program.spec.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import inspect
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -377,6 +379,7 @@ class _Leaving(script._Run):
     def __init__(self) -> None:
         self.process, self.runs, self.how = os.getpid(), True, ""
         self.ended, self.finished, self.found = threading.Event(), 0, script._Found()
+        self.timers = script._Timers()
 
     def _finish(self, status: int) -> None:
         self.finished += 1
@@ -518,6 +521,61 @@ def test_what_keeps_other_threads_from_settling_costs_no_recording(name: str, mo
     assert recorder.recording is not None and recorder.recording.launches
     where = [problem.where for problem in recorder.recording.problems]
     assert where == ([] if name == "time.sleep" else ["other threads"])
+
+
+class Late(Exception):
+    pass
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "place",
+    [
+        (op_recorder.OpRecorder, "_here"),
+        (op_recorder.OpRecorder, "_after"),
+        (steps.StepWatch, "start"),
+        (running.Observer, "start"),
+        (running.Observer, "stop"),
+        (torch.profiler.profile, "stop"),
+        (capture, "_finish"),
+    ],
+    ids=lambda place: place[1],
+)
+def test_what_a_handler_of_a_signal_raises_in_fxscopes_work_ends_the_program_as_ever(
+    place: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(number: int, *_: Any) -> None:
+        raise Late(number)
+
+    monkeypatch.setattr(*place, lambda *_, **__: signal.raise_signal(signal.SIGUSR1))
+    before = signal.signal(signal.SIGUSR1, late)
+    try:
+        with pytest.raises(Late), fxscope.record():
+            torch.ones(2).add(1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    monkeypatch.undo()
+    assert not hooks.active() and not capture._current and not profiler.is_profiling()
+    while stack := _get_current_dispatch_mode_stack():  # of an observer that could not be stopped
+        stack[-1].__exit__(None, None, None)
+    with fxscope.record() as recorder:
+        torch.ones(2).add(1)
+    assert recorder.recording is not None and not recorder.recording.problems
+
+
+def test_a_session_ends_beside_threads_that_threading_does_not_know_and_without_the_programs_sleep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    quiet: list[int] = []
+    monkeypatch.setattr(profiler, "quiesce", lambda original=profiler.quiesce: (quiet.append(1), original()))
+    monkeypatch.setattr(time, "sleep", lambda _: quiet.append(2))
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+    _thread.start_new_thread(lambda: (begun.set(), go_on.wait(), ended.set()), ())
+    assert begun.wait(10)
+    with fxscope.record() as recorder:
+        torch.ones(2).add(1)
+    go_on.set()
+    assert ended.wait(10) and quiet == [1] and recorder.failure is None
 
 
 def test_a_program_that_leaves_no_file_to_open_is_told_so(tmp_path: Path) -> None:
