@@ -75,7 +75,7 @@ _REDUCTIONS: dict[str, int] = {
 # Views that the yaml does not declare, because the alias is hidden from autograd (`_unsafe_view`) or is Inductor's.
 _MORE_VIEWS = frozenset(
     """_unsafe_view unsafe_split unsafe_chunk lift data T H view_of broadcast_in_dim collapse_view split_dim
-    _reinterpret_tensor""".split()
+    _reinterpret_tensor broadcast_tensors""".split()
 )
 # New metadata or a copy, depending on strides, dtype or device.
 MAY_COPY = frozenset(

@@ -100,6 +100,15 @@ def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
     assert {stats.name for stats in recording.summary.kernels} == launched
 
 
+def test_what_has_no_kernel_on_a_cpu_runs_none() -> None:
+    """RMSNorm is fused on a GPU only, as `fxscope dispatch` says; broadcast_tensors of equal shapes calls nothing at all."""
+    norm = nn.RMSNorm(8)
+    recording = fxscope.record(lambda x, y: nn.functional.mse_loss(norm(x), y), torch.randn(4, 8), torch.randn(4, 8))
+    launched = {launch.name for launch in recording.launches}
+    assert {"aten::pow", "aten::rsqrt", "aten::mul", "aten::mse_loss"} <= launched
+    assert not launched & {"aten::_fused_rms_norm", "aten::broadcast_tensors"}
+
+
 def test_a_convolution_is_not_the_copy_of_its_weight() -> None:
     kinds = nn.ConvTranspose2d(8, 4, 2, stride=2), nn.Conv2d(8, 8, 3, groups=8), nn.Conv1d(8, 4, 3).double()
     for kind in kinds:

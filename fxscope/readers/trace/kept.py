@@ -253,11 +253,13 @@ def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
 
 # Ops that hand all their work to an op they call, as those with one kernel for all devices do where they call any; other
 # ops may call one for a detail (`addmm` copies its bias) and then do their own work. On the CPU `relu` is `clamp_min`, and
-# `mean` is `sum` and `div_` (torch 2.13: aten/src/ATen/native/Activation.cpp, ReduceOps.cpp).
+# `mean` is `sum` and `div_` (torch 2.13: aten/src/ATen/native/Activation.cpp, ReduceOps.cpp), and what is fused on a GPU alone
+# is code that calls other ops here (`fxscope dispatch` says so).
 _DELEGATES = frozenset(
     """clone _to_copy to contiguous reshape flatten copy zero_ zeros ones full zeros_like ones_like full_like empty_like
     new_zeros new_ones new_full rand randn rand_like randn_like randint arange dropout normal convolution _convolution
-    scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax relu mean linalg_inv_ex _linalg_solve_ex""".split()
+    scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax relu mean linalg_inv_ex _linalg_solve_ex
+    _fused_rms_norm _fused_dropout native_dropout""".split()
 )
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
