@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"fxscope: {error}", file=sys.stderr)
         drop_what_stdout_does_not_take()
         return 2
-    arguments.words = argv
+    arguments.words, arguments.own_process = argv, own_process
     if own_process and arguments.verb == "run":
         from fxscope.commands.script import end_as_interrupted
 

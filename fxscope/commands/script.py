@@ -13,6 +13,7 @@ import stat
 import sys
 import threading
 import traceback
+import types
 from importlib.machinery import SourceFileLoader
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
@@ -254,6 +255,7 @@ class _Run:
         self.process = getpid()  # a forked child that comes to the end of the program goes on to Python's own end
         self.found = _Found()
         self.timers = _Timers()
+        self.main = _Main(program, own)
 
     def run(self) -> int:
         status = 1
@@ -267,6 +269,8 @@ class _Run:
         if self.signal:
             _die_of(self.signal)
         self.found.leave()
+        if getattr(self.arguments, "own_process", False):
+            self.main.stay()
         self.timers.go_on()
         return status
 
@@ -274,7 +278,7 @@ class _Run:
         with self.around:
             self.around.enter_context(whole_sources(self.arguments.whole_sources))
             self.around.enter_context(stdout_for_the_result(self.arguments))
-            namespace = self.around.enter_context(_as_main(self.program, self.own))
+            namespace = self.around.enter_context(self.main)
             say = self.around.enter_context(progress())
             say(f"running {self.program.label}")
             self.recorder.__enter__()
@@ -457,29 +461,45 @@ def _waits_for_work(thread: threading.Thread) -> bool:
     return frame.f_code is getattr(threads, "_worker").__code__ and "work_item" not in frame.f_locals  # noqa: B009
 
 
-@contextlib.contextmanager
-def _as_main(program: Program, own: Sequence[str]) -> Generator[dict[str, Any]]:
-    """Make everything look as if Python had been started with the program."""
-    import types
+class _Main:
+    """Make everything look, in a `with`, as if Python had been started with the program."""
 
-    module = types.ModuleType("__main__")
-    module.__file__ = program.file
-    # Of `__main__` alone `__builtins__` is the module.
-    module.__dict__.update(__builtins__=builtins, __annotations__={}, __cached__=None)
-    module.__loader__ = SourceFileLoader("__main__", program.file)
-    if program.spec is not None:
-        module.__spec__, module.__loader__ = program.spec, program.spec.loader
-        module.__package__ = program.spec.parent
-    argv, search, main = sys.argv, list(sys.path), sys.modules.get("__main__")
-    sys.argv = [program.given, *own]
-    sys.path[0:0] = [program.search]
-    sys.modules["__main__"] = module
-    try:
-        yield module.__dict__
-    finally:
-        sys.argv, sys.path[:] = argv, search
+    def __init__(self, program: Program, own: Sequence[str]) -> None:
+        self._program, self._own = program, own
+        self._theirs: tuple[Any, list[str]] | None = None  # `sys.argv` and `sys.path` as the program left them
+
+    def __enter__(self) -> dict[str, Any]:
+        program = self._program
+        self._module = module = types.ModuleType("__main__")
+        module.__file__ = program.file
+        # Of `__main__` alone `__builtins__` is the module.
+        module.__dict__.update(__builtins__=builtins, __annotations__={}, __cached__=None)
+        module.__loader__ = SourceFileLoader("__main__", program.file)
+        if program.spec is not None:
+            module.__spec__, module.__loader__ = program.spec, program.spec.loader
+            module.__package__ = program.spec.parent
+        self._before = sys.argv, list(sys.path), sys.modules.get("__main__")
+        sys.argv = [program.given, *self._own]
+        sys.path[0:0] = [program.search]
+        sys.modules["__main__"] = module
+        return module.__dict__
+
+    def __exit__(self, *_: object) -> None:
+        self._theirs = getattr(sys, "argv", None), list(sys.path)
+        sys.argv, sys.path[:], main = self._before
         if main is not None:
             sys.modules["__main__"] = main
+
+    def stay(self) -> None:
+        """Have it so for good: for `atexit` handlers, and what lives in the program's module goes after those."""
+        if self._theirs is None:  # it did not run
+            return
+        sys.argv, sys.path[:] = self._theirs
+        if sys.modules.get("__main__") is self._before[2]:  # else it is the program's own doing
+            sys.modules["__main__"] = self._module
+        if self._program.spec is None:  # Python takes these two away after a script
+            for name in ("__file__", "__cached__"):
+                vars(self._module).pop(name, None)
 
 
 def _end_of(error: BaseException) -> tuple[int, str]:
