@@ -189,3 +189,27 @@ def test_a_copy_between_two_ops_may_be_what_the_second_reads():
 
     assert found("gpu_memcpy") == {(("aten::mul",), ("aten::mul",))}
     assert (("aten::div",), ("aten::mul",)) in found("gpu_memset")  # it hands on nothing
+
+
+def test_a_state_that_is_written_in_place_is_written_all_the_same():
+    """Adam's moments: one kernel would spare the read of what follows; what is overwritten at once is spared both ways."""
+    shape = build.tensor(1024)
+    size = 2 * 1024  # of bfloat16
+    nodes = (
+        replace(build.placeholder("state", 1024), outputs=(shape,), kind="input"),
+        *(
+            replace(build.node(name, f"aten.{op}", source, outputs=(shape,)), kind="kernel", mutates=into, aliases=into)
+            for name, op, source, into in (
+                ("mul", "mul_.Tensor", "state", ("state",)),
+                ("addcmul", "addcmul_.default", "mul", ("mul",)),
+                ("sqrt", "sqrt.default", "addcmul", ()),
+                ("div", "div.Tensor", "sqrt", ()),
+            )
+        ),
+    )
+    graph = Graph(id="eager", stage="eager", nodes=nodes)
+    found = {(item.a[0], item.b[0]): item for item in eager.of_graph(graph)}
+    assert found["sqrt", "div"].saved_bytes == found["mul", "addcmul"].saved_bytes == 2 * size
+    assert found["addcmul", "sqrt"].saved_bytes == size
+    assert "written all the same" in found["addcmul", "sqrt"].reason
+    assert "written once and read once" in found["sqrt", "div"].reason

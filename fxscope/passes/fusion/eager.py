@@ -52,7 +52,8 @@ def of_graph(graph: Graph) -> list[Decision]:
         if source.kind == "kernel":
             for user in users:
                 once = len(users) == 1 and name not in graph.outputs
-                keep(found, flow(graph, source, nodes[user], size, reads[user], once=once))
+                stays = home(name, nodes) not in {name, *(home(item, nodes) for item in nodes[user].mutates)}
+                keep(found, flow(graph, source, nodes[user], size, reads[user], once=once, stays=stays))
         for one, other in pairwise(users):
             # Two parts of a tensor may have nothing in common: the halves of a gate.
             meet = users[one] == users[other] or size in (reads[one], reads[other])
@@ -81,6 +82,14 @@ def writer(name: str, nodes: Mapping[str, Node]) -> str:
     return name
 
 
+def home(name: str, nodes: Mapping[str, Node]) -> str:
+    """The input whose memory an op writes in place, through all that wrote there before; else the name itself."""
+    here = name
+    while (node := nodes.get(here)) is not None and (into := node.mutates or (node.aliases or ())) and into[0] != here:
+        here = into[0]
+    return here if here in nodes and nodes[here].kind == "input" else name
+
+
 def part(size: int | None, views: Sequence[Node]) -> int | None:
     """The bytes of a tensor that a reader of these views of it reads."""
     sizes = [flops.tensor_bytes(view.outputs[:1]) for view in views]
@@ -89,11 +98,15 @@ def part(size: int | None, views: Sequence[Node]) -> int | None:
     return min(size, sum(item or 0 for item in sizes))
 
 
-def flow(graph: Graph, a: Node, b: Node, size: int | None, read: int | None, *, once: bool) -> Decision:
-    """The decision for a writer and a reader of its result."""
+def flow(
+    graph: Graph, a: Node, b: Node, size: int | None, read: int | None, *, once: bool, stays: bool = False
+) -> Decision:
+    """The decision for a writer and a reader of its result, which `stays` where it is memory that was there before."""
     # An op that calls others may read it several times.
     alone = "which nothing else reads" if b.nature == "composite" else "written once and read once"
     words = alone if once else "which others read too"
+    if once and stays:
+        words, once = "written in place into memory that was there before, so that it is written all the same", False
     if read is not None and size is not None and read < size:
         words = f"of which {num_bytes(read)} are read here, {words}"
     return Decision(
