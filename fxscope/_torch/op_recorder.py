@@ -240,8 +240,10 @@ class OpRecorder(TorchDispatchMode):
         if known is not None and (known[1] is None or not known[1].expired()):
             return known[0]
         self._next_storage += 1
-        # The weak reference keeps the address from being given to another storage, not the memory alive.
-        self._storages[address] = (self._next_storage, StorageWeakRef(storage) if storage is not None else None)
+        # The weak reference keeps the address from being given to another storage, not the memory alive. One whose making
+        # is cut short by a RecursionError would complain on stderr: there is none before it is whole.
+        weak = StorageWeakRef.from_weakref(storage._weak_ref()) if storage is not None else None
+        self._storages[address] = (self._next_storage, weak)
         return self._next_storage
 
     def _view_key(self, tensor: torch.Tensor, storage: int) -> tuple[Any, ...]:

@@ -523,6 +523,25 @@ def test_what_keeps_other_threads_from_settling_costs_no_recording(name: str, mo
     assert where == ([] if name == "time.sleep" else ["other threads"])
 
 
+def test_a_program_that_recurses_too_deeply_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: said.append(str(found.exc_value)))
+
+    def deeper(x: torch.Tensor, by: int) -> torch.Tensor:
+        return deeper(torch.sin(x), 0) if by == 0 else deeper(x, by - 1)
+
+    before = sys.getrecursionlimit()
+    with fxscope.record() as recorder:
+        sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+        try:
+            for by in range(15):
+                with pytest.raises(RecursionError):
+                    deeper(torch.ones(1), by)
+        finally:
+            sys.setrecursionlimit(before)
+    assert recorder.failure is None and not said
+
+
 class Late(Exception):
     pass
 
