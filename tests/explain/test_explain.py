@@ -323,6 +323,16 @@ def test_nodes_of_which_nothing_is_known_are_named(read):
     assert not [item for item in explain(read("mlp_compiled")).sentences if "not known" in item.text]
 
 
+def test_one_op_that_ran_twice_does_the_work():
+    ops = tuple(
+        build.op(i, n, start_ns=i, parent=p)
+        for i, (n, p) in enumerate([("aten::einsum", None), *[("aten::mm", 0)] * 2])
+    )
+    works = tuple(build.launch(i, "aten::mm", category="cpu_kernel", op="aten::mm", op_id=i + 1) for i in (0, 1))
+    told = [item.text for item in explain(Recording(ops=ops, launches=works)).sentences if item.topic == "dispatch"]
+    assert [text.partition("; ")[2] for text in told] == ["aten::mm does the work, 2 kernels."]
+
+
 def test_on_the_cpu_all_ops_run_and_nothing_is_launched():
     names = "aten::linear", "aten::t", "aten::addmm", "aten::copy_"
     ops = tuple(build.op(i, name, start_ns=i, parent=(None, 0, 0, 2)[i]) for i, name in enumerate(names))

@@ -159,7 +159,7 @@ def _dispatch_sentence(
         what = "on the CPU" if on_cpu else f"{_as_kernels(ran)} on the device"
         text = f"{'' if who == everything[0].name else f'{who}: '}{everything[0].name} runs {what}."
     elif on_cpu:  # all of them run there
-        verb = "does" if len(reaching) == 1 else "do"
+        verb = "does" if len({launch.op for launch in ran}) == 1 else "do"
         text = f"{head}; {names} {verb} the work, {counted(len(ran), 'kernel')}."
     else:
         verb = "runs" if len(reaching) == 1 else "run"
