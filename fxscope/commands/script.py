@@ -15,6 +15,7 @@ import threading
 import traceback
 import types
 from importlib.machinery import SourceFileLoader
+from importlib.util import decode_source
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -101,8 +102,9 @@ def _script(name: str) -> Program:
         raise CaptureError(f"there is no script {name}.{hint}")
     file = str(path.absolute())
     try:
-        source = path.read_text(encoding="utf-8")
-        code = compile(source, file, "exec")
+        data = path.read_bytes()  # as Python reads it: with a mark at its head, or in the encoding that it names
+        code = compile(data, file, "exec", dont_inherit=True)  # not the `__future__` of this file
+        source = decode_source(data)
     except SyntaxError as error:
         raise CaptureError(f"{path} is not Python: {error.msg} (line {error.lineno}).") from None
     except (UnicodeDecodeError, ValueError, OSError) as error:
@@ -126,7 +128,7 @@ def _module(name: str) -> Program:
         sys.path.remove(here)
     if spec is None or code is None:
         raise CaptureError(f"-m {name}: there is no such module here, or it has no code that can be run.")
-    source = Path(spec.origin).read_text(encoding="utf-8") if spec.origin and spec.origin.endswith(".py") else ""
+    source = decode_source(Path(spec.origin).read_bytes()) if spec.origin and spec.origin.endswith(".py") else ""
     return Program(name, spec.origin or name, spec.origin or name, code, source, here, spec)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import load
+from fxscope.commands import script
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(
@@ -114,3 +115,13 @@ def test_ctrl_c_in_the_middle_keeps_what_was_seen(tmp_path) -> None:
         process.kill()
     assert process.returncode in (130, -signal.SIGINT) and "KeyboardInterrupt" in error and "fxscope/" not in error
     assert "aten::sin" in {node.target for node in load(tmp_path / "out.fxscope").graph("eager").nodes}
+
+
+@pytest.mark.parametrize("head", [b"\xef\xbb\xbf", b"# -*- coding: latin-1 -*-\n"], ids=["marked", "latin-1"])
+def test_a_script_is_read_as_python_reads_it(head: bytes, tmp_path: Path) -> None:
+    letter = "é".encode("latin-1" if b"latin" in head else "utf-8")
+    path = tmp_path / "script.py"
+    path.write_bytes(head + b"def f(x: int): pass\nfound = '" + letter + b"', f.__annotations__\n")
+    names: dict[str, object] = {}
+    exec(script._script(str(path)).code, names)
+    assert names["found"] == ("é", {"x": int})
