@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, NamedTuple, cast
 
 from fxscope.errors import PassError
+from fxscope.text import shorten
 
 _UNITS = {
     "": 1.0,
@@ -60,8 +62,9 @@ def parse(value: object) -> Quantity:
     if isinstance(value, bool):
         raise PassError(f"{value} is not a number.")
     pair = cast("list[Any]", value) if isinstance(value, (list, tuple)) else []
-    if value in (infinity, -infinity) or any(item != item for item in (value, *pair)):
-        raise PassError(f"{value} is not a number that anything can be.")
+    beyond = any(isinstance(item, int) and abs(item) > sys.float_info.max for item in (value, *pair))
+    if beyond or value in (infinity, -infinity) or any(item != item for item in (value, *pair)):
+        raise PassError(f"{shorten(str(value), 60)} is not a number that anything can be.")
     if isinstance(value, (int, float)):
         return Quantity(f"{value:g}" if abs(value) < 1e6 else f"{value}", float(value), float(value))
     if len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair):
