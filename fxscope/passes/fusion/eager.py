@@ -38,6 +38,7 @@ def decisions(recording: Recording) -> list[Decision]:
 def of_graph(graph: Graph) -> list[Decision]:
     """Pair the ops of a recorded dispatch graph: the reader with the writer, and readers of one tensor."""
     nodes = {node.name: node for node in graph.nodes}
+    home = homes(graph)
     readers: dict[str, dict[str, list[str]]] = {}  # writer → reader → as what it reads it: itself, or views of it
     for node in graph.nodes:
         if node.kind == "kernel" and node.outputs:
@@ -52,7 +53,7 @@ def of_graph(graph: Graph) -> list[Decision]:
         if source.kind == "kernel":
             for user in users:
                 once = len(users) == 1 and name not in graph.outputs
-                stays = home(name, nodes) not in {name, *(home(item, nodes) for item in nodes[user].mutates)}
+                stays = home[name] not in {name, *(home.get(item, item) for item in nodes[user].mutates)}
                 keep(found, flow(graph, source, nodes[user], size, reads[user], once=once, stays=stays))
         for one, other in pairwise(users):
             # Two parts of a tensor may have nothing in common: the halves of a gate.
@@ -82,12 +83,14 @@ def writer(name: str, nodes: Mapping[str, Node]) -> str:
     return name
 
 
-def home(name: str, nodes: Mapping[str, Node]) -> str:
-    """The input whose memory an op writes in place, through all that wrote there before; else the name itself."""
-    here = name
-    while (node := nodes.get(here)) is not None and (into := node.mutates or (node.aliases or ())) and into[0] != here:
-        here = into[0]
-    return here if here in nodes and nodes[here].kind == "input" else name
+def homes(graph: Graph) -> dict[str, str]:
+    """Node → the input whose memory it writes in place, through all that wrote there before; else the node itself."""
+    found: dict[str, str] = {}
+    for node in graph.nodes:
+        into = node.mutates or node.aliases or ()
+        found[node.name] = found.get(into[0], into[0]) if into and into[0] != node.name else node.name
+    inputs = {node.name for node in graph.nodes if node.kind == "input"}
+    return {name: home if home in inputs else name for name, home in found.items()}
 
 
 def part(size: int | None, views: Sequence[Node]) -> int | None:
