@@ -358,3 +358,19 @@ def test_a_broadcast_dimension_is_stored_once():
     assert flops.tensor_bytes([tensor]) == 64 * 4
     assert flops.tensor_bytes([TensorMeta(shape=("s0",), dtype="float32")]) is None
     assert BufferAccess(buffer="b").bytes is None
+
+
+@pytest.mark.parametrize(("read", "saved"), [(8192, 0), (24576, 24576), (16384, 8192)])
+def test_of_two_parts_of_a_memory_only_what_must_be_the_same_is_read_twice(read: int, saved: int) -> None:
+    """q, k and v of one product of 24,576 bytes: thirds may have nothing in common, two thirds have a third."""
+    whole, part = ((BufferAccess(buffer="buf0", bytes=size),) for size in (24576, read))
+    product = build.call(0, "extern_kernels.mm", "mm", writes=whole)
+    readers = [build.call(n, f"triton_poi_fused_{n}", name, reads=part) for n, name in ((1, "sin"), (2, "cos"))]
+    graph = Graph(
+        id=build.GRAPH,
+        stage="post_grad",
+        nodes=tuple(build.node(name, f"aten.{name}.default") for name in ("mm", "sin", "cos")),
+    )
+    recording = fusion(Recording(graphs=(graph,), calls=(product, *readers)))
+    found = [item for item in recording.decisions if (item.a_call, item.b_call) == tuple(call.id for call in readers)]
+    assert [item.saved_bytes for item in found] == [saved]

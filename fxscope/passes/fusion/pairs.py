@@ -22,7 +22,7 @@ from fxscope.model import (
     Verdict,
 )
 from fxscope.op_names import op_name
-from fxscope.passes import schedules
+from fxscope.passes import flops, schedules
 from fxscope.passes.fusion import hints
 from fxscope.passes.fusion.hints import PairSide
 from fxscope.passes.fusion.reasons import Reason, cpp_loops, declined, opaque, translate
@@ -175,6 +175,14 @@ class PairVerdict:
         calls = {unit.call.id: unit.call for unit in units}
         self.calls_reading: dict[str, int] = readers_of([self.whole(call) for call in calls.values()])
         self.fx: dict[str, Node] = {node.name: node for node in graph.nodes} if graph else {}
+        self.memory: dict[str, int] = {}  # name → bytes, of what the graph is given and what is written in it
+        for node in self.fx.values():
+            if node.op == "placeholder" and (size := flops.tensor_bytes(node.outputs[:1])) is not None:
+                self.memory[node.name] = size
+        for unit in units:
+            for name, size in unit.writes.items():
+                if size is not None:
+                    self.memory[name] = max(self.memory.get(name, 0), size)
         self.kept: frozenset[str] = frozenset(graph.outputs if graph else ())
         self.limits: dict[str, Any] = schedule.limits if schedule else {}
         self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
@@ -197,7 +205,7 @@ class PairVerdict:
 
         Of two loops that write the same memory one after the other, it is the one whose version the reader uses.
         """
-        costs = [saved(pair, self.readers, returned) for pair in group]
+        costs = [self.saved(pair, self.readers, returned) for pair in group]
         main, _ = max(
             zip(group, costs, strict=True),
             key=lambda item: (item[0].flows, bool(self.common(item[0].a, item[0].b)), item[1] or 0),
@@ -231,7 +239,41 @@ class PairVerdict:
         pair = Pair(self.whole(a), self.whole(b), shared, flows=False, mutates=False)
         # What a call reads of its own result (a sum by index into it) keeps no other from being its only reader.
         readers = {name: self.calls_reading.get(name, 0) - (name in pair.a.reads) for name in shared}
-        return saved(pair, readers, returned)
+        return self.saved(pair, readers, returned)
+
+    def saved(self, pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> int | None:
+        """The bytes that one kernel instead of the two would not move; `None` where no size is known.
+
+        A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only
+        reader and the graph does not return it. An input that both read need be read once only.
+        """
+        total: int | None = None
+        for name in pair.buffers:
+            cost: int | None = None
+            if name in pair.a.writes and name in pair.b.reads:
+                cost = pair.b.reads[name]
+                written = pair.a.writes[name]
+                alone = readers.get(name) == 1 and returned is not None and name not in returned
+                if alone and cost is not None and written is not None:
+                    cost += written
+            elif name in pair.a.reads and name in pair.b.reads:
+                cost = self.both_read(pair, name)
+            if cost is not None:
+                total = (total or 0) + cost
+        return total
+
+    def both_read(self, pair: Pair, name: str) -> int | None:
+        """The bytes of a memory that both read. Of two parts that is what they are more than the whole: q, k and v of
+        one product have nothing in common.
+        """
+        first, second = pair.a.reads[name], pair.b.reads[name]
+        if first is None or second is None:
+            return None
+        whole = self.memory.get(name)
+        one, other = (self.names(unit).get(name) for unit in (pair.a, pair.b))
+        if whole is None or (one is not None and one == other):
+            return min(first, second)
+        return max(0, min(first, second, first + second - whole))
 
     def whole(self, call: KernelCall) -> FusionUnit:
         """A call with all of its loops."""
@@ -501,26 +543,3 @@ def sibling(pair: Pair, unit: FusionUnit, limits: dict[str, object]) -> Reason:
     else:
         words = "the two share an input, neither needs the other's result"
     return Reason(f"{reason.text}; {words}")
-
-
-def saved(pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> int | None:
-    """The bytes that one kernel instead of the two would not move; `None` where no size is known.
-
-    A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only reader
-    and the graph does not return it. An input that both read need be read once only.
-    """
-    total: int | None = None
-    for name in pair.buffers:
-        cost: int | None = None
-        if name in pair.a.writes and name in pair.b.reads:
-            cost = pair.b.reads[name]
-            written = pair.a.writes[name]
-            alone = readers.get(name) == 1 and returned is not None and name not in returned
-            if alone and cost is not None and written is not None:
-                cost += written
-        elif name in pair.a.reads and name in pair.b.reads:
-            first, second = pair.a.reads[name], pair.b.reads[name]
-            cost = min(first, second) if first is not None and second is not None else None
-        if cost is not None:
-            total = (total or 0) + cost
-    return total
