@@ -214,6 +214,7 @@ def test_names_that_are_not_utf_8_are_read_and_written(
     capsys.readouterr()
     assert cli.main(["diff", f"{name}.json.gz", "r.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
+    monkeypatch.setattr(opening, "ADDRESS", ("127.0.0.1", 0))  # another test may have the one port
     for command in (["open", "--no-browser", "--timeout", "0.1"], ["fleet"]):
         assert cli.main([*command, f"{name}.json.gz"]) == 2
         assert ".json.gz" in capsys.readouterr().err
