@@ -270,8 +270,10 @@ class PairVerdict:
         if first is None or second is None:
             return None
         whole = self.memory.get(name)
+        if whole is None or max(first, second) >= whole:
+            return min(first, second)
         one, other = (self.names(unit).get(name) for unit in (pair.a, pair.b))
-        if whole is None or (one is not None and one == other):
+        if one is not None and one == other:
             return min(first, second)
         return max(0, min(first, second, first + second - whole))
 
