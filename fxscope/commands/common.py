@@ -64,16 +64,18 @@ def on_termination(ended: Callable[[int], None]) -> Generator[None]:
         # A second one ends it at once, but not one of another kind: some send several (a terminal, a service manager).
         for other in numbers:
             if signal.getsignal(other) is handle:
-                signal.signal(other, signal.SIG_DFL if other == number else signal.SIG_IGN)
+                put[other] = signal.SIG_DFL if other == number else signal.SIG_IGN
+                signal.signal(other, put[other])
         ended(number)
 
+    put: dict[int, Any] = dict.fromkeys(numbers, handle)
     for number in numbers:
         signal.signal(number, handle)
     try:
         yield
     finally:
         for number in numbers:
-            if signal.getsignal(number) is handle:
+            if signal.getsignal(number) == put[number]:
                 signal.signal(number, signal.SIG_DFL)
 
 

@@ -371,6 +371,8 @@ def test_a_program_that_replaces_getpid_is_ended_by_its_signal_and_its_picture_d
     with common.on_termination(ended.append):
         os.kill(mine, signal.SIGHUP)
     assert ended == [signal.SIGHUP]
+    # Nothing stays ignored, in this process or in those that it starts.
+    assert {signal.getsignal(getattr(signal, name)) for name in common._ENDS} == {signal.SIG_DFL}
 
 
 class _Leaving(script._Run):
