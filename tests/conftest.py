@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
+import signal
 import sys
 from typing import Any
 
@@ -89,19 +91,34 @@ def torch_state() -> dict[str, Any]:
     return state
 
 
-def own_variables() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith("FXSCOPE_")}
+def process_state() -> dict[str, Any]:
+    """What tests that come after, and the processes that they start, would inherit."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return {
+        "signals": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+        "timers": [signal.getitimer(which)[0] > 0 for which in (signal.ITIMER_REAL, signal.ITIMER_PROF)],
+        "folder": os.getcwd(),  # noqa: PTH109 - as a string
+        "umask": umask,
+        "excepthook": sys.excepthook,
+        "limits": [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")],
+        "variables": {name: value for name, value in os.environ.items() if name.startswith("FXSCOPE_")},
+    }
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    return {name: (before[name], after.get(name)) for name in before if before[name] != after.get(name)}
 
 
 @pytest.fixture(autouse=True)
 def nothing_stays_behind():
     """Hold every test to leave torch as it found it: no hook, no patched function, no switch, no mode, no session."""
-    before, variables = torch_state(), own_variables()
+    torch_before, before = torch_state(), process_state()
     yield
     after = torch_state()
-    changed = {name: (before[name], after[name]) for name in before if before[name] != after.get(name)}
-    assert not changed, f"left behind in torch: {changed}"
-    assert own_variables() == variables, "left behind in the environment, for every test that comes after"
+    assert not changed(torch_before, after), "left behind in torch"
+    assert not changed(before, process_state()), "left behind for every test that comes after"
     if after:
         assert after["active"] == ()
         assert after["dispatch modes"] == 0
