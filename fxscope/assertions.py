@@ -98,7 +98,7 @@ class Recorded:
                 f"there is no reviewed plan yet. Run pytest with --fxscope-update to write {path}, read it, and commit "
                 f"it. It would be:\n\n{text}"
             )
-        before = path.read_text(encoding="utf-8")
+        before = path.read_text(encoding="utf-8-sig")
         if before != text:
             diff = "\n".join(
                 difflib.unified_diff(before.splitlines(), text.splitlines(), "reviewed", "now", lineterm="")

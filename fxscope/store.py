@@ -6,6 +6,7 @@ fields, as numbers or as positions in a table of values (`docs/decisions/0010-co
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gzip
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
 # What msgspec raises of a text that it does not take; the last: brackets in brackets.
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_BYTES = 16 << 30  # of a recording, packed or not
@@ -47,7 +47,7 @@ MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what
 
 
 def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recording") -> bytes:
-    """The bytes of a file, unpacked where it is gzip.
+    """The bytes of a file, unpacked where it is gzip, `unmarked`.
 
     Raises:
         FxscopeError: it has, or unpacks to, more than `limit` bytes (a packed one: than `MAX_RATIO` times its size); it
@@ -70,9 +70,14 @@ def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recordi
             data = _unpacked(data, path, limit, what)
         except (EOFError, zlib.error):
             raise FxscopeError(f"{path} is a damaged or truncated gzip file. Make or copy it again.") from None
-    if data[:2] in UTF_16:
-        raise FxscopeError(f"{path} is text in UTF-16: write it in UTF-8.")
-    return data
+    return unmarked(data, path)
+
+
+def unmarked(text: bytes, where: object) -> bytes:
+    """A text of a user's without the mark that Windows' programs put at its head. Raises FxscopeError of UTF-16."""
+    if text[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise FxscopeError(f"{where} is text in UTF-16: write it in UTF-8.")
+    return text.removeprefix(codecs.BOM_UTF8)
 
 
 def load(path: str | Path) -> Recording:

@@ -13,7 +13,7 @@ import msgspec
 
 from fxscope.errors import FxscopeError
 from fxscope.fleet.digest import rank_in
-from fxscope.store import NOT_JSON
+from fxscope.store import NOT_JSON, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,8 +189,8 @@ def _may_be_trace(head: bytes) -> bool:
 
 def _is_json(text: bytes) -> bool:
     try:
-        msgspec.json.decode(text)
-    except NOT_JSON:
+        msgspec.json.decode(unmarked(text, ""))
+    except (*NOT_JSON, FxscopeError):
         return False
     return True
 

@@ -20,7 +20,7 @@ import msgspec
 from fxscope.errors import FxscopeError
 from fxscope.gpus.prediction import Calibration, ChoiceFit  # noqa: TC001 - msgspec reads it
 from fxscope.gpus.timing import Times  # noqa: TC001 - msgspec reads it
-from fxscope.store import NOT_JSON
+from fxscope.store import NOT_JSON, unmarked
 
 __all__ = ["Fact", "Gpu", "Occupancy", "Rate", "find", "known", "load", "names", "occupancy", "text_of"]
 
@@ -175,9 +175,9 @@ def text_of(name: str) -> bytes:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise FxscopeError(f"{name} has more than {MAX_BYTES >> 20} MiB: it describes no GPU.")
-        return data
+        return unmarked(data, name)
     if key in _opened and key not in names():  # a user's file does not change what a shipped name means
-        return _opened[key].read_bytes()
+        return unmarked(_opened[key].read_bytes(), key)
     if key not in names():
         raise FxscopeError(
             f"no GPU is called {name!r}: there are {', '.join(names())}. To add one, run `fxscope calibrate -o gpu.json` "

@@ -32,6 +32,7 @@ from fxscope.model import (
 from fxscope.readers import graph_text, output_code, schedule_text
 from fxscope.readers.trace.reader import MAX_PACKED_BYTES, MAX_RATIO
 from fxscope.readers.trace.unpacked import ZSTANDARD, zstandard_errors, zstandard_file
+from fxscope.store import unmarked
 from fxscope.text import counted, num_bytes
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _lines(path: Path, collected: Collected) -> Iterator[bytes]:
         packed = compressed and not collected.trusted
         limit = collected.size + max(MAX_PACKED_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
         with _opened(path, magic) as file:
-            size = 0
+            size, began = 0, False
             while line := file.readline(MAX_LINE):
                 size += len(line)
                 if size >> 20:
@@ -176,7 +177,8 @@ def _lines(path: Path, collected: Collected) -> Iterator[bytes]:
                     size = 0
                 if len(line) == MAX_LINE:
                     raise TraceError(f"{path} has a line of more than {num_bytes(MAX_LINE)}: it is no TORCH_TRACE log.")
-                yield line
+                yield line if began else unmarked(line, path)
+                began = True
             collected.count(size, path, limit)
     except (EOFError, zlib.error, gzip.BadGzipFile, *zstandard_errors()) as error:
         kind = "Zstandard" if magic == ZSTANDARD else "gzip"
@@ -412,7 +414,7 @@ def _text(path: Path, collected: Collected) -> str:
         data = path.read_bytes()
     except OSError:
         return ""
-    return data.decode("utf-8", errors="replace").replace("\r\n", "\n")
+    return unmarked(data, path).decode("utf-8", errors="replace").replace("\r\n", "\n")
 
 
 def _folder_order(folder: Path) -> tuple[Any, ...]:

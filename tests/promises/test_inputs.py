@@ -7,6 +7,7 @@ import http.client
 import io
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -451,6 +452,44 @@ def test_text_in_utf_16_and_a_value_alone_are_called_what_they_are(
         cli.main([*verb.split(), "a.json"]) == 2 and "is text in UTF-16: write it in UTF-8" in capsys.readouterr().err
     )
     assert cli.main([*verb.split(), "b.json"]) == 2 and "b.json is not JSON" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["expectations", "recordings", "traces", "folders", "logs", "digests", "sweeps", "gpus", "measurements"]
+)
+def test_a_mark_at_the_head_of_a_text_changes_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Windows' programs write one. In UTF-16 a text is refused, and said to be so."""
+    monkeypatch.chdir(tmp_path)
+    form = fuzz_formats.FORMATS[name]
+    seeds = form.seeds()
+    seed = next((item for item in seeds if item.parent == Path(fuzz_formats.TRACE).parent), seeds[0])
+    (shutil.copytree if seed.is_dir() else shutil.copyfile)(seed, seed.name)
+    texts = [item for item in (tmp_path, *tmp_path.rglob("*")) if item.is_file()]
+    made = {"PATH": seed.name, "TRACE": fuzz_formats.TRACE, "OUT.json": "made.json"}
+    joined = fuzz_formats._made()["joined"]
+    made |= {"compiled=WHOLE": f"compiled={joined}", "eager=EAGER": f"eager={joined}"}
+    words = [made.get(word, word) for word in (form.reads or form.commands[0]).split()]
+
+    def told() -> tuple[object, ...]:
+        Path("made.json").unlink(missing_ok=True)
+        status = fuzz_formats.plan(words[1]) if words[0] == "plan" else cli.main(words)
+        return status, *capsys.readouterr()
+
+    def write(begin: bytes, code: str) -> None:
+        for path, data in whole.items():
+            data = begin + data.decode().encode(code)
+            path.write_bytes(gzip.compress(data, 1) if path.suffix == ".gz" else data)
+
+    whole = {path: store.contents(path) for path in texts}
+    before = told()
+    assert before[0] in (0, 1), before
+    write(b"\xef\xbb\xbf", "utf-8")
+    assert told() == before
+    write(b"", "utf-16")
+    status, _, said = told()
+    assert status == 2 and str(said).count("is text in UTF-16: write it in UTF-8.") == len(str(said).splitlines()) == 1
 
 
 def test_a_limit_of_memory_beyond_all_is_none() -> None:

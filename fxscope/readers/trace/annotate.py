@@ -13,7 +13,7 @@ from fxscope.index import index_of
 from fxscope.readers.trace import reader
 from fxscope.readers.trace.table import identifier, nanoseconds
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
-from fxscope.store import NOT_JSON
+from fxscope.store import NOT_JSON, unmarked
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
             data = file.read(limit + 1) if isinstance(file, Unpacked) else file.read()
             if len(data) > limit:
                 raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is no trace.")
-            trace = msgspec.json.decode(data)
+            trace = msgspec.json.decode(unmarked(data, path))
         except (*NOT_JSON, OSError, EOFError) as error:
             raise TraceError(
                 f"{path} is damaged ({error}): only a whole trace can be annotated. Export it again."

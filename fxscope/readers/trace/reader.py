@@ -20,7 +20,7 @@ import msgspec
 from fxscope.errors import TraceError
 from fxscope.model import Problem
 from fxscope.readers.trace.unpacked import Unpacked, open_trace
-from fxscope.store import NOT_JSON, UTF_16
+from fxscope.store import NOT_JSON, unmarked
 from fxscope.text import num_bytes
 
 try:
@@ -308,7 +308,7 @@ class Reader:
         """Read every event into a table, by the native scanner where it was built, else by msgspec.
 
         Raises:
-            TraceError: no such file, not a trace, larger than `max_bytes`; with `strict`, any damage.
+            FxscopeError: no such file, not a trace, larger than `max_bytes`; with `strict`, any damage.
         """
         with open_trace(self.path) as file:
             self._document(Window(lambda size: self._more(file, size)), table)
@@ -327,8 +327,9 @@ class Reader:
     def _document(self, window: Window, table: Table) -> None:
         """Read the one object of the file: its values into the header, the elements of `traceEvents` into the table."""
         window.more()
-        begin = window.data[:4096]
-        window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
+        head = window.data[:4096]
+        begin = unmarked(head, self.path)
+        window.at = len(head) - len(begin)
         if window.peek() != b"{":
             raise TraceError(_not_a_trace(self.path, begin))
         window.at += 1
@@ -655,8 +656,6 @@ def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
 def _not_a_trace(path: Path, head: bytes) -> str:
     if not head.strip():
         return f"{path} is empty. Export the profile again (`profiler.export_chrome_trace`)."
-    if head[:2] in UTF_16:
-        return f"{path} is text in UTF-16: write it in UTF-8."
     if head.lstrip()[:1] not in (b"{", b"["):
         with contextlib.suppress(*NOT_JSON):
             msgspec.json.decode(head)
