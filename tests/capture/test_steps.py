@@ -71,6 +71,15 @@ def test_a_few_steps_are_kept_and_shares_are_of_what_the_header_totals(recording
         assert sum(kernel.total_us for kernel in recording.summary.kernels) == pytest.approx(total)
 
 
+def test_an_optimizers_range_is_around_its_own_ops_alone(recordings) -> None:
+    for recording in recordings.values():
+        inside = {(launch.name, "Optimizer.step#SGD.step" in launch.chain) for launch in recording.launches}
+        assert (
+            ("aten::add_", True) in inside and ("aten::addmm", False) in inside and ("aten::addmm", True) not in inside
+        )
+        assert not any(launch.chain.count("Optimizer.step#SGD.step") > 1 for launch in recording.launches)
+
+
 def test_steps_after_the_wanted_ones_are_only_timed(recordings) -> None:
     assert recordings["whole"].step_times is None  # 60 short steps are seen whole: the bound is one of ops
     recording = recordings["short"]

@@ -252,3 +252,35 @@ def test_without_a_library_a_zstandard_trace_is_one_sentence(tmp_path: Path, mon
     monkeypatch.setitem(sys.modules, "compression", None)
     with pytest.raises(TraceError, match=r"packed with Zstandard.*pip install zstandard"):
         trace.read(copy)
+
+
+def test_a_range_is_around_what_it_encloses_in_time_and_nothing_after_it(tmp_path: Path) -> None:
+    """A step begins before the range ends that ended the step before it (an optimizer's, a callback's)."""
+    ranges = [
+        ("user_annotation", "ProfilerStep#0", 0, 100),
+        ("user_annotation", "fit", 40, 100),
+        ("user_annotation", "Optimizer.step#Adam.step", 80, 40),
+        ("cpu_op", "aten::add_", 85, 5),
+        ("user_annotation", "ProfilerStep#1", 100, 100),
+        ("cpu_op", "aten::lerp_", 105, 5),
+        ("cpu_op", "aten::mm", 125, 5),
+        ("cpu_op", "aten::relu", 150, 5),
+    ]
+    events = [
+        {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": start, "dur": duration, "args": {}}
+        for cat, name, start, duration in ranges
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    recording = trace.recording(path)
+    chains = {launch.name: launch.chain[:-1] for launch in recording.launches}
+    optimizer = ("fit", "Optimizer.step#Adam.step")
+    assert chains == {"aten::add_": optimizer, "aten::lerp_": optimizer, "aten::mm": (), "aten::relu": ()}
+    assert [launch.step for launch in recording.launches] == [0, 1, 1, 1]
+    names = {op.id: op.name for op in recording.ops}
+    assert {op.name: names.get(op.parent) for op in recording.ops}["aten::relu"] == "ProfilerStep#1"
+    # Times that were cut to whole µs prove nothing: the child ends late, and so may what is in it.
+    late = [("cpu_op", "outer", 0, 100), ("user_annotation", "range", 50, 51), ("cpu_op", "aten::mm", 100, 1)]
+    cut = [dict(event, cat=c, name=n, ts=s, dur=d) for event, (c, n, s, d) in zip(events, late, strict=False)]
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": cut}))
+    assert [launch.chain for launch in trace.recording(path).launches][-1] == ("outer", "range", "aten::mm")

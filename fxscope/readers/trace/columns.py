@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fxscope.readers.trace.table import Wanted
 
 WINDOW_BYTES = 16 << 20
+CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs
 
 
 @dataclass(kw_only=True)
@@ -157,6 +158,7 @@ def read(
             raise TraceError(f"{path}: {message}. Leave --strict out to read the rest.")
         trace.problems.append(Problem(where=trace.path.name, message=message))
     nest(trace)
+    part_overlaps(trace)
     link(trace)
     trace.steps = find_steps(trace)
     return trace
@@ -190,6 +192,31 @@ def nest(trace: Trace) -> None:
         if stack:
             parent[row] = stack[-1]
         stack.append(row)
+
+
+def part_overlaps(trace: Trace) -> None:
+    """Take an annotation out of what it outlives, as a step is begun inside the range that ends the step before it.
+
+    That it ended later is no proof (clock reads), an event in it that began after the outer one's end is. What lies in both
+    stays in the one that began first.
+    """
+    parent, start, end = trace.parent, trace.start_ns, trace.start_ns + trace.duration_ns
+    inner = np.flatnonzero(parent >= 0)
+    middle = parent[inner]
+    known = (trace.category[middle] == ANNOTATION) & (parent[middle] >= 0)
+    inner, middle = inner[known], middle[known]
+    proof = (start[inner] > end[parent[middle]] + CUT_NS) & (end[inner] <= end[middle])
+    latest: dict[int, int] = {}
+    for row, begins in zip(middle[proof].tolist(), start[inner[proof]].tolist(), strict=True):
+        latest[row] = max(begins, latest.get(row, begins))
+    shared = inner[np.isin(middle, list(latest))]
+    homes = [int(parent[parent[row]]) for row in shared.tolist()]
+    for row, begins in latest.items():
+        while parent[row] >= 0 and end[parent[row]] + CUT_NS < begins:
+            parent[row] = parent[parent[row]]
+    for row, home in zip(shared.tolist(), homes, strict=True):
+        if end[row] <= end[home]:
+            parent[row] = home
 
 
 def by_thread_and_time(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
