@@ -100,6 +100,23 @@ def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
     assert {stats.name for stats in recording.summary.kernels} == launched
 
 
+def test_ops_hand_their_work_on_only_where_they_call_what_does_it() -> None:
+    rows, index = torch.randn(6, 4), torch.tensor([0, 2, 2])
+    handed = {
+        "scatter_add_": lambda: rows.index_add_(0, index, torch.ones(3, 4)),
+        "sub": lambda: 1 - rows,
+        "maximum": lambda: torch.max(rows, rows),
+        "cat": lambda: rows.roll(1, 0),
+        "clamp": lambda: nn.functional.relu6(rows),
+        "index_add": lambda: rows[:, 0].index_add(0, index, torch.ones(3)),  # which copies, and then adds by itself
+        "mse_loss": lambda: nn.functional.mse_loss(rows, rows),  # which calls `mean` for its own result
+    }
+    for name, function in handed.items():
+        recording = fxscope.record(function, steps=1)
+        launched = [launch.name.removeprefix("aten::") for launch in recording.launches]
+        assert [item for item in launched if item not in ("ones", "fill_")] == [name], launched
+
+
 def test_what_has_no_kernel_on_a_cpu_runs_none() -> None:
     """RMSNorm is fused on a GPU only, as `fxscope dispatch` says; broadcast_tensors of equal shapes calls nothing at all."""
     norm = nn.RMSNorm(8)

@@ -261,6 +261,36 @@ _DELEGATES = frozenset(
     scalar_tensor pad constant_pad_nd cross_entropy_loss softmax log_softmax relu mean linalg_inv_ex _linalg_solve_ex
     _fused_rms_norm _fused_dropout native_dropout""".split()
 )
+# Ops with a CPU kernel of their own in the dispatcher's tables, whose code leaves all the work to ops of these names on the
+# path that calls one, and does it itself on others: `index_add` of rows is `scatter_add_`, of single numbers a loop
+# (torch 2.13: aten/src/ATen/native/TensorAdvancedIndexing.cpp). Neither the tables nor times tell: the copy before that
+# loop takes nearly all of the op's time where few indices are given.
+_HANDS_TO = {
+    op: frozenset(called.split())
+    for op, called in {
+        "index_add": "scatter_add",
+        "index_reduce": "index_add",
+        "rsub": "sub",
+        "max": "maximum",
+        "min": "minimum",
+        "isnan": "ne",
+        "vdot": "dot",
+        "norm": "linalg_vector_norm",
+        "count_nonzero": "sum",
+        "repeat_interleave": "index_select clone",
+        "roll": "cat",
+        "hardtanh": "clamp",
+        "rrelu_with_noise": "leaky_relu",
+        "native_dropout_backward": "mul",
+        "channel_shuffle": "native_channel_shuffle",
+        "addbmm": "addmm",
+        "multinomial": "topk argmax",
+        "linalg_lu": "lu_unpack",
+        "linalg_pinv": "matmul",
+        "_linalg_det": "linalg_lu_factor_ex",
+        "_linalg_slogdet": "linalg_lu_factor_ex",
+    }.items()
+}
 _BOOKKEEPING = re.compile(
     r"^(entire_(frame|backward)_compile|dynamo$|torch::autograd::|TorchDynamo|Torch-Compiled Region|Pregraph bytecode|"
     r"AOTDispatcher|CompiledFunction|## Call|"
@@ -276,13 +306,12 @@ def _with_cpu_launches(kept: Kept) -> Kept:
     """
     trace, name = kept.trace, kept.name
     works = of_names(trace, name, _does_work) & (kept.category == t.CPU_OP)
-    hands_on = of_names(trace, name, _hands_on)
     around = nearest(kept.parent, works)  # the op that did the work around this one
     inner = np.flatnonzero(works & (around >= 0))
-    has_below = np.zeros(len(kept.rows), np.bool_)
-    # A transposed convolution of MKL-DNN is no op of its own: what copies a weight for it does not do its work.
-    convolves, multiplies = (of_names(trace, name, test) for test in (is_convolution, may_multiply))
-    has_below[around[inner[~convolves[around[inner]] | multiplies[inner]]]] = True
+    hands_on = np.zeros(len(kept.rows), np.bool_)
+    pairs, which = np.unique(np.stack([name[around[inner]], name[inner]]), axis=1, return_inverse=True)
+    passed = [_hands_on(trace.names[outer], trace.names[called]) for outer, called in pairs.T.tolist()]
+    hands_on[around[inner[np.array(passed, np.bool_)[which.reshape(-1)]]]] = True
     bare: dict[
         str, int
     ] = {}  # `aten::sum ⊃ aten::sum`, `aten::add_ ⊃ aten::add`, vmap's `mm ⊃ matmul ⊃ mm`: the inner one
@@ -295,7 +324,7 @@ def _with_cpu_launches(kept: Kept) -> Kept:
         repeated[outer[same[inner] == same[outer]]] = True
         inner, outer = inner[hands_on[outer]], around[outer[hands_on[outer]]]
         inner, outer = inner[outer >= 0], outer[outer >= 0]
-    does = works & ~(has_below & hands_on) & ~repeated
+    does = works & ~hands_on & ~repeated
     chosen = np.flatnonzero(does & (nearest(kept.parent, does) < 0))
     kept.launch_rows, kept.launch_step = kept.rows[chosen], kept.step[chosen]
     kept.launch_op = chosen.astype(np.int32)
@@ -310,9 +339,16 @@ def _does_work(name: str) -> bool:
     return expected_nature(name) not in ("view", "host") and op_name(name) not in MAY_COPY
 
 
-def _hands_on(name: str) -> bool:
+def _hands_on(name: str, called: str) -> bool:
+    """Whether an op leaves all its work to the ops that it calls, of which this is one."""
     op = op_name(name)
-    if op in _DELEGATES or expected_nature(name) != "kernel":
+    if is_convolution(name) and not may_multiply(called):
+        return False  # MKL-DNN's transposed convolution is no op of its own: what copies a weight for it does not do its work
+    if (
+        op in _DELEGATES
+        or expected_nature(name) != "kernel"
+        or out_of_place(called) in _HANDS_TO.get(out_of_place(name), ())
+    ):
         return True
     return op != "copy_" and "explicit" in table().get(out_of_place(name), ())  # `copy_` is no `copy` in place
 
