@@ -24,7 +24,7 @@ import torch
 from fxscope._torch.hooks import Hooks
 from fxscope._torch.op_recorder import STEPPED_ASIDE
 from fxscope._torch.step_plan import StepPlan, plan
-from fxscope._torch.steps import CALL_BEGINS, STEP_ENDS
+from fxscope._torch.steps import CALL_BEGINS, RECORDING_ENDS, STEP_ENDS, mark
 from fxscope.readers.trace.reader import mend
 from fxscope.store import OwnFolder
 
@@ -40,6 +40,10 @@ EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
 COMPILING = " (dynamo_timed)"
 SETTLE_S = 0.05  # for ops of other threads, whose callbacks take microseconds; on a busy machine they wait for a core
+RUNTIME, FLOW = (
+    ("cuda_runtime", "cuda_driver"),
+    "ac2g",
+)  # Kineto's categories of calls, and of arrows to what they launch
 MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
 
 
@@ -140,7 +144,9 @@ def quiesce() -> None:
     """
     toggle = getattr(torch._C._autograd, "_toggle_collection_dynamic", None)
     if toggle is not None:
-        # Only the CPU: CUDA's events are lost where their collection is stopped so (pytorch/kineto#1369).
+        # Only the CPU: CUDA's events are lost where their collection is stopped so (pytorch/kineto#1369). What is
+        # launched from here on has no op in the trace; `strip_observation` takes it out.
+        mark(RECORDING_ENDS)
         with _without("Toggling CPU activity with GPU activity on"):
             toggle(False, {torch.profiler.ProfilerActivity.CPU})
         sleep(SETTLE_S)
@@ -364,7 +370,8 @@ class ObservedThreads:
 
 
 def strip_observation(path: Path, **options: Any) -> ObservedThreads:
-    """Take fxscope's own dispatch mode, and the compiler's inner work, out of a trace file; with options, write steps.
+    """Take fxscope's own dispatch mode, the compiler's inner work, and what was launched when the recording had ended out
+    of a trace file; with options, write steps.
 
     The steps of the program that are to be kept (`step_plan.plan`, which the options are for) become events as the
     profiler's own `ProfilerStep#N` are.
@@ -389,6 +396,8 @@ def strip_observation(path: Path, **options: Any) -> ObservedThreads:
     for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
         found.add(event)
     observed = found.observed()
+    if found.recording_ends is not None:
+        found.drop |= launched_after(found.recording_ends, events)
     if options and spans:
         found.ops.sort()
         ends = max(event["ts"] + event["dur"] for event in spans)
@@ -419,6 +428,21 @@ def strip_observation(path: Path, **options: Any) -> ObservedThreads:
     return dataclasses.replace(observed, problems=problems)
 
 
+def launched_after(end: float, events: list[dict[str, Any]]) -> set[int]:
+    """The ids of the runtime calls that began after a time, but for those of ops that had begun, and of what they launch."""
+
+    def correlation(event: dict[str, Any]) -> Any:
+        return event.get("id") if event.get("cat") == FLOW else event.get("args", {}).get("correlation")
+
+    until: dict[Any, float] = {}  # by thread
+    for event in events:
+        if event.get("cat") == "cpu_op" and event["ts"] < end:
+            until[event["tid"]] = max(until.get(event["tid"], end), event["ts"] + event["dur"])
+    calls = [event for event in events if event.get("cat") in RUNTIME and event["ts"] >= until.get(event["tid"], end)]
+    late = {correlation(event) for event in calls} - {None}
+    return {*map(id, calls), *(id(event) for event in events if correlation(event) in late)}
+
+
 def compile_phases(events: list[dict[str, Any]]) -> dict[Any, set[str]]:
     """The outermost phases of compiling by thread: elsewhere, a name like those of Dynamo's is the user's.
 
@@ -445,6 +469,7 @@ class _Stripped:
         self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
         self.calls: list[tuple[float, str]] = []
         self.step_ends: list[float] = []
+        self.recording_ends: float | None = None
         self.process: Any = None
         self.thread: Any = None
         self._outer: list[dict[str, Any]] = []  # the events of `ops`
@@ -513,6 +538,9 @@ class _Stripped:
         external_id = event.get("args", {}).get("External id", -1)
         if event["name"] == STEP_ENDS:
             self.step_ends.append(event["ts"])
+            self.drop.add(id(event))
+        elif event["name"] == RECORDING_ENDS:
+            self.recording_ends = event["ts"]
             self.drop.add(id(event))
         elif event["name"].startswith(CALL_BEGINS):
             self.process, self.thread = event["pid"], event["tid"]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 STEP_ENDS = "fxscope: step ends"  # events in the trace
 CALL_BEGINS = "fxscope: call begins of"
+RECORDING_ENDS = "fxscope: recording ends"
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 listeners: list[Callable[[str], None]] = []  # told of each mark
 _PER_E = 100  # buckets per factor e: each is 1 % wide

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import inspect
+import json
 import os
 import re
 import signal
@@ -137,6 +138,50 @@ print(torch.ones(2).add(1).tolist())
     done = run(code, tmp_path)
     assert (done.returncode, done.stdout) == (0, "None () True\n" * 4 + "[2.0, 2.0]\n"), done.stdout + done.stderr
     assert "Toggling" not in done.stderr and "exhausted" not in done.stderr  # torch's remarks: see `quiesce`
+
+
+def test_what_is_launched_after_the_recordings_end_is_left_out_but_for_ops_that_had_begun(tmp_path: Path) -> None:
+    def host(
+        kind: str, name: str, thread: int, start: float, duration: float, correlation: int = 0
+    ) -> dict[str, object]:
+        args = {"correlation": correlation} if correlation else {"External id": int(start)}
+        return {
+            "ph": "X",
+            "cat": kind,
+            "name": name,
+            "pid": 1,
+            "tid": thread,
+            "ts": start,
+            "dur": duration,
+            "args": args,
+        }
+
+    def launch(thread: int, start: float, number: int) -> list[dict[str, object]]:
+        arrow = {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": number, "pid": 1, "tid": thread, "ts": start}
+        return [
+            host("cuda_runtime", "cudaLaunchKernel", thread, start, 1, number),
+            host("kernel", f"kernel {number}", 7, start + 5, 1, number),
+            arrow,
+        ]
+
+    events = [
+        host("cpu_op", "aten::cos", 1, 10, 10),
+        *launch(1, 12, 1),
+        host("cpu_op", "aten::sin", 2, 10, 100),  # begun before, and ends after the recording
+        host("user_annotation", steps.RECORDING_ENDS, 1, 50, 1),
+        *launch(2, 60, 2),
+        *launch(2, 200, 3),
+        *launch(3, 60, 4),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    profiler.strip_observation(path)
+    kept = json.loads(path.read_text())["traceEvents"]
+    assert [event["name"] for event in kept if event["cat"] != "cuda_runtime"] == [
+        *("aten::cos", "kernel 1", "ac2g"),
+        *("aten::sin", "kernel 2", "ac2g"),
+    ]
+    assert sum(event["cat"] == "cuda_runtime" for event in kept) == 2
 
 
 def test_what_others_write_while_a_remark_is_kept_off_stderr_comes_afterwards(tmp_path: Path) -> None:
