@@ -162,14 +162,20 @@ def _gpu_among(own: Sequence[str]) -> str | None:
 
 
 class _Found:
-    """Python as the program found it: the builtins and the loaded modules; in a `with`, what it took away is back.
+    """Python as the program found it: builtins, loaded modules, the library's functions; in a `with`, they are back.
 
-    A program may replace `len`, or clear `sys.modules`, and end so. Putting back is done without a name of `builtins`.
+    A program may replace `len` or `os.stat`, or clear `sys.modules`, and end so. Putting back is done without a name of
+    `builtins`. What `sys` has is the program's to set: its `excepthook` is asked.
     """
 
     def __init__(self) -> None:
-        self._live: tuple[Any, Any] = (vars(builtins), sys.modules)
-        self._kept = [{**live} for live in self._live]
+        self._kept: list[tuple[Any, dict[str, Any]]] = [(live, {**live}) for live in (vars(builtins), sys.modules)]
+        loaded: dict[str, Any] = dict(sys.modules)
+        for name, module in loaded.items():
+            ours = name.partition(".")[0] in sys.stdlib_module_names and module not in (sys, builtins)
+            if ours and isinstance(module, types.ModuleType):
+                functions = {key: value for key, value in vars(module).items() if callable(value)}
+                self._kept.append((vars(module), functions))
         self._absent = object()
         self._modules: dict[str, Any] = sys.modules
         self._undo: list[tuple[dict[str, Any], str, Any]] = []
@@ -180,8 +186,8 @@ class _Found:
         if self._depth > 1:
             return
         absent = self._absent
-        self._modules, sys.modules = sys.modules, self._live[1]
-        for live, kept in ((self._live[0], self._kept[0]), (self._live[1], self._kept[1])):
+        self._modules, sys.modules = sys.modules, self._kept[1][0]
+        for live, kept in self._kept:
             theirs = [(live, name, live.get(name, absent)) for name in kept]
             self._undo += [row for row in theirs if row[2] is not kept[row[1]]]
             live.update(kept)
@@ -223,6 +229,42 @@ class _Timers:
             signal.setitimer(*self._stopped.pop())
 
 
+class _Signals:
+    """The signals that the program has a handler for: what that raises would cost the recording while it is written.
+
+    They wait for it, a second one of its kind does not. SIGCHLD is of fxscope's own processes then.
+    """
+
+    def __init__(self) -> None:
+        self._before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        self._held: dict[int, Any] = {}
+        self._came: list[int] = []
+
+    def stop(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number, before in self._before.items():
+            handler = signal.getsignal(number)
+            if callable(handler) and handler != before:
+                self._held[number] = handler
+                signal.signal(number, self._wait)
+
+    def _wait(self, number: int, frame: Any) -> None:
+        if number == getattr(signal, "SIGCHLD", None):
+            return
+        if number in self._came:
+            self._held[number](number, frame)
+        self._came.append(number)
+
+    def go_on(self) -> None:
+        """Give the program its handlers back, and those the signals that came."""
+        for number, handler in self._held.items():
+            signal.signal(number, handler)
+        self._held.clear()
+        while self._came:
+            signal.raise_signal(self._came.pop(0))
+
+
 class _Run:
     """One run: it ends once, by itself, an exception, `sys.exit`, `os._exit` or a signal, and each way it is recorded."""
 
@@ -257,6 +299,7 @@ class _Run:
         self.process = getpid()  # a forked child that comes to the end of the program goes on to Python's own end
         self.found = _Found()
         self.timers = _Timers()
+        self.signals = _Signals()
         self.main = _Main(program, own)
 
     def run(self) -> int:
@@ -274,6 +317,11 @@ class _Run:
         if getattr(self.arguments, "own_process", False):
             self.main.stay()
         self.timers.go_on()
+        try:
+            self.signals.go_on()
+        except BaseException as error:  # what the program's handler of a signal raises ends it
+            status = _end_of(error)[0]
+            _report(error, self.found)
         return status
 
     def _run(self) -> int:
@@ -284,15 +332,17 @@ class _Run:
             say = self.around.enter_context(progress())
             say(f"running {self.program.label}")
             self.recorder.__enter__()
-            self.found = _Found()
+            self.signals = _Signals()
             try:
                 self.runs = True
                 with self._before_leaving():
+                    self.found = _Found()
                     try:
                         status = self._status_of(namespace)
                         with contextlib.suppress(Exception):  # as long as they run Python is as the program left it
                             _wait_for_threads()
                     finally:
+                        self.signals.stop()
                         self.found.enter()
                         self.timers.stop()
             finally:
@@ -375,6 +425,7 @@ class _Run:
     def _finish(self, status: int) -> None:
         """Record and write in the middle of the program, which goes no further."""
         self.runs = False
+        self.signals.stop()
         self.timers.stop()
         self.recorder.__exit__(None, None, None)
         with contextlib.suppress(OSError, ValueError):  # of a standard output that takes nothing

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import load
+from fxscope import cli, load, render
 from fxscope.commands import script
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +83,66 @@ def test_a_script_does_the_same_when_it_is_observed(tmp_path, name) -> None:
     targets = {node.target for graph in recording.graphs for node in graph.nodes}
     assert any("linear" in target or "sin" in target for target in targets), targets
     assert not any("cos" in target for target in targets)
+
+
+def test_what_the_program_replaced_is_itself_again_while_fxscope_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, stat, length = script._Found(), os.stat, len
+    monkeypatch.setattr(os, "stat", None)
+    monkeypatch.setattr("builtins.len", None)
+    with found:
+        assert os.stat is stat and len is length
+        with found:
+            pass
+        assert os.stat is stat
+    theirs = os.stat, len
+    monkeypatch.undo()
+    assert theirs == (None, None)
+
+
+def test_what_a_handler_raises_waits_for_the_recording_and_a_second_signal_does_not() -> None:
+    class Mine(Exception):
+        pass
+
+    def handler(number: int, frame: object) -> None:
+        raise Mine
+
+    signals = script._Signals()
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        signals.stop()
+        signal.raise_signal(signal.SIGUSR1)
+        with pytest.raises(Mine):
+            signal.raise_signal(signal.SIGUSR1)
+        with pytest.raises(Mine):
+            signals.go_on()
+        assert signal.getsignal(signal.SIGUSR1) is handler
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGCHLD])
+def test_a_signal_that_comes_while_the_recording_is_written_does_not_cost_it(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the program's handler raises is told as Python tells it; SIGCHLD is of fxscope's own processes then."""
+    (tmp_path / "script.py").write_text(
+        HEAD + f"import signal\nsignal.signal({int(number)}, lambda *_: 1 // 0)\ntorch.ones(3).sin()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    save, before = render.save, signal.getsignal(number)
+
+    def interrupted(*words: object, **options: object) -> object:
+        signal.raise_signal(number)
+        return save(*words, **options)
+
+    monkeypatch.setattr(render, "save", interrupted)
+    try:
+        status = cli.main(["run", "-o", "out.fxscope", "script.py"])
+    finally:
+        signal.signal(number, before)
+    assert load(tmp_path / "out.fxscope").graph("eager").nodes
+    raised = number == signal.SIGUSR1
+    assert (status, "ZeroDivisionError" in capsys.readouterr().err) == (int(raised), raised)
 
 
 @pytest.mark.slow
