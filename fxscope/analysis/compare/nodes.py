@@ -22,6 +22,8 @@ def regrouped(
 
     A node that several kernels of one side compute, each for itself, ties none of them together.
     """
+    import networkx as nx
+
     graphs = same_graphs(*recordings)
     sides = [keys(units, graphs) for units in (a, b)]
     once = [Counter(key for found in side.values() for key in found) for side in sides]
@@ -31,22 +33,14 @@ def regrouped(
             for key in found:
                 if once[0][key] == once[1][key] == 1:
                     holders.setdefault(key, []).append((number, position))
-    beside: dict[Place, set[Place]] = {}
-    for pair in holders.values():
-        for place in pair:
-            beside.setdefault(place, set()).update(pair)
+    ties: nx.Graph[Place] = nx.Graph()
+    for places in holders.values():
+        nx.add_path(ties, places)
     by_position = [{unit.position: unit for unit in units} for units in (a, b)]
     groups: list[tuple[list[Unit], list[Unit]]] = []
-    seen: set[Place] = set()
-    for place in beside:
-        members, waiting = set[Place](), {place} - seen
-        while waiting:
-            members |= waiting
-            waiting = set[Place]().union(*(beside[item] for item in waiting)) - members
-        if members:
-            seen |= members
-            mine, theirs = ([by_position[n][at] for n, at in sorted(members) if n == number] for number in (0, 1))
-            groups.append((mine, theirs))
+    for members in nx.connected_components(ties):
+        mine, theirs = ([by_position[n][at] for n, at in sorted(members) if n == number] for number in (0, 1))
+        groups.append((mine, theirs))
     return groups
 
 
