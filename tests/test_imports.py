@@ -58,7 +58,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.gpus": ({"msgspec", "numpy"}, ("fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names")),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
-    "fxscope.analysis": ({"msgspec", "numpy", "tomli"}, ANALYSIS),
+    "fxscope.analysis": ({"msgspec", "numpy", "networkx", "tomli"}, ANALYSIS),
     "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "pyarrow", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
