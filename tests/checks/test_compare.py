@@ -165,6 +165,60 @@ def test_work_of_one_line_that_a_kernel_gathers_from_all_over_a_step_is_its_own(
     assert ([9], [5]) in found and not any(not a or not b for a, b in found)
 
 
+def test_a_copy_stays_with_the_kernel_that_clones_and_dropout_with_that_of_its_line() -> None:
+    """Attention with dropout: its kernel ends the softmax, too, and so stood beside the softmax's, its own work "gone"."""
+
+    def ran(position: int, kernel: str, line: str, *callers: str) -> Unit:
+        return unit(position, kernel, (kernel.removeprefix("aten::"),), line)._replace(chain=(*callers, kernel))
+
+    eager = [
+        ran(0, "aten::_softmax", "a.py:21", "aten::softmax"),
+        ran(1, "aten::bernoulli_", "a.py:22", "aten::dropout"),
+        ran(2, "aten::mul", "a.py:22", "aten::dropout"),
+        ran(3, "aten::copy_", "a.py:23", "aten::clone"),
+        ran(4, "aten::bmm", "a.py:23", "aten::matmul"),
+    ]
+    compiled = [
+        unit(0, "fused_softmax_0", ("_softmax",), "a.py:21"),
+        ran(1, "aten::random_", "", "aten::randint")._replace(ops=("inductor_seeds",), sources=()),
+        unit(2, "fused_1", ("_softmax", "native_dropout", "clone"), "a.py:21")._replace(
+            sources=("a.py:21", "a.py:22", "a.py:23")
+        ),
+        ran(3, "aten::bmm", "a.py:23", "aten::matmul"),
+    ]
+    pairs = [([x.position for x in xs], [y.position for y in ys]) for xs, ys, _ in align(eager, compiled)]
+    assert pairs == [([0], [0]), ([], [1]), ([1, 2, 3], [2]), ([4], [3])]
+
+
+def test_a_librarys_kernel_is_paired_with_that_of_its_module() -> None:
+    """A backward that runs its products in another order: all of them are called `aten::mm`."""
+
+    def products(*modules: str) -> list[Unit]:
+        return [
+            unit(at, "aten::mm", ("mm",), "a.py:12")._replace(modules=(module,)) for at, module in enumerate(modules)
+        ]
+
+    def modules(a: list[Unit], b: list[Unit]) -> list[tuple[list[str], list[str]]]:
+        return [([x.modules[0] for x in xs], [y.modules[0] for y in ys]) for xs, ys, _ in align(a, b)]
+
+    assert modules(products(*"vvkkqq"), products(*"kkvvqq")) == [([name], [name]) for name in "vvkkqq"]
+    # Where the other side does not know a module, its name is no reason to part what is alike.
+    assert modules(products("old.v", "old.k"), products("new.v", "new.k")) == [
+        (["old.v"], ["new.v"]),
+        (["old.k"], ["new.k"]),
+    ]
+
+
+def test_what_is_new_stands_behind_what_runs_before_it() -> None:
+    a = [unit(at, name, (name,), f"a.py:{at}") for at, name in enumerate(["arange", "softmax", "copy", "bmm"])]
+    b = [
+        unit(at, f"{name}", (name,), f"b.py:{at}")
+        for at, name in enumerate("arange sub clamp softmax copy bmm".split())
+    ]
+    rows = [(xs or ys)[0].kernel for xs, ys, _ in align(a, b)]
+    assert rows == ["arange", "sub", "clamp", "softmax", "copy", "bmm"]
+
+
 def test_what_runs_at_another_place_is_neither_new_nor_gone() -> None:
     """The same kernel of the same op over the same shapes; with other shapes, or twice, it could be another one's."""
     base = captures.read("mlp_eager")

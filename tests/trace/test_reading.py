@@ -278,7 +278,9 @@ def test_a_range_is_around_what_it_encloses_in_time_and_nothing_after_it(tmp_pat
     assert chains == {"aten::add_": optimizer, "aten::lerp_": optimizer, "aten::mm": (), "aten::relu": ()}
     assert [launch.step for launch in recording.launches] == [0, 1, 1, 1]
     names = {op.id: op.name for op in recording.ops}
-    assert {op.name: names.get(op.parent) for op in recording.ops}["aten::relu"] == "ProfilerStep#1"
+    assert {op.name: op.parent is not None and names[op.parent] for op in recording.ops}[
+        "aten::relu"
+    ] == "ProfilerStep#1"
     # Times that were cut to whole µs prove nothing: the child ends late, and so may what is in it.
     late = [("cpu_op", "outer", 0, 100), ("user_annotation", "range", 50, 51), ("cpu_op", "aten::mm", 100, 1)]
     cut = [dict(event, cat=c, name=n, ts=s, dur=d) for event, (c, n, s, d) in zip(events, late, strict=False)]

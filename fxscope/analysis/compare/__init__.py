@@ -147,20 +147,66 @@ def align_pass(a: Sequence[Unit], b: Sequence[Unit]) -> list[Aligned]:
 
     A compiler may move work past a kernel that stayed: what a module is left with on both sides belongs together too.
     """
-    groups: list[Aligned] = []
-    runs = common(names_of(a), names_of(b))
+    pairs = same_names(a, b)
+    groups = [Aligned([a[x]], [b[y]], "name") for x, y in pairs]
+    groups += crossed(a, b, groups)
+    done_a, done_b = ({unit.position for group in groups for unit in (group.a, group.b)[side]} for side in (0, 1))
     left: list[tuple[list[Unit], list[Unit]]] = []
     to_a = to_b = 0
-    for at_a, at_b, length in [*runs, (len(a), len(b), 0)]:
-        left.append(take(groups, list(a[to_a:at_a]), list(b[to_b:at_b]), "source", "module"))
-        to_a, to_b = at_a + length, at_b + length
-        groups += [Aligned([x], [y], "name") for x, y in zip(a[at_a:to_a], b[at_b:to_b], strict=True)]
+    for at_a, at_b in [*pairs, (len(a), len(b))]:
+        xs = [unit for unit in a[to_a:at_a] if unit.position not in done_a]
+        ys = [unit for unit in b[to_b:at_b] if unit.position not in done_b]
+        left.append(take(groups, xs, ys, "source", "module"))
+        to_a, to_b = at_a + 1, at_b + 1
     rest = take(groups, [x for gap in left for x in gap[0]], [y for gap in left for y in gap[1]], "module")
     places = [{unit.position for unit in units} for units in rest]
     for gap in left:
         still = [[unit for unit in units if unit.position in at] for units, at in zip(gap, places, strict=True)]
-        groups += between(still[0], still[1], anchored=bool(runs))
+        groups += between(still[0], still[1], anchored=bool(pairs))
     return rejoin(completed(at_home(groups)))
+
+
+def same_names(a: Sequence[Unit], b: Sequence[Unit]) -> list[tuple[int, int]]:
+    """The places of kernels with equal names in the same order, those of the same modules first.
+
+    A library's kernel has one name wherever it runs: of two modules that both recordings have, it is other work.
+    """
+    shared = {module for unit in a for module in unit.modules} & {module for unit in b for module in unit.modules}
+    of_a, of_b = ([shared.intersection(unit.modules) for unit in units] for units in (a, b))
+    rows = [
+        [(name, frozenset(modules)) for name, modules in zip(names_of(units), found, strict=True)]
+        for units, found in ((a, of_a), (b, of_b))
+    ]
+    sure = [(x + at, y + at) for x, y, length in common(*rows) for at in range(length)]
+    found: list[tuple[int, int]] = []
+    to_a = to_b = 0
+    for end_a, end_b in [*sure, (len(a), len(b))]:
+        inside = common(names_of(a[to_a:end_a]), names_of(b[to_b:end_b])) if end_a > to_a and end_b > to_b else []
+        for x, y, length in inside:
+            places = [(to_a + x + at, to_b + y + at) for at in range(length)]
+            found += [(x, y) for x, y in places if not (of_a[x] and of_b[y]) or of_a[x] & of_b[y]]
+        found.append((end_a, end_b))
+        to_a, to_b = end_a + 1, end_b + 1
+    return found[:-1]
+
+
+def crossed(a: Sequence[Unit], b: Sequence[Unit], pairs: list[Aligned]) -> list[Aligned]:
+    """Pair what runs at another place of the step: as many kernels of one name, op, module and line on both sides."""
+    paired = [{unit.position for pair in pairs for unit in (pair.a, pair.b)[side]} for side in (0, 1)]
+    rows: dict[Hashable, tuple[list[Unit], list[Unit]]] = {}
+    for side, units in enumerate((a, b)):
+        for name, unit in zip(names_of(units), units, strict=True):
+            if unit.modules and unit.ops:
+                rows.setdefault((name, unit.ops, unit.modules, unit.sources), ([], []))[side].append(unit)
+    found: list[Aligned] = []
+    for xs, ys in rows.values():
+        if len(xs) == len(ys):
+            still = [
+                [unit for unit in units if unit.position not in at] for units, at in zip((xs, ys), paired, strict=True)
+            ]
+            if len(still[0]) == len(still[1]):
+                found += [Aligned([x], [y], "module") for x, y in zip(*still, strict=True)]
+    return found
 
 
 def at_home(groups: list[Aligned]) -> list[Aligned]:
@@ -179,8 +225,8 @@ def at_home(groups: list[Aligned]) -> list[Aligned]:
                         homes.setdefault((line, op), set()).add(number)
         for number, group in enumerate(groups):
             for unit in list(mine[number]) if group.how not in ("name", "nodes") else ():
-                names = {op_names.op_name(name) for name in (*unit.ops, *unit.chain)}
-                if any(names & set(other.ops) or not other.ops for other in theirs[number]):
+                names = called(unit)
+                if any(names & called(other) or not other.ops for other in theirs[number]):
                     continue
                 found = set().union(*(homes.get((line, op), set()) for line in unit.sources for op in names))
                 if len(found) == 1 and all(compatible(unit, other) for other in theirs[min(found)]):
@@ -194,6 +240,11 @@ def at_home(groups: list[Aligned]) -> list[Aligned]:
         else:  # what is left of a group stands alone
             result += [Aligned([x], [], None) for x in a] + [Aligned([], [y], None) for y in b]
     return result
+
+
+def called(unit: Unit) -> set[str]:
+    """The ops that a kernel runs and those that called them: what is `clone` in a graph ran as its `copy_`."""
+    return {op_names.op_name(name) for name in (*unit.ops, *unit.chain)}
 
 
 def take(groups: list[Aligned], a: list[Unit], b: list[Unit], *order: AlignedBy) -> tuple[list[Unit], list[Unit]]:
@@ -221,13 +272,20 @@ def completed(groups: list[Aligned]) -> list[Aligned]:
     for group in groups:
         if not (group.a and group.b):
             continue
-        more_a = [*taken_for(work(group.b) - work(group.a), alone_a, group.a), *of_modules(group.a, group.b, alone_a)]
-        more_b = [*taken_for(work(group.a) - work(group.b), alone_b, group.b), *of_modules(group.b, group.a, alone_b)]
+        more_a = [*taken_for(missing(group.a, group.b), alone_a, group.a), *of_modules(group.a, group.b, alone_a)]
+        more_b = [*taken_for(missing(group.b, group.a), alone_b, group.b), *of_modules(group.b, group.a, alone_b)]
         if more_a or more_b:
             a, b = (sorted(units, key=lambda unit: unit.position) for units in (group.a + more_a, group.b + more_b))
             group = Aligned(a, b, "op")
         found.append(group)
     return found + [Aligned([x], [], None) for x in alone_a] + [Aligned([], [y], None) for y in alone_b]
+
+
+def missing(ours: list[Unit], theirs: list[Unit]) -> set[str]:
+    """The ops that only the other side runs, under any name."""
+    mine = work(ours)
+    under_another = {op for unit in theirs if (called(unit) - set(unit.ops)) & mine for op in unit.ops}
+    return work(theirs) - mine - under_another.union(*map(called, ours))
 
 
 def taken_for(missing: set[str], alone: list[Unit], group: list[Unit]) -> list[Unit]:
@@ -406,8 +464,17 @@ def traits(unit: Unit, how: AlignedBy) -> set[str]:
 
 
 def rejoin(groups: list[Aligned]) -> list[Aligned]:
-    """Order groups by where they are in A, those only in B by their place there."""
-    return sorted(groups, key=lambda g: (g[0][0].position if g[0] else g[1][0].position, not g[0]))
+    """Order groups by where they are in A, those only in B behind what runs before them in B."""
+    at = {unit.position: group.a[0].position if group.a else None for group in groups for unit in group.b}
+    behind: dict[int, int] = {}
+    before = -1
+    for position in sorted(at):
+        before = behind[position] = before if (place := at[position]) is None else place
+
+    def order(group: Aligned) -> tuple[int, bool, int]:
+        return (group.a[0].position, False, 0) if group.a else (behind[group.b[0].position], True, group.b[0].position)
+
+    return sorted(groups, key=order)
 
 
 def build(

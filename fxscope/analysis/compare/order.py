@@ -8,14 +8,14 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
 Run = tuple[int, int, int]  # places in A and in B, length
 PAIRS = 500_000  # places with the same name: difflib goes through all of them for each run that it finds
 EDITS = 3000
 
 
-def common(a: Sequence[str], b: Sequence[str]) -> list[Run]:
+def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Run]:
     """The runs of names that both have, the longest taken first, as difflib does, unless that leaves out a part of them.
 
     The longest run of what repeats, the layers of a network, can lie some layers off. Then, and for long lists of few
@@ -31,7 +31,7 @@ def common(a: Sequence[str], b: Sequence[str]) -> list[Run]:
     return max(longest, _shortest(a, b), key=lambda runs: sum(size for *_, size in runs))
 
 
-def _shortest(a: Sequence[str], b: Sequence[str]) -> list[Run]:
+def _shortest(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Run]:
     in_a, in_b = set(a), set(b)
     places_a, places_b = (
         [x for x, name in enumerate(a) if name in in_b],
@@ -51,7 +51,7 @@ def _shortest(a: Sequence[str], b: Sequence[str]) -> list[Run]:
     return found
 
 
-def _way(a: Sequence[str], b: Sequence[str], x: int, y: int) -> tuple[list[Run], int, int]:
+def _way(a: Sequence[Hashable], b: Sequence[Hashable], x: int, y: int) -> tuple[list[Run], int, int]:
     """The runs from a place of both lists on, and the place to which all changes, or the first `EDITS`, lead."""
     ahead = y - x  # after `number` changes, `at` of them in A, y is ahead of x by this + number - 2 · at
     reached = array("q", [x])
