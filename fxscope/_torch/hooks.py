@@ -13,7 +13,7 @@ import inspect
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from fxscope.errors import one_line
+from fxscope.errors import FxscopeError, one_line
 from fxscope.model import Problem
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Hooks:
             if of_a_signal(error):
                 raise
             remedy = "the program itself is not affected; `fxscope env` says what this torch offers"
-            self.problem(where, one_line(error), remedy)
+            self.problem(where, str(error) if isinstance(error, FxscopeError) else one_line(error), remedy)
             return None
 
     def wrap(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import errno
 import functools
 import gzip
 import os
@@ -21,12 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxscope._torch.hooks import Hooks
+from fxscope._torch.hooks import Hooks, of_a_signal
 from fxscope._torch.op_recorder import STEPPED_ASIDE
 from fxscope._torch.step_plan import StepPlan, plan
 from fxscope._torch.steps import CALL_BEGINS, RECORDING_ENDS, STEP_ENDS, mark
+from fxscope.errors import CaptureError
 from fxscope.readers.trace.reader import mend
 from fxscope.store import OwnFolder
+from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -73,6 +76,7 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
         nonlocal done
         if not done:
             profile.export_chrome_trace(str(path))
+            check_written(path)
             done = True
 
     with (
@@ -90,6 +94,34 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
                 # A step's device work ends in the step: otherwise the last step would look longer than the others.
                 torch.cuda.synchronize()
             profile.step()
+
+
+def check_written(path: Path) -> None:
+    """Raise CaptureError where the profiler could not write all of a trace: Kineto itself raises nothing."""
+    limit, why = _largest_file(), "it gave no reason: record fewer steps"
+    if path.exists() and (limit is None or path.stat().st_size < limit):
+        return
+    try:
+        path.open("ab").close()  # what Kineto met is met again
+        if limit is not None:
+            bound = num_bytes(limit)
+            why = (
+                f"this process may write no file of more than {bound} (`ulimit -f`): raise that, or record fewer steps"
+            )
+    except OSError as error:
+        advice = "close some, or raise `ulimit -n`" if error.errno == errno.EMFILE else "set TMPDIR to another folder"
+        why = f"{error.strerror or error}: {advice}"
+    path.unlink(missing_ok=True)
+    raise CaptureError(f"the profiler could not write its trace to {path.parent}: {why}.")
+
+
+def _largest_file() -> int | None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such bound
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 @functools.cache
@@ -264,24 +296,27 @@ class Session:
         path = Path(self._folder.name, "own.json")
 
         def stop() -> None:
+            failure: Exception | None = None
             try:
                 if torch.cuda.is_available():
-                    torch.cuda.synchronize()
+                    self.hooks.guard("profiler", torch.cuda.synchronize)  # a device that failed had ops before
                 # Also those that `threading` did not start.
                 if len(sys._current_frames()) > 1:  # pyright: ignore[reportPrivateUsage]
                     self.hooks.guard("other threads", quiesce)  # what fails there costs no recording
                 profile.stop()
-            except BaseException:
+            except BaseException as error:
                 with contextlib.suppress(RuntimeError):  # it is off
-                    torch._C._autograd._disable_profiler()  # a session that is on as the process ends crashes it
+                    # One that is on as the process ends crashes it; what it has seen is kept.
+                    profile.profiler.kineto_results = torch._C._autograd._disable_profiler()
                     torch.autograd.profiler._run_on_profiler_stop()
-                raise
+                if not isinstance(error, Exception) or of_a_signal(error):
+                    raise
+                failure = error
             if has_trace(profile.profiler):
                 profile.export_chrome_trace(str(path))
-                if not path.exists():  # Kineto raises nothing; what it met is met again
-                    path.touch(exist_ok=False)
-                    path.unlink()
-                    raise OSError(f"the profiler wrote no trace to {path}")
+                check_written(path)
+            if failure is not None:
+                raise failure
 
         self.hooks.guard("profiler", self._as_ours, stop)
         if path.exists():

@@ -64,7 +64,8 @@ def on_termination(ended: Callable[[int], None]) -> Generator[None]:
         # A second one ends it at once, but not one of another kind: some send several (a terminal, a service manager).
         for other in numbers:
             if signal.getsignal(other) is handle:
-                put[other] = signal.SIG_DFL if other == number else signal.SIG_IGN
+                again = other == number and other != getattr(signal, "SIGXCPU", None)  # which comes every second
+                put[other] = signal.SIG_DFL if again else signal.SIG_IGN
                 signal.signal(other, put[other])
         ended(number)
 

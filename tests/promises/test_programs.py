@@ -24,7 +24,7 @@ import fxscope
 from fxscope import capture, children, store
 from fxscope._torch import environment, hooks, inductor, nodes, op_recorder, profiler, running, step_plan, steps
 from fxscope.commands import common, script
-from fxscope.errors import RenderError
+from fxscope.errors import CaptureError, RenderError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 
@@ -548,6 +548,51 @@ def test_a_session_of_the_profiler_ends_whatever_fails(name: str, monkeypatch: p
     assert not hooks.active() and not capture._current
     with contextlib.suppress(RuntimeError):  # of an older torch, where none is on
         assert torch._C._autograd._disable_profiler().trace_start_ns() <= 0, "it was on"
+
+
+def test_a_device_that_fails_at_the_end_costs_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access")
+
+    session = profiler.Session()
+    session.start()
+    torch.ones(2).add(1)
+    session._own.profiler.use_device = "cuda"
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.cuda, "is_available", lambda: True)
+        patched.setattr(torch.cuda, "synchronize", broken)
+        ((path, theirs),) = session.stop()
+    try:
+        assert not theirs and "aten::add" in path.read_text()
+        (problem,) = session.hooks.problems
+        assert (problem.where, problem.message) == ("profiler", "RuntimeError: CUDA error: an illegal memory access")
+    finally:
+        session.cleanup()
+
+
+def test_a_trace_that_a_limit_cuts_off_is_told_with_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "own.json"
+    path.write_bytes(b"{" * 5_000)
+    profiler.check_written(path)
+    monkeypatch.setattr(profiler, "_largest_file", lambda: 5_000)
+    with pytest.raises(CaptureError) as caught:
+        profiler.check_written(path)
+    assert str(caught.value) == (
+        f"the profiler could not write its trace to {tmp_path}: this process may write no file of more than 5.00 kB "
+        "(`ulimit -f`): raise that, or record fewer steps."
+    )
+    monkeypatch.setattr(profiler, "_largest_file", lambda: None)
+    with pytest.raises(CaptureError, match="set TMPDIR to another folder"):
+        profiler.check_written(tmp_path / "gone" / "own.json")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="a signal of Unix")
+def test_the_limit_of_cpu_time_that_tells_every_second_ends_a_program_once() -> None:
+    came: list[int] = []
+    with common.on_termination(came.append):
+        for _ in range(3):
+            signal.raise_signal(signal.SIGXCPU)
+    assert came == [signal.SIGXCPU]
 
 
 @pytest.mark.parametrize("name", ["time.sleep", "fxscope._torch.profiler._without"])
