@@ -20,7 +20,7 @@ from fxscope.op_names import GEMMS, is_attention, is_convolution, op_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import Node, Op
+    from fxscope.model import BufferAccess, Node, Op
 
 PRODUCTS = ("gemm", "gemv", "convolution", "attention")  # roles of kernels
 Operands = list[TensorMeta | str]  # in the schema's order; what is no tensor as it was printed
@@ -305,6 +305,12 @@ def addresses(loops: Iterable[tuple[int, Sequence[tuple[int, int]]]]) -> int | N
             both = [(max(low for low, _ in sides), min(high for _, high in sides)) for sides in zip(*some, strict=True)]
             total -= (-1) ** count * prod(max(high - low, 0) for low, high in both)
     return total
+
+
+def total(items: Iterable[BufferAccess]) -> int | None:
+    """The sum of bytes, `None` where one is not known."""
+    sizes = [item.bytes for item in items]
+    return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
 
 def tensor_bytes(tensors: Iterable[TensorMeta]) -> int | None:

@@ -21,7 +21,7 @@ from fxscope.model import (
     replace,
 )
 from fxscope.op_names import op_name, runs_as
-from fxscope.passes.flops import tensor_bytes
+from fxscope.passes.flops import tensor_bytes, total
 from fxscope.passes.slices import OpSlices, nodes_of_calls
 
 if TYPE_CHECKING:
@@ -209,12 +209,6 @@ def merge(lists: Sequence[tuple[BufferAccess, ...]], renames: Mapping[str, str])
                 index=" | ".join(dict.fromkeys(indices)) or None,
             )
     return tuple(found.values())
-
-
-def total(items: Iterable[BufferAccess]) -> int | None:
-    """The sum of bytes, `None` where one is not known."""
-    sizes = [item.bytes for item in items]
-    return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall
+from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall, replace
 from fxscope.op_names import split_joined, table
-from fxscope.readers.workload import workloads
+from fxscope.passes.flops import total
+from fxscope.readers.workload import touched, workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fxscope.model import CallType
 
@@ -125,6 +126,9 @@ _HEURISTICS: dict[str, CallType] = {
     "persistent_reduction_mix_order": "triton_persistent_reduction",
 }
 
+# Triton kernels of which all work stands in one function, as loops over its arguments.
+_LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_scan")
+
 
 def parse(text: str) -> OutputCode:
     """Parse a wrapper; a text that is no wrapper in Python has no kernels and no calls, and says why."""
@@ -186,6 +190,15 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
         if handle in taken or (call.handle is None and handle in given):
             handle += f".{number}"  # a position that is another call's number, or a place that runs twice
         taken.add(handle)
+        moved = touched(call, kernel) if kernel is not None and call.type in _LOOPS else {}
+        reads, writes = _with_bytes(call, kernel, moved, code.memory) if kernel and moved else (call.reads, call.writes)
+        # What adds to memory reads it, which the wrapper does not say.
+        read, written = (
+            total(items)
+            if moved and None not in (size for (_, loads), size in moved.items() if loads == loaded)
+            else None
+            for items, loaded in ((reads, True), (writes, False))
+        )
         found.append(
             KernelCall(
                 id=f"{prefix}:{number}",
@@ -195,8 +208,10 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
                 original_aten=call.original_aten or _ops_in_name(call),
                 source_names=call.source_nodes,
                 type=call.type,
-                reads=call.reads,
-                writes=call.writes,
+                reads=reads,
+                writes=writes,
+                bytes_read=read,
+                bytes_written=written,
                 workload=done,
                 device=call.device,
                 code=CodeLines(kernel=kernel.lines if kernel else None, call=call.lines),
@@ -204,6 +219,23 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
             )
         )
     return found
+
+
+def _with_bytes(
+    call: Call, kernel: Kernel, moved: Mapping[tuple[str, bool], int | None], memory: Mapping[str, str]
+) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
+    """What a call reads and writes, with the bytes that its kernel's code proves (`touched`)."""
+    pointers: dict[str, list[str]] = {}
+    for name, access in zip(kernel.arguments, call.tensors, strict=False):
+        if access is not None:
+            pointers.setdefault(memory.get(access.buffer, access.buffer), []).append(name)
+
+    def known(access: BufferAccess, *, loaded: bool) -> BufferAccess:
+        mine = pointers.get(memory.get(access.buffer, access.buffer), ())
+        sizes = [moved[name, loaded] for name in mine if (name, loaded) in moved]
+        return replace(access, bytes=sizes[0]) if len(sizes) == 1 else access
+
+    return tuple(known(item, loaded=True) for item in call.reads), tuple(known(x, loaded=False) for x in call.writes)
 
 
 # ---------------------------------------------------------------------- kernels

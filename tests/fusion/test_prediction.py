@@ -327,7 +327,10 @@ def test_what_was_never_measured_is_not_predicted() -> None:
 
 def test_an_index_is_read_to_its_own_bracket() -> None:
     body = "tmp0 = tl.load(in_ptr0 + (x0 + 64*((x1 % 4)) + 256*x2), xmask)\ntl.store(out_ptr0 + (x3), tmp0, None)"
-    assert list(accesses(body)) == [("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2"), ("store", "out_ptr0", "x3")]
+    assert [found[:3] for found in accesses(body)] == [
+        ("load", "in_ptr0", "x0 + 64*((x1 % 4)) + 256*x2"),
+        ("store", "out_ptr0", "x3"),
+    ]
     assert list(accesses("tl.load(p + (" + "(" * 2000)) == []
 
 

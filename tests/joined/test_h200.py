@@ -227,3 +227,18 @@ def test_one_step_alone() -> None:
     assert [step.index for step in recording.steps] == [1] and len(recording.launches) == 6
     assert {launch.step for launch in recording.launches} == {1}
     assert all(call.timing and call.timing.count == 1 for call in recording.calls)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_bytes_that_a_kernels_code_proves_are_the_schedulers(name: str) -> None:
+    """A compile log has no scheduler: what it says of a Triton kernel's traffic is read from the kernel, or is not said."""
+    by_log, by_scheduler = ({call.id.split(":", 1)[1]: call for call in joined(name, how).calls} for how in HOW[::-1])
+    proven = 0
+    for key, call in by_log.items():
+        if call.type in ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_scan"):
+            other = by_scheduler[key]
+            assert other.kernel == call.kernel
+            for mine, theirs in ((call.bytes_read, other.bytes_read), (call.bytes_written, other.bytes_written)):
+                assert mine in (None, theirs), call.handle
+            proven += call.bytes_read is not None
+    assert proven or name not in ("mlp_compiled", "softmax", "rms_norm", "block_train", "transpose_reduce")

@@ -97,8 +97,8 @@ def test_two_gemms_before_one_kernel_save_it_once(recording):
 
 
 def test_neighbours_whose_price_is_not_known_are_named_all_the_same():
-    """A compile's log alone does not say how many bytes pass between two kernels."""
-    folder = H200 / "mlp_compiled"
+    """A compile's log alone does not say how many bytes pass between two kernels where sizes are symbols."""
+    folder = H200 / "mlp_dynamic"
     read = join.read_trace(folder / "trace.json.gz", compile_log=folder / "torch_trace.log.gz")
     assert [item.saved_bytes for item in labels.costly(read)] == [None] * 4
     shown = terminal.render(read)
