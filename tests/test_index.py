@@ -56,6 +56,22 @@ def test_three_steps_with_launches_in_two_take_four_microseconds_in_every_view()
     assert ["4.00 µs", "device time", "per step, mean of 3"] in overview.tiles(recording)
 
 
+def test_a_step_that_stalled_is_told_beside_the_mean_that_it_moves() -> None:
+    calm = replace(made(), launches=tuple(launch(number, "k", 6000, step=number) for number in range(3)))
+    rows = (launch(0, "k", 60_000, step=0), *calm.launches[1:])
+    stalled = replace(calm, title="stalled", launches=rows)
+    assert "24.0 µs of device time on average (median 6.00 µs, at most 60.0 µs)" in " ".join(
+        render(stalled, "txt").split()
+    )
+    assert "on average" not in render(calm, "txt") and "6.00 µs of device time" in render(calm, "txt")
+    assert ["24.0 µs", "device time", "per step, mean of 3, median 6.00 µs, most 60.0 µs"] in overview.tiles(stalled)
+    notes = compare(calm, stalled).notes
+    assert "stalled: one step took the device 60.0 µs, the median step 6.00 µs" in notes
+    assert "times are means over the steps, where a view of one recording shows medians" in notes
+    assert not any("took the device" in note for note in compare(calm, calm).notes)
+    assert any("of several over the medians" in note for note in compare(calm, calm, runs_b=(calm,)).notes)
+
+
 def test_a_step_in_which_nothing_ran_is_said_to_give_no_ratio() -> None:
     time = compare(made(), made()).step_time
     assert time is not None and time.verdict == "not measured" and "nothing ran" in time.reason

@@ -54,6 +54,12 @@ def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
+def stall(times: Sequence[float]) -> tuple[float, float] | None:
+    """(the most, the median) of some steps' times where one step took half as much again: the mean is then no step's time."""
+    most, middle = max(times, default=0.0), median(times) if times else 0.0
+    return (most, middle) if most > 1.5 * middle else None
+
+
 def of_runs(runs: Sequence[Sequence[float]]) -> float | None:
     """One number: the mean of a recording's repeats; of several recordings the mean of their medians."""
     return mean(runs[0] if len(runs) == 1 else [median(run) for run in runs if run])

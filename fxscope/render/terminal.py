@@ -13,6 +13,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 
 from fxscope.analysis import traced_regions
+from fxscope.analysis.stats import stall
 from fxscope.index import index_of
 from fxscope.model import WHOLE
 from fxscope.op_names import only_named
@@ -121,7 +122,11 @@ def header(recording: Recording) -> RenderableType:
             facts.append(f"the whole run, no steps were found: {launches}, {time} of device time")
         else:
             launches = f"{per_step:g} {'launch' if per_step == 1 else 'launches'}"
-            facts.append(f"{counted(steps, 'step')}; per step {launches}, {time} of device time")
+            uneven = stall(index_of(recording).step_us)
+            mean = (
+                f" on average (median {microseconds(uneven[1])}, at most {microseconds(uneven[0])})" if uneven else ""
+            )
+            facts.append(f"{counted(steps, 'step')}; per step {launches}, {time} of device time{mean}")
     compiled = len({call.graph for call in recording.calls})
     if compiled:
         facts.append(f"{counted(compiled, 'compiled graph')}, {counted(len(recording.calls), 'kernel call')}")

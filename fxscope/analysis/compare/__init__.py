@@ -60,7 +60,7 @@ def compare(
         ops_gone=gone,
         ops_added=added,
         decisions=decision_changes(a, b),
-        notes=notes(a, b),
+        notes=notes(a, b, of_runs=bool(runs_a or runs_b)),
     )
 
 

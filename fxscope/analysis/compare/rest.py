@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, OpChange
-from fxscope.analysis.stats import mean, of_runs
+from fxscope.analysis.stats import mean, of_runs, stall
 from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.model import KERNELS, replace
 from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
+from fxscope.text import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -215,8 +216,8 @@ def self_us(recording: Recording) -> dict[str, float]:
     return {name: time / 1e3 for name, time in of_a_step(recording, found).items()}
 
 
-def notes(a: Recording, b: Recording) -> tuple[str, ...]:
-    """What makes the comparison weaker than it looks."""
+def notes(a: Recording, b: Recording, *, of_runs: bool = False) -> tuple[str, ...]:
+    """What makes the comparison weaker than it looks, and which statistic its times are; `of_runs`: of several recordings."""
     found: list[str] = []
     if not select.units(a) and not select.units(b):
         return ("neither recording holds a kernel: there is nothing to align",)
@@ -225,6 +226,16 @@ def notes(a: Recording, b: Recording) -> tuple[str, ...]:
             found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}: its times are predicted")
         elif not side.launches:
             found.append(f"{side.title or 'one side'} has no device events: its kernels are those of its code, untimed")
+    if a.launches or b.launches:
+        found.append(
+            "times are means: of one recording over its steps, of several over the medians of each"
+            if of_runs
+            else "times are means over the steps, where a view of one recording shows medians"
+        )
+    for side in (a, b) if not of_runs else ():
+        if uneven := stall(index_of(side).step_us):
+            most, middle = map(microseconds, uneven)
+            found.append(f"{side.title or 'one side'}: one step took the device {most}, the median step {middle}")
     if any(side.launches and 0 < len(index_of(side).wall_us) < index_of(side).num_steps for side in (a, b)):
         found.append(
             "wall time leaves out the first of three and more steps, which still warms up; device time is of every step"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fxscope.analysis import traced_regions
+from fxscope.analysis.stats import stall
 from fxscope.index import index_of
 from fxscope.model import KERNELS
 from fxscope.op_names import op_name
@@ -147,8 +148,12 @@ def tiles(recording: Recording) -> list[list[str]]:
         words = f"and {other:g} memsets or copies" if other else "launched each step"
         out.append([f"{kernels:g}", "kernels per step", words])
         time = index_of(recording).device_us
+        uneven = stall(index_of(recording).step_us)
+        most = f", median {microseconds(uneven[1])}, most {microseconds(uneven[0])}" if uneven else ""
         on_cpu = all(x.category == "cpu_kernel" for x in recording.launches)
-        out.append([microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}"])
+        out.append(
+            [microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}{most}"]
+        )
     walls = index_of(recording).wall_us if recording.summary else ()
     if walls:
         limit = bound.of_summary(recording.summary)
