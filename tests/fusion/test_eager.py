@@ -155,6 +155,21 @@ def test_a_tensor_of_the_programs_own_may_be_what_is_read():
     assert fusion.fusion(recording).decisions == ()
 
 
+def test_ops_of_other_dtypes_are_other_ops():
+    """That `add` of float32 read the program's own tensors says nothing of an `add` of bfloat16."""
+    half = {"shapes": ([8, 8], [8, 8]), "dtypes": ("bfloat16", "bfloat16")}
+    ops = (
+        traced_op(1, "aten::add", [8, 8], [8, 8]),
+        build.op(2, "aten::gelu", start_ns=2, shapes=([8, 8],), dtypes=("bfloat16",)),
+        build.op(3, "aten::add", start_ns=3, **half),
+        build.op(4, "aten::gelu", start_ns=4, shapes=([8, 8],), dtypes=("bfloat16",)),
+        build.op(5, "aten::add", start_ns=5, **half),
+    )
+    recording = Recording(ops=ops, launches=tuple(launch(number, number) for number in (1, 2, 3, 4, 5)))
+    found = [(item.a, item.b) for item in fusion.fusion(recording).decisions]
+    assert found.count((("aten::gelu",), ("aten::add",))) == 1, found
+
+
 def test_two_runs_of_the_pass_give_the_same():
     once = fusion.fusion(mlp())
     assert fusion.fusion(once) == once

@@ -258,7 +258,7 @@ def of_trace(recording: Recording) -> list[Decision]:
 
 def signature(op: Op) -> str:
     """An op's name and what it is given, to tell equal ops from others."""
-    return f"{op.name} {op.shapes}"
+    return f"{op.name} {op.shapes} {op.dtypes}"
 
 
 class Waiting(NamedTuple):
