@@ -93,7 +93,9 @@ def test_a_graph_break_of_a_real_compile():
     recording = captures.read("plans/graph_break/real")
     (item,) = [item for item in recording.decisions if item.other_graph]
     assert "graph break at" in item.reason
-    assert item.saved_bytes == 2 * 1_048_576
+    # The second graph names what it is given by itself: a tensor of this shape may be the program's own.
+    assert item.saved_bytes is None and item.saved_us is None and item.expected_us is None and not item.shared_buffers
+    assert "by shape, up to 2.10 MB written and read again may be the same" in item.reason
 
 
 def test_the_second_half_of_a_split_reduction_is_the_reduction_and_nothing_before_it():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
 from fxscope.op_names import runs_as
-from fxscope.text import first_line
+from fxscope.passes.flops import total
+from fxscope.text import first_line, num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,25 +130,27 @@ def at_break(
     """Pair what the first graph returns with what the second takes.
 
     The two graphs name the tensor differently: shape, stride and dtype say which it may be, and where they do not,
-    the last call of the one and the first of the other stand for the boundary.
+    the last call of the one and the first of the other stand for the boundary. What the second takes may as well be the
+    program's own, or made by the code at the break: what passes has an upper bound, and no bytes are sure to be saved.
     """
     returned = set(schedule.outputs) if schedule else set[str]()
     outputs = [(call, item) for call in before for item in call.writes or () if not returned or item.buffer in returned]
     inputs = [(call, item) for call in behind for item in call.reads or () if item.buffer.startswith(INPUT_PREFIXES)]
-    matched: dict[tuple[str, str], tuple[KernelCall, KernelCall, list[BufferAccess]]] = {}
+    matched: dict[tuple[str, str], tuple[KernelCall, KernelCall, dict[str, BufferAccess]]] = {}
     for a, written in outputs:
         for b, read in inputs:
-            if written.shape == read.shape and written.stride == read.stride and written.dtype == read.dtype:
-                matched.setdefault((a.id, b.id), (a, b, []))[2].append(read)
-    pairs = list(matched.values()) or [(before[-1], behind[0], [])]
+            same = written.shape == read.shape and written.stride == read.stride and written.dtype == read.dtype
+            if same and written.shape is not None:
+                matched.setdefault((a.id, b.id), (a, b, {}))[2].update({written.buffer: written, read.buffer: read})
+    pairs = list(matched.values()) or [(before[-1], behind[0], {})]
     where = compile.break_source
     place = f" at {where.file.rsplit('/', 1)[-1]}:{where.line}" if where is not None and where.file else ""
     code = f" ({where.code.strip()})" if where is not None and where.code else ""
     why = first_line(compile.break_reason or "") or "no reason recorded"
     result: list[Decision] = []
     for a, b, items in pairs:
-        sizes = [item.bytes for item in items]
-        known = bool(sizes) and None not in sizes
+        most = total(items.values())
+        passes = f"; by shape, up to {num_bytes(most)} written and read again may be the same" if most else ""
         result.append(
             Decision(
                 graph=a.graph,
@@ -157,12 +160,9 @@ def at_break(
                 a_call=a.id,
                 b_call=b.id,
                 verdict="never_considered",
-                reason=f"other graph: graph break{place}{code}: {why}",
+                reason=f"other graph: graph break{place}{code}: {why}{passes}",
                 raw_reason=compile.break_reason,
                 hint="torch.compile(fullgraph=True) makes a break an error; remove it and both sides are one graph",
-                shared_buffers=tuple(item.buffer for item in items),
-                # Written by the one and read by the other.
-                saved_bytes=2 * max(size or 0 for size in sizes) if known else None,
                 saved_launches=1,
                 evidence="order",
             )
