@@ -353,6 +353,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
     from fxscope.errors import RenderError
 
     read: set[object] = set()
+    folders: set[Path] = set()
     written: dict[object, str] = {}
     for name, value in vars(arguments).items():
         for text in value if isinstance(value, list) else [value]:
@@ -360,6 +361,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
                 continue
             parts = (text, text.partition("=")[2], text.rpartition(":")[0])  # NAME=FILE, FILE.py:FACTORY
             read.update(file for file in map(_file, parts) if isinstance(file, tuple))
+            folders.update(Path(part).resolve() for part in parts if part and Path(part).is_dir())
     for name, option in _WRITTEN.items():
         value = getattr(arguments, name, None)
         for text in value if isinstance(value, list) else [value]:
@@ -368,7 +370,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
             if not text:
                 raise RenderError(f"{option} takes the name of a file, and this one is empty.")
             file = _file(text)
-            if file in read:
+            if file in read or (folders.intersection(Path(text).resolve().parents) and _is_trace(Path(text))):
                 raise RenderError(
                     f"{option} {text} is a file that is read here, and would be overwritten: name another."
                 )
@@ -378,12 +380,18 @@ def check_apart(arguments: argparse.Namespace) -> None:
                 written[file] = f"{option} {text}"
 
 
+def _is_trace(path: Path) -> bool:
+    from fxscope.fleet.sources import looks_like_trace
+
+    return path.name.endswith((".json", ".json.gz")) and path.is_file() and looks_like_trace(path)
+
+
 def _file(name: str) -> object:
     """What two names of one file have in common: numbers of one that exists, else its path; None of devices and pipes."""
     try:
         found = Path(name).stat()
     except (OSError, ValueError):
-        return os.path.realpath(name.replace("\0", ""))
+        return os.path.normcase(os.path.realpath(name.replace("\0", "")))
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 

@@ -409,6 +409,8 @@ def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
         ("run s.py -o a.md -o a.md", "are one file"),
         ("run s.py:f -o s.py --format json --force", "is a file that is read here"),
         ("what-if s.py:f --set a=1 --save a.fxscope a.fxscope", "are one file"),
+        ("view job -o job/trace.json --force", "is a file that is read here"),
+        ("fleet . -o job/../sub/../job/trace.json --force", "is a file that is read here"),
     ],
 )
 def test_of_two_outputs_in_one_file_and_of_one_over_an_input_nothing_is_written(
@@ -416,14 +418,16 @@ def test_of_two_outputs_in_one_file_and_of_one_over_an_input_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
-    for name in ("r.fxscope", "e.toml", "here.md", "s.py"):
+    (tmp_path / "job").mkdir()
+    for name in ("r.fxscope", "e.toml", "here.md", "s.py", "job/trace.json"):
         (tmp_path / name).write_text("1 / 0")
     (tmp_path / "link").symlink_to("r.fxscope")
     before = sorted(tmp_path.iterdir())
     assert cli.main(words.split()) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1, error
-    assert sorted(tmp_path.iterdir()) == before and (tmp_path / "e.toml").read_text() == "1 / 0"
+    assert sorted(tmp_path.iterdir()) == before
+    assert {(tmp_path / name).read_text() for name in ("e.toml", "job/trace.json")} == {"1 / 0"}
 
 
 def test_an_output_may_be_called_as_a_verb_or_a_format_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
