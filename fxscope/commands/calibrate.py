@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = Path(arguments.output)
     if out.suffix != ".json":
         raise CaptureError(f"{out}: a GPU's file is called NAME.json.")
+    common.check_measure("--seconds", arguments.seconds, "seconds, more than 0")
     store.check_free(out, force=arguments.force)
     if arguments.source:
         common.refuse(arguments, "--from takes what was measured", "measurements", "seconds")
@@ -78,11 +79,13 @@ def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[str, Any]:
+    import msgspec
+
     try:
-        content = json.loads(store.contents(path, what="a file of measurements"))
+        content = msgspec.json.decode(store.contents(path, what="a file of measurements"))  # no number beyond all
     except OSError as error:
         raise CaptureError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, RecursionError) as error:
+    except store.NOT_JSON as error:
         raise CaptureError(f"{path} holds no measurements: {error}.") from None
     parts = {"gpu", "programs", "launch", "failed"}
     if not isinstance(content, dict) or not all(isinstance(content.get(part), dict) for part in parts):

@@ -277,6 +277,12 @@ def size(text: str) -> int:
     return value
 
 
+def check_measure(option: str, value: float | None, what: str) -> None:
+    """Raise FxscopeError of a number that measures nothing: what is not more than 0, not finite, or none."""
+    if value is not None and not 0 < value < float("inf"):
+        raise FxscopeError(f"{option} takes {what}.")
+
+
 def read_text(name: str) -> str:
     from fxscope.store import contents
 

@@ -45,8 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the annotated trace, or serve the trace until it was fetched once."""
     path = Path(arguments.trace)
-    if not arguments.timeout > 0:
-        raise FxscopeError("--timeout takes seconds, more than 0.")
+    common.check_measure("--timeout", arguments.timeout, "seconds, more than 0")
     if not arguments.annotated:
         common.refuse(arguments, "it needs --annotated", "debug_dir", "compile_log", "output")
     if arguments.output is not None:

@@ -39,8 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if len(arguments.names) > 2:
         raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
-    if arguments.bandwidth is not None and not 0 < arguments.bandwidth < float("inf"):
-        raise FxscopeError("--bandwidth takes bytes per second, such as 4.3e12.")
+    common.check_measure("--bandwidth", arguments.bandwidth, "bytes per second, such as 4.3e12")
     recording = common.read(arguments.recording)
     if arguments.bandwidth is not None:
         recording = cost(recording, bandwidth=arguments.bandwidth)

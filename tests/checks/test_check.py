@@ -253,7 +253,9 @@ NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 
 
 @pytest.mark.parametrize(
-    "value", [NAN, INF, -INF, [NAN, 3], [3, NAN], HUGE, [0, HUGE]], ids=lambda value: str(value)[:9]
+    "value",
+    [NAN, INF, -INF, [NAN, 3], [3, NAN], HUGE, [0, HUGE], [0, INF], "1e999", "<= 1e400", "0..1e999", "1e308 TB"],
+    ids=lambda value: str(value)[:9],
 )
 def test_what_no_number_can_be_is_not_expected(value: object) -> None:
     with pytest.raises(PassError, match="is not a number that anything can be"):

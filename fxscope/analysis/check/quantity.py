@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from math import isinf
 from typing import Any, NamedTuple, cast
 
 from fxscope.errors import PassError
@@ -62,8 +63,8 @@ def parse(value: object) -> Quantity:
     if isinstance(value, bool):
         raise PassError(f"{value} is not a number.")
     pair = cast("list[Any]", value) if isinstance(value, (list, tuple)) else []
-    beyond = any(isinstance(item, int) and abs(item) > sys.float_info.max for item in (value, *pair))
-    if beyond or value in (infinity, -infinity) or any(item != item for item in (value, *pair)):
+    given = [item for item in (value, *pair) if isinstance(item, (int, float))]
+    if any(not abs(item) <= sys.float_info.max for item in given):  # nor nan
         raise PassError(f"{shorten(str(value), 60)} is not a number that anything can be.")
     if isinstance(value, (int, float)):
         return Quantity(f"{value:g}" if abs(value) < 1e6 else f"{value}", float(value), float(value))
@@ -79,12 +80,12 @@ def parse(value: object) -> Quantity:
         if found := _RANGE.fullmatch(text):
             unit = unit_of(found["unit"], text)
             low_unit = unit_of(found["low_unit"], text) if found["low_unit"] else unit
-            low, high = number(found["low"]) * low_unit, number(found["high"]) * unit
+            low, high = number(found["low"], low_unit), number(found["high"], unit)
             if low > high:
                 raise PassError(f"{text!r} is an empty range: the smaller number comes first.")
             return Quantity(text, low, high)
         if found := _ONE.fullmatch(text):
-            amount, sign = number(found["number"]) * unit_of(found["unit"], text), found["sign"] or "="
+            amount, sign = number(found["number"], unit_of(found["unit"], text)), found["sign"] or "="
             if sign == "~":
                 low, high = sorted((amount * (1 - ABOUT), amount * (1 + ABOUT)))
                 return Quantity(text, low, high)
@@ -97,9 +98,12 @@ def parse(value: object) -> Quantity:
     )
 
 
-def number(text: str) -> float:
-    """The number in a text such as "1_000"."""
-    return float(text.replace("_", ""))
+def number(text: str, unit: float) -> float:
+    """The number in a text such as "1_000", of some unit. Raises PassError of one beyond all floats."""
+    value = float(text.replace("_", "")) * unit
+    if isinf(value):
+        raise PassError(f"{shorten(text, 60)} is not a number that anything can be.")
+    return value
 
 
 def unit_of(unit: str, text: str) -> float:
