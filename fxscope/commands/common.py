@@ -367,7 +367,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
                 continue
             parts = (text, text.partition("=")[2], text.rpartition(":")[0])  # NAME=FILE, FILE.py:FACTORY
             read.update(file for file in map(_file, parts) if isinstance(file, tuple))
-            folders.update(Path(part).resolve() for part in parts if part and Path(part).is_dir())
+            folders.update(Path(_real(part)) for part in parts if part and Path(part).is_dir())
     for name, option in _WRITTEN.items():
         value = getattr(arguments, name, None)
         for text in value if isinstance(value, list) else [value]:
@@ -376,7 +376,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
             if not text:
                 raise RenderError(f"{option} takes the name of a file, and this one is empty.")
             file = _file(text)
-            if file in read or (folders.intersection(Path(text).resolve().parents) and _is_trace(Path(text))):
+            if file in read or (folders.intersection(Path(_real(text)).parents) and _is_trace(Path(text))):
                 raise RenderError(
                     f"{option} {text} is a file that is read here, and would be overwritten: name another."
                 )
@@ -384,6 +384,14 @@ def check_apart(arguments: argparse.Namespace) -> None:
                 raise RenderError(f"{written[file]} and {option} {text} are one file: give each a name of its own.")
             if file is not None:
                 written[file] = f"{option} {text}"
+
+
+def _real(name: str) -> str:
+    name = name.replace("\0", "")
+    try:
+        return os.path.realpath(name)
+    except FileNotFoundError:  # the current folder is gone
+        return os.path.normpath(name)
 
 
 def _is_trace(path: Path) -> bool:
@@ -397,7 +405,7 @@ def _file(name: str) -> object:
     try:
         found = Path(name).stat()
     except (OSError, ValueError):
-        return os.path.normcase(os.path.realpath(name.replace("\0", "")))
+        return os.path.normcase(_real(name))
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
@@ -413,7 +421,10 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
         raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
     check_apart(arguments)  # again: `run` has options that come after the program
-    arguments.folder = Path.cwd()  # where the names are meant: a program may change it
+    arguments.folder = Path()  # where the names are meant: a program may change it
+    if not all(Path(name).is_absolute() for name in arguments.output or ("",)):
+        with contextlib.nullcontext() if arguments.output else contextlib.suppress(FileNotFoundError):  # it is gone
+            arguments.folder = Path.cwd()
     for name in arguments.output or ():
         if name == "-":
             raise RenderError("-o - would be a file of that name: leave -o out, and --format NAME goes to stdout.")

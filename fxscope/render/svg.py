@@ -5,6 +5,7 @@ Either is a process of its own with a time-out: an engine that hangs, is killed 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
 import shutil
@@ -94,7 +95,9 @@ def engine(format: str) -> tuple[str, list[str]]:
         )
     # Without `site`, so that no .pth file or customisation of the environment runs; the child gets the path it needs,
     # behind Python's own: a `json.py` in the current folder is not Python's.
-    here = Path.cwd()
+    here = None
+    with contextlib.suppress(FileNotFoundError):  # it is gone
+        here = Path.cwd()
     paths = sorted({Path(path).resolve(): None for path in sys.path if path}, key=lambda path: path == here)
     run = f"import runpy; runpy.run_path({str(EMBEDDED)!r}, run_name='__main__')"
     start = f"import sys; sys.path += {list(map(str, paths))!r}; {run}"

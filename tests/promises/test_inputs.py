@@ -618,7 +618,7 @@ def test_a_name_that_no_file_can_have_is_one_line(
     assert name[:200] in said and [item.name for item in tmp_path.iterdir()] == ["e.toml"]
 
 
-def test_a_current_folder_that_is_gone_is_one_line(
+def test_a_current_folder_that_is_gone_is_one_line_or_does_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "gone").mkdir()
@@ -627,6 +627,16 @@ def test_a_current_folder_that_is_gone_is_one_line(
     assert cli.main(["view", "recording.fxscope", "-o", "o.svg"]) == 2
     out, said = capsys.readouterr()
     assert (out, said) == ("", "fxscope view: the current folder does not exist any more. Change to one that does.\n")
+    assert cli.main(["kernel", "triton_poi_fused_add_0"]) == 0
+    build.linear_eager().save(tmp_path / "r.fxscope")
+    for words in ("view r", "view r -o o.md -o o.json", "explain r", "redact r -o p.fxscope", "fleet no"):
+        capsys.readouterr()
+        given = [str(tmp_path / word) if "." in word else word for word in words.replace(" r", " r.fxscope").split()]
+        status = cli.main(given)
+        out, said = capsys.readouterr()
+        assert status == (2 if given[0] == "fleet" else 0), said
+        assert "Traceback" not in said and (status == 0 or said.count("\n") == 1)
+    assert (tmp_path / "o.md").exists() and (tmp_path / "p.fxscope").exists()
 
 
 def test_a_compile_log_that_ends_early_is_refused_and_damaged_entries_are_said(tmp_path: Path) -> None:
