@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from fxscope.model import KernelCall, Node
 
-ASSIGNMENT = re.compile(r"^\s*(?:auto |float |double |bool |int64_t |int32_t |const auto )?(tmp\w+) = (.+?);?\s*$")
+ASSIGNMENT = re.compile(r"^\s*(?:auto |float |double |bool |int64_t |int32_t |const auto )?(_?tmp\w+) = (.+?);?\s*$")
 STORES = (
     re.compile(r"tl\.(?:store|atomic_add)\(.*?, (tmp\w+), "),
     re.compile(r"\b(tmp\w+)\.store\("),
     re.compile(r"_ptr\d+\[.*\] = (?:static_cast<\w+>\()?(tmp\w+)\)?;"),
     re.compile(r"atomic_add(?:_vec)?\(.*?, (tmp\w+)\)"),
 )
-VARIABLE = re.compile(r"\btmp\w+")
+VARIABLE = re.compile(r"\b_?tmp\w+")
 BINARY = re.compile(r"^\(?\s*(tmp\w+|-?[\d.e+-]+)\s*(\*|\+|-|/|<=|>=|<|>|==|!=|&|\|)\s*(tmp\w+|-?[\d.e+-]+)\s*\)?$")
 LOAD = re.compile(r"tl\.load\(|loadu\(|_ptr\d+\[|Vectorized<\w+>::blendv\(.*loadu")
 CONSTANT = re.compile(r"^(?:tl\.full\(\[.*?\], |static_cast<\w+>\()(-?[\d.e+-]+|True|False|float\(\S+\))")
@@ -35,7 +35,13 @@ PASS_THROUGH = re.compile(
     r"tl\.where\((?!tmp)\w+(?: & \w+)*, (tmp\w+), \S+\)|(tmp\w+)\[:, None\])$"
 )
 CAST = re.compile(r"^(?:(tmp\w+)\.to\(.*\)|(?:c10|at::vec)::convert<.*?>\((tmp\w+)\)|static_cast<\w+>\((tmp\w+)\))$")
-FUNCTION = re.compile(r"^(?:\w+(?:\.|::))*?(\w+)(?:<.*?>)?\((tmp\w+)(?:, .*)?\)(?:\[.*\])?(?:\.to\(.*\))?$")
+FUNCTION = re.compile(r"^(?:\w+(?:\.|::))*?(\w+)(?:<.*?>)?\((_?tmp\w+)(?:, .*)?\)(?:\[.*\])?(?:\.to\(.*\))?$")
+# One more element of a reduction: in C++ of the variable itself (`acc = acc + tmp0`), in Triton of the `_tmp` of a loop.
+ACCUMULATION = re.compile(
+    r"^(?:(?P<first>_?tmp\w+) (?P<symbol>[+*]) |(?:\w+::)*(?:\w+\.)?(?P<name>\w+?)(?:_propagate_nan)?\((?P<of>_?tmp\w+), )"
+    r"(?:(?P<item>tmp\w+)(?:, \S+)?\)?|at::vec::vec_reduce_all<.*, (?P<lanes>tmp\w+)\)+)$"
+)
+REDUCTIONS = {"+": "sum", "*": "prod"}
 METHOD = re.compile(r"^(tmp\w+)\.(\w+)\(.*\)$")
 SYMBOLS = {
     "add": "+",
@@ -137,23 +143,31 @@ def tie(
     inner = [name for name in also_stored if name not in stored]
     tied: dict[int, str] = {}
     for position, variable in stores(lines):
-        best: dict[int, str] = {}
-        for name in stored:
-            found: dict[int, str] = {}
-            Walk(program, nodes, set(call.nodes)).match(variable, position, name, found)
-            if len(found) > len(best):
-                best = found
-        for name in inner if not best else ():
-            found = {}
-            Walk(program, nodes, set(call.nodes)).match(variable, position, name, found)
+        best = longest(Walk(program, nodes, set(call.nodes)).all_matches(variable, position, stored))
+        if not best:
+            found = Walk(program, nodes, set(call.nodes)).all_matches(variable, position, inner)
             # One agreeing line may be chance, unless it is a function of its own such as exp.
-            if len(found) > len(best) and (len(found) > 1 or op_name(nodes[name].target) in FUNCTIONS):
-                best = found
+            best = longest(
+                [
+                    item
+                    for item in found
+                    if len(item) > 1 or any(op_name(nodes[n].target) in FUNCTIONS for n in item.values())
+                ]
+            )
         for line, name in best.items():
             tied.setdefault(line, name)
         if best:
             tied.setdefault(position, best[max(best)])
     return tied
+
+
+def longest(found: list[dict[int, str]]) -> dict[int, str]:
+    """The ties that agree in most lines; where several do, what all of them say."""
+    most = max(map(len, found), default=0)
+    best = [item for item in found if len(item) == most]
+    return (
+        {line: name for line, name in best[0].items() if all(item.get(line) == name for item in best)} if most else {}
+    )
 
 
 def read(lines: Sequence[str]) -> dict[str, list[Expression]]:
@@ -162,8 +176,21 @@ def read(lines: Sequence[str]) -> dict[str, list[Expression]]:
     for position, line in enumerate(lines):
         match = ASSIGNMENT.match(line)
         if match:
-            found.setdefault(match[1], []).append(parse(position, match[2].strip()))
+            expression = accumulated(position, match[1], match[2].strip()) or parse(position, match[2].strip())
+            found.setdefault(match[1], []).append(expression)
     return found
+
+
+def accumulated(line: int, variable: str, text: str) -> Expression | None:
+    """What a loop adds to a reduction; `None` for any other right-hand side."""
+    match = ACCUMULATION.match(text)
+    if match is None or (match["first"] or match["of"]) != variable:
+        in_triton = match is not None and (match["first"] or match["of"]).startswith("_") and match["item"]
+        return Expression(line, "pass", "", (match["item"],)) if match and in_triton else None
+    if match["lanes"]:
+        return Expression(line, "pass", "", (match["lanes"],))
+    op = REDUCTIONS.get(match["symbol"], match["symbol"]) or match["name"].removesuffix("_masked_reduce")
+    return Expression(line, "op", op, (match["item"],))
 
 
 def parse(line: int, text: str) -> Expression:
@@ -224,6 +251,16 @@ class Walk:
         self.inside = inside
         self.steps: int = 0
 
+    def all_matches(self, variable: str, before: int, names: Sequence[str]) -> list[dict[int, str]]:
+        """What ties a stored variable to each of some nodes."""
+        result: list[dict[int, str]] = []
+        for name in names:
+            found: dict[int, str] = {}
+            self.steps = 0
+            self.match(variable, before, name, found)
+            result.append(found)
+        return result
+
     def match(self, variable: str, before: int, name: str, found: dict[int, str]) -> bool:
         """Tie what defines a variable to a node, and so on downwards; False where the operations differ."""
         self.steps += 1
@@ -283,7 +320,7 @@ class Walk:
 
     def is_constant(self, variable: str, before: int) -> bool:
         """Whether an operand is a number."""
-        if not variable.startswith("tmp"):
+        if not VARIABLE.match(variable):
             return True
         expression = self.definition(variable, before)
         while expression is not None and expression.kind in ("pass", "cast"):

@@ -120,3 +120,51 @@ def test_every_recorded_kernel_is_read_without_an_error():
         count += sum(len(items) for items in program.values())
         assert all(variable.startswith("tmp") for _, variable in kernel_lines.stores(lines))
     assert count > 500
+
+
+def test_what_is_inlined_into_a_reductions_loop_is_tied():
+    """Inductor's C++ stores an accumulator, Triton what is left of a loop's `_tmp`."""
+    cpp = """
+        float tmp_acc0 = 0;
+        auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + x0, static_cast<int64_t>(16));
+        auto tmp1 = tmp0.exp();
+        tmp_acc0_vec = tmp_acc0_vec + tmp1;
+        tmp_acc0 = tmp_acc0 + at::vec::vec_reduce_all<float, 1>([](auto& x, auto& y) { return x + y; }, tmp_acc0_vec);
+        out_ptr0[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);
+    """.splitlines()
+    nodes = graph(build.placeholder("a"), node("exp", "exp", "a"), node("sum_1", "sum", "exp"))
+    assert kernel_lines.tie(cpp, call(nodes), nodes) == {3: "exp", 4: "sum_1", 6: "sum_1"}
+    triton = """
+        _tmp3 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)
+        tmp0 = tl.load(in_ptr0 + (r0_1), None)
+        tmp1 = libdevice.exp(tmp0)
+        tmp2 = tl.broadcast_to(tmp1, [XBLOCK, R0_BLOCK])
+        tmp4 = _tmp3 + tmp2
+        _tmp3 = tl.where(r0_mask & xmask, tmp4, _tmp3)
+        tmp3 = tl.sum(_tmp3, 1)[:, None]
+        tl.store(out_ptr0 + (x0), tmp3, xmask)
+    """.splitlines()
+    assert kernel_lines.tie(triton, call(nodes), nodes) == {3: "exp", 7: "sum_1", 8: "sum_1"}
+    largest = graph(build.placeholder("a"), node("exp", "exp", "a"), node("amax", "amax", "exp"))
+    scalar = """
+        auto tmp0 = in_ptr0[static_cast<int64_t>(x0)];
+        auto tmp1 = std::exp(tmp0);
+        tmp_acc0 = max_propagate_nan(tmp_acc0, tmp1);
+        out_ptr0[static_cast<int64_t>(x0)] = tmp_acc0;
+    """.splitlines()
+    assert kernel_lines.tie(scalar, call(largest), largest) == {2: "exp", 3: "amax", 4: "amax"}
+    assert kernel_lines.tie(scalar, call(nodes), nodes) == {}
+
+
+def test_of_two_nodes_that_agree_alike_neither_is_said():
+    lines = """
+        tmp0 = tl.load(in_ptr0 + (x0), None)
+        tmp1 = tl.load(in_ptr1 + (x0), None)
+        tmp2 = tmp0 * tmp1
+        tl.store(out_ptr0 + (x0), tmp2, None)
+    """.splitlines()
+    inputs = [build.placeholder(name) for name in "abc"]
+    one = graph(*inputs, node("ab", "mul", "a", "b"))
+    assert kernel_lines.tie(lines, call(one), one) == {3: "ab", 4: "ab"}
+    two = graph(*inputs, node("ab", "mul", "a", "b"), node("ac", "mul", "a", "c"))
+    assert kernel_lines.tie(lines, call(two), two) == {}
