@@ -167,7 +167,10 @@ def with_items(nodes: list[SchedulerNode], slices: OpSlices) -> list[SchedulerNo
 def accesses(
     nodes: Sequence[SchedulerNode], groups: Sequence[ScheduledGroup], renames: Mapping[str, str]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """Reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls."""
+    """Reads and writes of a call: its groups' traffic, or its nodes' where a group is split over calls.
+
+    What a loop of the call has written, a later one does not read from outside.
+    """
     names = {node.name for node in nodes}
     inner = {access.buffer for node in nodes if node.type == "multi_output" for access in node.reads}
     items: Iterable[SchedulerNode | ScheduledGroup] = groups
@@ -175,10 +178,23 @@ def accesses(
         items = nodes
     items = list(items)
     # The tuple of an extern's results is no memory: its items are.
-    reads, writes = merge([item.reads for item in items], renames), merge([item.writes for item in items], renames)
+    reads = merge(list(from_outside(items, renames)), renames)
+    writes = merge([item.writes for item in items], renames)
     return tuple(item for item in reads if item.buffer not in inner), tuple(
         sized(item) for item in writes if item.buffer not in inner
     )
+
+
+def from_outside(
+    items: Iterable[SchedulerNode | ScheduledGroup], renames: Mapping[str, str]
+) -> Iterable[tuple[BufferAccess, ...]]:
+    """Yield of each item the reads of what none before it has written as a whole."""
+    written: set[str] = set()
+    for item in items:
+        yield tuple(access for access in item.reads if renames.get(access.buffer, access.buffer) not in written)
+        for access in item.writes:
+            if access.bytes is not None and access.bytes == sized(replace(access, bytes=None)).bytes:
+                written.add(renames.get(access.buffer, access.buffer))
 
 
 def sized(access: BufferAccess) -> BufferAccess:

@@ -24,6 +24,7 @@ from fxscope.model import (
 from fxscope.passes import flops
 from fxscope.passes.cost import cost
 from fxscope.passes.fusion import fusion
+from fxscope.passes.schedules import schedules
 from fxscope.render import decisions, labels
 from fxscope.render.page import spent
 from fxscope.text import microseconds
@@ -215,6 +216,32 @@ def test_a_result_that_two_loops_of_a_function_read_is_read_once_and_written_whe
     recording = fusion(Recording(graphs=(graph,), calls=(product, function), schedules=(schedule,)))
     between = {(item.a_call, item.b_call): item.saved_bytes for item in recording.decisions if item.verdict != "fused"}
     assert between == {(product.id, function.id): saved, (function.id, function.id): 8192}
+
+
+def test_what_a_loop_of_a_function_wrote_is_not_read_from_outside():
+    """The second loop reads the first one's result, and all of an input of which the first read and wrote a half in place."""
+
+    def access(buffer, index, size=8192):
+        return BufferAccess(buffer=buffer, bytes=size, shape=(2048,), dtype="float32", index=index)
+
+    half = access("y", "c0", 4096)
+    loops = (
+        ((access("x", "c0"), half), (access("buf0", "c0"), half)),
+        ((access("x", "c0"), access("buf0", "1024*c1 + c0"), access("y", "2*c0")), (access("buf1", "c0"),)),
+        ((half,), (access("buf2", "c0"),)),
+    )
+    nodes = tuple(
+        SchedulerNode(name=f"op{number}", type="pointwise", group=number, reads=reads, writes=writes)
+        for number, (reads, writes) in enumerate(loops)
+    )
+    groups = tuple(
+        ScheduledGroup(members=(node.name,), type=node.type, reads=node.reads, writes=node.writes) for node in nodes
+    )
+    kernels = (("cpp_fused", tuple(node.name for node in nodes)),)
+    schedule = Schedule(graph=build.GRAPH, nodes=nodes, groups=groups, kernels=kernels)
+    (call,) = schedules(Recording(calls=(build.call(0, "cpp_fused", type="cpp"),), schedules=(schedule,))).calls
+    assert {item.buffer: item.bytes for item in call.reads} == {"x": 8192, "y": 8192}
+    assert (call.bytes_read, call.bytes_written) == (2 * 8192, 3 * 8192 + 4096)
 
 
 def product_graph():
