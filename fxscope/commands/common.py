@@ -277,9 +277,9 @@ def size(text: str) -> int:
     return value
 
 
-def check_measure(option: str, value: float | None, what: str) -> None:
-    """Raise FxscopeError of a number that measures nothing: what is not more than 0, not finite, or none."""
-    if value is not None and not 0 < value < float("inf"):
+def check_measure(option: str, value: float | None, what: str, *, least: float = 0, most: float = float("inf")) -> None:
+    """Raise FxscopeError of a number that measures nothing: what is not between the two, or none."""
+    if value is not None and not least < value < most:
         raise FxscopeError(f"{option} takes {what}.")
 
 

@@ -39,7 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if len(arguments.names) > 2:
         raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
-    common.check_measure("--bandwidth", arguments.bandwidth, "bytes per second, such as 4.3e12")
+    # No memory is so slow or so fast: a figure in another unit.
+    what = "bytes per second, such as 4.3e12, between 1e6 and 1e16"
+    common.check_measure("--bandwidth", arguments.bandwidth, what, least=1e6, most=1e16)
     recording = common.read(arguments.recording)
     if arguments.bandwidth is not None:
         recording = cost(recording, bandwidth=arguments.bandwidth)

@@ -16,7 +16,7 @@ from fxscope.model import replace
 from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.gpus import Gpu
     from fxscope.model import Decision, KernelCall, Node, Recording, TensorMeta
@@ -63,13 +63,14 @@ def priced(
 ) -> Decision:
     """The decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure.
 
-    `own_rate`, in bytes per second, is the user's own measure: the traffic's time at it is then what is expected.
+    `own_rate`, in bytes per second, is the user's own measure: the traffic's time at it is then what is expected, of
+    each kernel no more than it takes.
     """
     plain = replace(decision, saved_us=None, expected_us=None)
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return plain
     if own_rate:
-        return replace(plain, expected_us=decision.saved_bytes / own_rate * 1e6)
+        return replace(plain, expected_us=at_own_rate_us(decision, calls, graphs, own_rate))
     if gpu is None or gpu.times is None:
         return plain
     a = side_of(decision.a, decision.a_call, decision.graph, calls, graphs)
@@ -96,6 +97,25 @@ def priced(
         most = most_us(gpu, a, b, gone)
         least, expected = (None if time is None else min(time, most) for time in (least, expected))
     return replace(decision, saved_us=least, expected_us=expected)
+
+
+def at_own_rate_us(
+    decision: Decision, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]], rate: float
+) -> float:
+    """The time of the traffic that goes, of each kernel its own part and no more than that kernel takes."""
+    ends = (
+        (decision.a, decision.a_call, decision.graph),
+        (decision.b, decision.b_call, decision.other_graph or decision.graph),
+    )
+    times = [time_of(*end, calls, graphs) for end in ends]
+    limits = [inf if time is None else time for time in times]
+    saved = decision.saved_bytes or 0
+    gone = avoided(decision, calls.get(decision.a_call or ""), calls.get(decision.b_call or ""), graphs)
+    if decision.other_graph and not decision.saved_launches:  # both kernels stay, and the second reads
+        return min(saved / rate * 1e6, limits[1])
+    if sum(gone) + 1 < saved:  # what both read, one of them need not
+        return min(saved / rate * 1e6, *limits)
+    return sum(min(part / rate * 1e6, limit) for part, limit in zip(gone, limits, strict=True))
 
 
 def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
@@ -184,8 +204,25 @@ def avoided(
     return min(saved - unread, sum(written[name] for name in flows)), unread
 
 
+def time_of(
+    names: Sequence[str],
+    call_id: str | None,
+    graph: str,
+    calls: Mapping[str, KernelCall],
+    graphs: Mapping[str, Mapping[str, Node]],
+) -> float | None:
+    """The device time in µs of one side: measured, or on a target predicted; `None` where it is not known."""
+    call = calls.get(call_id or "")
+    if call is not None:
+        predicted = call.timing is None and call.estimated_range_us is not None
+        return call.timing.mean_us if call.timing else call.estimated_us if predicted else None
+    nodes = [graphs[graph][name] for name in names if name in graphs.get(graph, {})]
+    times = [node.timing.mean_us if node.timing else None for node in nodes]
+    return None if None in times or not times else sum(time or 0.0 for time in times)
+
+
 def side_of(
-    names: Iterable[str],
+    names: Sequence[str],
     call_id: str | None,
     graph: str,
     calls: Mapping[str, KernelCall],
@@ -193,12 +230,12 @@ def side_of(
 ) -> Side | None:
     """Gather one side's facts from its kernel call, or from its eager ops; `None` where its traffic is not known."""
     nodes = [graphs[graph][name] for name in names if name in graphs.get(graph, {})]
+    known_us = time_of(names, call_id, graph, calls, graphs)
     call = calls.get(call_id or "")
     if call is not None:
         every = [graphs[call.graph][name] for name in call.nodes if name in graphs.get(call.graph, {})]
         if (call.device or "").startswith("cpu") or (call.bytes_read is None and call.bytes_written is None):
             return None
-        predicted = call.timing is None and call.estimated_range_us is not None
         return Side(
             num_bytes=(call.bytes_read or 0) + (call.bytes_written or 0),
             elements=max((largest(node.outputs) for node in every), default=0),
@@ -207,22 +244,21 @@ def side_of(
             reductions=max(
                 sum(op_names.reductions(node.target) for node in every), int("reduction" in (call.type or ""))
             ),
-            known_us=call.timing.mean_us if call.timing else call.estimated_us if predicted else None,
-            predicted=predicted,
+            known_us=known_us,
+            predicted=call.timing is None and call.estimated_range_us is not None,
             library=call.type in _OTHERS,
         )
     if not nodes or any(node.bytes_read is None or node.bytes_written is None for node in nodes):
         return None
     if any((output.device or "").startswith("cpu") for node in nodes for output in node.outputs):
         return None
-    times = [node.timing.mean_us if node.timing else None for node in nodes]
     return Side(
         num_bytes=sum((node.bytes_read or 0) + (node.bytes_written or 0) for node in nodes),
         elements=max(largest(node.outputs) for node in nodes),
         transcendentals=sum(op_names.transcendentals(node.target) for node in nodes),
         erfs=sum(op_names.erfs(node.target) for node in nodes),
         reductions=sum(op_names.reductions(node.target) for node in nodes),
-        known_us=None if None in times else sum(time or 0.0 for time in times),
+        known_us=known_us,
         predicted=False,
         library=any(is_library(node.target) for node in nodes),
     )

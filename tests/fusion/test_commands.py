@@ -167,7 +167,11 @@ def test_an_op_computed_in_forward_and_backward_is_marked(trained, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"), [(["a", "b", "c"], "one or two"), (["gelu", "--bandwidth", "-1"], "bytes per second")]
+    ("words", "message"),
+    [
+        (["a", "b", "c"], "one or two"),
+        *((["gelu", "--bandwidth", given], "bytes per second") for given in ("-1", "nan", "inf", "1e30", "4.3")),
+    ],
 )
 def test_bad_questions(geglu, capsys, words, message):
     assert main(["why", geglu, *words]) == 2
