@@ -40,6 +40,8 @@ class GemmRow(Row, frozen=True, kw_only=True):
 
     op: str
     role: str  # "gemm", "gemv", "convolution", "attention"
+    label: str = ""  # what it is called, as no other row: "a.q", "a.q (backward) mm_13"
+    backward: bool | None = None  # whether autograd ran it; None where nothing tells
     module: str | None = None
     line: str | None = None  # the user's code
     node: str | None = None

@@ -82,7 +82,7 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
         rows.append(
             [
                 f"[{number}]",
-                row.module or row.node or row.op,
+                row.label,
                 f"{row.batch}×{size}" if row.batch else size,
                 f"{row.flops / 1e9:.4g}" if row.flops else "–",
                 "×".join(map(str, row.tile)) if row.tile else "–",
@@ -96,7 +96,7 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
     lines += [_wrapped(f"{name}", width, f"  [{number}] ") for name, number in kernels.items()]
     notes = {row.note: [other for other in story.gemms if other.note == row.note] for row in story.gemms if row.note}
     for note, rows_of_it in notes.items():
-        names = list(dict.fromkeys(row.module or row.node or row.op for row in rows_of_it))
+        names = list(dict.fromkeys(row.label for row in rows_of_it))
         lines.append(_wrapped(f"{listed(names, 3)}: {note}", width, "  "))
     peaks = list(dict.fromkeys(row.peak for row in story.gemms if row.peak and row.share_of_peak is not None))
     lines += [_wrapped(f"peak: {peak}", width, "  ") for peak in peaks]

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from fxscope import cli
-from fxscope.analysis.explain import explain
+from fxscope.analysis.explain import explain, gemm_table
+from fxscope.analysis.story import GemmRow
 from fxscope.index import index_of
-from fxscope.model import Compile, Graph, InputAssertion, Recording, replace
+from fxscope.model import Compile, Graph, InputAssertion, Recording, Source, replace
 from fxscope.render import story as text
 from tests import build
 
@@ -32,6 +33,41 @@ def test_a_linear_is_five_names_and_one_kernel(read):
         "aten::linear: 5 ops (aten::linear, aten::t, aten::transpose, aten::as_strided and aten::addmm)"
     )
     assert "1 of them runs on the device: aten::addmm" in sentence
+
+
+def test_the_backward_of_a_module_is_told_from_its_forward_and_each_product_has_its_name(read):
+    recording = read("mlp_train_eager")
+    ops = tuple(replace(op, source=Source(module="ff")) for op in recording.ops)
+    graphs = tuple(
+        replace(graph, nodes=tuple(replace(node, source=None) for node in graph.nodes)) for graph in recording.graphs
+    )
+    known = replace(recording, ops=ops, graphs=graphs)
+    texts = told(known, "dispatch")
+    assert any(item.startswith("ff: 9 ops (aten::linear") for item in texts)
+    assert (
+        "ff (backward): aten::gelu_backward runs `vectorized_elementwise_kernel<gelu_backward>` on the device." in texts
+    )
+    assert not any("backward" in item for item in texts if item.startswith("ff:"))
+    forward = [f"ff mm{number}" for number in ("", "_1", "_2")]
+    backward = [f"ff (backward) mm_{number}" for number in (3, 4, 5, 6)]
+    assert [row.label for row in explain(known).gemms] == [*forward, *backward]
+    table = text.gemm_table(explain(known), width=120)
+    assert all(f"] {name} " in re.sub(" +", " ", table) for name in (*forward, *backward))
+    # Without modules a node's own name is enough.
+    assert [row.label for row in explain(recording).gemms][:4] == ["mm", "mm_1", "mm_2", "mm_3"]
+
+
+def test_products_of_one_call_are_told_apart_by_op_else_by_their_number():
+    def row(op, node="sdpa", module=None):
+        return GemmRow(op=op, role="gemm", kernel="k", node=node, module=module)
+
+    def labels(*rows):
+        return [row.label for row in gemm_table.labelled(rows)]
+
+    assert labels(row("aten::bmm"), row("aten::mm")) == ["sdpa aten::bmm", "sdpa aten::mm"]
+    assert labels(row("aten::bmm"), row("aten::bmm"), row("aten::mm")) == ["sdpa #1", "sdpa #2", "sdpa #3"]
+    assert labels(row("aten::mm"), row("aten::bmm", "other")) == ["sdpa", "other"]
+    assert labels(row("aten::mm", None), row("aten::mm", None)) == ["aten::mm #1", "aten::mm #2"]
 
 
 def test_the_bias_is_the_epilogue_because_the_name_says_so(read):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis.explain import compiling, gemm_table, launch_cost
 from fxscope.analysis.explain import counted as explain_counted
 from fxscope.analysis.explain import gemms as explain_gemm
+from fxscope.analysis.select import ran_backward
 from fxscope.analysis.stats import is_on_cpu
 from fxscope.analysis.story import Sentence, Story
 from fxscope.columns import column
@@ -142,7 +143,8 @@ def _dispatch_sentence(
     op: Op, everything: list[Op], ran: list[Launch], recording: Recording, *, on_cpu: bool
 ) -> Sentence:
     reaching = list(dict.fromkeys(launch.op_id for launch in ran))
-    who = (op.source.module if op.source else None) or _module(op, recording) or op.name.removeprefix(_AUTOGRAD)
+    module = (op.source.module if op.source else None) or _module(op, recording)
+    who = f"{module}{_direction(op, recording)}" if module else op.name.removeprefix(_AUTOGRAD)
     head = f"{who}: {counted(len(everything), 'op')} ({listed([item.name for item in everything], limit=4)})"
     names = listed(list(dict.fromkeys(launch.op or "?" for launch in ran)))
     if not ran:
@@ -279,6 +281,16 @@ def _module(op: Op, recording: Recording) -> str | None:
     """The module path, where the eager graph knows it for the op's node."""
     node = index_of(recording).by_key.get((op.graph or "", op.node or ""))
     return node.source.module if node is not None and node.source else None
+
+
+def _direction(op: Op, recording: Recording) -> str:
+    """What tells work of a module's backward, which its forward's module stands for, too."""
+    ops, names = index_of(recording).ops, [op.name]
+    above = ops.get(op.parent) if op.parent is not None else None
+    while above is not None:
+        names.append(above.name)
+        above = ops.get(above.parent) if above.parent is not None else None
+    return " (backward)" if ran_backward(None, names) else ""
 
 
 def _ids(launches: Iterable[Launch]) -> tuple[str, ...]:

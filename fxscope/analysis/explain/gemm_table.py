@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
+
 from fxscope import gpus
+from fxscope.analysis import select
 from fxscope.analysis.explain.launch_cost import launched
 from fxscope.analysis.story import GemmRow
 from fxscope.index import index_of
@@ -45,7 +49,28 @@ def gemms(recording: Recording) -> tuple[GemmRow, ...]:
             where = (main.step, main.invocation, base)
             place = seen[where] = seen.get(where, -1) + 1
         grouped.setdefault((base, place), []).append(launches)
-    return tuple(_row(runs, recording, ops, nodes, gpu) for runs in grouped.values())
+    return labelled([_row(runs, recording, ops, nodes, gpu) for runs in grouped.values()])
+
+
+def labelled(rows: Sequence[GemmRow]) -> tuple[GemmRow, ...]:
+    """Give each row a name of its own: those of one module, or one call of a library, by direction, node, op or number."""
+    names = [
+        f"{row.module}{' (backward)' if row.backward else ''}" if row.module else row.node or row.op for row in rows
+    ]
+    for more in ([row.node for row in rows], [row.op for row in rows]):
+        shared = Counter(names)
+        full = [f"{name} {item}" if item and item != name else name for name, item in zip(names, more, strict=True)]
+        alone = Counter(full)
+        unsure = {name for name, item in zip(names, full, strict=True) if alone[item] > 1}
+        names = [
+            item if shared[name] > 1 and name not in unsure else name for name, item in zip(names, full, strict=True)
+        ]
+    shared, place = Counter(names), Counter[str]()
+    found: list[GemmRow] = []
+    for row, name in zip(rows, names, strict=True):
+        place[name] += 1
+        found.append(msgspec.structs.replace(row, label=f"{name} #{place[name]}" if shared[name] > 1 else name))
+    return tuple(found)
 
 
 def main_kernel(launches: Sequence[Launch]) -> Launch | None:
@@ -118,6 +143,7 @@ def _row(
     return GemmRow(
         op=main.op or (node.target if node is not None else main.name),
         role="convolution" if is_convolution(main.op or "") else role(main),
+        backward=select.ran_backward(graph or index_of(recording).graphs.get(main.graph or ""), main.chain),
         module=source.module if source else None,
         line=source.code if source else None,
         node=node.name if node is not None else None,

@@ -295,10 +295,7 @@ def _differences(gemms: Sequence[GemmRow]) -> list[Sentence]:
         return found
     for first, second in itertools.pairwise(rows):
         a, b = first[0], second[0]
-        who = [_label(a), _label(b)]
-        if who[0] == who[1]:  # products inside one library's call
-            who = [f"{row.op} of {label}" for row, label in zip((a, b), who, strict=True)]
-        text = f"{who[0]} and {who[1]} run different kernels: {_work(a)}, against {_work(b)}."
+        text = f"{a.label} and {b.label} run different kernels: {_work(a)}, against {_work(b)}."
         found.append(
             Sentence(
                 topic="gemm",
@@ -309,10 +306,6 @@ def _differences(gemms: Sequence[GemmRow]) -> list[Sentence]:
             )
         )
     return found[:8]
-
-
-def _label(row: GemmRow) -> str:
-    return row.module or row.node or row.op
 
 
 def _work(row: GemmRow) -> str:
@@ -335,12 +328,10 @@ def _rates(gemms: Sequence[GemmRow]) -> list[Sentence]:
     if not known:
         return []
     best, worst = max(known, key=lambda row: row.share_of_peak or 0), min(known, key=lambda row: row.share_of_peak or 0)
-    text = (
-        f"{_label(best)} reaches {rate(best.flops_per_second, 'FLOP/s')}, {percent(best.share_of_peak)} of {best.peak}"
-    )
+    text = f"{best.label} reaches {rate(best.flops_per_second, 'FLOP/s')}, {percent(best.share_of_peak)} of {best.peak}"
     if worst is not best:
         other = f" of {(worst.peak or '').partition(' (')[0]}" if worst.peak != best.peak else ""
-        text += f"; {_label(worst)} {percent(worst.share_of_peak)}{other}"
+        text += f"; {worst.label} {percent(worst.share_of_peak)}{other}"
     return [
         Sentence(
             topic="gemm",
