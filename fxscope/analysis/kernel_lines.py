@@ -26,7 +26,7 @@ STORES = (
 )
 VARIABLE = re.compile(r"\b_?tmp\w+")
 BINARY = re.compile(r"^\(?\s*(tmp\w+|-?[\d.e+-]+)\s*(\*|\+|-|/|<=|>=|<|>|==|!=|&|\|)\s*(tmp\w+|-?[\d.e+-]+)\s*\)?$")
-LOAD = re.compile(r"tl\.load\(|loadu\(|_ptr\d+\[|Vectorized<\w+>::blendv\(.*loadu")
+LOAD = re.compile(r"tl\.load\(|loadu\(|_ptr\d+\[|VecMask<[^>]*>::from\(\w+_ptr\d|Vectorized<\w+>::blendv\(.*loadu")
 CONSTANT = re.compile(r"^(?:tl\.full\(\[.*?\], |static_cast<\w+>\()(-?[\d.e+-]+|True|False|float\(\S+\))")
 # Changes of type or shape that no node stands for; a cast may stand for a `convert_element_type`.
 PASS_THROUGH = re.compile(
@@ -34,7 +34,10 @@ PASS_THROUGH = re.compile(
     r"(?:float|double|int64_t|bool)\((tmp\w+)\)|"
     r"tl\.where\((?!tmp)\w+(?: & \w+)*, (tmp\w+), \S+\)|(tmp\w+)\[:, None\])$"
 )
-CAST = re.compile(r"^(?:(tmp\w+)\.to\(.*\)|(?:c10|at::vec)::convert<.*?>\((tmp\w+)\)|static_cast<\w+>\((tmp\w+)\))$")
+CAST = re.compile(
+    r"^(?:(tmp\w+)\.to\(.*\)|(tmp\w+)\.(?:template )?(?:to|cast)<[^>]*>\(\)|"
+    r"(?:c10|at::vec)::convert<.*?>\((tmp\w+)\)|static_cast<\w+>\((tmp\w+)\))$"
+)
 FUNCTION = re.compile(r"^(?:\w+(?:\.|::))*?(\w+)(?:<.*?>)?\((_?tmp\w+)(?:, .*)?\)(?:\[.*\])?(?:\.to\(.*\))?$")
 # One more element of a reduction: in C++ of the variable itself (`acc = acc + tmp0`), in Triton of the `_tmp` of a loop.
 ACCUMULATION = re.compile(
@@ -206,7 +209,7 @@ def parse(line: int, text: str) -> Expression:
     cast = CAST.match(text)
     if cast:
         return Expression(line, "cast", "", tuple(group for group in cast.groups() if group))
-    inner = re.match(r"^(?:float|double|decltype\(\w+\))\((.*)\)$", text)
+    inner = re.match(r"^(?:float|double|decltype\(\w+\)|at::vec::VecMask<[^>]*>)\((.*)\)$", text)
     binary = BINARY.match(inner[1] if inner else text)
     if binary:
         return Expression(line, "op", binary[2], (binary[1], binary[3]))

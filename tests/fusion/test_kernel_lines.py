@@ -168,3 +168,23 @@ def test_of_two_nodes_that_agree_alike_neither_is_said():
     assert kernel_lines.tie(lines, call(one), one) == {3: "ab", 4: "ab"}
     two = graph(*inputs, node("ab", "mul", "a", "b"), node("ac", "mul", "a", "c"))
     assert kernel_lines.tie(lines, call(two), two) == {}
+
+
+def test_a_mask_of_cpp_is_loaded_compared_and_cast():
+    """As dropout's: the cast of its mask hid all that stood below it."""
+    lines = """
+        auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));
+        auto tmp1 = at::vec::VecMask<float,1>::from(in_ptr1 + static_cast<int64_t>(x0), static_cast<int64_t>(16));
+        auto tmp2 = tmp1.to<float,1>();
+        auto tmp3 = tmp0 * tmp2;
+        auto tmp4 = at::vec::VecMask<float,1>(tmp3 > tmp0);
+        tmp4.store(out_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));
+    """.splitlines()
+    nodes = graph(
+        build.placeholder("x"),
+        build.placeholder("mask"),
+        node("float", "convert_element_type", "mask"),
+        node("dropped", "mul", "x", "float"),
+        node("larger", "gt", "dropped", "x"),
+    )
+    assert kernel_lines.tie(lines, call(nodes), nodes) == {3: "float", 4: "dropped", 5: "larger", 6: "larger"}
