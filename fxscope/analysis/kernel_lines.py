@@ -24,6 +24,8 @@ STORES = (
     re.compile(r"_ptr\d+\[.*\] = (?:static_cast<\w+>\()?(tmp\w+)\)?;"),
     re.compile(r"atomic_add(?:_vec)?\(.*?, (tmp\w+)\)"),
 )
+BLOCK = re.compile(r"^\s*auto (tmp\w+) =$")  # what follows is a function of several lines, called at its end
+GATHER = re.compile(r"\] = (?:static_cast<\w+>\()?\w*_ptr\d+\[")
 VARIABLE = re.compile(r"\b_?tmp\w+")
 BINARY = re.compile(r"^\(?\s*(tmp\w+|-?[\d.e+-]+)\s*(\*|\+|-|/|<=|>=|<|>|==|!=|&|\|)\s*(tmp\w+|-?[\d.e+-]+)\s*\)?$")
 LOAD = re.compile(r"tl\.load\(|loadu\(|_ptr\d+\[|VecMask<[^>]*>::from\(\w+_ptr\d|Vectorized<\w+>::blendv\(.*loadu")
@@ -117,6 +119,7 @@ TRANSPARENT = frozenset(
 )
 
 
+MOST_LINES = 100  # of such a function
 MOST_CHARACTERS = 1000  # of a line; longer ones are no expressions of Inductor's, and cost time by their cube
 
 
@@ -181,6 +184,11 @@ def read(lines: Sequence[str]) -> dict[str, list[Expression]]:
         if match:
             expression = accumulated(position, match[1], match[2].strip()) or parse(position, match[2].strip())
             found.setdefault(match[1], []).append(expression)
+        elif block := BLOCK.match(line):
+            inside = lines[position : position + MOST_LINES]
+            ends = next((at for at, text in enumerate(inside) if text.strip() == ";"), 0)
+            kind = "load" if any(map(GATHER.search, inside[:ends])) else "op"
+            found.setdefault(block[1], []).append(Expression(position, kind, "?", ()))
     return found
 
 

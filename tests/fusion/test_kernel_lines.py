@@ -188,3 +188,29 @@ def test_a_mask_of_cpp_is_loaded_compared_and_cast():
         node("larger", "gt", "dropped", "x"),
     )
     assert kernel_lines.tie(lines, call(nodes), nodes) == {3: "float", 4: "dropped", 5: "larger", 6: "larger"}
+
+
+def test_a_value_of_several_lines_is_not_that_of_an_earlier_loop():
+    def lines(inside):
+        return f"""
+            auto tmp1 = tmp0.exp();
+            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));
+            auto tmp1 =
+            [&]
+            {{
+                tmpbuf[x0_inner] = {inside};
+                return at::vec::Vectorized<float>::loadu(tmpbuf.data(), static_cast<int64_t>(16));
+            }}
+            ()
+            ;
+            auto tmp2 = tmp0 + tmp1;
+            tmp2.store(out_ptr0 + static_cast<int64_t>(x0));
+        """.splitlines()
+
+    gathered, made = lines("in_ptr1[static_cast<int64_t>(x0)]"), lines("normalized_rand_cpu(in_ptr1[0], x0)")
+    inputs = build.placeholder("a"), build.placeholder("b")
+    of_memory = graph(*inputs, node("sum", "add", "a", "b"))
+    assert kernel_lines.tie(gathered, call(of_memory), of_memory) == {11: "sum", 12: "sum"}
+    assert kernel_lines.tie(made, call(of_memory), of_memory) == {}
+    of_random = graph(*inputs, node("random", "inductor_random", "b"), node("sum", "add", "a", "random"))
+    assert kernel_lines.tie(made, call(of_random), of_random) == {11: "sum", 12: "sum"}
