@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fxscope.kernel_names import cpp, decode
+from fxscope.op_names import without_graph_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -150,8 +151,9 @@ def kernel_name(name: str, width: int | None = None) -> str:
     """Name a C++ kernel by its function and what it applies, "vectorized_elementwise_kernel<gelu>", cut to a width.
 
     A name that is none of C++ is kept: Triton's, cuBLAS's and cuDNN's say everything in plain words. Where room is short
-    the function is cut, what it applies stays.
+    the function is cut, what it applies stays. What a process calls its graphs is left out: the call has no such number.
     """
+    name = without_graph_number(name)
     said = decode(name) or {}
     applied = ""
     if ("<" in name or "(" in name or name.startswith("_Z")) and said.get("role") not in ("memcpy", "memset"):

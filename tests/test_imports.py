@@ -53,7 +53,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.dtypes": (set(), ()),
     "fxscope.index": ({"networkx"}, ("fxscope.model", "fxscope.columns", "fxscope.op_names")),
     "fxscope.op_names": (set(), ("fxscope.model",)),
-    "fxscope.text": (set(), ("fxscope.kernel_names",)),
+    "fxscope.text": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
     "fxscope.gpus": ({"msgspec", "numpy"}, ("fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names")),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),

@@ -6,7 +6,6 @@ import textwrap
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from fxscope.op_names import without_graph_number
 from fxscope.render import labels
 from fxscope.render.legible import legible
 from fxscope.render.markdown import code, text
@@ -134,7 +133,7 @@ def number(value: float | None, unit: str) -> str:
 
 def kernel_label(use: KernelUse, width: int) -> tuple[str, str]:
     """(kernel's name, the ops that tell instances of a C++ template apart where the name does not, or nothing)."""
-    name = kernel_name(without_graph_number(use.kernel), width)  # as its CPU op and its call are named
+    name = kernel_name(use.kernel, width)
     ops = [op for op in use.ops[:4] if op.strip("_") not in name.lower()] if "<" in use.kernel else []
     return name, f" ({', '.join(ops)})" if ops else ""
 

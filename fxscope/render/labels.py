@@ -9,10 +9,10 @@ from fxscope import op_names
 from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.model import replace
-from fxscope.op_names import op_name
+from fxscope.op_names import is_generated, op_name
 from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import runs_a_step
-from fxscope.text import about, at_least, counted, microseconds, num_bytes, percent, sentence
+from fxscope.text import about, at_least, counted, kernel_name, microseconds, num_bytes, percent, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -151,6 +151,11 @@ def kernel_title(call: KernelCall, nodes: Mapping[str, Node]) -> str:
     return ", ".join(part for part in (f"{ops_words(ops_of(call, nodes))} → 1 kernel", time_words(call)) if part)
 
 
+def op_title(target: str) -> str:
+    """An op's name; on a CPU a kernel that Inductor wrote is one of a trace's ops, and is called as a kernel."""
+    return kernel_name(target) if is_generated(target) else op_name(target)
+
+
 def node_title(node: Node, graph: Graph) -> str:
     """Name a node the same in every view: by its own name, with the op where that says another: "view_1 (reshape)".
 
@@ -158,7 +163,7 @@ def node_title(node: Node, graph: Graph) -> str:
     """
     if node.op in ("placeholder", "get_attr", "output"):
         return node.name
-    op = op_name(node.target)
+    op = op_title(node.target)
     if graph.stage == "eager":
         return op
     return node.name if re.sub(r"_\d+$", "", node.name) == op else f"{node.name} ({op})"

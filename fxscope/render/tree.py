@@ -11,7 +11,7 @@ from fxscope.analysis import select
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
-from fxscope.op_names import is_dispatched
+from fxscope.op_names import is_dispatched, is_generated
 from fxscope.render import theme
 from fxscope.render.bounded import Text
 from fxscope.text import counted, kernel_name, microseconds, shorten
@@ -86,7 +86,8 @@ def source_label(node: Node) -> str:
 def node_label(node: Node, *, room: int) -> Text:
     """One op: glyph, name, output shape; dim where it launches nothing."""
     style = theme.KINDS[node.kind]
-    text = Text(f"{style.glyph} {node.target}", style="dim" if node.kind in ("view", "eliminated") else "")
+    name = kernel_name(node.target) if is_generated(node.target) else node.target
+    text = Text(f"{style.glyph} {name}", style="dim" if node.kind in ("view", "eliminated") else "")
     if node.kind == "kernel":
         text.stylize(style.terminal)
     if node.outputs:

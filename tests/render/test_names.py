@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from fxscope.analysis.compare import compare
 from fxscope.commands import common, why
-from fxscope.model import replace
+from fxscope.model import Graph, Recording, replace
 from fxscope.readers import join
 from fxscope.render import code, decisions, dot, labels, markdown, terminal
 from fxscope.render.page import payload, spent
 from fxscope.text import microseconds
-from tests import captures
+from tests import build, captures
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
 
@@ -94,6 +95,17 @@ def test_two_gemms_before_one_kernel_save_it_once(recording):
     written = tuple(replace(call, type="triton_pointwise") for call in recording.calls)
     row = next(row for row in spent.missed(replace(recording, calls=written)) if len(row["all"]) == 2)
     assert not row["once"] and row["expected"] == pytest.approx(sum(each))
+
+
+def test_a_cpp_kernel_has_no_number_of_its_process_in_any_view():
+    """A trace names the event `graph_0_cpp_fused_gelu_0`; the call that ran, and the diff, have the name without the graph."""
+    raw, short = "graph_0_cpp_fused_gelu_0", "cpp_fused_gelu_0"
+    graph = Graph(id="eager", stage="eager", nodes=(build.dispatched("gelu", raw),))
+    assert labels.node_title(graph.nodes[0], graph) == short
+    traced = Recording(graphs=(graph,), launches=(build.launch(0, raw, category="cpu_kernel"),))
+    page = payload.page((traced, traced), [compare(traced, traced)])
+    assert page["recordings"][1]["short"] == {raw: short}
+    assert short in terminal.render(traced) and raw not in terminal.render(traced)
 
 
 def test_neighbours_whose_price_is_not_known_are_named_all_the_same():

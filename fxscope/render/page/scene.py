@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
-from fxscope.op_names import op_name
 from fxscope.render import labels
 from fxscope.text import counted, microseconds, num_bytes, percent, shorten
 
@@ -200,7 +199,7 @@ class GroupBuilder:
             if node.name in parents:
                 self.own[position] = len(self.groups)
                 shape = tensor_of(node)
-                title = op_name(node.target)
+                title = labels.op_title(node.target)
                 meta = microseconds(node.timing.typical_us) if node.timing and works(node) else ""
                 self.groups.append(Group(home, "op", title, shape, meta, position, None, node.name))
         for repeat in of_repeat.values():
@@ -251,7 +250,7 @@ class GroupBuilder:
         for (place, target), found in by_origin.items():
             if len(found) > 1 and convex(found, self.inputs):
                 self.group_written.update(dict.fromkeys(found, len(self.groups)))
-                title = op_name(target) + self.variant.get((place, target), "")
+                title = labels.op_title(target) + self.variant.get((place, target), "")
                 sub = counted(len(found), "op")
                 self.groups.append(Group(parent, "written", title, sub, "", -1, None, f"{call.id}/{place}/{target}"))
 

@@ -115,7 +115,7 @@ class Recording {
     const [node] = this.nodeOfCall.get(index(this.launches, 'call', i)) || [];
     if (node) return this.graphs[node[0]].title[node[1]];
     const op = this.name(index(this.launches, 'opname', i));
-    return op ? op.replace(/^aten::/, '') : this.short(this.launchName(i));
+    return op ? this.short(op).replace(/^aten::/, '') : this.short(this.launchName(i));
   }
   launchName(i) {
     return this.names[this.launches.name[i]];
