@@ -127,7 +127,7 @@ _HEURISTICS: dict[str, CallType] = {
 }
 
 # Triton kernels of which all work stands in one function, as loops over its arguments.
-_LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_scan")
+LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_scan")
 
 
 def parse(text: str) -> OutputCode:
@@ -190,7 +190,7 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
         if handle in taken or (call.handle is None and handle in given):
             handle += f".{number}"  # a position that is another call's number, or a place that runs twice
         taken.add(handle)
-        moved = touched(call, kernel) if kernel is not None and call.type in _LOOPS else {}
+        moved = touched(call, kernel) if kernel is not None and call.type in LOOPS else {}
         reads, writes = _with_bytes(call, kernel, moved, code.memory) if kernel and moved else (call.reads, call.writes)
         # What adds to memory reads it, which the wrapper does not say.
         read, written = (
@@ -232,6 +232,7 @@ def _with_bytes(
 
     def known(access: BufferAccess, *, loaded: bool) -> BufferAccess:
         mine = pointers.get(memory.get(access.buffer, access.buffer), ())
+        mine = [name for name in mine if not (loaded and name.startswith("out_ptr"))]  # it reads what it wrote
         sizes = [moved[name, loaded] for name in mine if (name, loaded) in moved]
         return replace(access, bytes=sizes[0]) if len(sizes) == 1 else access
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import lzma
+from pathlib import Path
 
 import pytest
 
+from fxscope.dtypes import ITEM_BYTES
 from fxscope.model import TensorMeta, replace
 from fxscope.passes.flops import addresses
-from fxscope.readers import schedule_text
+from fxscope.readers import output_code, schedule_text, workload
 from tests import captures
 from tests.fusion.triton_addresses import audit, touched
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CAPTURES = [name for name, folder in captures.CAPTURES.items() if (folder / "inductor").is_dir()]
 
@@ -165,3 +165,25 @@ def test_rows_that_are_looked_up_and_written() -> None:
     assert sizes["positions", "reads"] == [10 * 64 * 4]
     assert max(sizes["mask", "writes"]) == 20 * 8 * 4
     assert sizes["tables", "reads"] == [10 * 64 * 4, 20 * 64 * 4]  # what is added to, and the table
+
+
+@pytest.mark.parametrize("name", ["llama", "convnext", "shufflenet", "mixtral"])
+def test_what_a_kernels_code_proves_is_what_it_touches(name: str) -> None:
+    """Without a scheduler's count: broadcasts, digits of an index, channels last, sums over rows; no concatenations."""
+    folder = Path(__file__).parents[1] / "data" / "zoo" / "h200"
+    codes = json.loads(lzma.decompress((folder / f"{name}.json.xz").read_bytes()))["codes"]
+    proven = 0
+    for code in map(output_code.parse, codes.values() if isinstance(codes, dict) else codes):
+        for call in {call.kernel: call for call in code.calls if call.kernel in code.kernels}.values():
+            kernel = code.kernels[call.kernel]
+            said = workload.touched(call, kernel) if call.type in output_code.LOOPS else {}
+            if not any(said.values()):
+                continue
+            given = zip(kernel.arguments, call.arguments, strict=False)
+            found = touched(kernel.source, {key: int(value) for key, value in given if value.isdigit()})
+            for (pointer, loaded), size in said.items():
+                flags = (found.reads if loaded else found.writes)[pointer]
+                if size is not None and flags is not None and not (loaded and pointer.startswith("out_ptr")):
+                    assert size == int(flags.sum()) * ITEM_BYTES[kernel.signature[pointer]], (call.kernel, pointer)
+                    proven += 1
+    assert proven > 20
