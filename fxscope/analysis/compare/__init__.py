@@ -266,8 +266,8 @@ def completed(groups: list[Aligned]) -> list[Aligned]:
 
     A fused kernel of B can stand at one of the kernels of A that it replaces; beside that one alone it looks slow.
     """
-    alone_a = [group.a[0] for group in groups if group.a and not group.b]
-    alone_b = [group.b[0] for group in groups if group.b and not group.a]
+    alone_a = Alone([group.a[0] for group in groups if group.a and not group.b])
+    alone_b = Alone([group.b[0] for group in groups if group.b and not group.a])
     found: list[Aligned] = []
     for group in groups:
         if not (group.a and group.b):
@@ -278,7 +278,8 @@ def completed(groups: list[Aligned]) -> list[Aligned]:
             a, b = (sorted(units, key=lambda unit: unit.position) for units in (group.a + more_a, group.b + more_b))
             group = Aligned(a, b, "op")
         found.append(group)
-    return found + [Aligned([x], [], None) for x in alone_a] + [Aligned([], [y], None) for y in alone_b]
+    left = [Aligned([x], [], None) for x in alone_a.left.values()]
+    return found + left + [Aligned([], [y], None) for y in alone_b.left.values()]
 
 
 def missing(ours: list[Unit], theirs: list[Unit]) -> set[str]:
@@ -288,35 +289,76 @@ def missing(ours: list[Unit], theirs: list[Unit]) -> set[str]:
     return work(theirs) - mine - under_another.union(*map(called, ours))
 
 
-def taken_for(missing: set[str], alone: list[Unit], group: list[Unit]) -> list[Unit]:
+class Alone:
+    """Kernels that nothing of the other side was found for, in their order, by what they run and by their modules.
+
+    Steps of 100,000 kernels have as many of them as of pairs: none is looked at for each pair.
+    """
+
+    def __init__(self, units: list[Unit]) -> None:
+        self.left: dict[int, Unit] = dict(enumerate(units))
+        self._alike: dict[Hashable, list[tuple[int, int]]] = {}  # positions and numbers of kernels of one kind
+        self._kinds: dict[str, dict[Hashable, set[str]]] = {}  # by op → all ops that kernels of such a kind run
+        self._of_module: dict[str, list[int]] = {}
+        for number, unit in self.left.items():
+            kind = _kind(unit)
+            if kind not in self._alike:
+                runs = work([unit])
+                for op in runs:
+                    self._kinds.setdefault(op, {})[kind] = runs
+            self._alike.setdefault(kind, []).append((unit.position, number))
+            for module in unit.modules:
+                self._of_module.setdefault(module, []).append(number)
+        for row in self._alike.values():
+            row.sort()
+
+    def nearest(self, op: str, within: set[str], to: Unit) -> int | None:
+        """The number of the kernel nearest to another one that runs an op, and nothing but some."""
+        found: list[tuple[int, int]] = []
+        for kind, runs in self._kinds.get(op, {}).items():
+            row = self._alike[kind]
+            if row and runs <= within and compatible(self.left[row[0][1]], to):
+                at = bisect(row, (to.position, -1))
+                near = row[at : at + 1] + ([row[bisect(row, (row[at - 1][0], -1))]] if at else [])
+                found += [(abs(position - to.position), number) for position, number in near]
+        return min(found)[1] if found else None
+
+    def of_modules(self, modules: set[str]) -> list[int]:
+        """The numbers of the kernels that are of some of these modules, and of no other."""
+        numbers = {number for module in modules for number in self._of_module.get(module, ())} & self.left.keys()
+        return sorted(number for number in numbers if modules.issuperset(self.left[number].modules))
+
+    def take(self, number: int) -> Unit:
+        unit = self.left.pop(number)
+        row = self._alike[_kind(unit)]
+        del row[bisect(row, (unit.position, number)) - 1]
+        return unit
+
+
+def _kind(unit: Unit) -> Hashable:
+    """What `work` and `compatible` look at."""
+    return unit.ops, unit.all_ops, unit.chain[-1:], unit.category, is_gemm(unit)
+
+
+def taken_for(missing: set[str], alone: Alone, group: list[Unit]) -> list[Unit]:
     """Take out of `alone` the nearest kernel for each missing op, where it runs nothing else."""
     found: list[Unit] = []
     for op in sorted(missing):
-        candidates = [unit for unit in alone if op in work([unit]) <= missing and compatible(unit, group[0])]
-        if candidates and not any(op in work([unit]) for unit in found):
-            nearest = min(candidates, key=lambda unit: abs(unit.position - group[0].position))
-            alone.remove(nearest)
-            found.append(nearest)
+        nearest = alone.nearest(op, missing, group[0])
+        if nearest is not None and not any(op in work([unit]) for unit in found):
+            found.append(alone.take(nearest))
     return found
 
 
-def of_modules(ours: list[Unit], theirs: list[Unit], alone: list[Unit]) -> list[Unit]:
+def of_modules(ours: list[Unit], theirs: list[Unit], alone: Alone) -> list[Unit]:
     """Take out of `alone` the kernels of modules of which only the other side has some work here, and the same ops."""
     mine, other = ({module for unit in side for module in unit.modules} for side in (ours, theirs))
-    if not (alone and mine & other and other - mine):
+    if not (alone.left and mine & other and other - mine):
         return []
-    missing, run = other - mine, work(theirs)
-    found = [
-        unit
-        for unit in alone
-        if unit.modules
-        and missing.issuperset(unit.modules)
-        and set() != work([unit]) <= run
-        and compatible(unit, ours[0])
-    ]
-    for unit in found:
-        alone.remove(unit)
-    return found
+    run = work(theirs)
+    numbers = alone.of_modules(other - mine)
+    fits = [number for number in numbers if set() != work([alone.left[number]]) <= run]
+    return [alone.take(number) for number in fits if compatible(alone.left[number], ours[0])]
 
 
 def work(units: Sequence[Unit]) -> set[str]:
