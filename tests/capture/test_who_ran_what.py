@@ -110,6 +110,7 @@ def test_ops_hand_their_work_on_only_where_they_call_what_does_it() -> None:
         "clamp": lambda: nn.functional.relu6(rows),
         "index_add": lambda: rows[:, 0].index_add(0, index, torch.ones(3)),  # which copies, and then adds by itself
         "mse_loss": lambda: nn.functional.mse_loss(rows, rows),  # which calls `mean` for its own result
+        "index_reduce": lambda: rows.index_reduce(0, index, rows[:3], "mean"),  # which counts by `index_add_`
     }
     for name, function in handed.items():
         recording = fxscope.record(function, steps=1)

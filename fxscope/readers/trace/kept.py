@@ -269,7 +269,6 @@ _HANDS_TO = {
     op: frozenset(called.split())
     for op, called in {
         "index_add": "scatter_add",
-        "index_reduce": "index_add",
         "rsub": "sub",
         "max": "maximum",
         "min": "minimum",
@@ -277,7 +276,7 @@ _HANDS_TO = {
         "vdot": "dot",
         "norm": "linalg_vector_norm",
         "count_nonzero": "sum",
-        "repeat_interleave": "index_select clone",
+        "repeat_interleave": "index_select",
         "roll": "cat",
         "hardtanh": "clamp",
         "rrelu_with_noise": "leaky_relu",
