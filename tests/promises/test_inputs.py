@@ -672,3 +672,16 @@ def test_ops_that_lie_in_each_other_without_end_cost_no_square_of_their_number(t
     deepest = max(chains, key=lambda chain: int(chain[-1].removeprefix("aten::op")))
     assert deepest[:2] == ("aten::op1", "aten::op2") and deepest[50] == "…" and deepest[-1] == "aten::op4000"
     assert sum(map(len, chains)) < 400_000
+
+
+def test_long_names_around_an_op_are_not_repeated_with_each_of_its_kernels(tmp_path: Path) -> None:
+    event = {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 3}
+    names = [f"{number:02}{'x' * 3000}" for number in range(50)]
+    ops = [{**event, "cat": "cpu_op", "name": name, "args": {"External id": n}} for n, name in enumerate(names, 1)]
+    kernel = {**event, "cat": "kernel", "name": "k", "args": {"External id": 50, "stream": 7, "device": 0}}
+    kernels = [{**kernel, "ts": 9 + number, "dur": 0.5} for number in range(1000)]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": [*ops, *kernels]}))
+    recording = join.read_trace(path)
+    assert {launch.chain for launch in recording.launches} == {(names[0], "…", *names[-2:])}
+    assert len(recording.to_json()) < 60 * path.stat().st_size  # it was 500 times

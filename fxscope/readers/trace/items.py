@@ -30,6 +30,7 @@ _HOST_CATEGORY = ("cpu_op", "user_annotation", "runtime")  # by t.CPU_OP, t.ANNO
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
 MAX_CHAIN = 100  # names around a launch
+MAX_CHAIN_TEXT = 10_000  # characters of them: each launch repeats them in JSON
 
 
 def recording(
@@ -238,7 +239,7 @@ class _Chains:
     """The names from the outermost annotation down to an op; steps, Python frames and runtime calls left out.
 
     Of more than `MAX_CHAIN` the middle is one "…": a trace in which each op lies in the one before would else take the square
-    of its size.
+    of its size. So is it where they have more than `MAX_CHAIN_TEXT` characters.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -262,8 +263,22 @@ class _Chains:
             chain = (*chain, self._trace.name_of(step))
             if len(chain) > MAX_CHAIN:
                 chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
+            if sum(map(len, chain)) > MAX_CHAIN_TEXT:
+                chain = _ends(chain)
             self._known[step] = chain
         return chain
+
+
+def _ends(chain: tuple[str, ...]) -> tuple[str, ...]:
+    """The last name of a chain, and before it what has room, from both ends in turn; "…" for the rest."""
+    first, after, size = 0, len(chain) - 1, len(chain[-1])
+    while first < after and size < MAX_CHAIN_TEXT:
+        outer = first <= len(chain) - 1 - after
+        size += len(chain[first if outer else after - 1])
+        if size > MAX_CHAIN_TEXT:
+            break
+        first, after = first + outer, after - (not outer)
+    return (*(name for name in chain[:first] if name != "…"), "…", *(name for name in chain[after:] if name != "…"))
 
 
 def cpu_launches(kept: Kept) -> Items[Launch]:
