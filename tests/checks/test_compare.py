@@ -190,6 +190,49 @@ def test_a_copy_stays_with_the_kernel_that_clones_and_dropout_with_that_of_its_l
     assert pairs == [([0], [0]), ([], [1]), ([1, 2, 3], [2]), ([4], [3])]
 
 
+def test_a_layout_copy_takes_no_product_of_its_line_and_attention_stands_against_what_it_replaces() -> None:
+    """Attention as one call of a library, against its parts: the copy of its result is of the same line as the last ones."""
+    fused = [
+        unit(0, "aten::mm", ("mm",), "a.py:12"),
+        unit(1, "aten::_sdpa", ("_sdpa",), "")._replace(sources=()),
+        unit(2, "copy_1", ("clone",), "a.py:23"),
+        unit(3, "aten::addmm", ("addmm",), "a.py:23"),
+    ]
+    parts = [
+        unit(0, "aten::mm", ("mm",), "a.py:12"),
+        unit(1, "aten::bmm", ("bmm",), "a.py:13"),
+        unit(2, "softmax_0", ("_softmax", "clone"), "a.py:23"),
+        unit(3, "aten::bmm", ("bmm",), "a.py:23"),
+        unit(4, "copy_3", ("clone",), "a.py:23"),
+        unit(5, "aten::addmm", ("addmm",), "a.py:23"),
+    ]
+    pairs = [([x.position for x in xs], [y.position for y in ys], how) for xs, ys, how in align(fused, parts)]
+    assert pairs == [([0], [0], "name"), ([1], [1, 2, 3], "order"), ([2], [4], "source"), ([3], [5], "name")]
+
+
+def test_what_more_ties_to_one_kernel_than_to_all_others_is_that_kernels() -> None:
+    """A backward that was split: its second kernel shares a sum with one kernel, and that sum and all else with another."""
+
+    def ran(position: int, kernel: str, ops: str, *lines: int) -> Unit:
+        return unit(position, kernel, tuple(ops.split()), "")._replace(sources=tuple(f"a.py:{line}" for line in lines))
+
+    a = [
+        ran(0, "gelu_0", "sum gelu", 30, 23),
+        ran(1, "mm", "mm", 12),
+        ran(2, "softmax_1", "softmax_backward sum div clone", 13, 21, 23),
+        ran(3, "addmm", "addmm", 11),
+    ]
+    b = [
+        ran(0, "gelu_5", "gelu", 30),
+        ran(1, "mm", "mm", 12),
+        ran(2, "clone_2", "clone", 23),
+        ran(3, "addmm", "addmm", 11),
+        ran(4, "softmax_3", "dropout_backward softmax_backward sum div", 13, 21, 23),
+    ]
+    pairs = [([x.position for x in xs], [y.position for y in ys]) for xs, ys, _ in align(a, b)]
+    assert pairs == [([0], [0]), ([1], [1]), ([2], [2, 4]), ([3], [3])]
+
+
 def test_a_librarys_kernel_is_paired_with_that_of_its_module() -> None:
     """A backward that runs its products in another order: all of them are called `aten::mm`."""
 

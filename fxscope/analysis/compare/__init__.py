@@ -76,6 +76,13 @@ def units_of(side: Sequence[Recording]) -> list[tuple[Unit, ...]]:
     return rows
 
 
+COPIES = {
+    "clone",
+    "copy_",
+    "contiguous",
+}  # any kernel may write its result in another layout: that says little of what it is
+
+
 class Aligned(NamedTuple):
     """Kernels of A and of B that belong together, and what says so."""
 
@@ -228,10 +235,16 @@ def at_home(groups: list[Aligned]) -> list[Aligned]:
                 names = called(unit)
                 if any(names & called(other) or not other.ops for other in theirs[number]):
                     continue
-                found = set().union(*(homes.get((line, op), set()) for line in unit.sources for op in names))
-                if len(found) == 1 and all(compatible(unit, other) for other in theirs[min(found)]):
+                ties: dict[int, set[tuple[str, str]]] = {}
+                for tie in ((line, op) for line in unit.sources for op in names - COPIES or names):
+                    for home in homes.get(tie, ()):
+                        ties.setdefault(home, set()).add(tie)
+                best = max(ties, key=lambda home: len(ties[home]), default=None)
+                # What ties it to another group ties it to this one, too, and more does.
+                sure = best is not None and all(ties[best] > ties[home] for home in ties.keys() - {best})
+                if best is not None and sure and all(compatible(unit, other) for other in theirs[best]):
                     mine[number].remove(unit)
-                    mine[min(found)].append(unit)
+                    mine[best].append(unit)
     result: list[Aligned] = []
     for group, *both in zip(groups, *sides, strict=True):
         a, b = (sorted(units, key=lambda unit: unit.position) for units in both)
@@ -244,7 +257,8 @@ def at_home(groups: list[Aligned]) -> list[Aligned]:
 
 def called(unit: Unit) -> set[str]:
     """The ops that a kernel runs and those that called them: what is `clone` in a graph ran as its `copy_`."""
-    return {op_names.op_name(name) for name in (*unit.ops, *unit.chain)}
+    callers = [name for name in unit.chain if "::" in name and not name.startswith("autograd::")]
+    return {op_names.op_name(name) for name in (*unit.ops, *callers)}
 
 
 def take(groups: list[Aligned], a: list[Unit], b: list[Unit], *order: AlignedBy) -> tuple[list[Unit], list[Unit]]:
@@ -402,11 +416,20 @@ def connected(a: list[Unit], b: list[Unit], how: AlignedBy) -> tuple[list[Aligne
             continue
         if len(mine) == 1:
             # The other way round: one kernel of A whose ops several kernels of B run.
-            theirs = [z for z in left_b.sharing(left_a.traits[mine[0]]) if compatible(a[mine[0]], b[z])]
+            theirs = closest(
+                a[mine[0]], {z: b[z] for z in left_b.sharing(left_a.traits[mine[0]]) if compatible(a[mine[0]], b[z])}
+            )
             if left_a.sharing(set().union(*(left_b.traits[z] for z in theirs))) != mine:
-                theirs = [at]
+                theirs = [at] if at in theirs else theirs[:1]
         groups.append(Aligned([left_a.units.pop(x) for x in mine], [left_b.units.pop(z) for z in theirs], how))
     return groups, list(left_a.units.values()), list(left_b.units.values())
+
+
+def closest(unit: Unit, others: dict[int, Unit]) -> list[int]:
+    """Of kernels that share a line those that run just the unit's ops, else those that run some of them, else all."""
+    mine = work([unit])
+    alike = [at for at, other in others.items() if mine and work([other]) == mine]
+    return alike or [at for at, other in others.items() if work([other]) & mine] or list(others)
 
 
 def layers(turns: list[list[tuple[int, Unit]]], alike: list[tuple[int, Unit]]) -> list[tuple[list[int], list[int]]]:
