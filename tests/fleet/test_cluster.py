@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import socket
 import sys
 import tarfile
@@ -11,6 +12,7 @@ import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,14 +20,27 @@ from fxscope import cli
 from fxscope.errors import FxscopeError
 from fxscope.fleet import findings, run, sources
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 from make_fleet import Fault, make
 
 JOBS = Path(__file__).parent.parent / "data" / "fleet"
 
 
+@pytest.fixture
+def without_what_ray_leaves(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put back the hook and the handler that `ray.init` sets and `ray.shutdown` leaves (Ray 2.60)."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own
+@pytest.mark.usefixtures("without_what_ray_leaves")
 def test_a_node_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'fxscope[fleet]'")
     cluster_utils = pytest.importorskip("ray.cluster_utils")
