@@ -100,6 +100,7 @@ def test_ops_that_hand_their_work_on_are_no_kernels_of_the_cpu() -> None:
     assert {stats.name for stats in recording.summary.kernels} == launched
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
 def test_ops_hand_their_work_on_only_where_they_call_what_does_it() -> None:
     rows, index = torch.randn(6, 4), torch.tensor([0, 2, 2])
     handed = {
