@@ -15,7 +15,6 @@ import gzip
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from time import sleep  # programs and their tests replace `time.sleep`
 from typing import TYPE_CHECKING, Any
@@ -47,6 +46,7 @@ RUNTIME, FLOW = (
     ("cuda_runtime", "cuda_driver"),
     "ac2g",
 )  # Kineto's categories of calls, and of arrows to what they launch
+_ERROR = 2  # a level of messages, above that of warnings
 MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
 
 
@@ -179,31 +179,38 @@ def quiesce() -> None:
         # Only the CPU: CUDA's events are lost where their collection is stopped so (pytorch/kineto#1369). What is
         # launched from here on has no op in the trace; `strip_observation` takes it out.
         mark(RECORDING_ENDS)
-        with _without("Toggling CPU activity with GPU activity on"):
+        with _without_warnings():  # one on every call, of GPU activity, whether or not there is any
             toggle(False, {torch.profiler.ProfilerActivity.CPU})
         sleep(SETTLE_S)
 
 
 @contextlib.contextmanager
-def _without(remark: str) -> Generator[None]:
-    """Keep one remark of C++ code, a line, off stderr; whatever else is written meanwhile comes afterwards."""
-    with contextlib.ExitStack() as stack:
-        try:
-            stderr = os.dup(2)
-            stack.callback(os.close, stderr)
-            kept = stack.enter_context(tempfile.TemporaryFile(buffering=0))
-        except OSError:  # the program closed it, or may not write anywhere
-            yield
-            return
-        os.dup2(kept.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(stderr, 2)
-            kept.seek(0)
-            if rest := b"".join(line for line in kept if remark.encode() not in line):
-                with contextlib.suppress(OSError):  # a full disk, or a pipe that is full and does not wait
-                    os.write(2, rest)
+def _without_warnings() -> Generator[None]:
+    """Keep warnings that C++ code of torch's writes to stderr itself off it, for a moment, in any thread.
+
+    Not by another file as descriptor 2: a process that is started meanwhile would keep it.
+    """
+    level = _log_level()
+    if level is None:
+        yield
+        return
+    before = level.value
+    level.value = max(before, _ERROR)
+    try:
+        yield
+    finally:
+        level.value = before
+
+
+@functools.cache
+def _log_level() -> ctypes.c_int | None:
+    """What `TORCH_CPP_LOG_LEVEL` sets; None where this torch does not have it."""
+    for name in ("libc10.so", "libc10.dylib", "c10.dll"):
+        with contextlib.suppress(OSError, ValueError):
+            return ctypes.c_int.in_dll(
+                ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / name)), "FLAGS_caffe2_log_level"
+            )
+    return None
 
 
 def has_trace(profile: Any) -> bool:
