@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import threading
 import zlib
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import FxscopeError
@@ -43,10 +45,39 @@ def say(message: str) -> None:
 # What ends a program that has no handler for it. SIGQUIT is for what is to end at once; SIGUSR1 and SIGUSR2 are the
 # program's own: frameworks install no handler where there is one.
 _ENDS = ("SIGHUP", "SIGTERM", "SIGALRM", "SIGXCPU")
+_handlers: dict[int, Any] = {}  # what `on_termination` has set, by signal
 
 
 class Terminated(BaseException):
     """A signal came that is to end the process: no `except Exception` is to hold it."""
+
+
+@functools.cache
+def _let_children_end() -> None:
+    """See to it that what would end a forked child ends it at once.
+
+    Python forgets a signal that comes while it forks, and a handler in Python is not called in a child that begins to
+    wait at that moment: a pool that ends such a worker waits for it for ever. So the child never has the handler.
+    """
+    masks: dict[int, Any] = {}  # by thread
+
+    def before() -> None:
+        if _handlers:
+            masks[get_ident()] = signal.pthread_sigmask(signal.SIG_BLOCK, _handlers)
+
+    def after() -> None:
+        if (mask := masks.pop(get_ident(), None)) is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def in_child() -> None:
+        while _handlers:
+            number, handler = _handlers.popitem()
+            if signal.getsignal(number) is handler:
+                signal.signal(number, signal.SIG_DFL)
+        after()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=before, after_in_parent=after, after_in_child=in_child)
 
 
 @contextlib.contextmanager
@@ -70,12 +101,15 @@ def on_termination(ended: Callable[[int], None]) -> Generator[None]:
         ended(number)
 
     put: dict[int, Any] = dict.fromkeys(numbers, handle)
+    _let_children_end()
+    _handlers.update(put)
     for number in numbers:
         signal.signal(number, handle)
     try:
         yield
     finally:
         for number in numbers:
+            _handlers.pop(number, None)
             if signal.getsignal(number) == put[number]:
                 signal.signal(number, signal.SIG_DFL)
 

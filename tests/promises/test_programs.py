@@ -249,6 +249,34 @@ print(r.failure, x.grad.tolist(), bool(r.recording.launches))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 class TestForks:
+    @pytest.mark.slow
+    def test_a_child_is_ended_by_a_signal_that_comes_while_it_is_forked(self, tmp_path: Path) -> None:
+        code = """
+import os, signal, sys
+early = sys.argv[1] == 'early'
+def sent():
+    if early: os.kill(os.getpid(), signal.SIGTERM)
+os.register_at_fork(after_in_child=sent)  # before fxscope's own
+from fxscope import cli
+open('forks.py', 'w').write('''
+import os, signal, torch
+torch.ones(3).add(1)
+for _ in range(2):
+    if (pid := os.fork()) == 0:
+        os._exit(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+os.kill(os.getpid(), signal.SIGTERM)  # the parent is ended by its own, and recorded
+''')
+sys.exit(cli.main(['run', 'forks.py', '-o', 'out.fxscope', '--force']))
+"""
+        for argument, ends in (("early", -signal.SIGTERM), ("late", 1)):
+            script = tmp_path / "script.py"
+            script.write_text(code)
+            command = [sys.executable, str(script), argument]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+            assert done.stdout == f"{ends} set()\n" * 2 and done.returncode == -signal.SIGTERM, done.stderr
+            assert store.load(tmp_path / "out.fxscope").launches
+
     LEAVE = (
         "import os, sys, torch, fxscope\nwith fxscope.record() as r:\n    torch.ones(3).add(1)\n    pid = os.fork()\n"
     )
