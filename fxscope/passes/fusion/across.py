@@ -136,12 +136,14 @@ def at_break(
     returned = set(schedule.outputs) if schedule else set[str]()
     outputs = [(call, item) for call in before for item in call.writes or () if not returned or item.buffer in returned]
     inputs = [(call, item) for call in behind for item in call.reads or () if item.buffer.startswith(INPUT_PREFIXES)]
-    matched: dict[tuple[str, str], tuple[KernelCall, KernelCall, dict[str, BufferAccess]]] = {}
+    # Both graphs may use a name (`arg0_1`) for other memory.
+    matched: dict[tuple[str, str], tuple[KernelCall, KernelCall, dict[tuple[str, str], BufferAccess]]] = {}
     for a, written in outputs:
         for b, read in inputs:
             same = written.shape == read.shape and written.stride == read.stride and written.dtype == read.dtype
             if same and written.shape is not None:
-                matched.setdefault((a.id, b.id), (a, b, {}))[2].update({written.buffer: written, read.buffer: read})
+                items = matched.setdefault((a.id, b.id), (a, b, {}))[2]
+                items.update({(a.graph, written.buffer): written, (b.graph, read.buffer): read})
     pairs = list(matched.values()) or [(before[-1], behind[0], {})]
     where = compile.break_source
     place = f" at {where.file.rsplit('/', 1)[-1]}:{where.line}" if where is not None and where.file else ""
