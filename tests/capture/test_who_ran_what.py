@@ -109,6 +109,7 @@ def test_ops_hand_their_work_on_only_where_they_call_what_does_it() -> None:
         "maximum": lambda: torch.max(rows, rows),
         "cat": lambda: rows.roll(1, 0),
         "clamp": lambda: nn.functional.relu6(rows),
+        "copy_": lambda: rows.repeat_interleave(2, dim=0),  # which views, and clones
         "index_add": lambda: rows[:, 0].index_add(0, index, torch.ones(3)),  # which copies, and then adds by itself
         "mse_loss": lambda: nn.functional.mse_loss(rows, rows),  # which calls `mean` for its own result
         "index_reduce": lambda: rows.index_reduce(0, index, rows[:3], "mean"),  # which counts by `index_add_`

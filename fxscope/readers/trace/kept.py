@@ -276,7 +276,7 @@ _HANDS_TO = {
         "vdot": "dot",
         "norm": "linalg_vector_norm",
         "count_nonzero": "sum",
-        "repeat_interleave": "index_select",
+        "repeat_interleave": "index_select clone",
         "roll": "cat",
         "hardtanh": "clamp",
         "rrelu_with_noise": "leaky_relu",
