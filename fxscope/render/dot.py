@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from hashlib import sha256
+from statistics import median
 from typing import TYPE_CHECKING, cast
 
 import graphviz
@@ -203,11 +204,11 @@ def draw_node(
 def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[str, list[tuple[int, int]]]) -> None:
     """Draw what an eager op launched, as boxes it points to."""
     for kernel, runs in kernels.items():
-        mean = microseconds(sum(duration for _, duration in runs) / len(runs) / 1e3)
+        time = microseconds(median(duration for _, duration in runs) / 1e3)  # as in the tree
         style = theme.KINDS["kernel"]
         out.node(
             identifier(graph, name, kernel),
-            label=f"{plain(kernel_name(kernel, 48))}\\n{mean}",
+            label=f"{plain(kernel_name(kernel, 48))}\\n{time}",
             shape="box",
             style="filled",
             fillcolor=theme.PAPER,

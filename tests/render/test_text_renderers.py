@@ -66,6 +66,15 @@ def test_dot_clusters_carry_kernel_time_and_members() -> None:
     assert "post_grad/mm" not in cluster
 
 
+def test_dot_times_the_kernel_of_an_eager_op_at_the_median_as_the_tree_does() -> None:
+    recording = build.linear_eager()
+    first, *_ = recording.launches
+    slow = [replace(first, id=1000 + step, step=step, duration_ns=7_000 if step < 2 else 970_000) for step in range(3)]
+    recording = replace(recording, launches=tuple(slow))
+    assert "7.00 µs" in dot.render(recording) and "7.00 µs" in terminal.render(recording)
+    assert microseconds(328) not in dot.render(recording), "the mean"
+
+
 def test_dot_draws_unfused_neighbours_in_red_with_cost_and_reason() -> None:
     red = [line for line in dot.render(build.mlp_compiled()).splitlines() if "->" in line and theme.COST in line]
     text = "\n".join(red)
