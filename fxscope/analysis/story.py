@@ -106,7 +106,7 @@ class CompileCost(Row, frozen=True, kw_only=True):
     what: str
     name: str  # as the trace calls it
     count: int
-    mean_us: float
+    median_us: float  # of all calls: one that goes on after a graph break may compile inside
     first_us: float
     evidence: tuple[str, ...] = ()
 

@@ -105,10 +105,10 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
 
 def compile_table(story: Story) -> str:
     """What a compiled call pays, part by part."""
-    total = sum(cost.mean_us for cost in story.compile_costs)
-    rows = [[cost.what, f"{cost.mean_us:.1f}", f"{cost.first_us:.1f}"] for cost in story.compile_costs]
+    total = sum(cost.median_us for cost in story.compile_costs)
+    rows = [[cost.what, f"{cost.median_us:.1f}", f"{cost.first_us:.1f}"] for cost in story.compile_costs]
     rows.append(["together", f"{total:.1f}", f"{sum(cost.first_us for cost in story.compile_costs):.1f}"])
-    return "\n".join(_table([["", "mean µs", "first µs"], *rows], 1))
+    return "\n".join(_table([["", "median µs", "first µs"], *rows], 1))
 
 
 def launch_table(story: Story) -> str:

@@ -428,3 +428,16 @@ def test_results_are_listed_as_often_as_they_are_counted():
     )
     [sentence] = told(Recording(graphs=(Graph(id="eager", stage="eager", nodes=(a, b, c)),)), "intermediate")
     assert sentence.startswith("1 result of one kernel is read by another (exp → sin + cos): ")
+
+
+def test_a_call_that_compiles_is_not_what_a_call_of_compiled_code_costs():
+    """The first one goes on after a graph break, and compiles the rest inside."""
+    lengths = (2_000_000_000, 30_000, 20_000)
+    ops = tuple(
+        build.op(number, "Torch-Compiled Region: 0/0", start_ns=number * 3_000_000_000, duration_ns=length)
+        for number, length in enumerate(lengths)
+    )
+    [sentence] = told(Recording(ops=ops), "compile")
+    assert "costs 30.0 µs of CPU time besides its ops, each part at its median: 30.0 µs for the rest" in sentence
+    [cost] = explain(Recording(ops=ops)).compile_costs
+    assert (cost.count, cost.median_us, cost.first_us) == (3, 30.0, 2_000_000.0)

@@ -250,9 +250,9 @@ def _producer(name: str, by_name: dict[str, Node]) -> Node | None:
 def _added(costs: Sequence[CompileCost]) -> list[Sentence]:
     if not costs:
         return []
-    total = sum(cost.mean_us for cost in costs)
-    parts = [f"{microseconds(cost.mean_us)} for {cost.what}" for cost in costs]
-    text = f"A call of the compiled code costs {microseconds(total)} of CPU time besides its ops: {listed(parts)}. In return, only what the generated wrapper calls is dispatched."
+    total = sum(cost.median_us for cost in costs)
+    parts = [f"{microseconds(cost.median_us)} for {cost.what}" for cost in costs]
+    text = f"A call of the compiled code costs {microseconds(total)} of CPU time besides its ops, each part at its median: {listed(parts)}. In return, only what the generated wrapper calls is dispatched."
     return [
         Sentence(
             topic="compile",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from statistics import mean, median
+from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
@@ -164,7 +164,7 @@ def _cost(what: str, name: str, ops: list[Op], own_ns: list[int]) -> CompileCost
         what=what,
         name=name,
         count=len(ops),
-        mean_us=mean(own_ns) / 1000,
+        median_us=median(own_ns) / 1000,
         first_us=own_ns[0] / 1000,
         evidence=tuple(f"op:{op.id}" for op in ops),
     )
