@@ -401,7 +401,8 @@ def check_apart(arguments: argparse.Namespace) -> None:
                 continue
             parts = (text, text.partition("=")[2], text.rpartition(":")[0])  # NAME=FILE, FILE.py:FACTORY
             read.update(file for file in map(_file, parts) if isinstance(file, tuple))
-            folders.update(Path(_real(part)) for part in parts if part and Path(part).is_dir())
+            # Not Path.is_dir: that raises of a name too long for a file, as a kernel's may be.
+            folders.update(Path(_real(part)) for part in parts if os.path.isdir(part))  # noqa: PTH112
     for name, option in _WRITTEN.items():
         value = getattr(arguments, name, None)
         for text in value if isinstance(value, list) else [value]:

@@ -445,6 +445,16 @@ def test_an_output_may_be_called_as_a_verb_or_a_format_is(tmp_path: Path, monkey
             assert cli.main(f"view r.fxscope --format md -o {name} --force".split()) == 0
 
 
+@pytest.mark.parametrize("words", [["kernel"], ["code", "r.fxscope"], ["why", "r.fxscope", "mm"]], ids=lambda it: it[0])
+def test_a_kernels_name_may_be_longer_than_that_of_a_file(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Recording(title="r").save("r.fxscope")
+    cli.main([*words, f"void at::native::elementwise_kernel<{'4, ' * 2000}1>(int)"])
+    assert "too long" not in capsys.readouterr().err
+
+
 def test_devices_take_several_outputs(tmp_path: Path) -> None:
     Recording(title="r").save(tmp_path / "r.fxscope")
     assert cli.main(["view", str(tmp_path / "r.fxscope"), *("-o /dev/null --format md -o /dev/null").split()]) == 0
