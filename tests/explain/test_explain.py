@@ -428,6 +428,11 @@ def test_results_are_listed_as_often_as_they_are_counted():
     )
     [sentence] = told(Recording(graphs=(Graph(id="eager", stage="eager", nodes=(a, b, c)),)), "intermediate")
     assert sentence.startswith("1 result of one kernel is read by another (exp → sin + cos): ")
+    many = [replace(b, name=f"sin_{number}") for number in range(300)]
+    [sentence] = told(Recording(graphs=(Graph(id="eager", stage="eager", nodes=(a, b, c, *many)),)), "intermediate")
+    assert sentence.startswith(
+        "1 result of one kernel is read by another (exp → sin + cos + sin_0 + sin_1 + 298 more): "
+    )
 
 
 def test_a_call_that_compiles_is_not_what_a_call_of_compiled_code_costs():

@@ -222,7 +222,7 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
         return []
     sizes = list(moved.values())
     # One item a result, however many read it: the list and the number before it count the same.
-    who = [f"{writer} → {' + '.join(dict.fromkeys(names))}" for (_, writer), names in readers.items()]
+    who = [f"{writer} → {_joined(list(dict.fromkeys(names)))}" for (_, writer), names in readers.items()]
     text = f"{counted(len(sizes), 'result')} of one kernel {'is' if len(sizes) == 1 else 'are'} read by another ({listed(who, limit=3)}): {num_bytes(sum(sizes))} written and read"
     text += _floor(recording, sizes)[1].replace(":", ",", 1)
     return [
@@ -230,6 +230,11 @@ def _eager_intermediates(recording: Recording) -> list[Sentence]:
             topic="intermediate", text=text + ".", evidence=tuple(dict.fromkeys(evidence)), values={"bytes": sum(sizes)}
         )
     ]
+
+
+def _joined(names: Sequence[str], limit: int = 4) -> str:
+    rest = [f"{len(names) - limit:,} more"] if len(names) > limit + 1 else []
+    return " + ".join([*(names[:limit] if rest else names), *rest])
 
 
 def _producer(name: str, by_name: dict[str, Node]) -> Node | None:
