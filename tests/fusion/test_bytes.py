@@ -164,7 +164,9 @@ def test_rows_that_are_looked_up_and_written() -> None:
     assert sizes["cache", "reads"] == [] and sizes["cache", "writes"] == [3 * 10 * 4]
     assert sizes["positions", "reads"] == [10 * 64 * 4]
     assert max(sizes["mask", "writes"]) == 20 * 8 * 4
-    assert sizes["tables", "reads"] == [10 * 64 * 4, 20 * 64 * 4]  # what is added to, and the table
+    # What is added to, unless the kernel fills it itself (that depends on the number of threads); and the table.
+    fill_apart = sum(any(access.shape == (500, 64) for access in call.writes or ()) for call in recording.calls) > 1
+    assert sizes["tables", "reads"] == [10 * 64 * 4] * fill_apart + [20 * 64 * 4]
 
 
 @pytest.mark.parametrize("name", ["llama", "convnext", "shufflenet", "mixtral"])
