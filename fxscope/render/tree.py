@@ -30,7 +30,9 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
         if node.op == "dispatch":
             children.setdefault(node.parent, []).append(node)
     steps = max(1, len(set(column(recording.launches, "step"))))
-    tree = Tree(Text(root_label(graph, children), style="bold"), guide_style="dim")
+    index = index_of(recording)
+    label = root_label(children, index.dispatched.get(index.first_step, 0))
+    tree = Tree(Text(label, style="bold"), guide_style="dim")
     budget = [max_lines]
     total = sum(map(len, children.values()))
     _grow(tree, children, None, runs, steps, width, 1, budget, last_source="")
@@ -39,11 +41,17 @@ def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_li
     return tree
 
 
-def root_label(graph: Graph, children: dict[str | None, list[Node]]) -> str:
-    """Say how many ops were dispatched, those that ops call among them, and how many of them do work themselves."""
+def root_label(children: dict[str | None, list[Node]], in_a_step: int) -> str:
+    """Say how many ops were dispatched, those that ops call among them, and how many of them do work themselves.
+
+    A graph may hold fewer than the step dispatched: what autograd calls inside an op, say.
+    """
     ops = [node for group in children.values() for node in group if is_dispatched(str(node.target))]
     working = sum(node.kind == "kernel" and node.nature != "composite" for node in ops)
-    return f"{counted(len(ops), 'op')} dispatched, {working} of them {'launches' if working == 1 else 'launch'} work"
+    said = f"{counted(len(ops), 'op')} dispatched"
+    if in_a_step > len(ops):
+        said = f"{len(ops):,} of the {counted(in_a_step, 'op')} that a step dispatches"
+    return f"{said}, {working} of them {'launches' if working == 1 else 'launch'} work"
 
 
 def _grow(

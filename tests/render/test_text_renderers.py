@@ -10,7 +10,7 @@ import pytest
 
 from fxscope import store
 from fxscope.errors import RenderError
-from fxscope.model import Candidate, Choice, Graph, Node, Recording, replace
+from fxscope.model import Candidate, Choice, Graph, Node, Op, Recording, replace
 from fxscope.render import check_target, dot, format_of, markdown, render, save, terminal, theme
 from fxscope.text import microseconds
 from tests import build
@@ -46,6 +46,17 @@ def test_no_line_is_wider_than_asked(width: int) -> None:
 def test_colour_only_when_asked_for() -> None:
     assert "\x1b[" not in terminal.render(build.linear_eager())
     assert "\x1b[" in terminal.render(build.linear_eager(), color=True)
+
+
+def test_a_chain_that_holds_fewer_ops_than_the_step_dispatched_says_of_how_many() -> None:
+    recording = build.linear_eager()
+    assert " 5 ops dispatched, 1 of" in terminal.render(recording)
+    step = recording.steps[0].index
+    ops = [
+        Op(id=number, name="aten::t", category="cpu_op", step=step, start_ns=0, duration_ns=1) for number in range(6)
+    ]
+    more = replace(recording, ops=tuple(ops))
+    assert " 5 of the 6 ops that a step dispatches, 1 of" in terminal.render(more)
 
 
 def test_a_long_chain_is_cut_and_says_so() -> None:
