@@ -313,11 +313,9 @@ class Session:
                 profile.stop()
             except BaseException as error:
                 with contextlib.suppress(RuntimeError):  # it is off
-                    stats = getattr(profile.profiler, "_stats", None)
-                    if (
-                        getattr(stats, "profiler_prepare_call_duration_us", 0)
-                        and not stats.profiler_enable_call_duration_us
-                    ):
+                    stats: Any = getattr(profile.profiler, "_stats", None)
+                    prepared = getattr(stats, "profiler_prepare_call_duration_us", 0)
+                    if prepared and not stats.profiler_enable_call_duration_us:
                         profile.profiler._start_trace()  # a session that was only prepared bars all others (torch 2.11)
                     # One that is on as the process ends crashes it; what it has seen is kept.
                     profile.profiler.kineto_results = torch._C._autograd._disable_profiler()
