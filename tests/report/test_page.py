@@ -15,8 +15,10 @@ import pytest
 
 from fxscope import store
 from fxscope.analysis.compare import compare
+from fxscope.model import Source, replace
 from fxscope.render import theme
 from fxscope.render.page import html, payload, scene
+from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "report"
 CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -867,3 +869,19 @@ def test_data_flows_downward_through_what_lies_between_two_ops_of_a_kernel(brows
     ends = [[float(x) for x in re.findall(r"-?[\d.]+", edge)] for edge in edges]
     assert len(ends) > 100
     assert [end for end in ends if end[-1] <= end[1]] == []
+
+
+def test_a_kernel_stands_in_the_innermost_module_that_holds_all_of_its_work() -> None:
+    recording = build.mlp_compiled()
+    (graph,) = (graph for graph in recording.graphs if graph.stage == "post_grad")
+    fused = next(call for call in recording.calls if len(call.nodes) == 5)
+
+    def path(modules: dict[str, str | None]) -> tuple[str, ...]:
+        sources = {name: Source(file="model.py", line=1, module=module) for name, module in modules.items()}
+        nodes = {node.name: replace(node, source=sources.get(node.name)) for node in graph.nodes}
+        return scene.call_path(fused, nodes)
+
+    assert path({"view_1": "mlp.gate", "tanh": "mlp.act", "mul_5": "mlp.act", "mul_6": "mlp"}) == ("mlp",)
+    assert path({"view_1": "mlp.gate", "tanh": None, "mul_5": None, "mul_6": None}) == ()  # a view does no work
+    assert path({"tanh": "mlp.act"}) == ("mlp", "act")  # of the others nothing is known
+    assert path({"view_1": "mlp.gate", "view_3": "mlp.gate"}) == ("mlp", "gate")

@@ -383,9 +383,13 @@ def node_path(node: Node) -> tuple[str, ...]:
 
 
 def call_path(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
-    """The innermost module that holds all that ran in a call; `nodes` are those of its graph."""
-    paths = [node_path(nodes[name]) for name in call.nodes if name in nodes]
-    return common([path for path in paths if path])
+    """The innermost module that holds all work of a call; `nodes` are those of its graph.
+
+    What has a place in the program and no module ran in the outermost one. Views do no work.
+    """
+    ran = [nodes[name] for name in call.nodes if name in nodes]
+    known = [node for node in ran if node_path(node) or (node.source and node.source.file)]
+    return common([node_path(node) for node in known if node.nature != "view"] or [*map(node_path, known)])
 
 
 def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
