@@ -157,7 +157,9 @@ def tiles(recording: Recording) -> list[list[str]]:
     walls = index_of(recording).wall_us if recording.summary else ()
     if walls:
         limit = bound.of_summary(recording.summary)
-        out.append([microseconds(fmean(walls)), "wall time", f"per step; {limit.short}" if limit else "per step"])
+        words = f"per step, mean of {'the ' if len(walls) < steps else ''}{len(walls)}"
+        words += (" after the first" if len(walls) < steps else "") + (f"; {limit.short}" if limit else "")
+        out.append([microseconds(fmean(walls)), "wall time", words])
     if recording.calls:
         fused = [c for c in recording.calls if not c.is_extern]
         ops = sum(len(c.nodes) for c in fused)
