@@ -67,7 +67,7 @@ def test_a_step_that_stalled_is_told_beside_the_mean_that_it_moves() -> None:
     assert ["24.0 µs", "device time", "per step, mean of 3, median 6.00 µs, most 60.0 µs"] in overview.tiles(stalled)
     notes = compare(calm, stalled).notes
     assert "stalled: one step took the device 60.0 µs, the median step 6.00 µs" in notes
-    assert "times are means over the steps, where a view of one recording shows medians" in notes
+    assert "times are means over the steps, where a view of one recording shows the median of each kernel" in notes
     assert not any("took the device" in note for note in compare(calm, calm).notes)
     assert any("of several over the medians" in note for note in compare(calm, calm, runs_b=(calm,)).notes)
 

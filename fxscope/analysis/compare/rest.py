@@ -230,7 +230,7 @@ def notes(a: Recording, b: Recording, *, of_runs: bool = False) -> tuple[str, ..
         found.append(
             "times are means: of one recording over its steps, of several over the medians of each"
             if of_runs
-            else "times are means over the steps, where a view of one recording shows medians"
+            else "times are means over the steps, where a view of one recording shows the median of each kernel"
         )
     for side in (a, b) if not of_runs else ():
         if uneven := stall(index_of(side).step_us):
