@@ -25,6 +25,8 @@ LONG = {"aot_inductor_package"}  # compiles a package: as long as all others tog
 NOTHING_LEFT = {"profiler_left_open"}
 # "W1121 14:06:31.682000 18085 ", the time and the process with which torch begins a line of a log.
 LOG_TIME = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
+# torch's own remark where its first way to load a package fails; seen in the plain program alone, on a busy machine.
+SECOND_WAY = re.compile(r"^.*Loading outdated pt2 file\. Please regenerate your package\.\n", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def test_a_program_does_the_same_when_it_is_observed(request, name) -> None:
     for what in SAME:
         found, expected = observed[what], plain[what]
         if what == "err":
-            found, expected = (LOG_TIME.sub("", text) for text in (found, expected))
+            found, expected = (LOG_TIME.sub("", SECOND_WAY.sub("", text)) for text in (found, expected))
         if what == "warnings" and name in NOTHING_LEFT:  # the one thing that fxscope says: that nothing was recorded
             found = [line for line in found if not line.startswith("fxscope could not record")]
         assert found == expected, what
