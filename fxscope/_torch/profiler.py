@@ -27,6 +27,7 @@ from fxscope._torch.step_plan import StepPlan, plan
 from fxscope._torch.steps import CALL_BEGINS, RECORDING_ENDS, STEP_ENDS, mark
 from fxscope.errors import CaptureError
 from fxscope.readers.trace.reader import mend
+from fxscope.readers.trace.table import CATEGORIES, RUNTIME
 from fxscope.store import OwnFolder
 from fxscope.text import num_bytes
 
@@ -42,10 +43,7 @@ EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
 COMPILING = " (dynamo_timed)"
 SETTLE_S = 0.05  # for ops of other threads, whose callbacks take microseconds; on a busy machine they wait for a core
-RUNTIME, FLOW = (
-    ("cuda_runtime", "cuda_driver"),
-    "ac2g",
-)  # Kineto's categories of calls, and of arrows to what they launch
+FLOW = "ac2g"  # Kineto's category of arrows from calls to what they launch
 _ERROR = 2  # a level of messages, above that of warnings
 MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
 
@@ -484,7 +482,8 @@ def launched_after(end: float, events: list[dict[str, Any]]) -> set[int]:
     for event in events:
         if event.get("cat") == "cpu_op" and event["ts"] < end:
             until[event["tid"]] = max(until.get(event["tid"], end), event["ts"] + event["dur"])
-    calls = [event for event in events if event.get("cat") in RUNTIME and event["ts"] >= until.get(event["tid"], end)]
+    runtime = (event for event in events if CATEGORIES.get(event.get("cat", "")) == RUNTIME)
+    calls = [event for event in runtime if event["ts"] >= until.get(event["tid"], end)]
     late = {correlation(event) for event in calls} - {None}
     return {*map(id, calls), *(id(event) for event in events if correlation(event) in late)}
 

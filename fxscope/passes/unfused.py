@@ -103,14 +103,14 @@ def at_own_rate_us(
     decision: Decision, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]], rate: float
 ) -> float:
     """The time of the traffic that goes, of each kernel its own part and no more than that kernel takes."""
-    ends = (
-        (decision.a, decision.a_call, decision.graph),
-        (decision.b, decision.b_call, decision.other_graph or decision.graph),
+    a, b = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
+    times = (
+        time_of(a, nodes_of(decision.a, decision.graph, graphs)),
+        time_of(b, nodes_of(decision.b, decision.other_graph or decision.graph, graphs)),
     )
-    times = [time_of(*end, calls, graphs) for end in ends]
     limits = [inf if time is None else time for time in times]
     saved = decision.saved_bytes or 0
-    gone = avoided(decision, calls.get(decision.a_call or ""), calls.get(decision.b_call or ""), graphs)
+    gone = avoided(decision, a, b, graphs)
     if decision.other_graph and not decision.saved_launches:  # both kernels stay, and the second reads
         return min(saved / rate * 1e6, limits[1])
     if sum(gone) + 1 < saved:  # what both read, one of them need not
@@ -188,8 +188,8 @@ def avoided(
     """
     saved, shared = decision.saved_bytes or 0, set(decision.shared_buffers)
     if a is None or b is None:
-        nodes = graphs.get(decision.graph, {})
-        size = tensor_bytes([item for name in decision.a if name in nodes for item in nodes[name].outputs[:1]])
+        writers = nodes_of(decision.a, decision.graph, graphs)
+        size = tensor_bytes([item for node in writers for item in node.outputs[:1]])
         unread = saved // 2 if size is None else min(saved, size)
         return saved - unread, unread
     written, read = (
@@ -204,36 +204,38 @@ def avoided(
     return min(saved - unread, sum(written[name] for name in flows)), unread
 
 
-def time_of(
-    names: Sequence[str],
-    call_id: str | None,
-    graph: str,
-    calls: Mapping[str, KernelCall],
-    graphs: Mapping[str, Mapping[str, Node]],
-) -> float | None:
-    """The device time in µs of one side: measured, or on a target predicted; `None` where it is not known."""
-    call = calls.get(call_id or "")
+def nodes_of(names: Iterable[str], graph: str, graphs: Mapping[str, Mapping[str, Node]]) -> list[Node]:
+    """The nodes of these names that a graph has."""
+    known = graphs.get(graph, {})
+    return [known[name] for name in names if name in known]
+
+
+def time_of(call: KernelCall | None, nodes: Sequence[Node]) -> float | None:
+    """The device time in µs of a kernel call, measured or on a target predicted, or of eager ops; `None` if not known."""
     if call is not None:
-        predicted = call.timing is None and call.estimated_range_us is not None
-        return call.timing.mean_us if call.timing else call.estimated_us if predicted else None
-    nodes = [graphs[graph][name] for name in names if name in graphs.get(graph, {})]
+        return call.timing.mean_us if call.timing else call.estimated_us if is_predicted(call) else None
     times = [node.timing.mean_us if node.timing else None for node in nodes]
     return None if None in times or not times else sum(time or 0.0 for time in times)
 
 
+def is_predicted(call: KernelCall) -> bool:
+    """Whether a call's time is a target's prediction."""
+    return call.timing is None and call.estimated_range_us is not None
+
+
 def side_of(
-    names: Sequence[str],
+    names: Iterable[str],
     call_id: str | None,
     graph: str,
     calls: Mapping[str, KernelCall],
     graphs: Mapping[str, Mapping[str, Node]],
 ) -> Side | None:
     """Gather one side's facts from its kernel call, or from its eager ops; `None` where its traffic is not known."""
-    nodes = [graphs[graph][name] for name in names if name in graphs.get(graph, {})]
-    known_us = time_of(names, call_id, graph, calls, graphs)
+    nodes = nodes_of(names, graph, graphs)
     call = calls.get(call_id or "")
+    known_us = time_of(call, nodes)
     if call is not None:
-        every = [graphs[call.graph][name] for name in call.nodes if name in graphs.get(call.graph, {})]
+        every = nodes_of(call.nodes, call.graph, graphs)
         if (call.device or "").startswith("cpu") or (call.bytes_read is None and call.bytes_written is None):
             return None
         return Side(
@@ -245,7 +247,7 @@ def side_of(
                 sum(op_names.reductions(node.target) for node in every), int("reduction" in (call.type or ""))
             ),
             known_us=known_us,
-            predicted=call.timing is None and call.estimated_range_us is not None,
+            predicted=is_predicted(call),
             library=call.type in _OTHERS,
         )
     if not nodes or any(node.bytes_read is None or node.bytes_written is None for node in nodes):

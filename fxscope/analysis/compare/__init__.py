@@ -76,11 +76,8 @@ def units_of(side: Sequence[Recording]) -> list[tuple[Unit, ...]]:
     return rows
 
 
-COPIES = {
-    "clone",
-    "copy_",
-    "contiguous",
-}  # any kernel may write its result in another layout: that says little of what it is
+# Any kernel may write its result in another layout: that says little of what it is.
+COPIES = {"clone", "copy_", "contiguous"}
 
 
 class Aligned(NamedTuple):

@@ -157,8 +157,8 @@ def tiles(recording: Recording) -> list[list[str]]:
     walls = index_of(recording).wall_us if recording.summary else ()
     if walls:
         limit = bound.of_summary(recording.summary)
-        words = f"per step, mean of {'the ' if len(walls) < steps else ''}{len(walls)}"
-        words += (" after the first" if len(walls) < steps else "") + (f"; {limit.short}" if limit else "")
+        which = f"the {len(walls)} after the first" if len(walls) < steps else f"{len(walls)}"
+        words = f"per step, mean of {which}" + (f"; {limit.short}" if limit else "")
         out.append([microseconds(fmean(walls)), "wall time", words])
     if recording.calls:
         fused = [c for c in recording.calls if not c.is_extern]
