@@ -95,10 +95,13 @@ def process_state() -> dict[str, Any]:
     """What tests that come after, and the processes that they start, would inherit."""
     umask = os.umask(0o077)
     os.umask(umask)
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    # pytest-timeout's own while a test runs, and given back where one has failed.
+    handlers[signal.SIGALRM] = handlers[signal.SIGALRM] == signal.SIG_IGN
     return {
-        "signals": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "signals": handlers,
         "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, ()),
-        "timers": [signal.getitimer(which)[0] > 0 for which in (signal.ITIMER_REAL, signal.ITIMER_PROF)],
+        "profiling timer": signal.getitimer(signal.ITIMER_PROF)[0] > 0,
         "folder": os.getcwd(),  # noqa: PTH109 - as a string
         "umask": umask,
         "excepthook": sys.excepthook,
