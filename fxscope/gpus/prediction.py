@@ -45,7 +45,7 @@ class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepFit(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured over predicted, over whole programs none of whose calls the prediction was fitted to.
+    """Measured over predicted, over whole programs none of whose calls the prediction was fitted to: 80 of 100 lie between.
 
     Errors of a program's kernels go together, so that an interval of their sum cannot be made from theirs.
     """

@@ -143,6 +143,17 @@ def test_intervals_hold_eight_of_ten():
     assert sum(spread.low * 1.5 <= real <= spread.high * 1.5 for real, _ in pairs) in range(78, 83)
 
 
+def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
+    usual = [1.02 * 1.01**number for number in range(-21, 22)]  # 43 of 51
+    low, middle, high = fitting.around_the_middle([*usual, *(number for number in range(2, 10))])
+    assert middle == pytest.approx(1.02 * 1.01**4, abs=1e-3), "eight are far above"
+    assert low / middle == pytest.approx(middle / high, rel=2e-3)
+    assert high < 2, "eight odd ones of 51 do not set it"
+    assert sum(low <= ratio <= high for ratio in usual) >= 0.8 * 51
+    few = fitting.around_the_middle([1.0, 2.0, 4.0])
+    assert few == (1.0, 2.0, 4.0), "of too few, all that was seen"
+
+
 def test_a_planned_step_has_a_time_with_a_range(bert):
     calls = tuple(item.call for item in bert)
     step = cost(Recording(environment=Environment(target="h200"), calls=calls)).predicted
