@@ -320,8 +320,8 @@ class Roof(Item, frozen=True, kw_only=True):
     bytes_per_second: float | None = None
     flops: int | None = None  # that its kernel cannot skip: of a causal attention the pairs under the mask
     flops_per_second: float | None = None  # of these
-    share: float | None = None  # of the nearer roof, 0 to 1
-    floor_us: float | None = None  # no version of this work runs faster
+    share: float | None = None  # of the nearer roof, 0 to 1; above 1 it ran faster than the limit
+    floor_us: float | None = None  # no version of this work runs faster than this at the limits of `basis`
     basis: str | None = None  # which limits were used and where they come from
 
 

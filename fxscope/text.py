@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 UNKNOWN = "–"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 _TIMES = ("µs", "ms", "s")
+FASTER = "faster than the limit"
 _TIE = 1 + 1e-12  # halves round away from zero, here and in JavaScript
 
 
@@ -74,6 +75,21 @@ def percent(share: float | None, *, signed: bool = False) -> str:
     if 0 < size < 0.05:
         return f"{sign}< 0.1 %" if not sign else f"{sign}0.0 %"
     return f"{sign}{size:.0f} %" if size >= 9.95 or size == 0 else f"{sign}{size:.1f} %"
+
+
+def roof_share(share: float | None) -> str:
+    """Format a share of a roof for a cell: "63 %"; what ran faster than its limit says so: "128 %, faster than the limit"."""
+    return percent(share) + (f", {FASTER}" if faster_than_limit(share) else "")
+
+
+def of_roof(share: float, of: str = "the roof") -> str:
+    """Format a share of a roof in prose: "63 % of the roof", "128 % of the roof (faster than the limit)"."""
+    return f"{percent(share)} of {of}" + (f" ({FASTER})" if faster_than_limit(share) else "")
+
+
+def faster_than_limit(share: float | None) -> bool:
+    """Whether a share of a roof is written as more than 100 %: the limit is too low, or not what held it up (a cache)."""
+    return share is not None and 100 * share * _TIE >= 100.5
 
 
 def _scaled(value: float | None, units: Sequence[str]) -> str:

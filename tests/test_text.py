@@ -17,6 +17,8 @@ PYTHON = {
     "flop": text.flop,
     "flops": lambda value: text.rate(value, "FLOP/s"),
     "share": text.percent,
+    "roof": text.roof_share,
+    "ofRoof": text.of_roof,
     "plural": text.counted,
     "shorten": text.shorten,
 }

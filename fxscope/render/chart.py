@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from fxscope import children
 from fxscope.errors import RenderError
 from fxscope.render import theme
-from fxscope.text import microseconds, num_bytes, percent
+from fxscope.text import microseconds, num_bytes, roof_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ METRICS = (
     Metric("wall time per call", several("wall_us"), microseconds, True),
     Metric("device time per call", several("device_us"), microseconds, True),
     Metric("kernels per call", several("num_kernels"), "{:g}".format, False),
-    Metric("share of the roof, weighted by time", several("share_of_roof"), percent, False),
+    Metric("share of the roof, weighted by time", several("share_of_roof"), roof_share, False),
     Metric("peak memory", several("peak_bytes"), num_bytes, True),
     Metric("error against float32 (relative, RMS)", several("relative_rms_error"), "{:.1e}".format, False),
 )

@@ -15,11 +15,13 @@ from fxscope.text import (
     about,
     at_least,
     counted,
+    faster_than_limit,
     first_line,
     flop,
     listed,
     microseconds,
     num_bytes,
+    of_roof,
     percent,
     rate,
     shorten,
@@ -212,9 +214,10 @@ def roof(call: KernelCall, recording: Recording) -> str:
     if item.bound is not None:
         parts.append(f"{item.bound}-bound")
     if item.share is not None:
-        parts.append(f"{percent(item.share)} of the roof")
+        parts.append(of_roof(item.share))
     if item.floor_us is not None:
-        parts.append(f"floor {microseconds(item.floor_us)}")
+        time = microseconds(item.floor_us)
+        parts.append(f"{time} at the limit" if faster_than_limit(item.share) else f"floor {time}")
     return ", ".join(parts) + (f" ({item.basis})" if item.basis else "")
 
 

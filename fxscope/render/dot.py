@@ -17,7 +17,7 @@ from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.index import index_of
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
-from fxscope.text import kernel_name, microseconds, num_bytes, percent, shorten
+from fxscope.text import kernel_name, microseconds, num_bytes, of_roof, shorten
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -230,7 +230,7 @@ def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
     if call.bytes_read is not None or call.bytes_written is not None:
         facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
-        facts.append(f"{percent(call.roof.share)} of the roof")
+        facts.append(of_roof(call.roof.share))
     if facts:
         lines.append(" · ".join(facts))
     return lines

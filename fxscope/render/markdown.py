@@ -9,7 +9,7 @@ from fxscope.index import index_of
 from fxscope.passes import stages
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
-from fxscope.text import kernel_name, microseconds, num_bytes, percent, sentence, shorten, span
+from fxscope.text import kernel_name, microseconds, num_bytes, percent, roof_share, sentence, shorten, span
 
 if TYPE_CHECKING:
     from fxscope.model import Graph, KernelCall, Recording, StartUp
@@ -107,7 +107,7 @@ def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode]) -> list[str
             text(labels.time_words(call).removesuffix(" planned")) or "–",
             time_range(call),
             num_bytes(nbytes),
-            percent(call.roof.share if call.roof else None),
+            roof_share(call.roof.share if call.roof else None),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     if len(calls) > MAX_ROWS:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fxscope.render import chart, theme
 from fxscope.render import markdown as md
-from fxscope.text import aligned, microseconds, num_bytes, percent
+from fxscope.text import aligned, microseconds, num_bytes, roof_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def cells(point: SweepPoint) -> list[str]:
         spread(point.wall_us),
         spread(point.device_us),
         "–" if point.num_kernels is None else f"{point.num_kernels:g}",
-        percent(point.share_of_roof),
+        roof_share(point.share_of_roof),
         num_bytes(point.peak_bytes),
         "–" if point.relative_rms_error is None else f"{point.relative_rms_error:.1e}",
     ]

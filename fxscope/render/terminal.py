@@ -23,7 +23,7 @@ from fxscope.render import labels, theme
 from fxscope.render.bounded import Text
 from fxscope.render.legible import LegibleStream, legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import counted, kernel_name, listed, microseconds, percent, shorten, span
+from fxscope.text import counted, kernel_name, listed, microseconds, percent, roof_share, shorten, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -204,7 +204,8 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
     if roofed:
         table.add_column("roof", justify="right", no_wrap=True)
     ran = {call.id: _ran(call, nodes) for call in group}
-    room = width - (42 if roofed else 36) - (6 if ranged else 0)
+    shares = {call.id: roof_share(call.roof.share if call.roof else None) for call in group}
+    room = width - 36 - (max(6, *map(len, shares.values())) if roofed else 0) - (6 if ranged else 0)
     name_width = max(26, room - min(22, max((item.cell_len for item in ran.values()), default=0)))
     for call in group:
         extern = call.is_extern
@@ -226,7 +227,7 @@ def call_table(group: list[KernelCall], nodes: dict[str, Node], total_us: float,
         elif estimated:
             cells.append(labels.planned_words(call).removeprefix("≈ "))
         if roofed:
-            cells.append(percent(call.roof.share if call.roof else None))
+            cells.append(shares[call.id])
         table.add_row(*cells)
     return table
 

@@ -5,7 +5,7 @@ import test from 'node:test';
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const source = read('../../fxscope/render/page/assets/text.js');
-const page = new Function(`${source}\nreturn { microseconds, plural, shorten, words };`)();
+const page = new Function(`${source}\nreturn { microseconds, ofRoof, plural, shorten, words };`)();
 
 for (const [kind, rows] of Object.entries(JSON.parse(read('../text_cases.json')))) {
   test(kind, () => {

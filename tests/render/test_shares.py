@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from statistics import median
 
 import pytest
 
 from fxscope import load
+from fxscope.analysis.check import check
+from fxscope.analysis.explain import explain
 from fxscope.index import index_of
 from fxscope.model import Recording, Timing
 from fxscope.passes.attribute import timing
-from fxscope.render import labels, markdown, terminal
-from fxscope.render.page import spent, tables
-from fxscope.text import microseconds, span
-from tests import captures
+from fxscope.passes.cost import cost
+from fxscope.render import decisions, dot, labels, markdown, terminal
+from fxscope.render.page import overview, scene, spent, tables
+from fxscope.text import FASTER, microseconds, span
+from tests import build, captures
 
 DATA = Path(__file__).parents[1] / "data"
 CAPTURES = {
@@ -100,3 +104,24 @@ def test_the_middle_of_times_is_their_median_and_an_outlier_moves_the_range_only
         name: pytest.approx(median(of) / 1e3) for name, of in durations.items()
     }
     assert " median  " in terminal.render(recording, width=160) and "| median |" in markdown.render(recording)
+
+
+def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
+    slow = cost(build.mlp_compiled(), bandwidth=1e12)
+    above = [call for call in slow.calls if call.roof and call.roof.share and call.roof.share > 1.005]
+    assert above
+    texts = {
+        "dot": dot.render(slow),
+        "explain": "\n".join(item.text for item in explain(slow).sentences),
+        "markdown": markdown.render(slow),
+        "page": f"{overview.tiles(slow)} {overview.biggest_line(slow)} {scene.cost_line(above[0])}",
+        "terminal": terminal.render(slow, width=120),
+        "why": decisions.roof(above[0], slow),
+        "check": str(check({"it": slow}, {"share_of_roof": "> 0"})),
+    }
+    for view, text in texts.items():
+        mentions = re.findall(r"(?<!\d)(?:1[1-9]|[2-9]\d)\d %(?=(.{0,80}))", text, re.DOTALL)
+        assert mentions, view
+        assert all(FASTER in mention for mention in mentions), (view, mentions)
+    assert " at the limit " in texts["why"] and "floor" not in texts["why"]
+    assert FASTER not in terminal.render(build.mlp_compiled(), width=120)

@@ -17,7 +17,7 @@ from fxscope.analysis.sweep import REPEATS
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.op_names import is_called
-from fxscope.text import counted, microseconds, num_bytes, percent
+from fxscope.text import counted, microseconds, num_bytes, roof_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,7 +148,7 @@ def share_of_roof(context: Context, value: object) -> Answer:
                 (
                     share is not None and expected.holds(share),
                     f"{place or 'share'} {expected.text}",
-                    f"{call.kernel} {percent(share)}",
+                    f"{call.kernel} {roof_share(share)}",
                 )
             )
     return all_of(rows)

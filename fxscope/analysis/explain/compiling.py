@@ -15,7 +15,7 @@ from fxscope.index import index_of
 from fxscope.op_names import only_named, perhaps_ran
 from fxscope.passes.flops import tensor_bytes
 from fxscope.passes.schedules import aliases
-from fxscope.text import at_least, counted, listed, microseconds, num_bytes, percent, sentence, sizes
+from fxscope.text import at_least, counted, listed, microseconds, num_bytes, of_roof, percent, sentence, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def _fusion(recording: Recording) -> list[Sentence]:
             text += f" for {num_bytes(call.bytes_read + call.bytes_written)} of memory traffic"
         if call.roof and call.roof.share is not None and call.roof.bound:
             of_what = "the roof, launch-bound" if call.roof.bound == "launch" else f"its {call.roof.bound} roof"
-            text += f", {percent(call.roof.share)} of {of_what}"
+            text += f", {of_roof(call.roof.share, of_what)}"
         text += "."
         if call.biases:
             text += f" It also adds the bias of {listed(call.biases)}."

@@ -17,7 +17,18 @@ from fxscope.passes import bound
 from fxscope.render import labels
 from fxscope.render.findings import VERBS, change_words, decision_title, match_line, op_change_words
 from fxscope.render.page import spent
-from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, sentence
+from fxscope.text import (
+    FASTER,
+    counted,
+    faster_than_limit,
+    kernel_name,
+    listed,
+    microseconds,
+    num_bytes,
+    of_roof,
+    percent,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,7 +186,8 @@ def tiles(recording: Recording) -> list[list[str]]:
         out.append([num_bytes(total), "moved by the calls", "inputs, weights and results, each call once"])
     share = roof_share(recording)
     if share is not None:
-        out.append([percent(share), "of the roof", "floor over measured time, all calls"])
+        remark = f"; {FASTER}" if faster_than_limit(share) else ""
+        out.append([percent(share), "of the roof", f"floor over measured time, all calls{remark}"])
     if not recording.launches and recording.calls:
         step = recording.predicted
         if step is not None:
@@ -227,7 +239,7 @@ def biggest_line(recording: Recording) -> list[str] | None:
     if call.bytes_read is not None and call.bytes_written is not None:
         facts.append(num_bytes(call.bytes_read + call.bytes_written))
     if share is not None:
-        facts.append(f"{percent(share)} of the roof")
+        facts.append(of_roof(share))
     tail = f" ({', '.join(facts)})" if facts else ""
     return ["◆", f"{len(call.nodes)} nodes became one kernel: {ops}{tail}.", f"call={position}"]
 

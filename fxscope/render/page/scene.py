@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fxscope.dtypes import short_tensor
 from fxscope.index import index_of
 from fxscope.render import labels
-from fxscope.text import counted, microseconds, num_bytes, percent, shorten
+from fxscope.text import counted, microseconds, num_bytes, of_roof, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,7 +85,7 @@ def cost_line(call: KernelCall, *, timed: bool = True) -> str:
     if call.bytes_read is not None or call.bytes_written is not None:
         parts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
-        parts.append(f"{percent(call.roof.share)} of roof")
+        parts.append(of_roof(call.roof.share, "roof"))
     return " · ".join(part for part in parts if part)
 
 

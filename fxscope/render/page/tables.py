@@ -120,7 +120,7 @@ def calls(recording: Recording) -> dict[str, Any]:
         ("written", "Written", "bytes", "bytes_written"),
         ("rate", "Rate", "rate", "roof.bytes_per_second"),
         ("flops", "FLOP/s", "flops", "roof.flops_per_second"),
-        ("share", "Of the roof", "share", "roof.share"),
+        ("share", "Of the roof", "roof", "roof.share"),
         ("bound", "Bound", "text", "roof.bound"),
         ("floor", "Floor", "us", "roof.floor_us"),
         ("registers", "Registers", "int", "resources.registers"),
@@ -163,7 +163,7 @@ def gemms(recording: Recording) -> dict[str, Any]:
         ("count", "Launches", "int", lambda gemm: len(gemm.launches)),
         ("mean", "Mean", "us", lambda gemm: sum(x.duration_ns for x in gemm.launches) / 1e3 / len(gemm.launches)),
         ("flops", "FLOP/s", "flops", "call.roof.flops_per_second"),
-        ("share", "Of the roof", "share", "call.roof.share"),
+        ("share", "Of the roof", "roof", "call.roof.share"),
     ]
     position = {call.id: i for i, call in enumerate(recording.calls)}
     groups: dict[tuple[str, str | None], list[Launch]] = {}

@@ -291,7 +291,7 @@ class Compare {
                 .map((s) => s.split('/').pop())
                 .join(', '),
               known(use.bytes) ? words(use.bytes, 'bytes') : null,
-              known(use.share) ? `${words(use.share, 'share')} of roof` : null,
+              known(use.share) ? ofRoof(use.share, 'roof') : null,
               known(use.registers) ? `${use.registers} registers` : null,
             ]
               .filter(Boolean)

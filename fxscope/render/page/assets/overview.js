@@ -179,7 +179,7 @@ class Overview {
       seen.add(heat(item.share));
       const share = item.us / total;
       const label = depth ? words_(item) : o.predicted ? 'all calls' : 'one step';
-      const roof = known(item.share) ? `, ${words(item.share, 'share')} of the roof` : '';
+      const roof = known(item.share) ? `, ${ofRoof(item.share)}` : '';
       const type = item.type ? ` ${item.type}` : '';
       return el(
         'li',
@@ -319,7 +319,7 @@ class Overview {
         el('td', {}, words(item.calls, 'int')),
         el('td', {}, microseconds(item.us)),
         el('td', {}, words(item.share, 'share')),
-        roofs ? el('td', {}, known(item.roof) ? [gauge(item.roof), words(item.roof, 'share')] : '–') : null,
+        roofs ? el('td', {}, known(item.roof) ? [gauge(item.roof), words(item.roof, 'roof')] : '–') : null,
       );
     return el(
       'section',

@@ -1,5 +1,7 @@
 // Tables: sorted by a column, filtered by words, copied as CSV or Markdown; rows choose what they stand for.
 
+const barred = (unit) => unit === 'share' || unit === 'roof';
+
 class Table {
   constructor(host, table) {
     this.table = table;
@@ -61,9 +63,9 @@ class Table {
       return unit === 'text'
         ? [`minmax(${least}ch, ${Math.min(64, longest + 2)}fr)`, least, 0]
         : [
-            `calc(${Math.max(longest, 6)}ch + ${unit === 'share' ? 68 : 24}px)`,
+            `calc(${Math.max(longest, 6)}ch + ${barred(unit) ? 68 : 24}px)`,
             Math.max(longest, 6),
-            unit === 'share' ? 68 : 24,
+            barred(unit) ? 68 : 24,
           ];
     });
     // Every row is a grid of its own: explicit widths, the same for all, keep headings over their columns.
@@ -107,7 +109,7 @@ class Table {
         return el(
           'div',
           { class: `td ${unit}`, role: 'gridcell', title: unit === 'text' && text.length > 18 ? text : null },
-          unit === 'share' && known(value)
+          barred(unit) && known(value)
             ? el(
                 'span',
                 { class: 'bar', 'aria-hidden': 'true' },
@@ -187,7 +189,7 @@ class Table {
       return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
     const { columns, values } = this.table,
-      unit = { us: ' (µs)', bytes: ' (bytes)', rate: ' (bytes/s)', flops: ' (FLOP/s)', share: ' (0-1)' };
+      unit = { us: ' (µs)', bytes: ' (bytes)', rate: ' (bytes/s)', flops: ' (FLOP/s)', share: ' (0-1)', roof: ' (0-1)' };
     return [
       columns.map(([, heading, u]) => cell(heading + (unit[u] || ''))).join(','),
       ...this.order.map((i) => columns.map((_, c) => cell(values[c][i])).join(',')),

@@ -27,6 +27,13 @@ function percent(share) {
   return `${sign}${size.toFixed(size >= 9.95 || size === 0 ? 0 : 1)} %`;
 }
 
+const FASTER = 'faster than the limit';
+const fasterThanLimit = (share) => 100 * share * TIE >= 100.5;
+
+/** A share of a roof in prose: "63 % of the roof". */
+const ofRoof = (share, of = 'the roof') =>
+  `${percent(share)} of ${of}${fasterThanLimit(share) ? ` (${FASTER})` : ''}`;
+
 /** "12,345.6": by hand, because the first call of `toLocaleString` costs a browser some 100 ms. */
 function grouped(value) {
   const [whole, part] = String(value).split('.');
@@ -58,6 +65,7 @@ function words(value, unit) {
       PREFIXES.map((prefix) => `${prefix}FLOP/s`),
     );
   if (unit === 'share') return percent(value);
+  if (unit === 'roof') return percent(value) + (fasterThanLimit(value) ? `, ${FASTER}` : '');
   if (unit === 'int') return grouped(value);
   return String(value);
 }
