@@ -18,7 +18,7 @@ from fxscope.columns import column
 from fxscope.index import index_of
 from fxscope.model import KERNELS, weakest
 from fxscope.op_names import MAY_COPY, expected_nature, is_dispatched, op_name
-from fxscope.text import counted, kernel_name, listed, microseconds
+from fxscope.text import counted, kernel_name, listed, microseconds, tallied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -145,7 +145,7 @@ def _dispatch_sentence(
     reaching = list(dict.fromkeys(launch.op_id for launch in ran))
     module = (op.source.module if op.source else None) or _module(op, recording)
     who = f"{module}{_direction(op, recording)}" if module else op.name.removeprefix(_AUTOGRAD)
-    head = f"{who}: {counted(len(everything), 'op')} ({listed([item.name for item in everything], limit=4)})"
+    head = f"{who}: {counted(len(everything), 'op')} ({tallied([item.name for item in everything], limit=4)})"
     names = listed(list(dict.fromkeys(launch.op or "?" for launch in ran)))
     if not ran:
         # A CPU tensor's op in a GPU program works as well, only not there.
