@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from fxscope.op_names import out_of_place, table
 from fxscope.render import labels
 from fxscope.render.legible import legible
 from fxscope.render.markdown import code, text
@@ -25,15 +27,7 @@ if TYPE_CHECKING:
     )
 
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
-VERBS = {
-    "same": "kept",
-    "moved": "moved",
-    "replaced": "replaced",
-    "collapsed": "collapsed",
-    "split": "split",
-    "new": "new",
-    "gone": "gone",
-}
+CHANGES = ("kept", "moved", "replaced", "regrouped", "fused", "merged", "split", "new", "gone")
 MAX_OPS = 16
 
 
@@ -152,6 +146,39 @@ def signed(us: float) -> str:
     return f"{'−' if us < 0 else '+'}{microseconds(abs(us))}"
 
 
+def change_word(match: KernelMatch) -> str:
+    """What became of the kernels of A, one of `CHANGES`: "fused" only where one kernel is known to do all of their work."""
+    if match.kind in ("collapsed", "replaced") and len(match.a) > 1 and one_does_all(match):
+        return "fused"
+    if match.kind == "replaced" and max(len(match.a), len(match.b)) > 1:
+        return "regrouped"
+    return {"same": "kept", "collapsed": "merged"}.get(match.kind, match.kind)
+
+
+def one_does_all(match: KernelMatch) -> bool:
+    """Whether the one kernel of B runs all ops of A's, each of which runs some: what a library's call launches besides a
+    kernel (a memset, a reduction of its partial results) shares its ops, and is not fused.
+    """
+    if len(match.b) != 1 or not all(use.ops for use in match.a):
+        return False
+    if match.aligned_by == "nodes":
+        calls = [use.call for use in match.a]
+        return None not in calls and len(set(calls)) == len(calls)
+    a, b = (Counter(out_of_place(op) for use in side for op in use.ops) for side in (match.a, match.b))
+    return a <= b
+
+
+def change_words_of(match: KernelMatch) -> str:
+    """What became of them, how many they were and are, and whether the ops are the same: "fused 2 → 1"."""
+    word = change_word(match)
+    if word == "replaced":
+        ran = [{out_of_place(op) for use in side for op in use.ops} for side in (match.a, match.b)]
+        if not all(ran) or not set().union(*ran) <= table().keys():
+            return word  # what a program's own kernel does is not known
+        return f"{word}, {'the same' if ran[0] == ran[1] else 'other'} ops"
+    return f"{word} {len(match.a)} → {len(match.b)}" if max(len(match.a), len(match.b)) > 1 and word != "kept" else word
+
+
 def match_line(match: KernelMatch) -> str:
     """What happened, in words."""
     how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
@@ -163,7 +190,7 @@ def match_line(match: KernelMatch) -> str:
     elif match.not_predicted and match.kind != "same":
         gain = f": not predicted ({listed(list(dict.fromkeys(match.not_predicted)), 2)})"
     saved = f"; {num_bytes(match.saved_bytes)} of traffic less" if match.saved_bytes and match.saved_bytes > 0 else ""
-    return f"{VERBS[match.kind]}{how}{gain}{saved}"
+    return f"{change_words_of(match)}{how}{gain}{saved}"
 
 
 def change_words(change: Change) -> str:
@@ -275,7 +302,7 @@ def comparison_markdown(comparison: Comparison) -> str:
             time = f"predicted {signed(match.predicted_us)}"
         elif match.not_predicted:
             time = "not predicted"
-        lines.append(f"| {VERBS[match.kind]}{how} | {cells[0]} | {cells[1]} | {time} |")
+        lines.append(f"| {change_words_of(match)}{how} | {cells[0]} | {cells[1]} | {time} |")
     for heading, changes in (
         ("CPU ops that vanished or became fewer", comparison.ops_gone),
         ("CPU ops added", comparison.ops_added),

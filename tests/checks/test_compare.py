@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from fxscope.analysis.compare.decisions import unnumbered
 from fxscope.analysis.compare.order import common as in_order
 from fxscope.analysis.compare.uses import sum_bytes
 from fxscope.analysis.explain import explain
-from fxscope.analysis.findings import KernelUse
+from fxscope.analysis.findings import KernelMatch, KernelUse, MatchKind
 from fxscope.analysis.select import Unit, by_position, units
 from fxscope.analysis.stats import compare_runs, compare_times, of_runs
 from fxscope.cli import main
@@ -23,6 +25,7 @@ from fxscope.op_names import without_graph_number
 from fxscope.passes.cost import cost
 from fxscope.readers.join import read_trace
 from fxscope.render import findings
+from fxscope.render.findings import change_words_of
 from tests import build, captures
 
 H200 = Path(__file__).parent.parent / "data" / "h200"
@@ -318,7 +321,7 @@ def test_one_graph_compiled_twice_is_paired_by_its_nodes() -> None:
     assert [match.predicted_us for match in found] == pytest.approx([each] * 3)
     assert [use.call for match in found for use in match.b] == [call.id for call in apart.calls]
     assert kinds(compare(apart, fused)) == [("collapsed", 2, 1, "nodes")] * 3
-    assert "split (aligned by nodes): predicted +" in findings.comparison_text(compare(fused, apart))
+    assert "split 1 → 2 (aligned by nodes): predicted +" in findings.comparison_text(compare(fused, apart))
     assert {kind for kind, *_ in kinds(compare(fused, fused))} == {"same"}
 
 
@@ -576,12 +579,12 @@ def test_the_command_in_three_formats(tmp_path: Path, capsys: pytest.CaptureFixt
     files = [str(recording.save(tmp_path / f"{name}.fxscope")) for name, recording in pair.items()]
     assert main(["diff", *files]) == 0
     text = capsys.readouterr().out
-    assert "collapsed (aligned by op): faster" in text and "4 → 2" in text
+    assert "fused 2 → 1 (aligned by op): faster" in text and "4 → 2" in text
     assert max(len(line) for line in text.splitlines()) <= 110
     assert main(["diff", *files, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "fxscope-comparison/1"
     assert main(["diff", *files, "-o", str(tmp_path / "diff.md")]) == 0
-    assert "| collapsed by op |" in (tmp_path / "diff.md").read_text()
+    assert "| fused 2 → 1 by op |" in (tmp_path / "diff.md").read_text()
     assert main(["diff", *files, "-o", str(tmp_path / "diff.md")]) == 2  # it exists
     assert main(["diff", *files, "-o", str(tmp_path / "diff.html")]) == 2
     assert main(["diff", files[0], str(tmp_path / "none.fxscope")]) == 2
@@ -782,3 +785,22 @@ def test_an_expectation_about_two_processes_on_a_cpu_is_not_told(tmp_path: Path)
     assert [item.status for item in check(recordings, apart).outcomes] == ["cannot_tell"]
     within = {"faster": ["after:aten::copy_", "after:aten::addmm"]}
     assert [item.status for item in check(recordings, within).outcomes] == ["met"]
+
+
+def said(a: Sequence[tuple[str, ...]], b: Sequence[tuple[str, ...]], kind: MatchKind, **more: Any) -> str:
+    """What a diff calls a match of kernels that run these ops."""
+    sides = [[KernelUse(position=0, kernel="k", category="kernel", ops=ops, **more) for ops in side] for side in (a, b)]
+    by = "nodes" if more else "op"
+    return change_words_of(KernelMatch(kind=kind, a=tuple(sides[0]), b=tuple(sides[1]), aligned_by=by))
+
+
+def test_fused_is_said_only_where_one_kernel_is_known_to_do_the_work_of_all() -> None:
+    assert said([("gelu",), ("mul",)], [("gelu", "mul")], "collapsed") == "fused 2 → 1"
+    assert said([("gelu",), ("mul_",)], [("add", "gelu", "mul")], "replaced") == "fused 2 → 1"
+    assert said([("gelu",), ("mul",)], [("mylib_geglu",)], "collapsed") == "merged 2 → 1"
+    assert said([("add",), ("add",)], [("add",)], "collapsed") == "merged 2 → 1"  # the other may be gone
+    assert said([("mm",), ("mm",)], [("mm",)], "collapsed", call="c") == "merged 2 → 1"  # a kernel and its split-K sum
+    assert said([("gelu",), ("mul",)], [("mul", "sum")], "replaced") == "regrouped 2 → 1"
+    assert said([("gelu",)], [("gelu",)], "replaced") == "replaced, the same ops"
+    assert said([("gelu",)], [("gelu", "mul")], "replaced") == "replaced, other ops"
+    assert said([("gelu",)], [("mylib_geglu",)], "replaced") == "replaced"

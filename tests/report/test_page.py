@@ -608,7 +608,7 @@ def test_side_by_side(open_page):
     assert page.page.get_attribute("#app", "data-view") == "compare"
     text = page.text("#view-compare")
     assert (
-        "collapsed" in text
+        "fused 2 → 1" in text
         and "gelu" in text
         and "triton_poi_fused__unsafe_view_gelu_mul_0" in text
         and "_geglu_tanh_forward_kernel" in text

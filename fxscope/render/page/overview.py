@@ -15,7 +15,15 @@ from fxscope.model import KERNELS
 from fxscope.op_names import op_name
 from fxscope.passes import bound
 from fxscope.render import labels
-from fxscope.render.findings import VERBS, change_words, decision_title, match_line, op_change_words
+from fxscope.render.findings import (
+    CHANGES,
+    change_word,
+    change_words,
+    change_words_of,
+    decision_title,
+    match_line,
+    op_change_words,
+)
 from fxscope.render.page import spent
 from fxscope.text import (
     FASTER,
@@ -221,8 +229,8 @@ def against_line(against: Comparison) -> list[str]:
     """Say whether a step became faster, and what became of the kernels."""
     time = against.step_time or against.wall_time
     said = f"{time.verdict}, {time.reason}" if time else "times were not compared"
-    counts = Counter(match.kind for match in against.kernels)
-    kinds = ", ".join(f"{counts[kind]} {word}" for kind, word in VERBS.items() if counts[kind])
+    counts = Counter(map(change_word, against.kernels))
+    kinds = ", ".join(f"{counts[word]} {word}" for word in CHANGES if counts[word])
     return ["⇄", f"Against {against.a_title}: {said}; kernels: {kinds}.", "compare"]
 
 
@@ -378,6 +386,7 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
                 "b": [use(u, 1) for u in m.b],
                 "time": time(m.time),
                 "saved": m.saved_bytes,
+                "change": change_words_of(m),
                 "words": match_line(m),
             }
             for m in item.kernels

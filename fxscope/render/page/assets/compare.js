@@ -1,13 +1,13 @@
 // Recordings side by side: which kernels stayed, which became which, and what that won or lost.
 
 const CHANGE = {
-  same: ['=', 'kept'],
-  moved: ['↕', 'moved'],
-  replaced: ['↔', 'replaced'],
-  collapsed: ['⇥', 'collapsed'],
-  split: ['⇤', 'split'],
-  new: ['+', 'new'],
-  gone: ['−', 'gone'],
+  same: '=',
+  moved: '↕',
+  replaced: '↔',
+  collapsed: '⇥',
+  split: '⇤',
+  new: '+',
+  gone: '−',
 };
 
 class Compare {
@@ -187,6 +187,7 @@ class Compare {
           uses: matches.flatMap((m) => m.b),
           matches,
           kind: matches.length === 1 ? matches[0].kind : null,
+          change: matches[0]?.change,
           by: matches[0]?.by,
           time: matches.length === 1 ? matches[0].time : null,
           saved: matches.length === 1 ? matches[0].saved : null,
@@ -238,7 +239,7 @@ class Compare {
             el(
               'span',
               { class: `change ${cell.kind}`, title: cell.words },
-              `${CHANGE[cell.kind][0]} ${CHANGE[cell.kind][1]}`,
+              `${CHANGE[cell.kind]} ${cell.change}`,
             ),
             cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null,
             el('span', { class: 'spring' }),
