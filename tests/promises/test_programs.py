@@ -441,6 +441,7 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
     assert store.load(tmp_path / "out.fxscope").launches
 
 
+@pytest.mark.timeout(0)  # its SIGALRM has Python's own disposition, not pytest-timeout's
 def test_a_program_that_replaces_getpid_is_ended_by_its_signal_and_its_picture_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
