@@ -34,8 +34,16 @@ _VARIABLE = re.compile(r"^[ \t]+([xyr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.M
 # A variable as a digit of an index: `xindex`, `(xindex % 64)`, `xindex // 64`, `((xindex // 64) % 8)`.
 _DIGIT = re.compile(r"\(?\(?([xyzr]\d{0,4}(?:_)?)index(?: // (\d{1,18})\)?)?(?: % (\d{1,18})\))?")
 _TERM = re.compile(r"(?:(\d{1,18})\*)?([xyr]\d{0,4}(?:_\d{1,4})?)|\d{1,18}")
-# What follows the index of an access that is left out nowhere but beyond the end: `, xmask & ymask, other=0.0)`.
-_PLAIN_MASK = re.compile(r"\)|,(?: tmp\d+,)? (?:None|[xyzr]\w{0,9}mask(?: & [xyzr]\w{0,9}mask)*)\b(?! &)")
+# What follows the index of an access that is left out nowhere but beyond the end: `, xmask & ymask, other=0.0)`; and what
+# such a mask stands for: a name of its own is not enough.
+_MASK = r"(?:[xyz]|r(?:\d_)?)mask"
+_PLAIN_MASK = re.compile(
+    rf"\)|,(?: tmp\d+,)? (?:None|({_MASK}(?: & {_MASK})*))(?=\)|, (?:other|eviction_policy|cache_modifier|sem)=)"
+)
+_MASK_IS = re.compile(r"^[ \t]+(\w{0,20}mask) = (.{1,400})$", re.MULTILINE)
+_BEYOND = re.compile(
+    rf"({_MASK}) = (?:(\w+)index < (\w+)numel|tl\.full\(\[[^\]]*\], True, tl\.int1\)(?:\[[:, None]*\])?)"
+)
 _POINTER = re.compile(r"\b\w{0,60}_ptr\w{0,20}\b")
 _STATEMENT = re.compile(r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))", re.MULTILINE)
 _LOOP = re.compile(r"for r\d_offset in ")
@@ -210,13 +218,20 @@ def touched(call: Call, kernel: Kernel) -> dict[tuple[str, bool], int | None]:
     indices: dict[tuple[str, bool], set[str]] = defaultdict(set)
     unproven: set[tuple[str, bool]] = set()
     every_access = list(accesses(body))
+    masks: dict[str, bool] = {}  # whether it leaves out no more than what is beyond the end
+    for name, definition in _MASK_IS.findall(body):
+        found = _BEYOND.fullmatch(f"{name} = {definition}")
+        ours = found is not None and {found[2], found[3]} <= {None, name.removesuffix("mask")}
+        masks[name] = ours and masks.get(name, True)
     if len(_POINTER.findall(body)) != len(every_access) + sum(map(bool, map(_POINTER.fullmatch, kernel.arguments))):
         return {}  # one is used in another way: a block of it, a search in it
     for what, pointer, index, mask in every_access:
         keys = [(pointer, what == "load"), *([(pointer, True)] if what.startswith("atomic") else [])]
         for key in keys:
             indices[key].add(index)
-            unproven |= {key} if what.startswith("atomic") or not _PLAIN_MASK.match(mask) else set()
+            plain = _PLAIN_MASK.match(mask)
+            whole = plain is not None and all(map(masks.get, plain[1].split(" & ") if plain[1] else ()))
+            unproven |= {key} if what.startswith("atomic") or not whole else set()
     result: dict[tuple[str, bool], int | None] = {}
     for key, every in indices.items():
         item, size = ITEM_BYTES.get(kernel.signature.get(key[0], "")), numel(tensors.get(key[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import lzma
 from pathlib import Path
@@ -189,3 +190,52 @@ def test_what_a_kernels_code_proves_is_what_it_touches(name: str) -> None:
                     assert size == int(flags.sum()) * ITEM_BYTES[kernel.signature[pointer]], (call.kernel, pointer)
                     proven += 1
     assert proven > 20
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("xmask = xindex < xnumel", "xmask = xindex < 5"),
+        ("xmask = xindex < xnumel", "xmask = (xindex % 2) < 1"),
+        ("xmask = xindex < xnumel", "xmask = xindex < ynumel"),
+        ("xmask = xindex < xnumel", "xmask = tl.full([XBLOCK], False, tl.int1)[:]"),
+        ("    xmask = xindex < xnumel\n", ""),
+        (", xmask)", ", xmask | tmp0)"),
+        (", xmask)", ", xmask & (tmp0 < 3))"),
+        (", xmask)", ", xmask if tmp0 else tmp1)"),
+    ],
+)
+def test_a_mask_that_may_leave_something_out_proves_no_bytes(was: str, now: str) -> None:
+    source = """
+@triton.jit
+def copied(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+    xnumel = 40
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:]
+    xmask = xindex < xnumel
+    x0 = xindex
+    tmp0 = tl.load(in_ptr0 + (x0), xmask)
+    tl.store(out_ptr0 + (x0), tmp0, xmask)
+"""
+    arguments = ("in_ptr0", "out_ptr0", "xnumel", "XBLOCK")
+    meta = {"triton_meta": "{'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*fp32'}}"}
+    kernel = output_code.Kernel(
+        name="copied", type="triton_pointwise", lines=(1, 1), source=source, arguments=arguments, origins=(), meta=meta
+    )
+    call = output_code.Call(
+        kernel="copied",
+        type="triton_pointwise",
+        handle=None,
+        lines=(1, 1),
+        arguments=("arg0", "buf0", "40"),
+        results=(),
+        reads=(),
+        writes=(),
+        device=None,
+        source_nodes=(),
+        original_aten=(),
+    )
+    assert was in source
+    assert set(workload.touched(call, kernel).values()) == {160}
+    other = dataclasses.replace(kernel, source=source.replace(was, now))
+    assert not any(workload.touched(call, other).values())
