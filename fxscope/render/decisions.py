@@ -77,14 +77,15 @@ def cost(decision: Decision, recording: Recording) -> str | None:
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
     across = decision.other_graph is not None and not decision.saved_launches  # two kernels, come what may
-    text = f"costs {num_bytes(decision.saved_bytes)} of traffic"
+    least_bytes = "at least " if decision.saved_bytes_least else ""
+    text = f"costs {least_bytes}{num_bytes(decision.saved_bytes)} of traffic"
     text += ": the second reads what the first saved for it" if across else " that one kernel would not have"
     if decision.saved_launches:
         text += f" and {counted(decision.saved_launches, 'launch')}"
     expected, least = about(decision.expected_us), at_least(decision.saved_us)
     runs = runs_a_step(recording, decision.b_call or decision.a_call)
     if expected or least:
-        text += f"; {expected or least} of device time"
+        text += f"; {expected or least} of device time{' for as much' if least_bytes and expected else ''}"
         text += f", {least}" if expected and least else ""
         if expected and not across and decision.saved_us is None and (whose := stood_in_for(decision, recording)):
             text += f", if the kernel that fuses is as fast as {listed(whose)}"

@@ -202,7 +202,9 @@ def price(decision: Decision, recording: Recording) -> str:
 
     It is for one time: "…, 12 times a step" where a step runs the two more often.
     """
-    words = price_words(decision.saved_bytes, decision.expected_us, decision.saved_us)
+    words = price_words(
+        decision.saved_bytes, decision.expected_us, decision.saved_us, least_bytes=decision.saved_bytes_least
+    )
     runs = runs_a_step(recording, decision.b_call or decision.a_call)
     return (words + (f", {times(runs)} a step" if runs > 1 else "")) if words else "not known"
 
@@ -212,11 +214,14 @@ def times(runs: float) -> str:
     return f"{runs:.0f} times" if runs == round(runs) else f"{runs:.1f} times"
 
 
-def price_words(num_bytes_: int | float | None, expected_us: float | None, least_us: float | None) -> str:
+def price_words(
+    num_bytes_: int | float | None, expected_us: float | None, least_us: float | None, *, least_bytes: bool = False
+) -> str:
     """Bytes and the time that one kernel is expected, or at least sure, to save; "" where no bytes are known."""
     if num_bytes_ is None:
         return ""
-    return ", ".join(part for part in (num_bytes(num_bytes_), about(expected_us) or at_least(least_us)) if part)
+    size = f"{'at least ' if least_bytes else ''}{num_bytes(num_bytes_)}"
+    return ", ".join(part for part in (size, about(expected_us) or at_least(least_us)) if part)
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fxscope import gpus
+from fxscope.analysis.check import check
 from fxscope.analysis.compare import compare
 from fxscope.model import (
     BufferAccess,
@@ -424,4 +425,29 @@ def test_of_two_parts_of_a_memory_only_what_must_be_the_same_is_read_twice(read:
     )
     recording = fusion(Recording(graphs=(graph,), calls=(product, *readers)))
     found = [item for item in recording.decisions if (item.a_call, item.b_call) == tuple(call.id for call in readers)]
-    assert [item.saved_bytes for item in found] == [saved]
+    assert [(item.saved_bytes, item.saved_bytes_least) for item in found] == [(saved, 0 < saved < read)]
+
+
+def test_bytes_of_which_more_may_be_saved_are_a_lower_bound_in_every_view() -> None:
+    """Files without a schedule do not tell whether the graph returns a product, so whether it must be written."""
+    result = (BufferAccess(buffer="buf0", bytes=8192),)
+    product = build.call(0, "extern_kernels.mm", "mm", writes=result)
+    reader = build.call(1, "triton_poi_fused_sin_0", "sin", reads=result)
+    nodes = tuple(build.node(name, f"aten.{name}.default") for name in ("mm", "sin"))
+    graph = Graph(id=build.GRAPH, stage="post_grad", nodes=nodes)
+    recording = fusion(Recording(graphs=(graph,), calls=(product, reader)))
+    (found,) = recording.decisions
+    assert (found.saved_bytes, found.saved_bytes_least) == (8192, True)
+    assert "costs at least 8.19 kB of traffic that one kernel would not have" in str(decisions.cost(found, recording))
+    assert labels.price(found, recording) == "at least 8.19 kB"
+    assert [row["price"] for row in spent.missed(recording)] == ["at least 8.19 kB"]
+    expected = {"saved_bytes": ">= 8 kB"}, {"saved_bytes": "16384 B"}, {"saved_bytes": "< 8 kB"}
+    asked = [{"between": {"pair": ["mm", "sin"], **item}} for item in expected]
+    assert [item.status for item in check({"it": recording}, {"expect": asked}).outcomes] == [
+        "met",
+        "cannot_tell",
+        "not_met",
+    ]
+    told = replace(recording, schedules=(Schedule(graph=graph.id),))
+    (sure,) = fusion(replace(told, decisions=())).decisions
+    assert (sure.saved_bytes, sure.saved_bytes_least) == (2 * 8192, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from fnmatch import fnmatchcase
+from math import inf
 from typing import TYPE_CHECKING, get_args
 
 from fxscope.analysis import select
@@ -144,18 +145,27 @@ def between(context: Context, value: object) -> Answer:
     found = decisions_between(recording, *pair)
     if not found:
         return unknown(expected, f"the recording holds no decision between {pair[0]} and {pair[1]}")
+    least: Decision | None = None
     for decision in found:
         holds = all(getattr(decision, key) == table[key] for key in ("verdict", "how") if key in table)
-        holds = holds and all(
-            getattr(decision, key) is not None and size.holds(getattr(decision, key)) for key, size in sizes.items()
-        )
         holds = holds and ("reason" not in table or fnmatchcase(decision.reason, f"*{table['reason']}*"))
+        size, saved = sizes.get("saved_bytes"), decision.saved_bytes
+        if holds and "saved_us" in sizes:
+            holds = decision.saved_us is not None and sizes["saved_us"].holds(decision.saved_us)
+        if holds and size is not None and saved is not None and decision.saved_bytes_least:
+            least = decision if size.overlaps(saved, inf) else least
+            holds = size.holds(saved) and size.holds(inf) and not size.negated
+        elif size is not None:
+            holds = holds and saved is not None and size.holds(saved)
         if holds:
             return met(True, expected, told(decision), decision.reason)
+    if least is not None:
+        return unknown(expected, f"of the bytes only a lower bound is known: {told(least)}")
     return met(False, expected, told(found[0]), found[0].reason)
 
 
 def told(decision: Decision) -> str:
     parts = [decision.verdict or "not known", decision.how or ""]
-    parts += [f"saves {decision.saved_bytes} B"] if decision.saved_bytes is not None else []
+    least = "at least " if decision.saved_bytes_least else ""
+    parts += [f"saves {least}{decision.saved_bytes} B"] if decision.saved_bytes is not None else []
     return ", ".join(part for part in parts if part)

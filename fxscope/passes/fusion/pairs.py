@@ -61,6 +61,13 @@ class Pair(NamedTuple):
     mutates: bool  # b writes what a read or wrote
 
 
+class Saved(NamedTuple):
+    """Bytes that one kernel instead of two would not move."""
+
+    num_bytes: int | None
+    least: bool  # there may be more
+
+
 def decisions(
     calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
 ) -> list[Decision]:
@@ -208,13 +215,14 @@ class PairVerdict:
         costs = [self.saved(pair, self.readers, returned) for pair in group]
         main, _ = max(
             zip(group, costs, strict=True),
-            key=lambda item: (item[0].flows, bool(self.common(item[0].a, item[0].b)), item[1] or 0),
+            key=lambda item: (item[0].flows, bool(self.common(item[0].a, item[0].b)), item[1].num_bytes or 0),
         )
         verdict, reason, raw = self.verdict(main)
         reason = self.possible(reason, main)
         a, b = main.a, main.b
         same = a.call.id == b.call.id
         shared = tuple(dict.fromkeys(name for pair in group for name in pair.buffers))
+        saved = costs[0] if same else self.between_calls(a.call, b.call, shared, returned)
         return Decision(
             graph=a.call.graph,
             a=a.nodes if same else a.call.nodes,
@@ -227,40 +235,46 @@ class PairVerdict:
             hint=reason.hint,
             config=reason.config,
             shared_buffers=shared,
-            saved_bytes=costs[0] if same else self.between_calls(a.call, b.call, shared, returned),
+            saved_bytes=saved.num_bytes,
+            saved_bytes_least=saved.least,
             saved_launches=0 if same else 1,
             evidence="debug_handle" if a.members and b.members else "order",
         )
 
     def between_calls(
         self, a: KernelCall, b: KernelCall, shared: tuple[str, ...], returned: frozenset[str] | None
-    ) -> int | None:
+    ) -> Saved:
         """The bytes that one kernel instead of two calls would not move: several loops of one may read one memory."""
         pair = Pair(self.whole(a), self.whole(b), shared, flows=False, mutates=False)
         # What a call reads of its own result (a sum by index into it) keeps no other from being its only reader.
         readers = {name: self.calls_reading.get(name, 0) - (name in pair.a.reads) for name in shared}
         return self.saved(pair, readers, returned)
 
-    def saved(self, pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> int | None:
+    def saved(self, pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> Saved:
         """The bytes that one kernel instead of the two would not move; `None` where no size is known.
 
         A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only
-        reader and the graph does not return it. An input that both read need be read once only.
+        reader and the graph does not return it. An input that both read need be read once only. What of this is not
+        known (a size, what the graph returns) may be more: the sum is a lower bound.
         """
         total: int | None = None
+        least = False
         for name in pair.buffers:
             cost: int | None = None
             if name in pair.a.writes and name in pair.b.reads:
                 cost = pair.b.reads[name]
                 written = pair.a.writes[name]
-                alone = readers.get(name) == 1 and returned is not None and name not in returned
-                if alone and cost is not None and written is not None:
+                alone = readers.get(name) == 1 and (returned is None or name not in returned)
+                if cost is None or (alone and (returned is None or written is None)):
+                    least = True
+                elif alone and written is not None:
                     cost += written
             elif name in pair.a.reads and name in pair.b.reads:
                 cost = self.both_read(pair, name)
+                least = least or cost is None or 0 < cost < min(pair.a.reads[name] or 0, pair.b.reads[name] or 0)
             if cost is not None:
                 total = (total or 0) + cost
-        return total
+        return Saved(total or None, least=bool(total)) if least else Saved(total, least=False)
 
     def both_read(self, pair: Pair, name: str) -> int | None:
         """The bytes of a memory that both read. Of two parts that is what they are more than the whole: q, k and v of

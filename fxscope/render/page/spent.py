@@ -368,7 +368,12 @@ def missed(recording: Recording) -> list[dict[str, Any]]:
         pairs.setdefault(key, []).append((decision, runs))
     for key, row in found.items():
         row["expected"], row["once"] = expected_of(recording, pairs[key])
-        row["price"] = labels.price_words(row["bytes"], row["expected"], row["us"])
+        row["price"] = labels.price_words(
+            row["bytes"],
+            row["expected"],
+            row["us"],
+            least_bytes=any(decision.saved_bytes_least for decision, _ in pairs[key]),
+        )
     return sorted(found.values(), key=lambda row: (-(row["expected"] or row["us"] or 0), -(row["bytes"] or 0)))
 
 

@@ -180,12 +180,18 @@ def gemms(recording: Recording) -> dict[str, Any]:
 
 def decisions(recording: Recording) -> dict[str, Any]:
     """Every pair that was or was not fused, the most expensive first."""
+    least = any(item.saved_bytes_least and item.verdict != "fused" for item in recording.decisions)
     columns: list[Column] = [
         ("verdict", "Verdict", "text", lambda d: (d.verdict or "cannot be told").replace("_", " ")),
         ("a", "First", "text", lambda d: ", ".join(d.a[:4])),
         ("b", "Second", "text", lambda d: ", ".join(d.b[:4])),
         ("how", "How", "text", "how"),
-        ("saved", "Would save", "bytes", lambda d: d.saved_bytes if d.verdict != "fused" else None),
+        (
+            "saved",
+            "Would save at least" if least else "Would save",
+            "bytes",
+            lambda d: d.saved_bytes if d.verdict != "fused" else None,
+        ),
         ("us", "At least", "us", lambda d: d.saved_us if d.verdict != "fused" else None),
         ("expected", "Expected", "us", lambda d: d.expected_us if d.verdict != "fused" else None),
         ("reason", "Reason", "text", "reason"),
