@@ -26,6 +26,7 @@ import torch
 from fxscope import store
 from fxscope._torch import probe, profiler, running, step_plan
 from fxscope._torch.environment import environment
+from fxscope._torch.event_bound import EVENTS_PER_OP, EventBound
 from fxscope._torch.hooks import of_a_signal
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.op_recorder import MAX_OPS, OpRecorder
@@ -283,7 +284,7 @@ class Recorder:
         self._window = window  # count there instead of recording
         self.recording: Recording | None = None
         self._processes = Processes(follow, title or "recording", Followed)
-        self._at_bound = False
+        self._ended_at = ""  # the bound that ended the observation
         self._steps, self._warmup, self._skip_start, self._max_ops = steps, warmup, skip_start, max_ops
         self._title = title or "recording"
         self._bypass_caches, self._remember, self._skip_init = bypass_caches, remember, skip_init
@@ -316,8 +317,11 @@ class Recorder:
             self._capture.is_our_session = self._session.is_on
             self._session.hooks.guard("optimizer steps", self._watch.start, self._session.hooks)
             self._session.hooks.guard("child processes", self._processes.start, self._session.hooks)
+            events = self._events = EventBound(EVENTS_PER_OP * self._max_ops, self._crowded)
+            self._session.hooks.guard("bound of events", events.start, self._session.hooks, beside=self._mode is None)
             if self._mode is not None:
                 self._mode.recorder.on_full = self._full
+                self._mode.recorder.is_crowded = events.is_reached
                 self._mode.start()
         except Exception as failure:
             ours = not of_a_signal(failure)
@@ -345,15 +349,28 @@ class Recorder:
         self._watch.end_observation()
 
     def _full(self) -> None:
-        """The bound of ops was reached, inside an op: end when it has returned."""
+        """A bound was reached, inside an op: end when it has returned."""
         mode = self._mode
         assert mode is not None
-        self._at_bound = True
+        if not self._ended_at:
+            at_ops = len(mode.recorder.ops) >= self._max_ops
+            self._ended_at = f"{self._max_ops:,} observed ops" if at_ops else self._most_events()
         mode.recorder.mute()
-        if not soon(self._enough_at_the_bound, mode.is_on_here):
-            if self._session is not None:
-                self._session.pause()
-            self._watch.end_observation()
+        self._events.end_soon()  # a loop of operators calls nothing that a profile function is told of
+        soon(self._enough_at_the_bound, mode.is_on_here)
+
+    def _most_events(self) -> str:
+        return f"{EVENTS_PER_OP * self._max_ops:,} recorded events of all threads"
+
+    def _crowded(self) -> None:
+        """The bound of events was reached: end from a thread of ours, beside the program."""
+        if self._session is None or not self._session.is_on():
+            return
+        self._ended_at = self._ended_at or self._most_events()
+        if self._mode is not None:
+            self._mode.recorder.mute()  # the program's next op takes it off
+        self._session.hooks.guard("the end of the observation", self._session.pause)
+        self._watch.end_observation()
 
     def _enough_at_the_bound(self) -> None:
         if self._session is not None:
@@ -380,6 +397,7 @@ class Recorder:
             self._running.pop()
         except IndexError:  # it has ended, and what it recorded stays
             return
+        self._left_at = time.perf_counter_ns()
         if self._window is not None:
             self._window.close()
         traces: Sequence[tuple[Path, bool]] = ()
@@ -440,11 +458,11 @@ class Recorder:
         """What ran after the observation ended."""
         watch, found = self._watch, []
         if watch.ended_at is not None:
-            after = (time.perf_counter_ns() - watch.ended_at) / 1e3
+            after = max(self._left_at - watch.ended_at, 0) / 1e3
             count = watch.durations.count
             detail = f"{after / 1e6:.3g} s after the observed part"
-            if self._at_bound:
-                detail += f", which ended at the bound of {self._max_ops:,} observed ops"
+            if self._ended_at:
+                detail += f", which ended at the bound of {self._ended_at}"
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))

@@ -85,6 +85,7 @@ class OpRecorder(TorchDispatchMode):
         self._next_storage = 0
         self._outer: dict[int, int] = {}  # modules that no module called, numbered, by id
         self.on_full: Callable[[], object] | None = None  # called once, inside an op, at the bound
+        self.is_crowded: Callable[[], bool] = lambda: False  # whether another bound is reached
         self._failed: dict[str, dict[str, int]] = {}  # what went wrong → in which ops, how often
         self.asides: dict[str, int] = {}  # higher-order ops, and how often each ran unobserved
         self._lock = threading.RLock()  # a signal handler may come while it is held
@@ -99,12 +100,17 @@ class OpRecorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         self.num_passed += 1
+        try:
+            if (tell := self.on_full) is not None and (len(self.ops) >= self._max_ops or self.is_crowded()):
+                self.on_full = None
+                tell()
+        except Exception as error:
+            self._problem("the end of the observation", error)
         if not isinstance(func, torch._ops.OpOverload):
             return self._aside(str(getattr(func, "_name", None) or func), func, args, kwargs)
         if any(kind.__torch_dispatch__ is not _NO_DISPATCH for kind in types):
             return self._subclass(func, types, args, kwargs)
         if len(self.ops) >= self._max_ops:
-            self._full()
             return func(*args, **kwargs)
         before = source = None
         try:
@@ -119,14 +125,6 @@ class OpRecorder(TorchDispatchMode):
             except Exception as error:
                 self._problem(func, error)
         return result
-
-    def _full(self) -> None:
-        tell, self.on_full = self.on_full, None
-        if tell is not None:
-            try:
-                tell()
-            except Exception as error:
-                self._problem("the end of the observation", error)
 
     def mute(self) -> None:
         """Let every further op pass through unrecorded."""

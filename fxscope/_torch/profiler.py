@@ -15,6 +15,7 @@ import gzip
 import os
 import shutil
 import sys
+import threading
 from pathlib import Path
 from time import sleep  # programs and their tests replace `time.sleep`
 from typing import TYPE_CHECKING, Any
@@ -232,7 +233,8 @@ class Session:
         self._on_yield = on_yield  # called before the user's session begins
         self._with_stack = with_stack
         self._open = 0  # sessions of the user's that began and did not end
-        self._ours = False  # whether the calls seen are our own session's
+        self._ours: int | None = None  # the thread whose calls are our own session's
+        self._ending = threading.RLock()  # who ends it waits for another thread that does; a signal's handler does not
 
     def start(self) -> None:
         """Start profiling. Where a session runs already, it is left alone and nothing is profiled."""
@@ -248,7 +250,7 @@ class Session:
         )
         let_children_end()
         self._own = profile  # first: where it fails on the way there is something to end
-        self._as_ours(profile.start)
+        self._as_ours(quiet()(profile.start))
         self.hooks.wrap(PREPARE, before=self._theirs_begins)
         self.hooks.wrap(FINISH, after=self._theirs_ended)
         self.hooks.wrap(EXPORT, around=self._export)
@@ -286,15 +288,21 @@ class Session:
         self._folder.cleanup()
 
     def _as_ours(self, function: Callable[[], Any]) -> None:
-        self._ours = True
+        self._ours = threading.get_ident()
         try:
-            with quiet():
-                function()
+            function()
         finally:
-            self._ours = False
+            self._ours = None
+
+    def _is_ours(self) -> bool:
+        return self._ours == threading.get_ident()
 
     def pause(self) -> None:
         """End our own session, if it is on; its trace is kept for `stop`."""
+        with self._ending:
+            self._pause()
+
+    def _pause(self) -> None:
         profile, self._own = self._own, None
         if profile is None:
             return
@@ -334,7 +342,7 @@ class Session:
     # ------------------------------------------------------------------ the user's session
 
     def _theirs_begins(self, profile: Any, *_: Any, **__: Any) -> None:
-        if self._ours:
+        if self._is_ours():
             return
         self._open += 1
         self.pause()
@@ -342,14 +350,14 @@ class Session:
             self._on_yield()
 
     def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
-        if not self._ours and getattr(profile, "enabled", True):
+        if not self._is_ours() and getattr(profile, "enabled", True):
             self._open -= 1
             self._theirs.append((profile, None))
 
     def _export(self, original: Callable[..., Any], profile: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         # Kineto writes a trace once. The user's export is the one; ours is a copy of it.
         result = original(profile, path, *args, **kwargs)
-        if not self._ours:
+        if not self._is_ours():
             self.hooks.guard("copy of the program's own trace", self._copy, profile, Path(path))
         return result
 

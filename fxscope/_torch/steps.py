@@ -136,14 +136,13 @@ class StepWatch:
             self._last = now
 
 
-def soon(function: Callable[[], None], ready: Callable[[], bool]) -> bool:
-    """Call a function as soon as `ready()`, from outside of what is running now (a dispatch mode cannot end itself).
+def soon(function: Callable[[], None], ready: Callable[[], bool]) -> None:
+    """Call a function at the first call or return of the program's when `ready()`, from outside of what is running now.
 
-    Returns:
-        False where the program has a profile function of its own (cProfile): then nothing is called.
+    A dispatch mode cannot end itself. Where the program has a profile function of its own (cProfile) nothing is called.
     """
     if sys.getprofile() is not None:
-        return False
+        return
 
     def look(*_: Any) -> None:
         if ready():
@@ -151,4 +150,3 @@ def soon(function: Callable[[], None], ready: Callable[[], bool]) -> bool:
             function()
 
     sys.setprofile(look)
-    return True

@@ -23,7 +23,18 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import fxscope
 from fxscope import capture, children, store
-from fxscope._torch import environment, hooks, inductor, nodes, op_recorder, profiler, running, step_plan, steps
+from fxscope._torch import (
+    environment,
+    event_bound,
+    hooks,
+    inductor,
+    nodes,
+    op_recorder,
+    profiler,
+    running,
+    step_plan,
+    steps,
+)
 from fxscope.commands import common, script
 from fxscope.errors import CaptureError, RenderError
 
@@ -547,7 +558,7 @@ def internals(module: Any) -> list[tuple[Any, str]]:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "module", [capture, inductor, profiler, steps, op_recorder, nodes, running, step_plan, environment]
+    "module", [capture, inductor, profiler, steps, op_recorder, nodes, running, step_plan, environment, event_bound]
 )
 def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
