@@ -106,8 +106,9 @@ class CompileCost(Row, frozen=True, kw_only=True):
     what: str
     name: str  # as the trace calls it
     count: int
-    median_us: float  # of all calls: one that goes on after a graph break may compile inside
-    first_us: float
+    median_us: float | None  # of the calls that compiled nothing inside; `None`, with `unknown`, where none is known to
+    first_us: float | None
+    unknown: str | None = None  # why the cost is not known
     evidence: tuple[str, ...] = ()
 
 

@@ -105,9 +105,11 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
 
 def compile_table(story: Story) -> str:
     """What a compiled call pays, part by part."""
-    total = sum(cost.median_us for cost in story.compile_costs)
-    rows = [[cost.what, f"{cost.median_us:.1f}", f"{cost.first_us:.1f}"] for cost in story.compile_costs]
-    rows.append(["together", f"{total:.1f}", f"{sum(cost.first_us for cost in story.compile_costs):.1f}"])
+    rows = [[cost.what, _number(cost.median_us), _number(cost.first_us)] for cost in story.compile_costs]
+    total = sum(cost.median_us or 0.0 for cost in story.compile_costs)
+    first = sum(cost.first_us or 0.0 for cost in story.compile_costs)
+    partly = any(cost.unknown for cost in story.compile_costs)
+    rows.append(["what is known" if partly else "together", _number(total), _number(first)])
     return "\n".join(_table([["", "median µs", "first µs"], *rows], 1))
 
 

@@ -446,3 +446,32 @@ def test_a_call_that_compiles_is_not_what_a_call_of_compiled_code_costs():
     assert "costs 30.0 µs of CPU time besides its ops, each part at its median: 30.0 µs for the rest" in sentence
     [cost] = explain(Recording(ops=ops)).compile_costs
     assert (cost.count, cost.median_us, cost.first_us) == (3, 30.0, 2_000_000.0)
+
+
+def test_code_that_ran_once_and_compiled_the_rest_inside_does_not_cost_that():
+    def regions(first: float, inner: float):
+        return tuple(
+            build.op(number, f"Torch-Compiled Region: {compile_id}", start_ns=start, duration_ns=length, parent=parent)
+            for number, compile_id, start, length, parent in (
+                (0, "0/0", 0, round(first * 1000), None),
+                (1, "1/0", 10_000, round(inner * 1000), 0),
+            )
+        )
+
+    compiles = (Compile(compile_id="0/0", duration_us=9e6), Compile(compile_id="1/0", duration_us=2e6))
+    [sentence, *_] = told(Recording(ops=regions(2e6 + 90, 30), compiles=compiles), "compile")
+    assert "costs 30.0 µs of CPU time besides its ops" in sentence
+    [sentence, *_] = told(Recording(ops=regions(90, 30), compiles=compiles), "compile")  # compiled before
+    assert "costs 45.0 µs of CPU time besides its ops" in sentence
+
+
+def test_what_a_wrapper_costs_is_not_told_from_kernels_that_leave_no_events():
+    lookup = build.op(0, "TorchDynamo Cache Lookup", start_ns=0, duration_ns=5_000)
+    wrapper = build.op(1, "## Call CompiledFxGraph f ##", start_ns=10_000, duration_ns=900_000)
+    mm = build.op(2, "aten::mm", start_ns=20_000, duration_ns=100_000, parent=1)
+    ran = build.launch(0, "aten::mm", op_id=2, category="cpu_kernel", start_ns=20_000, duration_ns=100_000)
+    [sentence] = told(Recording(ops=(lookup, wrapper, mm), launches=(ran,)), "compile")
+    assert "costs at least 5.00 µs of CPU time" in sentence and "enable_kernel_profile" in sentence
+    cpp = build.op(3, "graph_0_cpp_fused_gelu_0", start_ns=200_000, duration_ns=700_000, parent=1)
+    [sentence] = told(Recording(ops=(lookup, wrapper, mm, cpp), launches=(ran,)), "compile")
+    assert "costs 105.0 µs of CPU time" in sentence and "not known" not in sentence

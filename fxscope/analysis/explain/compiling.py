@@ -255,9 +255,15 @@ def _producer(name: str, by_name: dict[str, Node]) -> Node | None:
 def _added(costs: Sequence[CompileCost]) -> list[Sentence]:
     if not costs:
         return []
-    total = sum(cost.median_us for cost in costs)
-    parts = [f"{microseconds(cost.median_us)} for {cost.what}" for cost in costs]
-    text = f"A call of the compiled code costs {microseconds(total)} of CPU time besides its ops, each part at its median: {listed(parts)}. In return, only what the generated wrapper calls is dispatched."
+    known = {cost.what: cost.median_us for cost in costs if cost.median_us is not None}
+    if not known:
+        return []
+    total = sum(known.values())
+    parts = [f"{microseconds(time)} for {what}" for what, time in known.items()]
+    least = "at least " if len(known) < len(costs) else ""
+    text = f"A call of the compiled code costs {least}{microseconds(total)} of CPU time besides its ops, each part at its median: {listed(parts)}."
+    text += "".join(f" What {cost.what} costs is not known: {cost.unknown}." for cost in costs if cost.unknown)
+    text += " In return, only what the generated wrapper calls is dispatched."
     return [
         Sentence(
             topic="compile",

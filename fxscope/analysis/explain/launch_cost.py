@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 from statistics import median
 from typing import TYPE_CHECKING
 
+from fxscope.analysis.stats import is_on_cpu
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
 from fxscope.columns import column
+from fxscope.op_names import is_generated
 from fxscope.passes import bound
 from fxscope.text import counted, microseconds
 
@@ -148,24 +151,60 @@ def compile_costs(recording: Recording) -> tuple[CompileCost, ...]:
     for op in recording.ops:
         if op.parent is not None:
             children.setdefault(op.parent, []).append(op)
-    for what, prefix in (
-        ("the generated wrapper (asserts, allocations, calls)", _GRAPH_CALL),
-        ("the rest of the compiled region", _REGION),
+    compiling = _compiled_inside(recording)
+    for what, prefix, unknown in (
+        ("the generated wrapper (asserts, allocations, calls)", _GRAPH_CALL, _hidden_kernels(recording)),
+        ("the rest of the compiled region", _REGION, None),
     ):
         found = [op for op in recording.ops if op.name.startswith(prefix)]
-        own = [op.duration_ns - sum(child.duration_ns for child in children.get(op.id, [])) for op in found]
+        own = {op.id: op.duration_ns - sum(child.duration_ns for child in children.get(op.id, [])) for op in found}
+        known = [op for op in found if own[op.id] < compiling.get(op.id, inf)]
+        if found and not known:
+            unknown = "each call of it that was recorded compiled more code inside"
         if found:
-            rows.append(_cost(what, prefix, found, own))
+            rows.append(_cost(what, prefix, known or found, [own[op.id] for op in known], unknown=unknown))
     return tuple(rows)
 
 
-def _cost(what: str, name: str, ops: list[Op], own_ns: list[int]) -> CompileCost:
+def _compiled_inside(recording: Recording) -> dict[int, float]:
+    """Region → the shortest compilation, in ns, that may have been in it, of those that leave no event in what is recorded.
+
+    Code that goes on after a graph break is compiled when it is first reached, inside the region before it.
+    """
+    took = {item.compile_id: item.duration_us * 1e3 for item in recording.compiles if item.duration_us}
+    ops = {op.id: op for op in recording.ops} if took else {}
+    found: dict[int, float] = {}
+    first: set[str] = set()
+    for op in sorted(ops.values(), key=lambda op: op.start_ns):
+        compile_id = op.name.removeprefix(f"{_REGION}: ")
+        if compile_id not in took or compile_id in first:
+            continue
+        first.add(compile_id)
+        outer = op
+        while outer.parent is not None and (outer := ops[outer.parent]):
+            if outer.name.startswith(_REGION):
+                found[outer.id] = min(took[compile_id], found.get(outer.id, inf))
+    return found
+
+
+def _hidden_kernels(recording: Recording) -> str | None:
+    """Why a wrapper's own time is not known: on a CPU its C++ kernels run in it, and leave an event only where asked to."""
+    names = set(column(recording.launches, "name")) | set(column(recording.ops, "name"))
+    if not is_on_cpu(recording) or any(map(is_generated, names)):
+        return None
+    if recording.calls and not any(call.type == "cpp" for call in recording.calls):
+        return None
+    return "the C++ kernels that it may run left no events (torch._inductor.config.cpp.enable_kernel_profile)"
+
+
+def _cost(what: str, name: str, ops: list[Op], own_ns: list[int], *, unknown: str | None = None) -> CompileCost:
     return CompileCost(
         what=what,
         name=name,
         count=len(ops),
-        median_us=median(own_ns) / 1000,
-        first_us=own_ns[0] / 1000,
+        median_us=None if unknown else median(own_ns) / 1000,
+        first_us=None if unknown else own_ns[0] / 1000,
+        unknown=unknown,
         evidence=tuple(f"op:{op.id}" for op in ops),
     )
 
