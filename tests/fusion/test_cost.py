@@ -451,3 +451,49 @@ def test_bytes_of_which_more_may_be_saved_are_a_lower_bound_in_every_view() -> N
     told = replace(recording, schedules=(Schedule(graph=graph.id),))
     (sure,) = fusion(replace(told, decisions=())).decisions
     assert (sure.saved_bytes, sure.saved_bytes_least) == (2 * 8192, False)
+
+
+def test_who_reads_a_whole_concatenation_has_of_each_part_what_its_writer_wrote() -> None:
+    """Two kernels write 8 and 16 kB of one memory of 24 kB; one reads the first part, and one the whole."""
+
+    def access(buffer: str, rows: int) -> BufferAccess:
+        return BufferAccess(buffer=buffer, bytes=rows * 1024, shape=(rows, 256), stride=(256, 1), dtype="float32")
+
+    first, second, whole = access("buf0", 8), access("buf1", 16), access("buf2", 24)
+    made = (
+        ("sin", (), (first,), "pointwise"),
+        ("cos", (), (second,), "pointwise"),
+        ("exp", (first,), (access("buf3", 8),), "pointwise"),
+        ("cat", (replace(first, bytes=None), replace(second, bytes=None)), (replace(whole, bytes=None),), "nop"),
+        ("mm", (whole,), (access("buf4", 24),), "extern"),
+    )
+    nodes = tuple(
+        SchedulerNode(name=f"op{n}", type=kind, group=n, reads=reads, writes=writes, origins=(name,), origin_node=name)
+        for n, (name, reads, writes, kind) in enumerate(made)
+    )
+    groups = tuple(
+        ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes) for item in nodes
+    )
+    graph = Graph(
+        id=build.GRAPH, stage="post_grad", nodes=tuple(build.node(name, f"aten.{name}.default") for name, *_ in made)
+    )
+    calls = {
+        name: build.call(
+            n,
+            "extern_kernels.mm" if name == "mm" else f"triton_poi_fused_{name}",
+            name,
+            scheduler_nodes=(f"op{n}",),
+            reads=reads,
+            writes=writes,
+        )
+        for n, (name, reads, writes, _) in enumerate(made)
+        if name != "cat"
+    }
+    schedule = Schedule(graph=graph.id, nodes=nodes, groups=groups, outputs=("buf3", "buf4"))
+    found = fusion(Recording(graphs=(graph,), calls=tuple(calls.values()), schedules=(schedule,))).decisions
+    names = {call.id: name for name, call in calls.items()}
+    saved = {(names[item.a_call], names[item.b_call]): (item.saved_bytes, item.saved_bytes_least) for item in found}
+    # Which part a third kernel reads is not looked at, so whether what was written must be in memory for it is not known.
+    assert saved["sin", "exp"] == saved["sin", "mm"] == (8192, True)
+    assert saved["cos", "mm"] == (16384, True)
+    assert saved["exp", "mm"] == (8192, False)

@@ -19,6 +19,7 @@ from fxscope.model import (
     Schedule,
     ScheduledGroup,
     SchedulerNode,
+    TensorMeta,
     Verdict,
 )
 from fxscope.op_names import op_name
@@ -182,12 +183,19 @@ class PairVerdict:
         calls = {unit.call.id: unit.call for unit in units}
         self.calls_reading: dict[str, int] = readers_of([self.whole(call) for call in calls.values()])
         self.fx: dict[str, Node] = {node.name: node for node in graph.nodes} if graph else {}
-        self.memory: dict[str, int] = {}  # name → bytes, of what the graph is given and what is written in it
+        # Name → bytes: of graph inputs, of buffers, and of what several buffers are parts of.
+        self.memory: dict[str, int] = {}
         for node in self.fx.values():
             if node.op == "placeholder" and (size := flops.tensor_bytes(node.outputs[:1])) is not None:
                 self.memory[node.name] = size
+        for node in schedule.nodes if schedule else ():
+            for item in (*node.reads, *node.writes):
+                tensor = TensorMeta(shape=item.shape or (), dtype=item.dtype, stride=item.stride)
+                size = flops.tensor_bytes([tensor]) if item.shape is not None else None
+                for name in {item.buffer, alias.get(item.buffer, item.buffer)} if size is not None else ():
+                    self.memory[name] = max(self.memory.get(name, 0), size or 0)
         for unit in units:
-            for name, size in unit.writes.items():
+            for name, size in (*unit.reads.items(), *unit.writes.items()):
                 if size is not None:
                     self.memory[name] = max(self.memory.get(name, 0), size)
         self.kept: frozenset[str] = frozenset(graph.outputs if graph else ())
@@ -262,32 +270,36 @@ class PairVerdict:
         for name in pair.buffers:
             cost: int | None = None
             if name in pair.a.writes and name in pair.b.reads:
-                cost = pair.b.reads[name]
                 written = pair.a.writes[name]
+                cost = pair.b.reads[name] if written is None else self.in_both(pair, name, written, pair.b.reads[name])
                 alone = readers.get(name) == 1 and (returned is None or name not in returned)
+                # Of a part of a memory it is not looked up who else reads that part.
+                in_part = (written or 0) < (self.memory.get(name) or 0)
+                least = least or (in_part and not alone)
                 if cost is None or (alone and (returned is None or written is None)):
                     least = True
                 elif alone and written is not None:
                     cost += written
             elif name in pair.a.reads and name in pair.b.reads:
-                cost = self.both_read(pair, name)
+                cost = self.in_both(pair, name, pair.a.reads[name], pair.b.reads[name])
                 least = least or cost is None or 0 < cost < min(pair.a.reads[name] or 0, pair.b.reads[name] or 0)
             if cost is not None:
                 total = (total or 0) + cost
         return Saved(total or None, least=bool(total)) if least else Saved(total, least=False)
 
-    def both_read(self, pair: Pair, name: str) -> int | None:
-        """The bytes of a memory that both read. Of two parts that is what they are more than the whole: q, k and v of
-        one product have nothing in common.
+    def in_both(self, pair: Pair, name: str, first: int | None, second: int | None) -> int | None:
+        """The bytes of a memory that are certainly among those that either touches. Of two parts that is what they are
+        more than the whole: q, k and v of one product have nothing in common, and who reads a whole concatenation has
+        of each part no more than its writer wrote.
         """
-        first, second = pair.a.reads[name], pair.b.reads[name]
         if first is None or second is None:
             return None
-        whole = self.memory.get(name)
+        one, other = self.names(pair.a), self.names(pair.b)
+        same = [buffer for buffer in one if buffer in other and self.alias.get(buffer, buffer) == name]
+        whole = min((size for buffer in same or [name] if (size := self.memory.get(buffer)) is not None), default=None)
         if whole is None or max(first, second) >= whole:
             return min(first, second)
-        one, other = (self.names(unit).get(name) for unit in (pair.a, pair.b))
-        if one is not None and one == other:
+        if any(one[buffer] is not None and one[buffer] == other[buffer] for buffer in same):
             return min(first, second)
         return max(0, min(first, second, first + second - whole))
 
