@@ -8,11 +8,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from fxscope._torch.hooks import is_deprecated, switch_value
-from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode
+from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode, replace
 from fxscope.passes.flops import addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
 
@@ -191,16 +191,36 @@ def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: l
         for member in members:
             group_of[member.get_name()] = position
             nodes.append(_node(member, position, order, scheduler, graph, problems))
+    renames = {str(new): str(old) for new, old in getattr(scheduler, "mutation_real_name", {}).items()}
     return Schedule(
         graph=graph_id,
-        nodes=tuple(nodes),
+        nodes=tuple(_by_version(nodes, renames)),
         groups=tuple(groups),
         attempts=_attempts(scheduler, observed, group_of, problems),
         kernels=tuple(observed.kernels),
-        renames={str(new): str(old) for new, old in getattr(scheduler, "mutation_real_name", {}).items()},
+        renames=renames,
         outputs=tuple(dict.fromkeys(str(name) for name in graph.get_output_names())),
         limits=limits(),
     )
+
+
+def _by_version(nodes: Iterable[SchedulerNode], renames: Mapping[str, str]) -> Iterator[SchedulerNode]:
+    """The nodes, in the order in which they run, each reading the version of a memory that is there when it runs.
+
+    Where torch lays out a node's loops anew (`refresh_dependencies`), its reads have the name of the memory again.
+    """
+    latest: dict[str, str] = {}
+    for node in nodes:
+        known = {access.buffer for access in node.reads}
+        names = (latest.get(renames.get(access.buffer, access.buffer), access.buffer) for access in node.reads)
+        yield replace(
+            node,
+            reads=tuple(
+                access if name in known else replace(access, buffer=name)
+                for access, name in zip(node.reads, names, strict=True)
+            ),
+        )
+        latest |= {renames[access.buffer]: access.buffer for access in node.writes if access.buffer in renames}
 
 
 def _fx_nodes(graph: Any) -> Iterable[Any]:
@@ -266,6 +286,8 @@ def _accesses(
         except Exception as error:
             _problem("bytes per access", error, problems)
             sizes: dict[str, int] = {}
+        if reading:
+            sizes |= _told("sizes of what was written in part", problems, _behind_versions, sizes, node, graph) or {}
         if reading and node.is_extern() and hasattr(node.node, "inputs"):
             reached = _told("sizes of arguments", problems, _reached, node.node) or {}
             sizes = {name: min(size, reached.get(name, size)) for name, size in sizes.items()}
@@ -276,6 +298,9 @@ def _accesses(
                 own = _told("bytes per access", problems, member.get_read_write_buffer_accesses, False, True) or {}
                 sizes |= {name: size for name, size in own.items() if name in kept}
             internal -= kept
+        elif len(node.get_nodes()) > 1:
+            # By another index than it was written by (a reduction walks it in rows), torch keeps it among the reads.
+            internal |= {write.name for write in read_writes.writes}
         stored = (_told("mutations", problems, _only_stored, node) if reading else None) or ()
         by_buffer: dict[str, list[Any]] = {}
         for dependency in dependencies:
@@ -285,14 +310,35 @@ def _accesses(
                 by_buffer.setdefault(dependency.name, []).append(dependency)
         for name, items in by_buffer.items():
             points = _told("points", problems, _points, node, items) if name in sizes else None
-            buffer: Any = graph.name_to_buffer.get(name) or graph.graph_inputs.get(name)
+            buffer = _memory(name, node.scheduler, graph)
             dtype = _told("dtype", problems, buffer.get_dtype) if points is not None and buffer is not None else None
             if dtype is not None:
                 sizes[name] = min(sizes[name], points * dtype.itemsize)
         result.append(
-            tuple(_access(name, items, sizes.get(name), graph, problems) for name, items in sorted(by_buffer.items()))
+            tuple(
+                _access(name, items, sizes.get(name), _memory(name, node.scheduler, graph), problems)
+                for name, items in sorted(by_buffer.items())
+            )
         )
     return result[0], result[1]
+
+
+def _memory(name: str, scheduler: Any, graph: Any) -> Any:
+    """The buffer or graph input itself: a version of it that was written in place may be of a view, the part written."""
+    real = getattr(scheduler, "mutation_real_name", {}).get(name, name)
+    return graph.name_to_buffer.get(real) or graph.graph_inputs.get(real)
+
+
+def _behind_versions(sizes: Mapping[str, int], node: Any, graph: Any) -> dict[str, int]:
+    """Version → bytes of all of its memory, of those that torch counts no larger than the part that was written."""
+    found: dict[str, int] = {}
+    for name, size in sizes.items():
+        if name in getattr(node.scheduler, "mutation_real_name", {}):
+            buffer = _memory(name, node.scheduler, graph)
+            lengths: list[int | None] = list(map(_number, buffer.get_size()))
+            if None not in lengths:
+                found[name] = max(size, math.prod(length or 0 for length in lengths) * buffer.get_dtype().itemsize)
+    return found
 
 
 def _only_stored(node: Any) -> set[str]:
@@ -519,9 +565,8 @@ def _internal(node: Any, graph: Any) -> frozenset[str]:
 
 
 def _access(
-    name: str, dependencies: Sequence[Any], size_bytes: int | None, graph: Any, problems: list[Problem]
+    name: str, dependencies: Sequence[Any], size_bytes: int | None, buffer: Any, problems: list[Problem]
 ) -> BufferAccess:
-    buffer: Any = graph.name_to_buffer.get(name) or graph.graph_inputs.get(name)
     # A StarDep is of the whole buffer, and raises where its index is asked for.
     places = [item.index for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"]
     dtype = _told("dtype", problems, buffer.get_dtype) if buffer is not None else None

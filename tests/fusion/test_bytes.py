@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.model import TensorMeta, replace
+from fxscope.model import Recording, TensorMeta, replace
 from fxscope.passes.flops import addresses
 from fxscope.readers import output_code, schedule_text, workload
 from tests import captures
@@ -109,18 +109,42 @@ def program(a, b, c, d, e, x):
 
 def build():
     return program, (*(torch.randn(16, 8192) for _ in range(5)), torch.randn(64, 100))
+
+def stored_and_walked_otherwise(image, scale, x):
+    scaled = image * scale[:, None, None]  # returned, and summed by the same kernel, which walks it in rows
+    square = torch.zeros(16, 16, device=x.device)
+    square.diagonal().copy_(x)  # a part is written in place, and all of it is read
+    return scaled, scaled.flatten(2).sum(2), square.exp()
+
+def build_other():
+    return stored_and_walked_otherwise, (torch.randn(2, 16, 64, 64), torch.randn(16), torch.randn(16))
 """
+
+
+def planned(folder: Path, factory: str) -> Recording:
+    import fxscope
+    from fxscope import cli
+
+    (folder / "overlapping.py").write_text(OVERLAPPING)
+    saved = folder / "plan.fxscope"
+    assert cli.main(["run", f"{folder / 'overlapping.py'}:{factory}", "--target", "h200", "-o", str(saved)]) == 0
+    return fxscope.load(saved)
+
+
+@pytest.mark.slow
+def test_what_a_kernel_stores_it_does_not_read_and_what_is_written_in_part_is_read_whole(tmp_path: Path) -> None:
+    recording = planned(tmp_path, "build_other")
+    rows, uncounted = audit(recording)
+    assert uncounted == {} and [row for row in rows if row.said != row.touched] == []
+    scaled, square = 2 * 16 * 64 * 64 * 4, 16 * 16 * 4
+    written = {access.buffer for call in recording.calls for access in call.writes or () if access.bytes == scaled}
+    assert written and not any(access.buffer in written for call in recording.calls for access in call.reads or ())
+    assert square in {access.bytes for call in recording.calls for access in call.reads or ()}
 
 
 @pytest.mark.slow
 def test_what_a_kernel_keeps_for_itself_and_slices_that_overlap(tmp_path: Path) -> None:
-    import fxscope
-    from fxscope import cli
-
-    (tmp_path / "overlapping.py").write_text(OVERLAPPING)
-    saved = tmp_path / "plan.fxscope"
-    assert cli.main(["run", f"{tmp_path / 'overlapping.py'}:build", "--target", "h200", "-o", str(saved)]) == 0
-    recording = fxscope.load(saved)
+    recording = planned(tmp_path, "build")
     rows, uncounted = audit(recording)
     assert uncounted == {} and [row for row in rows if row.said != row.touched] == []
     sliced, normal = sorted(recording.calls, key=lambda call: call.bytes_read or 0)
