@@ -25,6 +25,8 @@ TRANSPARENT = frozenset({"nop", "multi_output"})
 _OF_PLACES = frozenset("iota arange full scalar_tensor convert_element_type _to_copy where".split())
 # Their result depends on an operand's shape only.
 _SHAPE_ONLY = re.compile(r"(empty|full|zeros|ones|rand|randn|randint)_like|new_\w+|sym_\w+|device")
+# Of their second operand, which the forward was given, these take the shape only.
+_SHAPE_OF_SECOND = re.compile(r"(_?(adaptive_)?avg_pool|max_pool|(reflection|replication)_pad)\dd\w*_backward")
 
 
 class Flow:
@@ -40,10 +42,12 @@ class Flow:
         self.of_places: set[str] = set()
         last: dict[str, str] = {}
         for node in graph.nodes:
+            operands, name_of_op = node.inputs, op_name(node.target)
+            fills = name_of_op == "copy_" and self.nodes[operands[0]].target.startswith("aten.empty.")
             if (
                 node.op == "call_function"
-                and all(name in self.of_places for name in node.inputs)
-                and (op_name(node.target) in _OF_PLACES or is_pointwise(node.target) or self.is_view(node.name))
+                and all(name in self.of_places for name in operands[fills:])
+                and (name_of_op in _OF_PLACES or fills or is_pointwise(node.target) or self.is_view(node.name))
             ):
                 self.of_places.add(node.name)
             for name in node.inputs:
@@ -63,6 +67,8 @@ class Flow:
             operands = operands[1:]  # it has the shape of the one and the value of the other
         elif self.is_view(name):
             operands = operands[:1]  # the others are sizes
+        elif _SHAPE_OF_SECOND.fullmatch(name_of_op):
+            operands = (*operands[:1], *operands[2:])
         for operand in operands:
             writer = self._writer.get((name, operand))
             yield writer if writer is not None and self.base(operand) not in given else operand
@@ -231,7 +237,13 @@ class OpSlices:
         # Printed schedules name origins of some nodes only: that does not tell where every node ran.
         self.told: bool = bool(computing) and all(node.origins or node.origin_node for node in computing)
         self._lowered = {node.name: self._last(node) for node in schedule.nodes}
-        self._opaque = {self.value(node) for node in schedule.nodes if is_opaque(node)} - {None}
+        # Of a tuple's item also what makes the tuple: what prepares an operand was lowered with that.
+        self._opaque = {
+            name
+            for node in schedule.nodes
+            if is_opaque(node) and (value := self.value(node)) is not None
+            for name in (value, *(self.flow.nodes[value].inputs[:1] if self._is_item(value, node) else ()))
+        }
         self._values: dict[str, tuple[str, ...]] = {}  # buffer → the nodes whose value it holds
         self._parts: dict[str, str] = {}  # buffer → the node of which it holds an intermediate result
         readers: dict[str, set[str | None]] = defaultdict(set)

@@ -129,7 +129,7 @@ def assert_said_as_ran(recording: Recording, truth: list[dict]) -> None:
     assert not check(recording)[1]
 
 
-CPU = ("conv_net", "cos_before_attention", "in_place", "horizontal_sides", "recomputed")
+CPU = ("conv_net", "cos_before_attention", "in_place", "horizontal_sides", "recomputed", "largest_of_each_row")
 H200 = (
     "conv_net",
     "conv1d_gelu_conv1d",
@@ -418,6 +418,47 @@ def test_a_template_of_several_results_runs_the_op_not_the_item_that_is_taken() 
     assert done.calls[0].named_only == ("ones", "total")  # what flex_attention is given as a function is no op
     kinds = {item.name: item.kind for item in done.graphs[0].nodes}
     assert (kinds["flex"], kinds["item"]) == ("kernel", "view")
+
+
+def test_what_prepares_an_operand_of_a_template_of_several_results_runs_nothing_of_it() -> None:
+    nodes = (
+        node("x", "x", op="placeholder"),
+        node("select", "aten.select.int", "x"),
+        node("flex", "higher_order.flex_attention", "select"),
+        node("item", "operator.getitem", "flex"),
+        node("output", "output", "item", op="output"),
+    )
+    copy = SchedulerNode(
+        name="op0", type="pointwise", group=0, origins=("flex",), reads=access("x"), writes=access("buf0")
+    )
+    template = SchedulerNode(
+        name="op1", type="template", group=1, origins=("flex",), origin_node="item", reads=access("buf0"),
+        writes=access("buf1"),
+    )  # fmt: skip
+    recording = scheduled(copy, replace(template, type="extern"))
+    done = schedules(replace(recording, graphs=(replace(GRAPH, nodes=nodes, outputs=("item",)),)))
+    assert [call.nodes for call in done.calls] == [(), ("flex",)]
+
+
+def test_of_what_gives_its_shape_only_nothing_must_be_there() -> None:
+    """The backward of a pooling is given the forward's input; a constant is copied into empty memory that nobody has."""
+    nodes = (
+        node("grad", "grad", op="placeholder"),
+        node("saved", "saved", op="placeholder"),
+        node("empty", "aten.empty.memory_format"),
+        node("one", "aten.full.default"),
+        node("copy", "aten.copy_.default", "empty", "one"),
+        node("sub", "aten.sub_.Tensor", "copy", "grad"),
+        node("pooled", "aten.avg_pool2d_backward.default", "sub", "saved"),
+        node("mul", "aten.mul.Tensor", "pooled", "grad"),
+        node("output", "output", "mul", op="output"),
+    )
+    loops = SchedulerNode(
+        name="op0", type="pointwise", group=0, origins=("sub", "pooled", "mul"), origin_node="mul",
+        reads=access("grad"), writes=access("buf0"),
+    )  # fmt: skip
+    done = schedules(replace(scheduled(loops), graphs=(replace(GRAPH, nodes=nodes, outputs=("mul",)),)))
+    assert done.calls[0].nodes == ("one", "copy", "sub", "pooled", "mul")
 
 
 def test_each_place_of_a_kernel_has_its_own_nodes() -> None:
