@@ -88,7 +88,9 @@ def cost(decision: Decision, recording: Recording) -> str | None:
         text += f"; {expected or least} of device time{' for as much' if least_bytes and expected else ''}"
         text += f", {least}" if expected and least else ""
         if expected and not across and decision.saved_us is None and (whose := stood_in_for(decision, recording)):
-            text += f", if the kernel that fuses is as fast as {listed(whose)}"
+            text += (
+                f" by a model that was checked on no such pair, if the kernel that fuses is as fast as {listed(whose)}"
+            )
     if runs > 1:
         text += f". A step runs the two {labels.times(runs)}"
         if decision.expected_us is not None and expected:
