@@ -12,6 +12,7 @@ Observing changes nothing: hooks and switches are put back whatever happens, a h
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -31,6 +32,7 @@ from fxscope._torch.hooks import of_a_signal
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.op_recorder import MAX_OPS, OpRecorder
 from fxscope._torch.processes import Processes
+from fxscope._torch.signals import HeldSignals
 from fxscope._torch.steps import StepWatch, soon
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
 from fxscope.model import Memory, Problem, Recording, StartUp, Unobserved, replace
@@ -352,9 +354,10 @@ class Recorder:
         """A bound was reached, inside an op: end when it has returned."""
         mode = self._mode
         assert mode is not None
-        if not self._ended_at:
-            at_ops = len(mode.recorder.ops) >= self._max_ops
-            self._ended_at = f"{self._max_ops:,} observed ops" if at_ops else self._most_events()
+        if len(mode.recorder.ops) >= self._max_ops:
+            self._ended_at = f"{self._max_ops:,} observed ops"
+        elif self._events.is_reached():
+            self._ended_at = self._most_events()
         mode.recorder.mute()
         self._events.end_soon()  # a loop of operators calls nothing that a profile function is told of
         soon(self._enough_at_the_bound, mode.is_on_here)
@@ -366,7 +369,8 @@ class Recorder:
         """The bound of events was reached: end from a thread of ours, beside the program."""
         if self._session is None or not self._session.is_on():
             return
-        self._ended_at = self._ended_at or self._most_events()
+        if not self._ended_at:
+            self._ended_at = self._most_events()
         if self._mode is not None:
             self._mode.recorder.mute()  # the program's next op takes it off
         self._session.hooks.guard("the end of the observation", self._session.pause)
@@ -377,22 +381,30 @@ class Recorder:
             self._session.hooks.guard("the end of the observation", self._enough)
 
     def _close(self) -> None:
-        try:
+        with (
+            contextlib.ExitStack() as last
+        ):  # whatever fails on the way, here or before: nothing of ours stays in torch
+            last.callback(self._only.__exit__)
+            for owner in (getattr(self, "_capture", None), self._session):
+                if owner is not None:
+                    last.callback(owner.hooks.close)
+            if self._session is not None:
+                last.callback(self._session.hooks.guard, "profiler", self._session.pause)
             while self._open:
                 self._open.pop().__exit__(None, None, None)
-        finally:  # whatever failed on the way, here or before: nothing of ours stays in torch
-            try:
-                if self._session is not None:
-                    self._session.hooks.guard("profiler", self._session.pause)
-            finally:
-                for owner in (self._session, getattr(self, "_capture", None)):
-                    if owner is not None:
-                        owner.hooks.close()
-                self._only.__exit__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
             return
+        signals = HeldSignals({})
+        try:
+            if self._warn:  # else fxscope runs the program, and holds them until the recording is written
+                signals.hold()
+            self._end(quiet=kind is not None)
+        finally:
+            signals.go_on()
+
+    def _end(self, *, quiet: bool) -> None:
         try:
             self._running.pop()
         except IndexError:  # it has ended, and what it recorded stays
@@ -413,7 +425,7 @@ class Recorder:
                 self.recording = self._build(traces)
         except Exception as failure:
             ours = not of_a_signal(failure)
-            self._fail(failure, quiet=kind is not None or not ours)  # what the program raised says more
+            self._fail(failure, quiet=quiet or not ours)  # what the program raised says more
             if not ours and self._warn:  # else fxscope runs the program, which has ended
                 raise
         finally:

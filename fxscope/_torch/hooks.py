@@ -193,15 +193,21 @@ class Hooks:
         self._undo.append((label, lambda: (undo(), None)[1]))
 
     def close(self) -> None:
-        """Take everything off again, in reverse order; one that fails does not keep the others on."""
+        """Take everything off again, in reverse order; one that fails, or a signal, does not keep the others on."""
+        theirs: BaseException | None = None
         while self._undo:
             label, undo = self._undo.pop()
             try:
                 undo()
-            except Exception as error:
-                self.problem(f"restoring {label}", f"{type(error).__name__}: {error}")
+            except BaseException as error:
+                if not isinstance(error, Exception) or of_a_signal(error):
+                    theirs = error
+                else:
+                    self.problem(f"restoring {label}", f"{type(error).__name__}: {error}")
             finally:
                 _active.remove(label)
+        if theirs is not None:
+            raise theirs
 
     def __enter__(self) -> Hooks:
         return self

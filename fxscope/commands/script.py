@@ -20,6 +20,7 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fxscope._torch.signals import HeldSignals, handlers
 from fxscope.commands import counting
 from fxscope.commands.common import (
     Terminated,
@@ -229,42 +230,6 @@ class _Timers:
             signal.setitimer(*self._stopped.pop())
 
 
-class _Signals:
-    """The signals that the program has a handler for: what that raises would cost the recording while it is written.
-
-    They wait for it, a second one of its kind does not. SIGCHLD is of fxscope's own processes then.
-    """
-
-    def __init__(self) -> None:
-        self._before = {number: signal.getsignal(number) for number in signal.valid_signals()}
-        self._held: dict[int, Any] = {}
-        self._came: list[int] = []
-
-    def stop(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for number, before in self._before.items():
-            handler = signal.getsignal(number)
-            if callable(handler) and handler != before:
-                self._held[number] = handler
-                signal.signal(number, self._wait)
-
-    def _wait(self, number: int, frame: Any) -> None:
-        if number == getattr(signal, "SIGCHLD", None):
-            return
-        if number in self._came:
-            self._held[number](number, frame)
-        self._came.append(number)
-
-    def go_on(self) -> None:
-        """Give the program its handlers back, and those the signals that came."""
-        for number, handler in self._held.items():
-            signal.signal(number, handler)
-        self._held.clear()
-        while self._came:
-            signal.raise_signal(self._came.pop(0))
-
-
 class _Run:
     """One run: it ends once, by itself, an exception, `sys.exit`, `os._exit` or a signal, and each way it is recorded."""
 
@@ -299,7 +264,7 @@ class _Run:
         self.process = getpid()  # a forked child that comes to the end of the program goes on to Python's own end
         self.found = _Found()
         self.timers = _Timers()
-        self.signals = _Signals()
+        self.signals = HeldSignals({})
         self.main = _Main(program, own)
 
     def run(self) -> int:
@@ -332,7 +297,7 @@ class _Run:
             say = self.around.enter_context(progress())
             say(f"running {self.program.label}")
             self.recorder.__enter__()
-            self.signals = _Signals()
+            self.signals = HeldSignals(handlers(), without_children=True)
             try:
                 self.runs = True
                 with self._before_leaving():
@@ -342,7 +307,7 @@ class _Run:
                         with contextlib.suppress(Exception):  # as long as they run Python is as the program left it
                             _wait_for_threads()
                     finally:
-                        self.signals.stop()
+                        self.signals.hold()
                         self.found.enter()
                         self.timers.stop()
             finally:
@@ -425,7 +390,7 @@ class _Run:
     def _finish(self, status: int) -> None:
         """Record and write in the middle of the program, which goes no further."""
         self.runs = False
-        self.signals.stop()
+        self.signals.hold()
         self.timers.stop()
         self.recorder.__exit__(None, None, None)
         with contextlib.suppress(OSError, ValueError):  # of a standard output that takes nothing

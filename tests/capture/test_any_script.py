@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import cli, load, render
+from fxscope._torch.signals import HeldSignals, handlers
 from fxscope.commands import script
 
 ROOT = Path(__file__).parents[2]
@@ -106,10 +107,10 @@ def test_what_a_handler_raises_waits_for_the_recording_and_a_second_signal_does_
     def handler(number: int, frame: object) -> None:
         raise Mine
 
-    signals = script._Signals()
+    signals = HeldSignals(handlers())
     before = signal.signal(signal.SIGUSR1, handler)
     try:
-        signals.stop()
+        signals.hold()
         signal.raise_signal(signal.SIGUSR1)
         with pytest.raises(Mine):
             signal.raise_signal(signal.SIGUSR1)

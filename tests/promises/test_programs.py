@@ -32,6 +32,7 @@ from fxscope._torch import (
     op_recorder,
     profiler,
     running,
+    signals,
     step_plan,
     steps,
 )
@@ -720,6 +721,94 @@ def test_what_a_handler_of_a_signal_raises_in_fxscopes_work_ends_the_program_as_
     with fxscope.record() as recorder:
         torch.ones(2).add(1)
     assert recorder.recording is not None and not recorder.recording.problems
+
+
+def _interrupting(owner: Any, name: str, numbers: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    original = getattr(owner, name)
+
+    def interrupted(*values: Any, **named: Any) -> Any:
+        while numbers:
+            signal.raise_signal(numbers.pop())
+        return original(*values, **named)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(("number", "kind"), [(signal.SIGUSR1, Late), (signal.SIGINT, KeyboardInterrupt)])
+@pytest.mark.parametrize(
+    "place",
+    [
+        (running.Observer, "stop"),
+        (profiler.Session, "stop"),
+        (profiler, "check_written"),
+        (hooks.Hooks, "close"),
+        (capture, "_finish"),
+        (profiler.Session, "cleanup"),
+    ],
+    ids=lambda place: ".".join((place[0].__name__.rpartition(".")[2], place[1])),
+)
+def test_a_signal_that_comes_as_a_recording_ends_does_not_cost_it_and_what_its_handler_raises_follows(
+    place: tuple[Any, str],
+    number: int,
+    kind: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def late(number: int, _: Any) -> None:
+        raise Late(number)
+
+    before = signal.signal(number, late if kind is Late else signal.default_int_handler)
+    recorder = fxscope.record()
+    try:
+        with pytest.raises(kind), recorder:
+            torch.ones(2).add(1)
+            _interrupting(*place, [number], monkeypatch)
+    finally:
+        handler = signal.signal(number, before)
+    monkeypatch.undo()
+    assert handler is (late if kind is Late else signal.default_int_handler)
+    assert recorder.failure is None and recorder.recording.launches and not recorder.recording.problems
+    assert not hooks.active() and not _get_current_dispatch_mode_stack()
+    assert ("ctrl-C again" in capsys.readouterr().err) == (number == signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("place", "times"),
+    [((capture, "_finish"), 2), ((capture, "_finish"), 1), ((inductor.InductorCapture, "__exit__"), 2)],
+    ids=["a second one", "one where it hangs", "a second one as hooks come off"],
+)
+def test_a_second_signal_ends_what_finishes_a_recording_and_one_ends_what_hangs(
+    place: tuple[Any, str], times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(number: int, _: Any) -> None:
+        raise Late(number)
+
+    monkeypatch.setattr(signals, "_HELD_S", 60 if times > 1 else 0.05)
+    monkeypatch.setattr(capture, "_finish", lambda _: time.sleep(30))
+    _interrupting(*place, [signal.SIGUSR1] * times, monkeypatch)
+    before, began = signal.signal(signal.SIGUSR1, late), time.monotonic()
+    try:
+        with pytest.raises(Late), fxscope.record():
+            torch.ones(2).add(1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert time.monotonic() - began < 25 and not hooks.active() and not capture._current
+    assert not _get_current_dispatch_mode_stack() and not profiler.is_profiling()
+
+
+@pytest.mark.parametrize("kind", [Late, KeyboardInterrupt])
+def test_what_a_handler_raises_as_hooks_come_off_keeps_none_on(kind: type[BaseException]) -> None:
+    def late(number: int, _: Any) -> None:
+        raise kind(number)
+
+    before = signal.signal(signal.SIGUSR1, late)
+    try:
+        with pytest.raises(kind), hooks.Hooks() as patches:
+            patches.wrap("json:dumps", before=print)
+            patches.at_end("a label", lambda: signal.raise_signal(signal.SIGUSR1))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert not hooks.active() and not hasattr(json.dumps, "__wrapped__") and not patches.problems
 
 
 def test_a_session_ends_beside_threads_that_threading_does_not_know_and_without_the_programs_sleep(
