@@ -396,41 +396,34 @@ class Recorder:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
             return
-        signals = HeldSignals({})
-        try:
-            if self._warn:  # else fxscope runs the program, and holds them until the recording is written
-                signals.hold()
-            self._end(quiet=kind is not None)
-        finally:
-            signals.go_on()
-
-    def _end(self, *, quiet: bool) -> None:
-        try:
-            self._running.pop()
-        except IndexError:  # it has ended, and what it recorded stays
-            return
-        self._left_at = time.perf_counter_ns()
-        if self._window is not None:
-            self._window.close()
-        traces: Sequence[tuple[Path, bool]] = ()
-        try:
+        # Where fxscope runs the program it holds signals until the recording is written.
+        with HeldSignals({}) if self._warn else contextlib.nullcontext():
             try:
-                if self._mode is not None:
-                    self._mode.stop()
-                if self._session is not None:
-                    traces = self._session.stop()
+                self._running.pop()
+            except IndexError:  # it has ended, and what it recorded stays
+                return
+            self._left_at = time.perf_counter_ns()
+            if self._window is not None:
+                self._window.close()
+            traces: Sequence[tuple[Path, bool]] = ()
+            try:
+                try:
+                    if self._mode is not None:
+                        self._mode.stop()
+                    if self._session is not None:
+                        traces = self._session.stop()
+                finally:
+                    self._close()
+                if self._window is None:
+                    self.recording = self._build(traces)
+            except Exception as failure:
+                ours = not of_a_signal(failure)
+                self._fail(failure, quiet=kind is not None or not ours)  # what the program raised says more
+                if not ours and self._warn:  # else fxscope runs the program, which has ended
+                    raise
             finally:
-                self._close()
-            if self._window is None:
-                self.recording = self._build(traces)
-        except Exception as failure:
-            ours = not of_a_signal(failure)
-            self._fail(failure, quiet=quiet or not ours)  # what the program raised says more
-            if not ours and self._warn:  # else fxscope runs the program, which has ended
-                raise
-        finally:
-            if self._session is not None:
-                self._session.hooks.guard("temporary files", self._session.cleanup)
+                if self._session is not None:
+                    self._session.hooks.guard("temporary files", self._session.cleanup)
 
     def _fail(self, failure: Exception, *, quiet: bool) -> None:
         """Say that the recording failed, and go on."""

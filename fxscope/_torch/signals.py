@@ -35,6 +35,16 @@ class HeldSignals:
         self._came: list[int] = []
         self._done = _thread.allocate_lock()  # held while signals are
 
+    def __enter__(self) -> None:
+        try:
+            self.hold()
+        except BaseException:
+            self.go_on()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self.go_on()
+
     def hold(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
