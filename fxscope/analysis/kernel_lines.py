@@ -2,12 +2,14 @@
 
 Inductor writes no such link. What a kernel stores is a node of its call; from there the two expression trees are walked
 together, and a line is tied to a node only where the operations agree all the way down from the store. A line that
-agrees with nothing (index arithmetic, the inside of a variance) stays untied. Works on Triton and on Inductor's C++.
+agrees with nothing (index arithmetic) stays untied; Welford's algorithm is the variance of a kernel that has one. Works on
+Triton and on Inductor's C++.
 """
 
 from __future__ import annotations
 
 import re
+from math import isclose
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.op_names import op_name
@@ -46,6 +48,18 @@ ACCUMULATION = re.compile(
     r"^(?:(?P<first>_?tmp\w+) (?P<symbol>[+*]) |(?:\w+::)*(?:\w+\.)?(?P<name>\w+?)(?:_propagate_nan)?\((?P<of>_?tmp\w+), )"
     r"(?:(?P<item>tmp\w+)(?:, \S+)?\)?|at::vec::vec_reduce_all<.*, (?P<lanes>tmp\w+)\)+)$"
 )
+SELECTION = (
+    re.compile(r"^(tmp\w+) \? (tmp\w+) : (tmp\w+)$"),
+    re.compile(
+        r"^decltype\(tmp\w+\)::blendv\((?P<no>tmp\w+), (?P<yes>tmp\w+), (?P<mask>tmp\w+)(?:\.template cast<[^>]*>\(\))?\)$"
+    ),
+)
+# Welford's algorithm in Triton: means, sums of squares and weights. Inductor writes it for variances alone (torch 2.13:
+# torch/_inductor/lowering.py, `var_mean_helper_`).
+WELFORD = re.compile(r"\btriton_helpers\.welford|\btmp\d+_(?:mean|m2|weight)\b")
+VARIANCES = frozenset({"var", "var_mean", "std", "std_mean"})
+DIVISOR = re.compile(r"%?\w+, (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")  # arguments of a division by a number
+FILLED = frozenset({"full", "scalar_tensor"})  # written as the number itself
 REDUCTIONS = {"+": "sum", "*": "prod"}
 METHOD = re.compile(r"^(tmp\w+)\.(\w+)\(.*\)$")
 SYMBOLS = {
@@ -69,6 +83,7 @@ SPELLINGS = {
     "amax": {"max2", "max", "maximum"},
     "amin": {"min2", "min", "minimum"},
     "neg": {"neg"},
+    "fma": {"fma", "fmadd"},
     "clone": set[str](),
 }
 FUNCTIONS = frozenset(
@@ -149,11 +164,11 @@ def tie(
     inner = [name for name in also_stored if name not in stored]
     tied: dict[int, str] = {}
     for position, variable in stores(lines):
-        best = longest(Walk(program, nodes, set(call.nodes)).all_matches(variable, position, stored))
+        best, last = longest(Walk(program, nodes, set(call.nodes)).all_matches(variable, position, stored))
         if not best:
             found = Walk(program, nodes, set(call.nodes)).all_matches(variable, position, inner)
             # One agreeing line may be chance, unless it is a function of its own such as exp.
-            best = longest(
+            best, last = longest(
                 [
                     item
                     for item in found
@@ -162,18 +177,23 @@ def tie(
             )
         for line, name in best.items():
             tied.setdefault(line, name)
-        if best:
-            tied.setdefault(position, best[max(best)])
+        if last in best:  # else several nodes agree alike, and it is not known which one is stored
+            tied.setdefault(position, best[last])
+    variances = [name for name in call.nodes if name in nodes and op_name(nodes[name].target) in VARIANCES]
+    if len(variances) == 1:
+        for position in (position for position, line in enumerate(lines) if WELFORD.search(line)):
+            tied.setdefault(position, variances[0])
     return tied
 
 
-def longest(found: list[dict[int, str]]) -> dict[int, str]:
-    """The ties that agree in most lines; where several do, what all of them say."""
+def longest(found: list[dict[int, str]]) -> tuple[dict[int, str], int]:
+    """The ties that agree in most lines, of several what all of them say; and the last line that one of them ties."""
     most = max(map(len, found), default=0)
     best = [item for item in found if len(item) == most]
-    return (
-        {line: name for line, name in best[0].items() if all(item.get(line) == name for item in best)} if most else {}
-    )
+    if not most:
+        return {}, -1
+    same = {line: name for line, name in best[0].items() if all(item.get(line) == name for item in best)}
+    return same, max(map(max, best))
 
 
 def read(lines: Sequence[str]) -> dict[str, list[Expression]]:
@@ -221,6 +241,10 @@ def parse(line: int, text: str) -> Expression:
     binary = BINARY.match(inner[1] if inner else text)
     if binary:
         return Expression(line, "op", binary[2], (binary[1], binary[3]))
+    for pattern in SELECTION:
+        if chosen := pattern.match(text):
+            mask, yes, no = (chosen["mask"], chosen["yes"], chosen["no"]) if pattern.groupindex else chosen.groups()
+            return Expression(line, "op", "where", (mask, yes, no))
     root = re.match(r"^1 / std::sqrt\((tmp\w+)\)$", text)
     if root:
         return Expression(line, "op", "rsqrt", (root[1],))
@@ -300,9 +324,27 @@ class Walk:
             return False  # somebody else's result is loaded, not computed
         if expression.kind == "op" and not comparable(expression.op, op):
             return True  # one op of several lines, or one line of several ops: nothing is said of what lies below
-        if expression.kind != "op" or not agrees(expression.op, op):
+        if expression.kind != "op" or not (agrees(expression.op, op) or self.is_reciprocal(expression, node)):
             return False
         return self.operands(expression, node, found)
+
+    def is_reciprocal(self, expression: Expression, node: Node) -> bool:
+        """Whether a line multiplies by 0.0625 where the node divides by 16."""
+        numbers = [self.number(item, expression.line) for item in expression.operands]
+        divisor = DIVISOR.fullmatch(node.arguments or "")
+        if expression.op != "*" or op_name(node.target) != "div" or divisor is None:
+            return False
+        return any(isclose(number * float(divisor[1]), 1, rel_tol=1e-6) for number in numbers if number is not None)
+
+    def accumulate(self, expression: Expression, name: str, found: dict[int, str]) -> None:
+        """Tie what a loop adds to a `_tmp` that a reduction takes together to that reduction."""
+        for item in expression.operands:
+            line, variable = expression.line, item
+            while item.startswith("_tmp") and (below := self.definition(variable, line)) and below.kind == "pass":
+                found.setdefault(below.line, name)
+                if variable != item:
+                    break
+                line, variable = below.line, below.operands[0]
 
     def operands(self, expression: Expression, node: Node, found: dict[int, str]) -> bool:
         """Match operands with inputs, in either order where the operation allows it."""
@@ -310,7 +352,13 @@ class Walk:
         inputs = list(node.inputs)
         if len(inputs) == 1 and len(variables) == 2:
             inputs *= 2  # mul(x, x) has its input once
-        if len(variables) != len(inputs) and expression.op in SYMBOLS.values():
+        if len(variables) != len(inputs):
+            filled = [name in self.nodes and op_name(self.nodes[name].target) in FILLED for name in inputs]
+            numbers = [item not in variables for item in expression.operands]
+            if expression.op == "where" and len(numbers) == len(filled) and numbers != filled:
+                return False  # the other one of the two is chosen
+            inputs = [name for name, number in zip(inputs, filled, strict=True) if not number]
+        if len(variables) != len(inputs) and expression.op in {*SYMBOLS.values(), "where", *SPELLINGS["fma"]}:
             return False
         orders = [inputs]
         if expression.op in COMMUTATIVE and len(inputs) == 2:
@@ -321,6 +369,7 @@ class Walk:
             if all(self.match(item, expression.line, name, below) for item, name in pairs):
                 found.update(below)
                 found.setdefault(expression.line, node.name)
+                self.accumulate(expression, node.name, found)
                 return True
         return False
 
@@ -331,12 +380,23 @@ class Walk:
 
     def is_constant(self, variable: str, before: int) -> bool:
         """Whether an operand is a number."""
+        return self.constant(variable, before) is not None
+
+    def constant(self, variable: str, before: int) -> str | None:
+        """The number that an operand is, as written; `None` where it is none."""
         if not VARIABLE.match(variable):
-            return True
+            return variable
         expression = self.definition(variable, before)
         while expression is not None and expression.kind in ("pass", "cast"):
             expression = self.definition(expression.operands[0], expression.line)
-        return expression is not None and expression.kind == "constant"
+        return expression.op if expression is not None and expression.kind == "constant" else None
+
+    def number(self, variable: str, before: int) -> float | None:
+        """The value of such a number."""
+        try:
+            return float(self.constant(variable, before) or "")
+        except ValueError:  # True, float("-inf")
+            return None
 
 
 def comparable(written: str, op: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fxscope.analysis import kernel_lines
+from fxscope.model import replace
 from tests import build
 
 PLANS = Path(__file__).parent.parent / "data" / "h200" / "plans"
@@ -144,7 +145,7 @@ def test_what_is_inlined_into_a_reductions_loop_is_tied():
         tmp3 = tl.sum(_tmp3, 1)[:, None]
         tl.store(out_ptr0 + (x0), tmp3, xmask)
     """.splitlines()
-    assert kernel_lines.tie(triton, call(nodes), nodes) == {3: "exp", 7: "sum_1", 8: "sum_1"}
+    assert kernel_lines.tie(triton, call(nodes), nodes) == {3: "exp", 5: "sum_1", 6: "sum_1", 7: "sum_1", 8: "sum_1"}
     largest = graph(build.placeholder("a"), node("exp", "exp", "a"), node("amax", "amax", "exp"))
     scalar = """
         auto tmp0 = in_ptr0[static_cast<int64_t>(x0)];
@@ -214,3 +215,93 @@ def test_a_value_of_several_lines_is_not_that_of_an_earlier_loop():
     assert kernel_lines.tie(made, call(of_memory), of_memory) == {}
     of_random = graph(*inputs, node("random", "inductor_random", "b"), node("sum", "add", "a", "random"))
     assert kernel_lines.tie(made, call(of_random), of_random) == {11: "sum", 12: "sum"}
+
+
+def test_what_a_mask_chooses_is_a_where():
+    scalar = """
+        auto tmp0 = in_ptr0[static_cast<int64_t>(x0)];
+        auto tmp1 = in_ptr1[static_cast<int64_t>(x0)];
+        auto tmp2 = std::exp(tmp1);
+        auto tmp3 = static_cast<float>(0.0);
+        auto tmp4 = tmp0 ? tmp3 : tmp2;
+        out_ptr0[static_cast<int64_t>(x0)] = tmp4;
+    """.splitlines()
+    vector = """
+        auto tmp0 = at::vec::VecMask<float,1>::from(in_ptr0 + x0, static_cast<int64_t>(16));
+        auto tmp1 = at::vec::Vectorized<float>::loadu(in_ptr1 + x0, static_cast<int64_t>(16));
+        auto tmp2 = tmp1.exp();
+        auto tmp3 = static_cast<float>(0.0);
+        auto tmp4 = decltype(tmp2)::blendv(tmp2, at::vec::Vectorized<float>(tmp3), tmp0.template cast<float,1>());
+        auto tmp5 = at::vec::Vectorized<float>(tmp3);
+        auto tmp6 = decltype(tmp2)::blendv(tmp2, tmp5, tmp0.template cast<float,1>());
+        tmp6.store(out_ptr0 + x0);
+    """.splitlines()
+    nodes = graph(
+        build.placeholder("m"),
+        build.placeholder("a"),
+        node("exp", "exp", "a"),
+        node("zero", "full"),
+        node("where", "where", "m", "zero", "exp"),
+    )
+    assert kernel_lines.tie(scalar, call(nodes), nodes) == {3: "exp", 5: "where", 6: "where"}
+    assert kernel_lines.tie(vector, call(nodes), nodes) == {3: "exp", 7: "where", 8: "where"}
+    other = {**nodes, "where": node("where", "where", "m", "exp", "zero")}  # the number where the mask is not
+    assert kernel_lines.tie(scalar, call(other), other) == kernel_lines.tie(vector, call(other), other) == {}
+
+
+def test_a_division_by_a_number_may_be_a_product():
+    lines = """
+        tmp0 = tl.load(in_ptr0 + (x0), None)
+        tmp1 = tl.full([1], 0.0625, tl.float32)
+        tmp2 = tmp0 * tmp1
+        tmp3 = libdevice.exp(tmp2)
+        tl.store(out_ptr0 + (x0), tmp3, None)
+    """.splitlines()
+
+    def divided(arguments):
+        div = replace(node("div", "div", "a"), arguments=arguments)
+        return graph(build.placeholder("a"), div, node("exp", "exp", "div"))
+
+    by_16, by_8, unknown = divided("a, 16.0"), divided("a, 8.0"), divided(None)
+    assert kernel_lines.tie(lines, call(by_16), by_16) == {3: "div", 4: "exp", 5: "exp"}
+    assert kernel_lines.tie(lines, call(by_8), by_8) == kernel_lines.tie(lines, call(unknown), unknown) == {}
+
+
+def test_of_two_nodes_that_agree_down_to_one_line_the_store_is_neithers():
+    lines = """
+        tmp0 = tl.load(in_ptr0 + (x0), None)
+        tmp1 = libdevice.exp(tmp0)
+        tmp2 = tmp1 * 2.0
+        tl.store(out_ptr0 + (x0), tmp2, None)
+    """.splitlines()
+    nodes = graph(build.placeholder("a"), node("exp", "exp", "a"), node("one", "mul", "exp"), node("two", "mul", "exp"))
+    assert kernel_lines.tie(lines, call(nodes), nodes) == {2: "exp"}
+
+
+def test_welfords_lines_are_the_one_variance_of_a_kernel():
+    lines = """
+        tmp1_mean = tl.zeros([XBLOCK, R0_BLOCK], tl.float32)
+        tmp0 = tl.load(in_ptr0 + (r0_1), None)
+        tmp1_mean_next, tmp1_m2_next, tmp1_weight_next = triton_helpers.welford_reduce(
+        tmp1_mean = tl.where(r0_mask, tmp1_mean_next, tmp1_mean)
+        tmp3, tmp4, tmp5 = triton_helpers.welford(tmp1_mean, tmp1_m2, tmp1_weight, 1)
+    """.splitlines()
+    one = graph(build.placeholder("a"), node("var_mean", "var_mean", "a"))
+    two = graph(*one.values(), node("var_mean_1", "var_mean", "a"))
+    assert kernel_lines.tie(lines, call(one), one) == dict.fromkeys((1, 3, 4, 5), "var_mean")
+    assert kernel_lines.tie(lines, call(two), two) == {}
+
+
+def test_a_product_and_a_sum_in_one_line_are_the_node_that_says_so():
+    lines = """
+        tmp0 = tl.load(in_ptr0 + (x0), None)
+        tmp1 = tl.load(in_ptr1 + (x0), None)
+        tmp2 = -tmp0
+        tmp3 = tl.fma(tmp2, tmp1, tmp0)
+        tl.store(out_ptr0 + (x0), tmp3, None)
+    """.splitlines()
+    nodes = graph(
+        build.placeholder("a"), build.placeholder("b"), node("neg", "neg", "a"), node("fma", "fma", "neg", "b", "a")
+    )
+    found = kernel_lines.tie(lines, call(nodes), nodes)
+    assert (found[4], found[5]) == ("fma", "fma") and found.get(3, "neg") == "neg"
