@@ -236,11 +236,7 @@ class Compare {
         ? el(
             'div',
             { class: 'change-row' },
-            el(
-              'span',
-              { class: `change ${cell.kind}`, title: cell.words },
-              `${CHANGE[cell.kind]} ${cell.change}`,
-            ),
+            el('span', { class: `change ${cell.kind}`, title: cell.words }, `${CHANGE[cell.kind]} ${cell.change}`),
             cell.by && cell.by !== 'name' ? el('span', { class: 'muted small' }, `by ${cell.by}`) : null,
             el('span', { class: 'spring' }),
             cell.time && known(cell.time.ratio) ? this.verdict(cell.time) : null,

@@ -383,7 +383,8 @@ class Panel {
             words(roof.share, 'roof'),
             roof.bound ? ` · ${roof.bound}-bound` : '',
           ]);
-        if (known(roof.floor_us)) add(fasterThanLimit(roof.share) ? 'At the limit' : 'Floor', microseconds(roof.floor_us));
+        if (known(roof.floor_us))
+          add(fasterThanLimit(roof.share) ? 'At the limit' : 'Floor', microseconds(roof.floor_us));
         if (roof.basis) add('Roof from', roof.basis);
       }
       if (!(type === 'node' && at(r.graphs[key[0]].nodes, 'counters', key[1]))) this.counted(at(c, 'counters', i), add);

@@ -189,7 +189,14 @@ class Table {
       return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
     const { columns, values } = this.table,
-      unit = { us: ' (µs)', bytes: ' (bytes)', rate: ' (bytes/s)', flops: ' (FLOP/s)', share: ' (0-1)', roof: ' (0-1)' };
+      unit = {
+        us: ' (µs)',
+        bytes: ' (bytes)',
+        rate: ' (bytes/s)',
+        flops: ' (FLOP/s)',
+        share: ' (0-1)',
+        roof: ' (0-1)',
+      };
     return [
       columns.map(([, heading, u]) => cell(heading + (unit[u] || ''))).join(','),
       ...this.order.map((i) => columns.map((_, c) => cell(values[c][i])).join(',')),

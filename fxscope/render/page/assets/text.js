@@ -31,8 +31,7 @@ const FASTER = 'faster than the limit';
 const fasterThanLimit = (share) => 100 * share * TIE >= 100.5;
 
 /** A share of a roof in prose: "63 % of the roof". */
-const ofRoof = (share, of = 'the roof') =>
-  `${percent(share)} of ${of}${fasterThanLimit(share) ? ` (${FASTER})` : ''}`;
+const ofRoof = (share, of = 'the roof') => `${percent(share)} of ${of}${fasterThanLimit(share) ? ` (${FASTER})` : ''}`;
 
 /** "12,345.6": by hand, because the first call of `toLocaleString` costs a browser some 100 ms. */
 function grouped(value) {
