@@ -309,11 +309,13 @@ def _accesses(
             if not ordering and dependency.name not in internal:
                 by_buffer.setdefault(dependency.name, []).append(dependency)
         for name, items in by_buffer.items():
-            points = _told("points", problems, _points, node, items) if name in sizes else None
+            looked_up = _told("points", problems, _looked_up, node, name) if reading and name in sizes else None
+            points = looked_up or (_told("points", problems, _points, node, items) if name in sizes else None)
             buffer = _memory(name, node.scheduler, graph)
             dtype = _told("dtype", problems, buffer.get_dtype) if points is not None and buffer is not None else None
             if dtype is not None:
-                sizes[name] = min(sizes[name], points * dtype.itemsize)
+                whole = _told("sizes", problems, _bytes_of, buffer) if looked_up else sizes[name]
+                sizes[name] = min(sizes[name] if whole is None else whole, points * dtype.itemsize)
         result.append(
             tuple(
                 _access(name, items, sizes.get(name), _memory(name, node.scheduler, graph), problems)
@@ -334,11 +336,14 @@ def _behind_versions(sizes: Mapping[str, int], node: Any, graph: Any) -> dict[st
     found: dict[str, int] = {}
     for name, size in sizes.items():
         if name in getattr(node.scheduler, "mutation_real_name", {}):
-            buffer = _memory(name, node.scheduler, graph)
-            lengths: list[int | None] = list(map(_number, buffer.get_size()))
-            if None not in lengths:
-                found[name] = max(size, math.prod(length or 0 for length in lengths) * buffer.get_dtype().itemsize)
+            found[name] = max(size, _bytes_of(_memory(name, node.scheduler, graph)) or 0)
     return found
+
+
+def _bytes_of(buffer: Any) -> int | None:
+    """The size of a buffer's memory, `None` where it is only known when it runs."""
+    lengths: list[int | None] = list(map(_number, buffer.get_size()))
+    return None if None in lengths else math.prod(length or 0 for length in lengths) * buffer.get_dtype().itemsize
 
 
 def _only_stored(node: Any) -> set[str]:
@@ -375,14 +380,14 @@ def _points(node: Any, dependencies: Sequence[Any]) -> int | None:
             return None
         sizes = dependency.size
         if dependency.is_indirect():  # its address depends on loop variables that are not in it
-            loops = [member for member in node.get_nodes() if dependency in {*member.read_writes.reads_and_writes()}]
-            if not loops:  # what was fused keeps the names of loop variables that its members had before
-                loops = [
+            members = [member for member in node.get_nodes() if dependency in {*member.read_writes.reads_and_writes()}]
+            if not members:  # what was fused keeps the names of loop variables that its members had before
+                members = [
                     member
                     for member in node.get_nodes()
                     if any(item.name == dependency.name for item in member.read_writes.reads_and_writes())
                 ]
-            sizes = max((sum(map(list, member.get_ranges()), list[Any]()) for member in loops), key=len, default=None)
+            sizes = max((sum(map(list, member.get_ranges()), list[Any]()) for member in members), key=len, default=None)
         else:
             variables = dependency.index.free_symbols
             sizes = [size for name, size in zip(dependency.var_names, sizes, strict=True) if name in variables]
@@ -400,6 +405,63 @@ def _points(node: Any, dependencies: Sequence[Any]) -> int | None:
     if len(known) < len(spans):
         return total
     return min(total, max(high for _, high in known) - min(low for low, _ in known) + 1)
+
+
+def _looked_up(node: Any, name: str) -> int | None:
+    """How many addresses the loops of a node touch at most of a buffer that they read at places which they load or compute:
+    one for each value of the loop variables on which such a place depends.
+
+    torch counts an iteration as one address. A rotary embedding's row depends on the position alone, for all heads; of
+    four places that one iteration looks up (a bilinear sample) torch makes one. `None` where not all reads are such.
+    """
+    real: dict[str, str] = getattr(node.scheduler, "mutation_real_name", {})
+    found: dict[Any, int | None] = {}
+    for member in node.get_nodes():
+        reads = [read for read in member.read_writes.reads if read.name == name]
+        if not reads:
+            continue
+        body = getattr(member, "_body", None)
+        if body is None or not all(type(read).__name__ == "MemoryDep" and read.is_indirect() for read in reads):
+            return None
+        behind: dict[str, tuple[frozenset[Any], int]] = {}
+        _places(body, body.root_block, behind)
+        for buffer, index, _ in _loads(body, body.root_block, {}):
+            if real.get(buffer, buffer) != real.get(name, name):
+                continue
+            symbols = [behind.get(str(symbol), (frozenset({symbol}), 0)) for symbol in index.free_symbols]
+            lengths = [
+                _number(body.var_ranges.get(one)) for one in frozenset[Any]().union(*(some for some, _ in symbols))
+            ]
+            ranges = tuple(map(str, body.var_ranges.values()))
+            known = index.subs(
+                {symbol: str(behind[str(symbol)][1]) for symbol in index.free_symbols if str(symbol) in behind}
+            )
+            found[known, ranges] = None if None in lengths else math.prod(length or 0 for length in lengths)
+    return None if not found or None in found.values() else sum(points or 0 for points in found.values())
+
+
+def _places(body: Any, block: Any, found: dict[str, tuple[frozenset[Any], int]]) -> tuple[frozenset[Any], int]:
+    """Fill in, for each variable of an index that a loop body loads or computes (`indirect0`), the loop variables on which
+    it depends, and a number that tells what is computed: two bodies may compute the same.
+    """
+    values: dict[Any, tuple[frozenset[Any], int]] = {}
+    for node in block.graph.nodes:
+        symbols = frozenset[Any]().union(*(values[item][0] for item in node.all_input_nodes))
+        known: list[Any] = [values[item][1] if isinstance(item, type(node)) else str(item) for item in node.args]
+        target = str(node.target)
+        if target == "get_index":
+            index = body.indexing_exprs[node.args[0]]
+            places = {symbol: found[str(symbol)] for symbol in index.free_symbols if str(symbol) in found}
+            symbols = frozenset(index.free_symbols - places.keys()).union(*(some for some, _ in places.values()))
+            known = [str(index.subs({symbol: str(number) for symbol, (_, number) in places.items()}))]
+        elif target.startswith("masked_subblock"):
+            inside, number = _places(body, body.subblocks[target], found)
+            symbols, known = symbols | inside, [*known, number]
+        values[node] = symbols, hash((target if not target.startswith("set_indirect") else "", *known))
+        if target.startswith("set_indirect"):
+            found[target.removeprefix("set_")] = values[node]
+    every = frozenset[Any]().union(*(some for some, _ in values.values()))
+    return every, hash(tuple(number for _, number in values.values()))
 
 
 def _under_masks(node: Any, dependency: Any) -> int | None:

@@ -116,6 +116,14 @@ def stored_and_walked_otherwise(image, scale, x):
     square.diagonal().copy_(x)  # a part is written in place, and all of it is read
     return scaled, scaled.flatten(2).sum(2), square.exp()
 
+def looked_up(queries, keys, cosines, place, picture, grid):
+    turn = lambda x: x * cosines[place] + x.flip(-1)  # a row for each of 16 places, whatever the head and the batch
+    return turn(queries), turn(keys), torch.nn.functional.grid_sample(picture, grid, align_corners=False)
+
+def build_looked_up():
+    rows, grid = torch.randn(2, 4, 16, 8), torch.rand(1, 2, 2, 2)
+    return looked_up, (rows, rows.cos(), torch.randn(96, 8), torch.arange(16), torch.randn(1, 4, 32, 32), grid)
+
 def build_other():
     return stored_and_walked_otherwise, (torch.randn(2, 16, 64, 64), torch.randn(16), torch.randn(16))
 """
@@ -140,6 +148,15 @@ def test_what_a_kernel_stores_it_does_not_read_and_what_is_written_in_part_is_re
     written = {access.buffer for call in recording.calls for access in call.writes or () if access.bytes == scaled}
     assert written and not any(access.buffer in written for call in recording.calls for access in call.reads or ())
     assert square in {access.bytes for call in recording.calls for access in call.reads or ()}
+
+
+@pytest.mark.slow
+def test_what_is_looked_up_depends_on_what_its_place_depends_on(tmp_path: Path) -> None:
+    recording = planned(tmp_path, "build_looked_up")
+    tables = [access for call in recording.calls for access in call.reads or () if access.shape == (96, 8)]
+    assert {access.bytes for access in tables} == {16 * 8 * 4}
+    (picture,) = (access for call in recording.calls for access in call.reads or () if access.shape == (1, 4, 32, 32))
+    assert picture.bytes == 4 * (4 * 2 * 2) * 4  # four neighbours of each of 2 x 2 points, in each channel
 
 
 @pytest.mark.slow
