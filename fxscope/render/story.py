@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from fxscope.text import aligned, listed, percent
+from fxscope.text import aligned, listed, roof_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def gemm_table(story: Story, *, width: int = 80) -> str:
                 f"{row.waves:.2f}" if row.waves is not None else "–",
                 f"{row.duration_us:.1f}",
                 f"{row.flops_per_second / 1e12:.3g}" if row.flops_per_second else "–",
-                percent(row.share_of_peak),
+                roof_share(row.share_of_peak),
             ]
         )
     lines = _table([header, *rows], 3)

@@ -12,6 +12,7 @@ from fxscope.analysis.story import GemmRow
 from fxscope.index import index_of
 from fxscope.model import Compile, Graph, InputAssertion, Recording, Source, replace
 from fxscope.render import story as text
+from fxscope.text import FASTER
 from tests import build
 
 
@@ -475,3 +476,15 @@ def test_what_a_wrapper_costs_is_not_told_from_kernels_that_leave_no_events():
     cpp = build.op(3, "graph_0_cpp_fused_gelu_0", start_ns=200_000, duration_ns=700_000, parent=1)
     [sentence] = told(Recording(ops=(lookup, wrapper, mm, cpp), launches=(ran,)), "compile")
     assert "costs 105.0 µs of CPU time" in sentence and "not known" not in sentence
+
+
+def test_a_product_that_is_faster_than_the_peak_says_so(read):
+    recording = read("mlp_compiled")
+    launches = tuple(replace(item, duration_ns=item.duration_ns // 4) for item in recording.launches)
+    story = explain(replace(recording, launches=launches))
+    assert any((row.share_of_peak or 0) > 1.005 for row in story.gemms)
+    [rates] = [item.text for item in story.sentences if item.topic == "gemm" and " reaches " in item.text]
+    for said in (rates, text.gemm_table(story)):
+        assert all(FASTER in after for after in re.findall(r"(?:1[1-9]|[2-9]\d)\d %(?=(.{0,200}))", said))
+        assert FASTER in said
+    assert FASTER not in text.gemm_table(explain(recording))

@@ -15,7 +15,7 @@ from fxscope.index import index_of
 from fxscope.kernel_names import decode
 from fxscope.model import weakest
 from fxscope.op_names import GEMMS, is_convolution, op_name
-from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent, rate, sizes
+from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, of_roof, rate, roof_share, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -328,10 +328,10 @@ def _rates(gemms: Sequence[GemmRow]) -> list[Sentence]:
     if not known:
         return []
     best, worst = max(known, key=lambda row: row.share_of_peak or 0), min(known, key=lambda row: row.share_of_peak or 0)
-    text = f"{best.label} reaches {rate(best.flops_per_second, 'FLOP/s')}, {percent(best.share_of_peak)} of {best.peak}"
+    text = f"{best.label} reaches {rate(best.flops_per_second, 'FLOP/s')}, {of_roof(best.share_of_peak or 0.0, best.peak or 'its peak')}"
     if worst is not best:
         other = f" of {(worst.peak or '').partition(' (')[0]}" if worst.peak != best.peak else ""
-        text += f"; {worst.label} {percent(worst.share_of_peak)}{other}"
+        text += f"; {worst.label} {roof_share(worst.share_of_peak)}{other}"
     return [
         Sentence(
             topic="gemm",
