@@ -511,9 +511,12 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
     failed: list[str] = []
     unforeseen: Exception | None = None
     safe = False  # whether the recording itself is on disk
+    written: dict[object, str] = {}
     for name in arguments.output:
         try:
             target = getattr(arguments, "folder", Path()) / name
+            if (same := written.get(_file(str(target)))) is not None:  # `A.md` and `a.md`, on some disks
+                raise RenderError(f"that is the file of -o {same} here: give each a name of its own.")
             of_all = format_of(name, arguments.format) in WITHOUT_STAGE
             taken = {key: value for key, value in options.items() if not (of_all and key == "stage")}
             save(recording, target, format=arguments.format, force=arguments.force, **taken)
@@ -524,6 +527,8 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
             failed.append(f"{name} was not written: {type(error).__name__}: {error} (a fault of fxscope's)")
         else:
             safe = safe or format_of(name, arguments.format) in ("fxscope", "json")
+            if (file := _file(str(target))) is not None:  # no device or pipe
+                written[file] = name
             print(f"wrote {name}", file=sys.stderr)
     if failed and keep and not safe:
         failed.append(rescue(recording, getattr(arguments, "folder", Path()) / arguments.output[0]))

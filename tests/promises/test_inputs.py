@@ -17,10 +17,11 @@ import time
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fxscope import cli, gpus, kernel_names, store
+from fxscope import cli, gpus, kernel_names, render, store
 from fxscope.analysis import explain
 from fxscope.commands import open as opening
 from fxscope.errors import FxscopeError, TraceError
@@ -453,6 +454,27 @@ def test_a_kernels_name_may_be_longer_than_that_of_a_file(
     Recording(title="r").save("r.fxscope")
     cli.main([*words, f"void at::native::elementwise_kernel<{'4, ' * 2000}1>(int)"])
     assert "too long" not in capsys.readouterr().err
+
+
+def test_where_two_names_turn_out_to_be_one_file_the_first_output_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As names that differ in case are on some disks, which is seen when there is a file: here by a link."""
+    monkeypatch.chdir(tmp_path)
+    Recording(title="r").save("r.fxscope")
+    save = render.save
+
+    def folding(recording: Recording, path: Path, **options: Any) -> Path:
+        saved = save(recording, path, **options)
+        if path.name == "A.md":
+            (tmp_path / "a.md").hardlink_to(path)
+        return saved
+
+    monkeypatch.setattr(render, "save", folding)
+    assert cli.main("view r.fxscope -o A.md -o a.md -o b.md --force".split()) == 2
+    error = capsys.readouterr().err
+    assert "a.md was not written: that is the file of -o A.md here" in error and "wrote b.md" in error
+    assert Path("A.md").samefile("a.md")
 
 
 def test_devices_take_several_outputs(tmp_path: Path) -> None:
