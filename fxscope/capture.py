@@ -12,6 +12,7 @@ Observing changes nothing: hooks and switches are put back whatever happens, a h
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import os
@@ -325,6 +326,7 @@ class Recorder:
                 self._mode.recorder.on_full = self._full
                 self._mode.recorder.is_crowded = events.is_reached
                 self._mode.start()
+            atexit.register(self._left_open)
         except Exception as failure:
             ours = not of_a_signal(failure)
             self._fail(failure, quiet=not ours)
@@ -402,6 +404,7 @@ class Recorder:
                 self._running.pop()
             except IndexError:  # it has ended, and what it recorded stays
                 return
+            atexit.unregister(self._left_open)
             self._left_at = time.perf_counter_ns()
             if self._window is not None:
                 self._window.close()
@@ -424,6 +427,20 @@ class Recorder:
             finally:
                 if self._session is not None:
                     self._session.hooks.guard("temporary files", self._session.cleanup)
+
+    def _left_open(self) -> None:
+        """As Python exits: a session of the profiler that is on by then would crash the process."""
+        if getpid() != self._process or not self._running:
+            return
+        self._running.clear()
+        try:
+            if self._mode is not None:
+                self._mode.stop()
+        finally:
+            self._close()
+        if self._warn:
+            what = f"a recording ({self._title}) was still running as the program ended, and is lost"
+            print(f"fxscope: {what}: leave its `with` block.", file=sys.stderr)
 
     def _fail(self, failure: Exception, *, quiet: bool) -> None:
         """Say that the recording failed, and go on."""

@@ -119,6 +119,27 @@ def test_a_recording_may_be_left_in_another_thread(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "None () [2.0, 2.0]\n"), done.stderr
 
 
+@pytest.mark.parametrize("where", ["begin()", "threading.Thread(target=begin, daemon=True).start(); begun.wait()"])
+def test_a_program_that_ends_in_a_recording_ends_as_ever_and_is_told(where: str, tmp_path: Path) -> None:
+    code = f"""
+import os, sys, threading, time, torch, fxscope
+r, begun = fxscope.record(), threading.Event()
+def begin():
+    r.__enter__()
+    torch.ones(3).add(1)
+    begun.set()
+    while threading.current_thread().daemon: time.sleep(60)
+{where}
+torch.ones(3).add(1)
+if os.fork() == 0: sys.exit(0)
+os.wait()
+sys.exit(3)
+"""
+    done = run(code, tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("a recording (recording) was still running as the program ended, and is lost") == 1
+
+
 @pytest.mark.slow
 def test_a_recording_may_begin_in_another_thread_and_end_while_others_run(tmp_path: Path) -> None:
     code = """
