@@ -21,6 +21,7 @@ leaves out what is there already (`--again` does not). Without `--part` the thir
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import gzip
 import hashlib
@@ -40,7 +41,10 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = "plan: compiled"  # a child says so on stdout, then waits for a line before it profiles
@@ -432,7 +436,6 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
     import torch
 
     from fxscope._torch.target import simulate
-    from fxscope._torch.target.kernels import launch_grids
 
     assert not torch.cuda.is_available()
     torch.manual_seed(0)
@@ -457,6 +460,77 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
     choices = [[choice.subject, choice.predicted] for _, choice in planned.choices]
     facts = meta(name, gpu=arguments.gpu, assumptions=planned.assumptions, choices=choices, seconds=seconds)
     return {"codes": planned.codes, "kernels": kernels, "grids": grids, "meta": facts}
+
+
+def launch_grids(code: str, kernels: Mapping[str, Any]) -> list[tuple[str, dict[str, list[int] | None]]]:
+    """(kernel, config → grid) of each Triton call of an output code, in the order of the calls.
+
+    Inductor's own rule computes a grid from the sizes that the call passes and the blocks of the config; None where a
+    size is not a number (dynamic shapes).
+
+    Args:
+        code: the output code of a graph.
+        kernels: what `triton_resources` said of it.
+    """
+    from torch._inductor.runtime.triton_heuristics import GridExpr
+
+    from fxscope._torch.target.kernels import kernel_sources
+
+    rules: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for name, source in kernel_sources(code):
+        meta, parameters = _grid_rule(source)
+        if meta is not None:
+            rules[name] = (meta, parameters)
+    found: list[tuple[str, dict[str, list[int] | None]]] = []
+    for node in _calls_in_order(ast.parse(code)):
+        name = ast.unparse(node.func).removesuffix(".run")
+        if name not in rules or name not in kernels:
+            continue
+        meta, parameters = rules[name]
+        sizes = {
+            parameter: ast.literal_eval(argument)
+            for parameter, argument in zip(parameters, node.args, strict=False)
+            if isinstance(argument, ast.Constant)
+        }
+        grids: dict[str, list[int] | None] = {}
+        for key, config in kernels[name]["configs"].items():
+            try:
+                expression = GridExpr.from_meta(meta, dict(config["kwargs"]))
+                values: dict[str, Any] = {**config["kwargs"], **sizes}
+                for line in expression.prefix:
+                    exec(line, {}, values)
+                grids[key] = [
+                    int(eval(str(side), {"max": max}, values))
+                    for side in (expression.x_grid, expression.y_grid, expression.z_grid)
+                ]
+            except (NameError, KeyError, TypeError):
+                grids[key] = None
+        found.append((name, grids))
+    return found
+
+
+def _calls_in_order(tree: ast.Module) -> Iterator[ast.Call]:
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run"
+    ]
+    yield from sorted(calls, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _grid_rule(source: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """A kernel's `inductor_meta` and the names of its parameters; None where it has no rule for its grid."""
+    for function in ast.parse(source).body:
+        decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else ()
+        for keyword in (item for call in decorators if isinstance(call, ast.Call) for item in call.keywords):
+            if keyword.arg == "inductor_meta" and isinstance(keyword.value, ast.Dict):  # helper functions have none
+                meta: dict[str, Any] = {}
+                for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
+                    with contextlib.suppress(ValueError, TypeError, SyntaxError):
+                        meta[ast.literal_eval(key)] = ast.literal_eval(value)
+                parameters = [argument.arg for argument in function.args.args]
+                return (meta if "grid_type" in meta else None), parameters
+    return None, []
 
 
 def record(model: Any, name: str, out: Path) -> None:

@@ -280,44 +280,6 @@ def fit(
     )
 
 
-def fit_cpu(rows: Sequence[tuple[Sequence[int], float]]) -> CpuFit:
-    """Fit the CPU's time of a step.
-
-    Args:
-        rows: ([compiled graphs, backward graphs, generated calls, library's calls], wall time in µs) of programs whose
-            steps the CPU sets the length of.
-    """
-    counts = np.array([row[0] for row in rows], dtype=float)
-    wall = np.array([row[1] for row in rows])
-
-    def fitted(chosen: Array) -> Array:
-        weights, found = 1 / wall[chosen], np.zeros(counts.shape[1])
-        for _ in range(30):
-            scaled = counts[chosen] * weights[:, None]
-            found = np.maximum(np.linalg.lstsq(scaled, wall[chosen] * weights, rcond=None)[0], 0.0)
-            error = np.abs(np.log(np.maximum(counts[chosen] @ found, 1.0) / wall[chosen]))
-            weights = np.sqrt(np.minimum(1.0, 0.2 / np.maximum(error, 1e-6))) / wall[chosen]
-        return found
-
-    everything = np.arange(len(rows))
-    ratios = np.empty(len(rows))
-    for fold in range(_FOLDS):  # each program against a fit that did not see it
-        mine = everything % _FOLDS == fold
-        ratios[mine] = wall[mine] / np.maximum(counts[mine] @ fitted(everything[~mine]), 1.0)
-    found = fitted(everything)
-    low, _, high = tenths(ratios.tolist())
-    graph, backward, generated, library = (float(f"{value:.4g}") for value in found)
-    return CpuFit(
-        graph_us=graph,
-        backward_us=backward,
-        generated_us=generated,
-        library_us=library,
-        low=low,
-        high=high,
-        count=len(rows),
-    )
-
-
 def replay_of(launch: Mapping[str, float]) -> float | None:
     """The time between two kernels of a CUDA graph's replay beyond their own, by replays of 50 and 400 of them."""
     if "replay_50_us" not in launch or "replay_400_us" not in launch:

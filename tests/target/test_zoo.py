@@ -10,10 +10,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fxscope._torch.target import kernels
 from tests.target import plans
 
 ROOT = Path(__file__).parents[2]
@@ -91,12 +91,17 @@ def test_kernels_of_one_name_in_two_graphs_are_tuned_each_by_itself() -> None:
     assert not plans.grids({"grids": grids({small: [2, 1, 1], large: [3, 1, 1]})}, real)
 
 
-def test_a_third_is_set_aside_by_name_alone() -> None:
+def _tool() -> Any:
     sys.path.insert(0, str(ROOT / "tools"))
     try:
         import zoo
     finally:
         sys.path.remove(str(ROOT / "tools"))
+    return zoo
+
+
+def test_a_third_is_set_aside_by_name_alone() -> None:
+    zoo = _tool()
     names = [path.name.removesuffix(".json.xz") for path in (RECORDED / "h200").iterdir()]
     assert sorted(names) == sorted(path.name.removesuffix(".json.xz") for path in (RECORDED / "h100").iterdir())
     assert (len(names), sum(map(zoo.set_aside, names))) == (77, 24)
@@ -105,7 +110,8 @@ def test_a_third_is_set_aside_by_name_alone() -> None:
 def test_a_helper_function_before_a_kernel_has_none_of_its_parameters() -> None:
     """The loop of a cumsum has a function that adds two; the sizes are parameters of the kernel."""
     real = plans.unpacked(RECORDED / "h200" / "gpt2.json.xz")
-    launched = [item for code in real["codes"] for item in kernels.launch_grids(code, real["kernels"])]
+    grids_of = _tool().launch_grids
+    launched = [item for code in real["codes"] for item in grids_of(code, real["kernels"])]
     (name,) = {kernel for kernel, _ in launched if "_cumsum_" in kernel}
     (recorded,) = [launches[0][1] for _, kernel, _, _, launches in real["calls"] if kernel == name]
     assert [[grid for _, grid in grids.items()] for kernel, grids in launched if kernel == name] == [[recorded]]

@@ -9,7 +9,6 @@ of Triton's wheel (`ptxas -v` where that is missing), for every configuration th
 from __future__ import annotations
 
 import ast
-import contextlib
 import importlib.util
 import os
 import re
@@ -24,7 +23,7 @@ from fxscope import children
 from fxscope.errors import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from fxscope._torch.target.simulate import Plan
 
@@ -94,75 +93,6 @@ def kernel_sources(code: str) -> Iterator[tuple[str, str]]:
                 yield target.id, str(source.value)
 
 
-def launch_grids(code: str, kernels: Mapping[str, Any]) -> list[tuple[str, dict[str, list[int] | None]]]:
-    """(kernel, config → grid) of each Triton call of an output code, in the order of the calls.
-
-    Inductor's own rule computes a grid from the sizes that the call passes and the blocks of the config; None where a
-    size is not a number (dynamic shapes).
-
-    Args:
-        code: the output code of a graph.
-        kernels: what `triton_resources` said of it.
-    """
-    from torch._inductor.runtime.triton_heuristics import GridExpr
-
-    rules: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for name, source in kernel_sources(code):
-        meta, parameters = _grid_rule(source)
-        if meta is not None:
-            rules[name] = (meta, parameters)
-    found: list[tuple[str, dict[str, list[int] | None]]] = []
-    for node in _calls_in_order(ast.parse(code)):
-        name = ast.unparse(node.func).removesuffix(".run")
-        if name not in rules or name not in kernels:
-            continue
-        meta, parameters = rules[name]
-        sizes = {
-            parameter: ast.literal_eval(argument)
-            for parameter, argument in zip(parameters, node.args, strict=False)
-            if isinstance(argument, ast.Constant)
-        }
-        grids: dict[str, list[int] | None] = {}
-        for key, config in kernels[name]["configs"].items():
-            try:
-                expression = GridExpr.from_meta(meta, dict(config["kwargs"]))
-                values: dict[str, Any] = {**config["kwargs"], **sizes}
-                for line in expression.prefix:
-                    exec(line, {}, values)
-                grids[key] = [
-                    int(eval(str(side), {"max": max}, values))
-                    for side in (expression.x_grid, expression.y_grid, expression.z_grid)
-                ]
-            except (NameError, KeyError, TypeError):
-                grids[key] = None
-        found.append((name, grids))
-    return found
-
-
-def _calls_in_order(tree: ast.Module) -> Iterator[ast.Call]:
-    calls = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run"
-    ]
-    yield from sorted(calls, key=lambda node: (node.lineno, node.col_offset))
-
-
-def _grid_rule(source: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """A kernel's `inductor_meta` and the names of its parameters; None where it has no rule for its grid."""
-    for function in ast.parse(source).body:
-        decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else ()
-        for keyword in (item for call in decorators if isinstance(call, ast.Call) for item in call.keywords):
-            if keyword.arg == "inductor_meta" and isinstance(keyword.value, ast.Dict):  # helper functions have none
-                meta: dict[str, Any] = {}
-                for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
-                    with contextlib.suppress(ValueError, TypeError, SyntaxError):
-                        meta[ast.literal_eval(key)] = ast.literal_eval(value)  # type: ignore[arg-type]
-                parameters = [argument.arg for argument in function.args.args]  # type: ignore[union-attr]
-                return (meta if "grid_type" in meta else None), parameters
-    return None, []
-
-
 def config_key(config: Any) -> str:
     """A Triton config as one comparable string."""
     blocks = ",".join(f"{name}={value}" for name, value in sorted(config.kwargs.items()))
@@ -193,7 +123,6 @@ def _compile(name: str, source: str, folder: Path, plan: Plan, keep: tuple[str, 
 def _one(
     autotuner: Any, config: Any, folder: Path, plan: Plan, keep: tuple[str, ...], compiled: list[tuple[Any, Any]]
 ) -> dict[str, Any]:
-    """Compile one configuration."""
     import triton
 
     facts: dict[str, Any] = {
@@ -223,7 +152,7 @@ def _one(
     if cubin:
         path = folder / "kernel.cubin"
         path.write_bytes(cubin)
-        facts["registers"], facts["spill_bytes"] = _usage(path, ptx, plan)
+        facts["registers"], facts["spill_bytes"] = _usage(path, ptx)
         if "sass" in keep:
             facts["sass"] = _tool_output("nvdisasm", str(path))
     if "ptx" in keep:
@@ -278,7 +207,7 @@ def _smaller_reductions(name: str, autotuner: Any, results: list[Any], plan: Pla
     yield from added
 
 
-def _usage(cubin: Path, ptx: str | None, plan: Plan) -> tuple[int | None, int | None]:
+def _usage(cubin: Path, ptx: str | None) -> tuple[int | None, int | None]:
     """(registers per thread, bytes of local memory per thread) of a compiled kernel."""
     found = _USAGE.search(_tool_output("cuobjdump", "--dump-resource-usage", str(cubin)) or "")
     if found:
