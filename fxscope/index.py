@@ -15,13 +15,14 @@ from fxscope.columns import by_id, column
 from fxscope.op_names import is_dispatched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from networkx import DiGraph, MultiDiGraph
 
     from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording
 
 T = TypeVar("T")
+K = TypeVar("K")
 Key = tuple[str, str]  # graph id and node name
 
 
@@ -77,17 +78,17 @@ class Index:
     @cached_property
     def calls_of_graph(self) -> dict[str, list[KernelCall]]:
         """Id of a post-grad graph → its kernel calls, in the order of the wrapper."""
-        return _grouped(self._calls, lambda call: [call.graph])
+        return grouped(self._calls, lambda call: call.graph)
 
     @cached_property
     def calls_of_node(self) -> dict[Key, list[KernelCall]]:
         """Node → the calls that it ran in."""
-        return _grouped(self._calls, lambda call: [(call.graph, name) for name in call.nodes])
+        return by_each(self._calls, lambda call: [(call.graph, name) for name in call.nodes])
 
     @cached_property
     def folded_into(self) -> dict[Key, list[KernelCall]]:
         """Node → the calls of which it became an argument."""
-        return _grouped(self._calls, lambda call: [(call.graph, name) for name in call.folded])
+        return by_each(self._calls, lambda call: [(call.graph, name) for name in call.folded])
 
     @cached_property
     def ops(self) -> Mapping[int, Op]:
@@ -102,12 +103,11 @@ class Index:
         )
 
     def op_of(self, launch: Launch) -> Op | None:
-        """The CPU op that launched it."""
         return self.ops.get(launch.op_id) if launch.op_id is not None else None
 
     @cached_property
     def launches_of_call(self) -> dict[str, list[Launch]]:
-        return _grouped(self._launches, lambda launch: [launch.call] if launch.call else [])
+        return by_each(self._launches, lambda launch: [launch.call] if launch.call else [])
 
     @cached_property
     def runs_of_node(self) -> dict[str, dict[str, dict[str, list[tuple[int, int]]]]]:
@@ -122,7 +122,7 @@ class Index:
     @cached_property
     def launches_of_step(self) -> dict[int, list[Launch]]:
         """Step → its launches, in order of start; a step without any has an empty list."""
-        found = _grouped(sorted(self._launches, key=lambda x: (x.start_ns, x.id)), lambda launch: [launch.step])
+        found = grouped(sorted(self._launches, key=lambda x: (x.start_ns, x.id)), lambda launch: launch.step)
         return {step: found.get(step, []) for step in self.steps}
 
     @cached_property
@@ -169,8 +169,17 @@ def warm(steps: Sequence[T]) -> Sequence[T]:
     return steps[1:] if len(steps) > 2 else steps
 
 
-def _grouped(items: Any, keys: Callable[[Any], list[Any]]) -> dict[Any, list[Any]]:
-    found: dict[Any, list[Any]] = defaultdict(list)
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Key → its items; both in the order in which they come."""
+    found: dict[K, list[T]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
+
+
+def by_each(items: Iterable[T], keys: Callable[[T], Iterable[K]]) -> dict[K, list[T]]:
+    """Key → the items that have it, where one has several or none."""
+    found: dict[K, list[T]] = defaultdict(list)
     for item in items:
         for key in keys(item):
             found[key].append(item)

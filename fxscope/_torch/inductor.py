@@ -530,12 +530,10 @@ class InductorCapture:
             outputs=live.output_names(graph),
         )
         if stage != "pre_grad":
-            self._link_back(graph_id, compile_id, direction, graph, nodes)
+            self._link_back(graph_id, compile_id, direction, graph)
         self._fx_graphs[id(graph)] = (graph_id, graph)
 
-    def _link_back(
-        self, graph_id: str, compile_id: str, direction: Direction | None, graph: Any, nodes: tuple[Node, ...]
-    ) -> None:
+    def _link_back(self, graph_id: str, compile_id: str, direction: Direction | None, graph: Any) -> None:
         """Tie each node to the nodes of the earlier graphs that it came from."""
         earlier = {
             candidate: {node.name for node in self._graphs[candidate].nodes}

@@ -291,7 +291,7 @@ def _accesses(
         if reading and node.is_extern() and hasattr(node.node, "inputs"):
             reached = _told("sizes of arguments", problems, _reached, node.node) or {}
             sizes = {name: min(size, reached.get(name, size)) for name, size in sizes.items()}
-        internal = _internal(node, graph) if len(node.get_nodes()) > 1 else frozenset[str]()
+        internal = _internal(node) if len(node.get_nodes()) > 1 else frozenset[str]()
         if not reading:
             kept = _kept(node, internal, graph)
             for member in node.get_nodes() if kept else ():
@@ -614,7 +614,7 @@ def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
     return frozenset(name for memory, name in first.items() if memory not in taken)
 
 
-def _internal(node: Any, graph: Any) -> frozenset[str]:
+def _internal(node: Any) -> frozenset[str]:
     """The buffers that only the members of a fused node use."""
     inside = set(node.get_nodes())
     found: set[str] = set()

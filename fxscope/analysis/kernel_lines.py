@@ -379,7 +379,6 @@ class Walk:
         return found[-1] if found else None
 
     def is_constant(self, variable: str, before: int) -> bool:
-        """Whether an operand is a number."""
         return self.constant(variable, before) is not None
 
     def constant(self, variable: str, before: int) -> str | None:
@@ -405,7 +404,6 @@ def comparable(written: str, op: str) -> bool:
 
 
 def agrees(written: str, op: str) -> bool:
-    """Whether an operation in a kernel is this op."""
     if op in SYMBOLS:
         return SYMBOLS[op] == written
     return written == op or written in SPELLINGS.get(op, ())

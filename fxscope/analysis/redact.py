@@ -74,7 +74,6 @@ class _Redactor:
         return self.words(value) if isinstance(value, str) else value
 
     def field(self, name: str, value: Any, theirs: bool) -> Any:
-        """The value of a field, redacted by its name."""
         if name == "message":
             return "removed"
         if name == "schema":
@@ -92,7 +91,6 @@ class _Redactor:
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
     def _words(self, text: str) -> str:
-        """Replace the words that are not public."""
         if _LIBRARY.match(text):
             return text
         return _NAME.sub(lambda found: found[0] if public(found[0]) else self.token("name", found[0]), text)

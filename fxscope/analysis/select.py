@@ -154,7 +154,6 @@ def call_of(recording: Recording, unit: Unit) -> KernelCall | None:
 
 
 def op_launching(recording: Recording, unit: Unit) -> Op | None:
-    """The CPU op that launched the unit in its first step."""
     return index_of(recording).op_of(unit.launches[0]) if unit.launches else None
 
 
@@ -255,7 +254,7 @@ def find(recording: Recording, text: str) -> Found:
         if found:
             found.sort(key=lambda item: (item.call is None, order.get(item.call or "", 0)))
             return Found(selector.name, sort, tuple(pick(found, selector, "place")))
-    raise _unknown(selector, tables, recording)
+    raise _unknown(selector, tables)
 
 
 def one_place(recording: Recording, found: Found) -> Place:
@@ -404,19 +403,8 @@ def _ambiguous(recording: Recording, found: Found) -> str:
     return "\n".join(lines)
 
 
-def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], recording: Recording) -> UnknownNameError:
+def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]]) -> UnknownNameError:
     name = selector.name
-    for graph in recording.graphs if selector.may_be("node") else ():
-        node = next((node for node in graph.nodes if node.name == name), None)
-        if node is not None:
-            what = (
-                f"is an input of {graph.id}: nothing in it computes that"
-                if node.op == "placeholder"
-                else f"is what {graph.id} returns"
-                if node.op == "output"
-                else f"is a node of {graph.id}: nothing that ran is known to stem from it"
-            )
-            return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
     known = {key for sort, table in tables.items() if selector.may_be(sort) for key in table}
     near = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
     contained = sorted(key for key in known if name.casefold() in key.casefold())[:5]

@@ -81,7 +81,6 @@ def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, 
 
 
 def is_on_cpu(recording: Recording) -> bool:
-    """Whether the kernels ran on the CPU."""
     return "cpu_kernel" in set(column(recording.launches, "category"))
 
 

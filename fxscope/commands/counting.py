@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope import children
 from fxscope.errors import FxscopeError
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.model import Problem, replace
 from fxscope.render.legible import legible
 
@@ -74,9 +74,9 @@ def step_of(recording: Recording) -> int:
     """The step whose kernels are counted: the last of those that are most alike, in which all is warmed up."""
     from fxscope.passes.counters import kernels_of
 
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for step in index_of(recording).steps:
-        alike.setdefault(tuple(launch.name for launch in kernels_of(recording, step)), []).append(step)
+    alike = grouped(
+        index_of(recording).steps, lambda step: tuple(launch.name for launch in kernels_of(recording, step))
+    )
     return max(alike.items(), key=lambda item: (bool(item[0]), len(item[1]), len(item[0])))[1][-1]
 
 

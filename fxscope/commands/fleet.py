@@ -298,10 +298,11 @@ def write_reports(fleet: Fleet, page: Path, arguments: argparse.Namespace) -> di
     from fxscope import store
     from fxscope.fleet import sources
     from fxscope.readers.join import read_trace
+    from fxscope.render.fleet import marks
     from fxscope.render.page import html
 
     by_name = {source.name: source for source in sources.find(arguments.traces, pattern=arguments.pattern)}
-    named = sorted({rank for item in fleet.findings for rank in item.ranks if len(item.ranks) < len(fleet.ranks)})
+    named = sorted(marks(fleet))
     other = next((line.rank for line in fleet.ranks if line.rank not in named), None)
     wanted = [*named[:MAX_REPORTS], *([] if other is None else [other])]
     folder = page.with_suffix(".reports")

@@ -186,7 +186,6 @@ class _Reading:
         return [rows[order[a:b]] for a, b in itertools.pairwise(cuts.tolist())]
 
     def rank_steps(self, windows: list[_Window]) -> list[RankStep]:
-        """What each step consists of."""
         trace = self.trace
         every = intervals.union(self.start[self.device], self.end[self.device])
         work = intervals.union(self.start[self.work], self.end[self.work])
@@ -309,7 +308,6 @@ class _Reading:
         return found, tuple(groups.values()), sum(group >= 0 for group in found.group)
 
     def header_groups(self) -> list[Group]:
-        """The process groups that the header lists."""
         info = self.trace.header.get("distributedInfo")
         config = info.get("pg_config") if isinstance(info, dict) else None
         found: list[Group] = []

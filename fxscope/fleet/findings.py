@@ -86,7 +86,7 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     drifting = {rank for item in drifts for rank in item.ranks if len(item.ranks) == 1}
     late = [item for item in late if not (item.is_some and item.rank in drifting)]  # the later steps: the drift says it
     findings = [
-        *(_late_finding(item, table, arrivals) for item in late),
+        *(_late_finding(item, arrivals) for item in late),
         *_plan_findings(groups, {item.rank: item for item in late}),
         *drifts,
     ]
@@ -374,7 +374,7 @@ def _sentences(
     return tuple(found)
 
 
-def _late_finding(item: _Late, table: Table, arrivals: Arrivals) -> Finding:
+def _late_finding(item: _Late, arrivals: Arrivals) -> Finding:
     evidence = list(item.evidence)
     last, total, wait = (
         arrivals.last.get(item.rank, 0),

@@ -113,9 +113,9 @@ def decode(name: str) -> dict[str, Any] | None:
     ):
         role = _elementwise(text, function, arguments, result)
     elif low == "reduce_kernel":
-        _reduction(text, arguments, result)
+        _reduction(text, result)
     elif role == "optimizer?":
-        role = _foreach(text, arguments, result)
+        role = _foreach(arguments, result)
     elif "distribution" in low:
         role = "random"
         drawn = re.search(r"templates::cuda::(\w+)_kernel\b", text)
@@ -221,7 +221,7 @@ def _first(types: list[str | None], arguments: tuple[str, ...]) -> str | None:
     return None
 
 
-def _reduction(text: str, arguments: tuple[str, ...], result: dict[str, Any]) -> None:
+def _reduction(text: str, result: dict[str, Any]) -> None:
     operation = cpp.template(text, "ReduceOp")
     if not operation:
         return
@@ -252,7 +252,7 @@ def _reduction(text: str, arguments: tuple[str, ...], result: dict[str, Any]) ->
     _op(inner, result)
 
 
-def _foreach(text: str, arguments: tuple[str, ...], result: dict[str, Any]) -> str:
+def _foreach(arguments: tuple[str, ...], result: dict[str, Any]) -> str:
     functor = arguments[1] if len(arguments) > 1 else ""
     result["functor"] = _short(functor) or None
     head = re.match(r"(?:\w+::)*(\w+)", functor)

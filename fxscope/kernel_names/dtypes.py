@@ -142,7 +142,6 @@ def of_word(word: str | None) -> str | None:
 
 
 def is_word(word: str) -> bool:
-    """Whether a word names a dtype."""
     return word in _WORDS
 
 

@@ -96,7 +96,6 @@ _ROLES = (
 
 
 def inductor(name: str) -> dict[str, Any] | None:
-    """Decode a kernel that Inductor generated."""
     name = without_graph_number(name)
     template = _TEMPLATE.match(name)
     found = _INDUCTOR.match(name)

@@ -1,4 +1,5 @@
-"""Conclusions. A pass is a pure function `(Recording, *, options) -> Recording`; `pipeline` names them in their order.
+"""Conclusions. A pass is a pure function `(Recording) -> Recording`; `pipeline` names them in their order. The other files
+here are parts of passes, or run where a reader or a verb asks.
 
 Add one: write `passes/NAME.py` with a function whose docstring's first line is its contract, and add a line there.
 """

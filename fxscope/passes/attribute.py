@@ -62,9 +62,7 @@ class Linked(NamedTuple):
 
 def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
     """Fill in the launches inside compiled regions: their call and its nodes; return how often each graph ran."""
-    calls: dict[str, list[KernelCall]] = {}
-    for call in recording.calls:
-        calls.setdefault(call.graph, []).append(call)
+    calls = index_of(recording).calls_of_graph
     if not calls:
         return {}
     launches = {launch.id: launch for launch in recording.launches}

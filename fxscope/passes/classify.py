@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column
-from fxscope.index import index_of
+from fxscope.index import by_each, index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import MAY_COPY, expected_nature, op_name
 from fxscope.passes.slices import written_by
@@ -47,13 +47,8 @@ def classify(recording: Recording) -> Recording:
 
 def compiled(graph: Graph, calls: list[KernelCall]) -> Graph:
     """Classify the nodes of a graph that Inductor generated code for."""
-    homes: dict[str, list[KernelCall]] = {}
-    folded: dict[str, list[KernelCall]] = {}
-    for call in calls:
-        for name in call.nodes:
-            homes.setdefault(name, []).append(call)
-        for name in call.folded:
-            folded.setdefault(name, []).append(call)
+    homes = by_each(calls, lambda call: call.nodes)
+    folded = by_each(calls, lambda call: call.folded)
     used: set[str] = set(graph.outputs)
     for node in graph.nodes:
         used.update(node.inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fxscope.index import index_of
+from fxscope.index import by_each, grouped, index_of
 from fxscope.model import Link, Recording, replace
 from fxscope.op_names import MAY_COPY, expected_nature, op_name, op_of, table
 
@@ -40,6 +40,7 @@ def provenance(recording: Recording) -> Recording:
 def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
     """The calls with the views that became strides of their arguments (a permute in front of an extern mm)."""
     by_name = {node.name: node for node in graph.nodes}
+    order = {name: position for position, name in enumerate(by_name)}
     ran = {name for call in calls for name in call.nodes}
     result: list[KernelCall] = []
     for call in calls:
@@ -56,7 +57,6 @@ def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
                 if op_name(node.target) not in _RESIZES:
                     folded.append(name)
                 stack += [(source, hops + 1) for source in node.inputs]
-        order = {node.name: position for position, node in enumerate(graph.nodes)}
         result.append(replace(call, folded=tuple(sorted(folded, key=order.__getitem__))))
     return result
 
@@ -66,11 +66,9 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
 
     Inductor names a kernel after the origins of its scheduler nodes; an origin may have run elsewhere.
     """
-    home: dict[str, list[KernelCall]] = {}
-    for call in calls:
-        for name in call.nodes:
-            home.setdefault(name, []).append(call)
+    home = by_each(calls, lambda call: call.nodes)
     by_name = {node.name: node for node in graph.nodes}
+    order = {name: position for position, name in enumerate(by_name)}
     result: list[KernelCall] = []
     for call in calls:
         if not call.kernel.startswith("triton_") or not call.nodes:
@@ -88,7 +86,6 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
             and (op := op_name(by_name[name].target)) in words
             and op not in inside
         ]
-        order = {node.name: position for position, node in enumerate(graph.nodes)}
         result.append(replace(call, named_only=tuple(sorted({*call.named_only, *named}, key=order.__getitem__))))
     return result
 
@@ -159,10 +156,7 @@ def _is_view(node: Node) -> bool:
 def with_sources(recording: Recording) -> Recording:
     """Give nodes without a source line that of the node they were lowered from; and calls those of their nodes."""
     nodes = index_of(recording).by_key
-    earlier: dict[tuple[str, str], list[Link]] = {}
-    for link in recording.links:
-        if link.relation == "lowered_to":
-            earlier.setdefault(link.to, []).append(link)
+    earlier = grouped((link for link in recording.links if link.relation == "lowered_to"), lambda link: link.to)
 
     def source_of(key: tuple[str, str], depth: int = 0) -> Source | None:
         node = nodes.get(key)
@@ -204,10 +198,7 @@ def with_sources(recording: Recording) -> Recording:
 
 def with_calls(recording: Recording) -> Recording:
     """Write into each node the calls it ran in, and the links that say how that is known."""
-    homes: dict[tuple[str, str], list[KernelCall]] = {}
-    for call in recording.calls:
-        for name in call.nodes:
-            homes.setdefault((call.graph, name), []).append(call)
+    homes = index_of(recording).calls_of_node
     originals = _originals(recording)
     ran = {graph for graph, _ in (*homes, *originals)}
     graphs = tuple(
@@ -271,9 +262,7 @@ def _originals_in(
     """Node → original op in one call."""
     named = {op_name(op): op for op in call.original_aten}
     here = {node.name for node in graph.nodes}
-    groups: dict[str, list[Node]] = {}
-    for node in members:
-        groups.setdefault(node.from_node[0] if node.from_node else node.name, []).append(node)
+    groups = grouped(members, lambda node: node.from_node[0] if node.from_node else node.name)
     found: dict[str, str] = {}
     whole: list[Node] = []  # born in this graph, and possibly an op of the comment as they are
     before: list[list[Node]] = []  # decomposed from a node of an earlier graph

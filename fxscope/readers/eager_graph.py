@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import column, with_columns
+from fxscope.index import grouped
 from fxscope.model import Graph, Node, Op, StartUpOp, replace
 from fxscope.op_names import expected_nature, op_name, out_of_place
 
@@ -150,10 +151,7 @@ def program_graph(
         elif (op.external_id is not None and op.external_id in wanted) or op.parent in inside:
             inside.add(op.id)
     keep = _above(by_id, (by_id[op_id] for op_id in inside))
-    steps: dict[int, list[Op]] = {}
-    for op in tree:
-        if op.id in keep:
-            steps.setdefault(op.step, []).append(op)
+    steps = grouped((op for op in tree if op.id in keep), lambda op: op.step)
     kinds: dict[tuple[str, ...], list[Op]] = {}
     same = [(kinds.setdefault(tuple(op.name for op in step), step), step) for step in steps.values()]
     shown = [op for step in kinds.values() for op in step]
@@ -291,10 +289,10 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
         column(ops, field) for field in ("category", "step", "start_ns", "duration_ns", "id", "name")
     )
     unobserved = {text: _unobserved(text) for text in set(name)}
-    steps: dict[int, list[int]] = {}
-    for position in range(len(ops)) if only is None else only:
-        if category[position] == "cpu_op":
-            steps.setdefault(step[position], []).append(position)
+    steps = grouped(
+        (position for position in (range(len(ops)) if only is None else only) if category[position] == "cpu_op"),
+        lambda position: step[position],
+    )
     graphs, nodes = column(ops, "graph"), column(ops, "node")
     for _, positions in sorted(steps.items()):
         positions.sort(key=lambda position: (start[position], -duration[position], ids[position]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.index import grouped
 from fxscope.model import replace
 from fxscope.passes.predicted import of_dtype
 from fxscope.readers import output_code
@@ -32,9 +32,7 @@ def measured_calls(program: Mapping[str, Any]) -> Iterator[MeasuredCall]:
     """
     codes = [output_code.parse(text) for text in program["codes"]]
     left = list(range(len(codes)))
-    groups: dict[str, list[Any]] = defaultdict(list)
-    for item in program["calls"]:
-        groups[item[0].rpartition(":")[0]].append(item)
+    groups = grouped(program["calls"], lambda item: item[0].rpartition(":")[0])
     for prefix, items in groups.items():
         numbered = {int(item[0].rpartition(":")[2]): item for item in items}
         found = next((position for position in left if _fits(codes[position], numbered)), None)

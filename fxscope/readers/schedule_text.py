@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
+from fxscope.index import grouped
 from fxscope.model import (
     BufferAccess,
     FusionAttempt,
@@ -115,9 +116,7 @@ def schedule(
         )
         for block in blocks
     )
-    inside: dict[int, list[SchedulerNode]] = {}
-    for node in nodes:
-        inside.setdefault(node.group, []).append(node)
+    inside = grouped(nodes, lambda node: node.group)
     users = {block.name: users_of(block) for block in blocks}
     groups = tuple(group_of(inside[position], users, uses, layouts) for position in positions.values())
     outputs = {name for used in users.values() for name, by in used.items() if "OUTPUT" in by}
@@ -267,7 +266,6 @@ def node_of(
     order: Mapping[str, int],
     uses: tuple[list[Use], list[Use]],
 ) -> SchedulerNode:
-    """One node."""
     reads, writes = uses
     iteration = said(block, ("sizes",))
     kernel = ((said(block, ("node.python_kernel_name", "node.kernel")) or "").split() or [None])[0]
@@ -311,7 +309,6 @@ def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
 
 
 def dependencies(text: str, key: str) -> list[Use]:
-    """One printed list of dependencies."""
     start = text.find(f"{key} =")
     if start < 0:
         return []
@@ -349,9 +346,7 @@ def numel(iteration: str) -> int | None:
 
 def accesses(uses: Iterable[Use], layouts: Mapping[str, TensorMeta]) -> tuple[BufferAccess, ...]:
     """One access per buffer: as many bytes as the loops may touch, at most the buffer's."""
-    found: dict[str, list[Use]] = {}
-    for use in uses:
-        found.setdefault(use.buffer, []).append(use)
+    found = grouped(uses, lambda use: use.buffer)
     result: list[BufferAccess] = []
     for name, items in sorted(found.items()):
         layout = layouts.get(name)
@@ -444,7 +439,6 @@ def group_of(
 
 
 def first_nodes(groups: Sequence[ScheduledGroup], nodes: Sequence[SchedulerNode]) -> list[tuple[ScheduledGroup, int]]:
-    """Each group with the position of its first node."""
     where = {node.name: position for position, node in enumerate(nodes)}
     return [(group, where[group.members[0]]) for group in groups]
 
@@ -473,9 +467,7 @@ def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttemp
 
 def joins_of_groups(nodes: Mapping[str, SchedulerNode]) -> list[FusionAttempt]:
     """The joins that the final groups imply, where there is no log of them; their order is not known."""
-    groups: dict[int, list[str]] = {}
-    for node in nodes.values():
-        groups.setdefault(node.group, []).append(node.name)
+    groups = grouped(nodes, lambda name: nodes[name].group)
     return [
         FusionAttempt(a=tuple(names[:end]), b=(names[end],), fused=True, how=how(names[:end], names[end:][:1], nodes))
         for names in groups.values()

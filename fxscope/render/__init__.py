@@ -102,7 +102,6 @@ def show(recording: Recording, *, stage: str | None = None) -> None:
 
 
 def notebook(recording: Recording) -> str:
-    """The HTML that a notebook displays for a recording."""
     from fxscope.render.page import html
 
     return html.notebook(recording)

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope import children
+from fxscope.analysis.sweep import setups_of, values_of
 from fxscope.errors import RenderError
 from fxscope.render import theme
 from fxscope.text import microseconds, num_bytes, roof_share
@@ -85,8 +86,8 @@ def svg(sweep: Sweep) -> str:
     panels = [metric for metric in (*speed_up(sweep), *METRICS) if any(metric.samples(point) for point in sweep.points)]
     if not panels:
         raise RenderError("the sweep holds no measurement to draw.")
-    values = ordered(sweep)
-    setups = sorted(dict.fromkeys(point.setup for point in sweep.points), key=lambda name: name != "eager")
+    values = values_of(sweep)
+    setups = setups_of(sweep)
     height = TOP + len(panels) * (PANEL + GAP) + 8
     device = str(sweep.environment.get("device") or "")
     title = sweep.title or f"sweep over {sweep.vary}"
@@ -100,11 +101,6 @@ def svg(sweep: Sweep) -> str:
     for number, metric in enumerate(panels):
         parts.append(panel(sweep, metric, values, setups, TOP + number * (PANEL + GAP) + 22))
     return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def ordered(sweep: Sweep) -> list[Any]:
-    found: list[Any] = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
-    return sorted(found, key=lambda value: (isinstance(value, str), value))
 
 
 def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], top: float) -> str:
@@ -175,7 +171,6 @@ def end_labels(ends: list[tuple[float, int, str]]) -> list[str]:
 
 
 def marker(kind: str, x: float, y: float, colour: str, tip: str) -> str:
-    """One marker with its tooltip."""
     shapes = {
         "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"',
         "square": f'<rect x="{x - 3.2:.1f}" y="{y - 3.2:.1f}" width="6.4" height="6.4"',

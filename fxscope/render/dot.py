@@ -117,7 +117,6 @@ def graph_attributes(recording: Recording, graphs: list[Graph], num_nodes: int) 
 
 
 def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
-    """Draw one graph into a digraph or cluster."""
     calls = index_of(recording).calls_of_graph.get(graph.id, [])
     by_name = {node.name: node for node in graph.nodes}
     home: dict[str, KernelCall] = {}

@@ -133,7 +133,6 @@ def kernel_label(use: KernelUse, width: int) -> tuple[str, str]:
 
 
 def kernel_words(use: KernelUse, width: int) -> str:
-    """A kernel with its time and registers."""
     parts = ["".join(kernel_label(use, width))]
     details = [microseconds(use.mean_us)] if use.mean_us is not None else []
     details += [f"{labels.times(use.runs)} a step"] if use.runs > 1 else []
@@ -180,7 +179,6 @@ def change_words_of(match: KernelMatch) -> str:
 
 
 def match_line(match: KernelMatch) -> str:
-    """What happened, in words."""
     how = f" (aligned by {match.aligned_by})" if match.aligned_by and match.aligned_by != "name" else ""
     gain = f": {match.time.verdict}, {match.time.reason}" if match.time and match.time.ratio is not None else ""
     if match.time and match.time.verdict == "cannot tell":

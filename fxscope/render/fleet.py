@@ -52,7 +52,6 @@ def ranges(ranks: Sequence[int], limit: int = 6) -> str:
 
 
 def who(finding: Finding) -> str:
-    """Name the ranks of a finding."""
     return f"rank {finding.ranks[0]}" if len(finding.ranks) == 1 else f"ranks {ranges(finding.ranks)}"
 
 
@@ -77,7 +76,6 @@ def change_line(change: PlanChange, width: int | None = None) -> str:
 
 
 def facts(fleet: Fleet) -> str:
-    """Say what was compared."""
     parts = [
         counted(len(fleet.ranks), "rank")
         + (f" of {fleet.world}" if fleet.world and fleet.world != len(fleet.ranks) else "")
@@ -147,7 +145,6 @@ def _fold(line: str, width: int, indent: str = "") -> list[str]:
 
 
 def plan_line(group: PlanGroup) -> str:
-    """Say a group of ranks with one plan in a line."""
     kind = (
         "its stage's"
         if group.by_role
@@ -166,9 +163,18 @@ def shown(fleet: Fleet, limit: int = MAX_RANKS) -> list[RankLine]:
     """The ranks to list: all of few; of many those that are named, then the latest."""
     if len(fleet.ranks) <= limit:
         return list(fleet.ranks)
-    named = {rank for finding in fleet.findings for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks)}
+    named = marks(fleet)
     order = sorted(fleet.ranks, key=lambda line: (line.rank not in named, -typical(line)))
     return sorted(order[:limit], key=lambda line: line.rank)
+
+
+def marks(fleet: Fleet) -> dict[int, str]:
+    """Rank → the cause in its first finding; one about every rank names none."""
+    found: dict[int, str] = {}
+    for finding in fleet.findings:
+        for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks) else ():
+            found.setdefault(rank, CAUSES[finding.cause])
+    return found
 
 
 def typical(line: RankLine) -> float:
@@ -186,14 +192,11 @@ def scale(fleet: Fleet) -> float:
 def _rank_table(fleet: Fleet, width: int) -> list[str]:
     """Ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
     rows = shown(fleet)
-    marks: dict[int, str] = {}
-    for finding in fleet.findings:
-        for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks) else ():
-            marks.setdefault(rank, CAUSES[finding.cause])
+    said = marks(fleet)
     head = ["rank", "device", "data", "host idle", "exposed", "last at", "lateness by step"]
     table = [head]
     most = scale(fleet)
-    room = max(8, width - 56 - max(map(len, marks.values()), default=0))
+    room = max(8, width - 56 - max(map(len, said.values()), default=0))
     for line in rows:
         cells = "".join(shade(value, most) for value in line.lateness_us[-room:])
         table.append(
@@ -204,7 +207,7 @@ def _rank_table(fleet: Fleet, width: int) -> list[str]:
                 microseconds(line.idle_host_us),
                 microseconds(line.exposed_us),
                 f"{line.arrived_last}/{line.num_collectives}" if line.num_collectives else "–",
-                f"{cells} {marks.get(line.rank, '')}".rstrip(),
+                f"{cells} {said.get(line.rank, '')}".rstrip(),
             ]
         )
     lines = aligned(table, left={len(head) - 1})

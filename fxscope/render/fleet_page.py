@@ -6,7 +6,7 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fxscope.render.fleet import CAUSES, change_line, facts, headline, plan_line, ranges, scale, typical
+from fxscope.render.fleet import change_line, facts, headline, marks, plan_line, ranges, scale, typical
 from fxscope.render.legible import legible
 from fxscope.render.page import html
 from fxscope.text import counted, kernel_name, microseconds, sentence
@@ -68,10 +68,7 @@ def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str
 def payload(fleet: Fleet, digests: Iterable[Digest], reports: Mapping[int, str]) -> dict[str, Any]:
     """What the page's script draws."""
     by_rank = {item.rank: item for item in digests if item.rank is not None}
-    said: dict[int, str] = {}
-    for finding in fleet.findings:
-        for rank in finding.ranks if len(finding.ranks) < len(fleet.ranks) else ():
-            said.setdefault(rank, CAUSES[finding.cause])
+    said = marks(fleet)
     return {
         "steps": fleet.steps,
         "step": fleet.step_us or 1.0,

@@ -57,7 +57,6 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
 
 
 def where(recording: Recording) -> str:
-    """The environment in one line."""
     environment = recording.environment
     place = f"planned for {environment.target}" if environment.target else environment.device
     parts = [

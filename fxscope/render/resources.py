@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.index import grouped
 from fxscope.render.findings import kernel_label
 from fxscope.render.markdown import code, text
 from fxscope.text import aligned, microseconds, percent
@@ -82,10 +83,8 @@ def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
 
 def distinct(uses: Sequence[KernelUse]) -> list[tuple[int, KernelUse]]:
     """(how often, kernel), those launched alike together; times are those of the first."""
-    found: dict[tuple[object, ...], list[KernelUse]] = {}
-    for use in uses:
-        if use.category == "kernel":
-            found.setdefault(
-                (use.kernel, use.ops if "<" in use.kernel else (), use.registers, use.block, use.config), []
-            ).append(use)
+    found = grouped(
+        (use for use in uses if use.category == "kernel"),
+        lambda use: (use.kernel, use.ops if "<" in use.kernel else (), use.registers, use.block, use.config),
+    )
     return [(len(group), group[0]) for group in found.values()]

@@ -6,6 +6,7 @@ from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from fxscope.analysis.sweep import values_of
 from fxscope.render import chart, theme
 from fxscope.render import markdown as md
 from fxscope.text import aligned, microseconds, num_bytes, roof_share
@@ -45,7 +46,7 @@ def rows(sweep: Sweep) -> list[list[str]]:
 
 def in_order(sweep: Sweep) -> list[SweepPoint]:
     """Points by value, then as measured."""
-    values = chart.ordered(sweep)
+    values = values_of(sweep)
     return sorted(sweep.points, key=lambda point: values.index(point.vary.get(sweep.vary)))
 
 

@@ -23,7 +23,6 @@ MAX_LINES = 25
 
 
 def render(summary: Summary, *, width: int = 80) -> str:
-    """The tables as plain text."""
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None, highlight=False)
     if summary.ops:
@@ -106,7 +105,6 @@ def render(summary: Summary, *, width: int = 80) -> str:
 def section(
     console: Console, title: str, columns: Sequence[str], lines: Sequence[object], row: Callable[..., tuple[str, ...]]
 ) -> None:
-    """Print one table, its first lines."""
     table = Table(box=None, padding=(0, 1), header_style="dim")
     for position, column in enumerate(columns):
         table.add_column(

@@ -10,7 +10,7 @@ from rich.tree import Tree
 from fxscope.analysis import select
 from fxscope.columns import column
 from fxscope.dtypes import short_tensor
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.op_names import is_dispatched, is_generated
 from fxscope.render import theme
 from fxscope.render.bounded import Text
@@ -25,10 +25,7 @@ MAX_LINES = 150
 def dispatch_tree(recording: Recording, graph: Graph, *, width: int = 80, max_lines: int = MAX_LINES) -> Tree:
     """The tree of an eager graph: views dimmed, each launch under its op with its median time."""
     runs = index_of(recording).runs_of_node[graph.id]
-    children: dict[str | None, list[Node]] = {}
-    for node in graph.nodes:
-        if node.op == "dispatch":
-            children.setdefault(node.parent, []).append(node)
+    children = grouped((node for node in graph.nodes if node.op == "dispatch"), lambda node: node.parent)
     steps = max(1, len(set(column(recording.launches, "step"))))
     index = index_of(recording)
     label = root_label(children, index.dispatched.get(index.first_step, 0))

@@ -121,7 +121,6 @@ def _state_of(module: nn.Module) -> Any:
 
 
 def _whole(parameter: Any, policy: Any) -> None:
-    """Replace a shard by the whole parameter."""
     info, shard = parameter._module_info, parameter.sharded_param
     owners = [(info.module, info.param_name), *zip(info.shared_modules, info.shared_param_names, strict=True)]
     dtype = policy.param_dtype if policy.param_dtype is not None and shard.is_floating_point() else shard.dtype

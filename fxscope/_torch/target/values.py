@@ -67,7 +67,7 @@ class Values:
                 dtype = shape.dtype if real is not None else args[0].dtype
                 with mode:
                     fake = torch.empty_strided(shape.size(), shape.stride(), dtype=dtype, device=args[0].device)
-            self._follow(func, args, fake, real)
+            self._follow(func, fake, real)
             return fake
 
         with mock.patch.object(mode, "dispatch", dispatch):
@@ -103,7 +103,7 @@ class Values:
                 tuple(slice(None) if index is None else index for index in indices)
             ]
 
-    def _follow(self, func: Any, args: Any, fake: Any, real: Any) -> None:
+    def _follow(self, func: Any, fake: Any, real: Any) -> None:
         schema = getattr(func, "_schema", None)
         if real is None and schema is not None and schema.is_mutable:
             self._known.clear()  # something unknown may have been written into what was known

@@ -120,7 +120,6 @@ def entries(data: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
 
 
 def claim_of(item: Mapping[str, Any]) -> str:
-    """The claim in parentheses, for messages."""
     return f' ("{item["claim"]}")' if item.get("claim") else ""
 
 

@@ -31,7 +31,6 @@ def different_kernel(context: Context, value: object) -> Answer:
 
 
 def kernels_at(context: Context, places: list[str], *, wanted: bool) -> Answer:
-    """Compare the kernels' names at places."""
     rows = {place: [unit.kernel for unit in context.units(place)] for place in places}
     empty = [place for place, found in rows.items() if not found]
     expected = f"{'the same kernels' if wanted else 'different kernels'} at {', '.join(places)}"

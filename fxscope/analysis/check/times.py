@@ -13,7 +13,7 @@ from fxscope.analysis.check.context import Answer, Context, a_list, a_table, key
 from fxscope.analysis.check.counts import all_of
 from fxscope.analysis.compare.rest import traffic
 from fxscope.analysis.stats import compare_times
-from fxscope.analysis.sweep import REPEATS
+from fxscope.analysis.sweep import REPEATS, point_at
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.op_names import is_called
@@ -237,9 +237,8 @@ def point_of(data: Sweep, setup: str, at: object) -> SweepPoint:
     setups = {point.setup for point in data.points}
     if setup not in setups:
         raise PassError(f"the sweep has no setup {setup!r}. {select.nearest(setup, setups)}")
-    for point in data.points:
-        if point.setup == setup and point.vary.get(data.vary) == at:
-            return point
+    if (point := point_at(data, setup, at)) is not None:
+        return point
     values = sorted({str(point.vary.get(data.vary)) for point in data.points if point.setup == setup})
     raise PassError(f"the sweep has no {setup} at {data.vary} {at}. It has {', '.join(values)}.")
 

@@ -59,7 +59,6 @@ def predicted_us(call: KernelCall | None) -> float | None:
 
 
 def first(*values: T | None) -> T | None:
-    """The first value that is known."""
     return next((value for value in values if value is not None), None)
 
 

@@ -15,8 +15,8 @@ from fxscope.analysis.select import ran_backward
 from fxscope.analysis.stats import is_on_cpu
 from fxscope.analysis.story import Sentence, Story
 from fxscope.columns import column
-from fxscope.index import index_of
-from fxscope.model import KERNELS, weakest
+from fxscope.index import grouped, index_of
+from fxscope.model import KERNELS, replace, weakest
 from fxscope.op_names import MAY_COPY, expected_nature, is_dispatched, op_name
 from fxscope.text import counted, kernel_name, listed, microseconds, tallied
 
@@ -44,7 +44,7 @@ def explain(
         *explain_gemm.story(recording, gemms),
         *compiling.story(recording, costs),
         *explain_counted.story(recording),
-        *launch_story(launches, steps, costs),
+        *launch_story(launches, steps),
         *compiling.worth((recording, *runs[0]), (against, *runs[1]) if against else ()),
     ]
     return Story(
@@ -184,27 +184,18 @@ def _as_kernels(launches: Sequence[Launch]) -> str:
 
 def _merged(sentences: list[Sentence]) -> list[Sentence]:
     """Join equal statements: the layers of a deep model say the same thing many times."""
-    found: dict[str, list[Sentence]] = {}
-    for sentence in sentences:
-        found.setdefault(sentence.text, []).append(sentence)
+    found = grouped(sentences, lambda sentence: sentence.text)
     merged: list[Sentence] = []
     for text, same in found.items():
         first = same[0]
         evidence = tuple(item for sentence in same for item in sentence.evidence)
         text = text if len(same) == 1 else f"{text[:-1]} ({len(same)} times)."
-        merged.append(
-            Sentence(
-                topic=first.topic,
-                text=text,
-                evidence=evidence,
-                weakest=first.weakest,
-                values={**first.values, "times": len(same)},
-            )
-        )
+        values = {**first.values, "times": len(same)}
+        merged.append(replace(first, text=text, evidence=evidence, values=values))
     return merged
 
 
-def launch_story(launches: Iterable[Any], steps: Iterable[Any], costs: tuple[Any, ...]) -> list[Sentence]:
+def launch_story(launches: Iterable[Any], steps: Iterable[Any]) -> list[Sentence]:
     """What launching costs, and which side sets the length of a step."""
     sentences: list[Sentence] = []
     steps = list(steps)

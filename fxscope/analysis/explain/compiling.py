@@ -11,7 +11,7 @@ from fxscope.analysis.explain import launch_cost
 from fxscope.analysis.stats import compare_wall, mean
 from fxscope.analysis.story import CompileCost, Sentence
 from fxscope.gpus import timing as device_times
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.op_names import only_named, perhaps_ran
 from fxscope.passes.flops import tensor_bytes
 from fxscope.passes.schedules import aliases
@@ -137,9 +137,7 @@ def undetermined(recording: Recording, stage: Stage, topic: Topic) -> list[Sente
 
 def _intermediates(recording: Recording) -> list[Sentence]:
     """Buffers that one kernel writes and another reads: traffic that more fusion could save."""
-    by_graph: dict[str, list[KernelCall]] = {}
-    for call in recording.calls:
-        by_graph.setdefault(call.id.rsplit(":", 1)[0], []).append(call)
+    by_graph = grouped(recording.calls, lambda call: call.id.rsplit(":", 1)[0])
     found: list[Sentence] = []
     memory = {schedule.graph: aliases(schedule) for schedule in recording.schedules}
     for name, calls in by_graph.items():

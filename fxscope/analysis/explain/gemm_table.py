@@ -171,7 +171,7 @@ def _row(
         share_of_peak=rate / peak.value if rate and peak else None,
         peak=f"{per_second(peak.value, 'FLOP/s')} {arithmetic} ({gpu.basis(peak)})" if peak and gpu else None,
         note=note,
-        evidence=_evidence(main, first, node, graph),
+        evidence=evidence(main, first, node, graph),
     )
 
 
@@ -182,7 +182,9 @@ def _split_k(decoded: dict[str, Any], launches: Iterable[Launch]) -> bool | None
     return decoded.get("split_k")
 
 
-def _evidence(main: Launch, launches: Sequence[Launch], node: Node | None, graph: Graph | None) -> tuple[str, ...]:
+def evidence(
+    main: Launch, launches: Sequence[Launch], node: Node | None = None, graph: Graph | None = None
+) -> tuple[str, ...]:
     found = [f"launch:{launch.id}" for launch in launches]
     if main.op_id is not None:
         found.append(f"op:{main.op_id}")

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis import select
-from fxscope.analysis.explain.gemm_table import main_kernel, role
+from fxscope.analysis.explain.gemm_table import evidence, main_kernel, role
 from fxscope.analysis.story import Sentence
 from fxscope.index import index_of
 from fxscope.kernel_names import decode
@@ -84,13 +84,7 @@ def _once(sentences: Any) -> list[Sentence]:
 
 
 def _proof(group: Sequence[Launch]) -> tuple[str, ...]:
-    ids = [f"launch:{launch.id}" for launch in group]
-    first = group[0]
-    if first.op_id is not None:
-        ids.append(f"op:{first.op_id}")
-    if first.call:
-        ids.append(f"call:{first.call}")
-    return tuple(ids)
+    return evidence(group[0], group)
 
 
 def _bias(group: list[Launch], ops: Mapping[int, Op], time: Mapping[int, float]) -> Sentence | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fxscope.analysis.stats import is_on_cpu
 from fxscope.analysis.story import CompileCost, OpLaunch, StepCost
 from fxscope.columns import column
+from fxscope.index import grouped
 from fxscope.op_names import is_generated
 from fxscope.passes import bound
 from fxscope.text import counted, microseconds
@@ -91,10 +92,7 @@ def step_costs(recording: Recording) -> tuple[StepCost, ...]:
     rows: list[StepCost] = []
     launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
     stats = {item.step: item for item in recording.summary.steps} if recording.summary else {}
-    by_step: dict[int | None, list[Launch]] = {}
-    for item in recording.launches:
-        if item.category != "cpu_kernel":
-            by_step.setdefault(item.step, []).append(item)
+    by_step = grouped((item for item in recording.launches if item.category != "cpu_kernel"), lambda item: item.step)
     inside_ns: Counter[int | None] = Counter()
     fields = (column(recording.ops, name) for name in ("step", "category", "correlation", "duration_ns"))
     for number, category, correlation, duration_ns in zip(*fields, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from fxscope.index import index_of
 from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
 from fxscope.op_names import runs_as
 from fxscope.passes.flops import total
@@ -18,9 +19,7 @@ INPUT_PREFIXES = ("arg", "primals_", "tangents_")
 
 def decisions(recording: Recording) -> list[Decision]:
     """One decision for each pair of calls of different graphs between which a tensor passes."""
-    calls: dict[str, list[KernelCall]] = {}
-    for call in recording.calls:
-        calls.setdefault(call.graph, []).append(call)
+    calls = index_of(recording).calls_of_graph
     graphs = {graph.id: graph for graph in recording.graphs if graph.stage == "post_grad"}
     schedules = {schedule.graph: schedule for schedule in recording.schedules}
     return [*directions(graphs, calls), *breaks(recording, graphs, calls, schedules)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxscope.index import grouped
 from fxscope.model import Decision, Evidence, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
 from fxscope.passes.slices import TRANSPARENT, is_opaque
 
@@ -140,9 +141,7 @@ def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedul
         if attempt.fused and attempt.a[0] in here and {*attempt.a, *attempt.b} <= here:
             result += join(call, attempt, slices)
             seen |= {*attempt.a, *attempt.b}
-    by_group: dict[int, list[SchedulerNode]] = {}
-    for node in members:
-        by_group.setdefault(node.group, []).append(node)
+    by_group = grouped(members, lambda node: node.group)
     for number, group in by_group.items():
         apart = [node for node in group if node.name not in seen]
         if len(group) > 1 and apart:

@@ -64,7 +64,6 @@ class Kept:
 
     @property
     def launch_start(self) -> NDArray[np.int64]:
-        """Start of each launch."""
         return self.trace.start_ns[self.launch_rows]
 
     @property
@@ -89,7 +88,6 @@ class Kept:
 
     @property
     def launch_end(self) -> NDArray[np.int64]:
-        """End of each launch."""
         return self.launch_start + self.launch_ns
 
 

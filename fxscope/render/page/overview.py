@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
-    """The first page of each recording."""
     out: list[dict[str, Any]] = []
     for position, recording in enumerate(recordings):
         against = comparison[position - 1] if comparison and position else None
@@ -346,7 +345,6 @@ def gaps(recording: Recording) -> list[list[Any]]:
 
 
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:
-    """One comparison with the first recording as rows."""
     other = position + 1
     index: list[dict[str, int]] = (
         [{c.id: i for i, c in enumerate(r.calls)} for r in (recordings[0], recordings[other])]

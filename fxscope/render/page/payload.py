@@ -64,7 +64,6 @@ def to_json(data: Any) -> str:
 def page(
     recordings: Sequence[Recording], comparison: Sequence[Comparison] | None, *, stage: str | None = None
 ) -> dict[str, Any]:
-    """All that the page needs."""
     return {
         "theme": look(),
         "evidence": EVIDENCE_BY_STRENGTH,
@@ -171,7 +170,6 @@ class Encoder:
         return end[0] in self.graphs and end[1] in self.nodes[self.graphs[end[0]]]
 
     def place(self, source: Source | None) -> int:
-        """The index of a source line."""
         if source is None:
             return self.places.add(None)
         return self.places.add(
@@ -292,7 +290,6 @@ class Encoder:
         )
 
     def decision_columns(self) -> dict[str, list[Any]]:
-        """What was fused and what was not."""
         ends = labels.Ends(self.recording)
         return columns(
             self.recording.decisions,

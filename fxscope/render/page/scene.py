@@ -7,12 +7,11 @@ boxes go, is decided in the page (`fold.js`, `layout.js`).
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.render import labels
 from fxscope.text import counted, microseconds, num_bytes, of_roof, shorten
 
@@ -111,7 +110,7 @@ def build(recording: Recording, graph: Graph, call_index: Mapping[str, int]) -> 
     if graph.stage == "kernel_calls":
         known = index_of(recording).nodes
         words = [
-            call_node_words(node, call, known) if call else node_words(node, graph, None)
+            call_node_words(call, known) if call else node_words(node, graph, None)
             for node, call in zip(graph.nodes, by_call, strict=True)
         ]
     else:
@@ -337,19 +336,14 @@ def repeated(
 
     A structure is a module's class and, by name, those of the modules in it.
     """
-    children: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for path in modules:
-        children.setdefault(path[:-1], []).append(path)
+    children = grouped(modules, lambda path: path[:-1])
 
     def structure(path: tuple[str, ...]) -> tuple[Any, ...]:
         return types.get(path), tuple((inner[-1], structure(inner)) for inner in children.get(path, ()))
 
     out: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {}
     for siblings in children.values():
-        alike: dict[tuple[Any, ...], list[tuple[str, ...]]] = {}
-        for path in siblings:
-            if path[-1].isdigit():
-                alike.setdefault(structure(path), []).append(path)
+        alike = grouped((path for path in siblings if path[-1].isdigit()), structure)
         for found in alike.values():
             if len(found) > 2:
                 out |= dict.fromkeys(found, tuple(sorted(found, key=lambda path: int(path[-1]))))
@@ -393,7 +387,6 @@ def call_path(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
 
 
 def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The longest common prefix."""
     if not paths:
         return ()
     first, last = min(paths), max(paths)
@@ -426,7 +419,7 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
     return Words(title, shape, meta, max(72, round(width)), 26 + (15 if shape else 0) + (15 if meta else 0))
 
 
-def call_node_words(node: Node, call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
+def call_node_words(call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
     """What a kernel call's box says where every box is one: its ops, its name, what it costs."""
     title = shorten(labels.ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
     sub, meta = shorten(call.handle, MAX_NOTE), cost_line(call)
@@ -435,7 +428,6 @@ def call_node_words(node: Node, call: KernelCall, nodes: Mapping[str, Mapping[st
 
 
 def group_words(group: Group) -> Words:
-    """What a closed group says."""
     title = shorten(group.title, MAX_NOTE)
     sub = shorten(group.sub, MAX_NOTE)
     width = max(7.6 * len(title) + 46, 6.7 * len(sub) + 24, 6.7 * len(group.meta) + 24)
@@ -446,8 +438,3 @@ def group_words(group: Group) -> Words:
 def works(node: Node) -> bool:
     """Whether an op launches work of its own, whatever it calls besides."""
     return node.kind == "kernel" and node.nature != "composite"
-
-
-def finite(value: float | None) -> float | None:
-    """A number that JSON can hold."""
-    return None if value is None or not math.isfinite(value) else value

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import short_dtype
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.model import KernelCall, KernelStats, Launch
 from fxscope.render import labels, theme
 
@@ -41,7 +41,6 @@ def value_of(line: Any, where: str | Callable[[Any], Any]) -> Any:
 
 
 def tables(recording: Recording) -> list[dict[str, Any]]:
-    """Every table that has a row."""
     made = [
         kernels(recording),
         calls(recording),
@@ -166,10 +165,14 @@ def gemms(recording: Recording) -> dict[str, Any]:
         ("share", "Of the roof", "roof", "call.roof.share"),
     ]
     position = {call.id: i for i, call in enumerate(recording.calls)}
-    groups: dict[tuple[str, str | None], list[Launch]] = {}
-    for launch in recording.launches:
-        if launch.decoded and (launch.decoded.get("role") == "gemm" or launch.decoded.get("family") == "nvjet"):
-            groups.setdefault((launch.name, launch.call), []).append(launch)
+    groups = grouped(
+        (
+            launch
+            for launch in recording.launches
+            if launch.decoded and (launch.decoded.get("role") == "gemm" or launch.decoded.get("family") == "nvjet")
+        ),
+        lambda launch: (launch.name, launch.call),
+    )
     lines = [
         Gemm(name, found, recording.calls[position[call]] if call in position else None)
         for (name, call), found in groups.items()
@@ -218,7 +221,6 @@ def ops(recording: Recording) -> dict[str, Any]:
 
 
 def steps(recording: Recording) -> dict[str, Any]:
-    """Each step in numbers."""
     columns: list[Column] = [
         ("step", "Step", "text", "name"),
         ("wall", "Wall", "us", "wall_us"),
