@@ -11,7 +11,7 @@ encode themselves (`docs/decisions/0002-msgspec.md`). Change one with `replace(i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ __all__ = [
     "Counters",
     "Coverage",
     "Decision",
+    "DecisionEnd",
     "Environment",
     "FusionAttempt",
     "Gap",
@@ -540,6 +541,14 @@ class Schedule(Item, frozen=True, kw_only=True):
     complete: bool = True  # False: rebuilt from files, which do not tell all
 
 
+class DecisionEnd(NamedTuple):
+    """One side of a decision."""
+
+    nodes: tuple[str, ...]
+    graph: str
+    call: str | None
+
+
 class Decision(Item, frozen=True, kw_only=True):
     """What became of one pair that could have been fused, and what keeping it apart costs."""
 
@@ -562,6 +571,13 @@ class Decision(Item, frozen=True, kw_only=True):
     expected_us: float | None = None  # what it is expected to save, with a template as fast as the library's kernel
     saved_launches: int | None = None  # launches that one kernel instead of two would save
     evidence: Evidence | None = None
+
+    @property
+    def ends(self) -> tuple[DecisionEnd, DecisionEnd]:
+        return (
+            DecisionEnd(self.a, self.graph, self.a_call),
+            DecisionEnd(self.b, self.other_graph or self.graph, self.b_call),
+        )
 
 
 class InputAssertion(Item, frozen=True, kw_only=True):

@@ -11,8 +11,8 @@ import pytest
 
 import fxscope
 from fxscope.analysis.compare import compare
-from fxscope.index import index_of
-from fxscope.model import Graph, LaunchEvidence, Link, Recording, replace
+from fxscope.index import by_each, grouped, index_of
+from fxscope.model import Decision, Graph, LaunchEvidence, Link, Recording, replace
 from fxscope.render import render
 from fxscope.render.page import overview
 from tests.build import call, launch, node, op, placeholder, steps
@@ -138,3 +138,15 @@ def test_a_recording_at_a_prompt_is_one_line() -> None:
         assert "\n" not in repr(item) and len(repr(item)) < 200
     assert f"launches {len(recording.launches)}, " in repr(recording)
     assert repr(Recording()) == "<Recording None: empty>"
+
+
+def test_groups_keep_the_order_in_which_keys_and_items_come() -> None:
+    assert list(grouped(["b1", "a1", "b2"], lambda word: word[0]).items()) == [("b", ["b1", "b2"]), ("a", ["a1"])]
+    assert by_each([(2, 1), (), (1,)], lambda keys: keys) == {2: [(2, 1)], 1: [(2, 1), (1,)]}
+    assert 3 not in grouped([1], abs) and by_each([()], lambda keys: keys) == {}
+
+
+def test_the_second_side_of_a_decision_lies_in_another_graph_where_it_names_one() -> None:
+    pair = Decision(graph="f", a=("mm",), b=("relu", "add"), a_call="f:1", reason="")
+    assert pair.ends == ((("mm",), "f", "f:1"), (("relu", "add"), "f", None))
+    assert replace(pair, other_graph="g").ends[1].graph == "g"

@@ -58,8 +58,8 @@ def document() -> str:
         ):
             words = ", ".join(f"`{item}`" for item in ast.literal_eval(node.value.slice))
             parts.append(f"**{ast.unparse(node.targets[0])}**: {words}\n")
-        if not isinstance(node, ast.ClassDef) or node.name == "Item":
-            continue
+        if not isinstance(node, ast.ClassDef) or node.name == "Item" or ast.unparse(node.bases[0]) == "NamedTuple":
+            continue  # what is no item is computed, not saved
         parts.append(f"## {node.name}\n\n{ast.get_docstring(node)}\n\n| key | type | meaning |\n|---|---|---|")
         renamed = {"from_": "from"}
         for field in node.body:

@@ -136,8 +136,7 @@ def about(recording: Recording, name: str, *, width: int = 80) -> tuple[list[Dec
 def touches(decision: Decision, place: Place) -> bool:
     """Whether a decision is about this place: its call, and inside the call its nodes."""
     if place.call is None:
-        ends = ((decision.graph, decision.a), (decision.other_graph or decision.graph, decision.b))
-        return any(graph == place.graph and set(nodes) & set(place.nodes) for graph, nodes in ends)
+        return any(end.graph == place.graph and set(end.nodes) & set(place.nodes) for end in decision.ends)
     if place.call not in (decision.a_call, decision.b_call):
         return False
     if decision.a_call != decision.b_call:
@@ -207,9 +206,12 @@ def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
         return [item for item in recording.decisions if {item.a_call, item.b_call} == {a.call, b.call}]
     found: list[Decision] = []
     for item in recording.decisions:
-        ends = [(item.graph, set(item.a)), (item.other_graph or item.graph, set(item.b))]
-        for one, other in ((ends[0], ends[1]), (ends[1], ends[0])):
-            if one[0] == a.graph and other[0] == b.graph and one[1] & set(a.nodes) and other[1] & set(b.nodes):
+        for one, other in (item.ends, item.ends[::-1]):
+            if (
+                (one.graph, other.graph) == (a.graph, b.graph)
+                and set(one.nodes) & set(a.nodes)
+                and set(other.nodes) & set(b.nodes)
+            ):
                 found.append(item)
                 break
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fxscope import op_names
 from fxscope.gpus import timing
 from fxscope.index import index_of
-from fxscope.model import replace
+from fxscope.model import DecisionEnd, replace
 from fxscope.passes.flops import tensor_bytes
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def priced(
         return replace(plain, expected_us=at_own_rate_us(decision, calls, graphs, own_rate))
     if gpu is None or gpu.times is None:
         return plain
-    a = side_of(decision.a, decision.a_call, decision.graph, calls, graphs)
-    b = side_of(decision.b, decision.b_call, decision.other_graph or decision.graph, calls, graphs)
+    a, b = (side_of(end, calls, graphs) for end in decision.ends)
     if a is None or b is None or decision.a_call == decision.b_call is not None:
         return plain
     if not decision.saved_launches and decision.other_graph:
@@ -103,11 +102,8 @@ def at_own_rate_us(
     decision: Decision, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]], rate: float
 ) -> float:
     """The time of the traffic that goes, of each kernel its own part and no more than that kernel takes."""
-    a, b = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
-    times = (
-        time_of(a, nodes_of(decision.a, decision.graph, graphs)),
-        time_of(b, nodes_of(decision.b, decision.other_graph or decision.graph, graphs)),
-    )
+    a, b = (calls.get(end.call or "") for end in decision.ends)
+    times = [time_of(call, nodes_of(end, graphs)) for call, end in zip((a, b), decision.ends, strict=True)]
     limits = [inf if time is None else time for time in times]
     saved = decision.saved_bytes or 0
     gone = avoided(decision, a, b, graphs)
@@ -188,7 +184,7 @@ def avoided(
     """
     saved, shared = decision.saved_bytes or 0, set(decision.shared_buffers)
     if a is None or b is None:
-        writers = nodes_of(decision.a, decision.graph, graphs)
+        writers = nodes_of(decision.ends[0], graphs)
         size = tensor_bytes([item for node in writers for item in node.outputs[:1]])
         unread = saved // 2 if size is None else min(saved, size)
         return saved - unread, unread
@@ -204,10 +200,9 @@ def avoided(
     return min(saved - unread, sum(written[name] for name in flows)), unread
 
 
-def nodes_of(names: Iterable[str], graph: str, graphs: Mapping[str, Mapping[str, Node]]) -> list[Node]:
-    """The nodes of these names that a graph has."""
-    known = graphs.get(graph, {})
-    return [known[name] for name in names if name in known]
+def nodes_of(end: DecisionEnd, graphs: Mapping[str, Mapping[str, Node]]) -> list[Node]:
+    known = graphs.get(end.graph, {})
+    return [known[name] for name in end.nodes if name in known]
 
 
 def time_of(call: KernelCall | None, nodes: Sequence[Node]) -> float | None:
@@ -223,19 +218,13 @@ def is_predicted(call: KernelCall) -> bool:
     return call.timing is None and call.estimated_range_us is not None
 
 
-def side_of(
-    names: Iterable[str],
-    call_id: str | None,
-    graph: str,
-    calls: Mapping[str, KernelCall],
-    graphs: Mapping[str, Mapping[str, Node]],
-) -> Side | None:
+def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]]) -> Side | None:
     """Gather one side's facts from its kernel call, or from its eager ops; `None` where its traffic is not known."""
-    nodes = nodes_of(names, graph, graphs)
-    call = calls.get(call_id or "")
+    nodes = nodes_of(end, graphs)
+    call = calls.get(end.call or "")
     known_us = time_of(call, nodes)
     if call is not None:
-        every = nodes_of(call.nodes, call.graph, graphs)
+        every = nodes_of(DecisionEnd(call.nodes, call.graph, call.id), graphs)
         if (call.device or "").startswith("cpu") or (call.bytes_read is None and call.bytes_written is None):
             return None
         return Side(
@@ -270,14 +259,11 @@ def stood_in_for(decision: Decision, recording: Recording) -> list[str]:
     """Whose kernels one that fuses would take the place of: what is expected holds if it is as fast as they are."""
     index = index_of(recording)
     found: dict[str, None] = {}
-    for names, graph, call_id in (
-        (decision.a, decision.graph, decision.a_call),
-        (decision.b, decision.other_graph or decision.graph, decision.b_call),
-    ):
-        call, nodes = index.calls.get(call_id or ""), index.nodes.get(graph, {})
+    for end in decision.ends:
+        call = index.calls.get(end.call or "")
         if call is not None and call.type in _OTHERS:
             found[_OTHERS[call.type]] = None
-        elif call is None and any(is_library(nodes[name].target) for name in names if name in nodes):
+        elif call is None and any(is_library(node.target) for node in nodes_of(end, index.nodes)):
             found[_OTHERS["extern"]] = None
     return list(found)
 

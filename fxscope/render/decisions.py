@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
+from fxscope.model import DecisionEnd
 from fxscope.op_names import only_named, perhaps_ran
 from fxscope.passes.predicted import runs_a_step
 from fxscope.passes.unfused import stood_in_for
@@ -103,12 +104,9 @@ def places(recording: Recording, decision: Decision, width: int, asked: frozense
     nodes = index_of(recording).nodes
     calls = index_of(recording).calls
     lines: list[str] = []
-    sides = (
-        (decision.a, decision.graph, decision.a_call),
-        (decision.b, decision.other_graph or decision.graph, decision.b_call),
-    )
+    sides: tuple[DecisionEnd, ...] = decision.ends
     if decision.a_call == decision.b_call and decision.a_call is not None:
-        sides = (((*decision.a, *decision.b), decision.graph, decision.a_call),)
+        sides = (DecisionEnd((*decision.a, *decision.b), decision.graph, decision.a_call),)
     for names, graph, call_id in sides:
         call = calls.get(call_id or "")
         handle = call.handle if call is not None else None

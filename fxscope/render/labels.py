@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fxscope import op_names
 from fxscope.analysis import select
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.model import replace
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.fusion import rank
@@ -128,9 +128,7 @@ CHOICES = "what benchmarks on the device will choose, predicted"
 
 def choices_by_basis(recording: Recording) -> dict[str, list[Choice]]:
     """The predicted choices under what each is predicted from."""
-    found: dict[str, list[Choice]] = {}
-    for choice in recording.choices:
-        found.setdefault(choice.basis, []).append(choice)
+    found = grouped(recording.choices, lambda choice: choice.basis)
     return found
 
 
@@ -178,10 +176,8 @@ class Ends:
 
     def __call__(self, decision: Decision) -> tuple[str, str]:
         """Both ends; one that runs no op (a copy for a layout) by its kernel."""
-        return (
-            self._end(decision.a, decision.graph, decision.a_call),
-            self._end(decision.b, decision.other_graph or decision.graph, decision.b_call),
-        )
+        a, b = decision.ends
+        return self._end(*a), self._end(*b)
 
     def _end(self, names: Sequence[str], graph: str, call_id: str | None) -> str:
         nodes, call = self.nodes.get(graph, {}), self.calls.get(call_id or "")

@@ -83,7 +83,6 @@ def places(recording: Recording, name: str) -> set[str]:
 
 
 def runs_it(calls: Iterable[KernelCall], graph: str, node: Node) -> set[str]:
-    """The calls that list the node."""
     return {call.id for call in calls if call.graph == graph and node.name in call.nodes}
 
 
@@ -105,7 +104,7 @@ def decisions_between(recording: Recording, a: str, b: str) -> list[Decision]:
     found: list[Decision] = []
     for decision in recording.decisions:
         left, right = set(decision.a), set(decision.b)
-        first, second = named(a, decision.graph), named(b, decision.other_graph or decision.graph)
+        first, second = (named(name, end.graph) for name, end in zip((a, b), decision.ends, strict=True))
         if (left & first and right & second) or (left & second and right & first):
             found.append(decision)
     return found

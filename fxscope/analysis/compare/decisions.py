@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fxscope.analysis import select
 from fxscope.analysis.compare.nodes import same_graphs
 from fxscope.analysis.findings import DecisionChange
-from fxscope.index import index_of, kept
+from fxscope.index import grouped, index_of, kept
 from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
 
 
 def change_of(alike: Sequence[tuple[Placed, Placed, tuple[str, ...]]]) -> DecisionChange:
-    """One change for all places where it is the same."""
     x, y, _ = alike[0]
     reasons_a, reasons_b = {x.item.reason for x, *_ in alike}, {y.item.reason for _, y, _ in alike}
     return DecisionChange(
@@ -65,7 +64,7 @@ def pairs(a: Sequence[Placed], b: Sequence[Placed]) -> Iterator[tuple[Placed, Pl
 
     The nodes tell, where both recordings hold the graph; else the ops, in the same modules or on the same lines.
     """
-    kinds = [_grouped(side, lambda item: (item.ops, item.nodes)) for side in (a, b)]
+    kinds = [grouped(side, lambda item: (item.ops, item.nodes)) for side in (a, b)]
     for key, xs in kinds[0].items():
         ys = kinds[1].get(key, [])
         if key[1] is None:
@@ -86,19 +85,12 @@ def told_apart(
     if not all(any(trait(item)) for item in (*xs, *ys)):
         yield from told_apart(xs, ys, tuple(rest), where)
         return
-    sides = [_grouped(side, trait) for side in (xs, ys)]
+    sides = [grouped(side, trait) for side in (xs, ys)]
     for place, mine in sides[0].items():
         theirs = sides[1].get(place, [])
         yield from told_apart(
             mine, theirs, () if len(mine) == len(theirs) == 1 else tuple(rest), where or _called(place)
         )
-
-
-def _grouped(items: Iterable[Placed], key: Callable[[Placed], T]) -> dict[T, list[Placed]]:
-    found: dict[T, list[Placed]] = defaultdict(list)
-    for item in items:
-        found[key(item)].append(item)
-    return found
 
 
 def _called(ends: Iterable[Iterable[str]]) -> tuple[str, ...]:
@@ -114,8 +106,8 @@ def placed(recording: Recording, same: set[str]) -> list[Placed]:
     """
     found: list[Placed] = []
     for item in recording.decisions:
-        graphs = item.graph, item.other_graph or item.graph
-        a, b = (end_of(recording, *end) for end in zip(graphs, (item.a, item.b), strict=True))
+        graphs = item.ends[0].graph, item.ends[1].graph
+        a, b = (end_of(recording, end.graph, end.nodes) for end in item.ends)
         found.append(
             Placed(
                 item,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.model import KERNELS
 from fxscope.op_names import is_generated, op_name
 from fxscope.passes.predicted import as_run, runs_a_step
-from fxscope.passes.unfused import is_library
+from fxscope.passes.unfused import is_library, nodes_of
 from fxscope.render import labels
 from fxscope.render.page import scene
 from fxscope.text import kernel_name
@@ -230,9 +230,7 @@ def span(spent: Spent) -> dict[str, Any]:
 
 def repeated(items: list[Spent]) -> list[Spent]:
     """Join siblings of one structure: those that are numbered, or three and more."""
-    groups: dict[tuple[Any, ...], list[Spent]] = {}
-    for item in items:
-        groups.setdefault(item.structure(), []).append(item)
+    groups = grouped(items, lambda item: item.structure())
     out: list[Spent] = []
     for found in groups.values():
         many = len(found) > 2 or (len(found) == 2 and all(item.label.isdigit() for item in found))
@@ -242,9 +240,7 @@ def repeated(items: list[Spent]) -> list[Spent]:
 
 def repeated_kernels(items: list[Spent]) -> list[Spent]:
     """Join the kernels of one module that ran the same ops."""
-    groups: dict[str, list[Spent]] = {}
-    for item in items:
-        groups.setdefault(item.label, []).append(item)
+    groups = grouped(items, lambda item: item.label)
     return [joined(found) if len(found) > 1 else found[0] for found in groups.values()]
 
 
@@ -388,10 +384,7 @@ def expected_of(recording: Recording, pairs: Sequence[tuple[Decision, float]]) -
     total, taken, left_out = 0.0, set[Any](), False
     for decision, runs in sorted(pairs, key=lambda pair: -(pair[0].expected_us or 0.0) * pair[1]):
         if not all_generated(recording, decision):
-            ends = {
-                decision.a_call or (decision.graph, decision.a),
-                decision.b_call or (decision.other_graph or decision.graph, decision.b),
-            }
+            ends = {end.call or (end.graph, end.nodes) for end in decision.ends}
             if ends & taken:
                 left_out = True
                 continue
@@ -403,14 +396,11 @@ def expected_of(recording: Recording, pairs: Sequence[tuple[Decision, float]]) -
 def all_generated(recording: Recording, decision: Decision) -> bool:
     """Whether both sides are, or compiled would be, kernels that Inductor writes: any number of them can join."""
     index = index_of(recording)
-    for call_id, names, graph in (
-        (decision.a_call, decision.a, decision.graph),
-        (decision.b_call, decision.b, decision.other_graph or decision.graph),
-    ):
-        call, nodes = index.calls.get(call_id or ""), index.nodes.get(graph, {})
+    for end in decision.ends:
+        call = index.calls.get(end.call or "")
         if call and not call.is_generated:
             return False
-        if not call and any(is_library(nodes[name].target) for name in names if name in nodes):
+        if not call and any(is_library(node.target) for node in nodes_of(end, index.nodes)):
             return False
     return True
 
