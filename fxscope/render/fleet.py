@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from statistics import median_high
 from typing import TYPE_CHECKING
 
 from fxscope.render import markdown as md
@@ -179,8 +180,8 @@ def marks(fleet: Fleet) -> dict[int, str]:
 
 def typical(line: RankLine) -> float:
     """A rank's median lateness."""
-    known = sorted(value for value in line.lateness_us if value is not None)
-    return known[len(known) // 2] if known else 0.0
+    known = [value for value in line.lateness_us if value is not None]
+    return median_high(known) if known else 0.0
 
 
 def scale(fleet: Fleet) -> float:
