@@ -361,8 +361,8 @@ class Recorder:
         elif self._events.is_reached():
             self._ended_at = self._most_events()
         mode.recorder.mute()
-        self._events.end_soon()  # a loop of operators calls nothing that a profile function is told of
         soon(self._enough_at_the_bound, mode.is_on_here)
+        self._events.end_soon()  # a loop of operators calls nothing that a profile function is told of
 
     def _most_events(self) -> str:
         return f"{EVENTS_PER_OP * self._max_ops:,} recorded events of all threads"

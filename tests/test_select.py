@@ -107,3 +107,19 @@ def test_explain_says_only_what_rests_on_the_named(capsys: pytest.CaptureFixture
     assert FUSED in said and len(said) < len(everything)
     assert main(["explain", str(PATH), "nosuchop"]) == 2
     assert "'nosuchop' does not occur" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("arg0_1", "'arg0_1' is an input of 0/0:inference: nothing in it computes that"),
+        ("permute_", "nothing is called 'permute_'"),
+        ("op:arg0_1", "nothing is called 'op:arg0_1'"),
+    ],
+)
+def test_of_a_node_that_nothing_ran_for_it_is_not_said_that_it_is_not_there(
+    recording: Recording, name: str, words: str
+) -> None:
+    with pytest.raises(select.UnknownNameError) as raised:
+        select.find(recording, name)
+    assert str(raised.value).startswith(words)

@@ -66,7 +66,8 @@ class HeldSignals:
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 sys.stderr.write(_WORD)
         if hasattr(signal, "pthread_kill"):
-            _thread.start_new_thread(self._send_again, (_thread.get_ident(), number))
+            with contextlib.suppress(RuntimeError):  # a process may have no more threads
+                _thread.start_new_thread(self._send_again, (_thread.get_ident(), number))
 
     def _send_again(self, thread: int, number: int) -> None:
         if not self._done.acquire(timeout=_HELD_S):

@@ -254,7 +254,7 @@ def find(recording: Recording, text: str) -> Found:
         if found:
             found.sort(key=lambda item: (item.call is None, order.get(item.call or "", 0)))
             return Found(selector.name, sort, tuple(pick(found, selector, "place")))
-    raise _unknown(selector, tables)
+    raise _unknown(selector, tables, recording)
 
 
 def one_place(recording: Recording, found: Found) -> Place:
@@ -403,8 +403,19 @@ def _ambiguous(recording: Recording, found: Found) -> str:
     return "\n".join(lines)
 
 
-def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]]) -> UnknownNameError:
+def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], recording: Recording) -> UnknownNameError:
     name = selector.name
+    for graph in recording.graphs if selector.may_be("node") else ():
+        node = next((node for node in graph.nodes if node.name == name), None)
+        if node is not None:
+            what = (
+                f"is an input of {graph.id}: nothing in it computes that"
+                if node.op == "placeholder"
+                else f"is what {graph.id} returns"
+                if node.op == "output"
+                else f"is a node of {graph.id}: nothing that ran is known to stem from it"
+            )
+            return UnknownNameError(f"{selector.text!r} {what}. `fxscope view RECORDING` shows what ran.")
     known = {key for sort, table in tables.items() if selector.may_be(sort) for key in table}
     near = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
     contained = sorted(key for key in known if name.casefold() in key.casefold())[:5]

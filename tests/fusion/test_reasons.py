@@ -5,13 +5,26 @@ from __future__ import annotations
 import ast
 import functools
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from fxscope.model import (
+    BufferAccess,
+    FusionAttempt,
+    Graph,
+    KernelCall,
+    Recording,
+    Schedule,
+    ScheduledGroup,
+    SchedulerNode,
+    replace,
+)
+from fxscope.passes.fusion import fusion
 from fxscope.passes.fusion import reasons as fusion_reasons
 from fxscope.passes.fusion.reasons import translate
-from tests import captures
+from tests import build, captures
 
 INDUCTOR = Path(torch.__file__).parent / "_inductor"
 
@@ -184,3 +197,58 @@ def test_a_gemm_that_autotuning_kept_gives_no_hint_to_autotune():
     )
     assert found.hint is None
     assert "the library's kernel was taken all the same" in found.text
+
+
+def test_calls_whose_other_loops_were_asked_about_were_considered() -> None:
+    """Two C++ functions use two versions of one buffer in a loop each; of the loops that share a mask one was asked."""
+
+    def access(*names: str) -> tuple[BufferAccess, ...]:
+        return tuple(
+            BufferAccess(buffer=name, bytes=4096, shape=(1024,), dtype="float32", index="c0") for name in names
+        )
+
+    made = (
+        ("zeros", (), ("buf0",), "pointwise"),
+        ("exp", ("mask",), ("buf1",), "pointwise"),
+        ("scatter_add", ("buf0",), ("buf2",), "extern"),
+        ("sin", ("buf2",), ("buf3",), "pointwise"),
+        ("cos", ("mask",), ("buf4",), "pointwise"),
+    )
+    nodes = tuple(
+        SchedulerNode(name=f"op{n}", type=kind, group=n, origins=(name,), reads=access(*reads), writes=access(*writes))
+        for n, (name, reads, writes, kind) in enumerate(made)
+    )
+    groups = tuple(
+        ScheduledGroup(members=(item.name,), type=item.type, reads=item.reads, writes=item.writes) for item in nodes
+    )
+    graph = Graph(
+        id=build.GRAPH,
+        stage="post_grad",
+        nodes=(build.placeholder("mask", 1024), *(build.node(name, f"aten.{name}.default") for name, *_ in made)),
+    )
+
+    def call(number: int, kernel: str, *members: int, **options: Any) -> KernelCall:
+        return build.call(
+            number,
+            kernel,
+            *(made[n][0] for n in members),
+            scheduler_nodes=tuple(f"op{n}" for n in members),
+            reads=tuple(item for n in members for item in nodes[n].reads),
+            writes=tuple(item for n in members for item in nodes[n].writes),
+            **options,
+        )
+
+    calls = (
+        call(0, "cpp_fused_0", 0, 1, type="cpp"),
+        call(1, "aten.scatter_reduce_.two", 2, type="fallback"),
+        call(2, "cpp_fused_1", 3, 4, type="cpp"),
+    )
+    asked = FusionAttempt(a=("op1",), b=("op4",), fused=False, raw_reason="nodes numel incompatibility")
+    schedule = Schedule(graph=graph.id, nodes=nodes, groups=groups, renames={"buf2": "buf0"}, attempts=(asked,))
+
+    def verdict(schedule: Schedule) -> str | None:
+        found = fusion(Recording(graphs=(graph,), calls=calls, schedules=(schedule,))).decisions
+        return next(item.verdict for item in found if (item.a_call, item.b_call) == (calls[0].id, calls[2].id))
+
+    assert verdict(schedule) == "rejected"
+    assert verdict(replace(schedule, attempts=())) == "never_considered"

@@ -221,10 +221,15 @@ class PairVerdict:
         Of two loops that write the same memory one after the other, it is the one whose version the reader uses.
         """
         costs = [self.saved(pair, self.readers, returned) for pair in group]
-        main, _ = max(
-            zip(group, costs, strict=True),
-            key=lambda item: (item[0].flows, bool(self.common(item[0].a, item[0].b)), item[1].num_bytes or 0),
-        )
+
+        def speaks(item: tuple[Pair, Saved]) -> tuple[bool, bool, bool, bool, int]:
+            pair, cost = item
+            common = bool(self.common(pair.a, pair.b))
+            # Calls of which the scheduler was asked about some loops were considered, whatever keeps others apart.
+            asked = self.attempt(pair.a, pair.b) is not None
+            return pair.flows and common, asked, pair.flows, common, cost.num_bytes or 0
+
+        main, _ = max(zip(group, costs, strict=True), key=speaks)
         verdict, reason, raw = self.verdict(main)
         reason = self.possible(reason, main)
         a, b = main.a, main.b
