@@ -42,6 +42,8 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
 
 
+# What Python raises of a text that is none of its own; the last two: brackets in brackets, signs before signs.
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 # What reading a file that is not what it seems to be may raise, deep in a reader that takes its form for granted.
 FOREIGN = (
     ValueError,

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from fxscope.errors import CaptureError, one_line
+from fxscope.errors import NOT_PYTHON, CaptureError, one_line
 
 _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
@@ -36,7 +36,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return name.strip(), False
     try:
         return name.strip(), ast.literal_eval(value)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # a text, however many brackets it has
+    except (TypeError, *NOT_PYTHON):  # a text, however many brackets it has
         return name.strip(), value
 
 

@@ -31,7 +31,7 @@ from fxscope.commands.common import (
     on_termination,
     whole_sources,
 )
-from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError
+from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams, status
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def _script(name: str) -> Program:
         source = decode_source(data)
     except SyntaxError as error:
         raise CaptureError(f"{path} is not Python: {error.msg} (line {error.lineno}).") from None
-    except (UnicodeDecodeError, ValueError, OSError) as error:
-        raise CaptureError(f"{path} cannot be read as Python: {error}.") from None
+    except (OSError, *NOT_PYTHON) as error:
+        raise CaptureError(f"{path} cannot be read as Python: {str(error) or 'it is nested too deeply'}.") from None
     return Program(path.name, name, file, code, source, str(path.resolve().parent))
 
 

@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fxscope.dtypes import long_dtype, read_sizes
+from fxscope.errors import NOT_PYTHON
 from fxscope.model import Node, Source, TensorMeta
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _node(
     op = "call_function"
     try:
         tree = ast.parse(value, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_PYTHON:
         tree = None
     if isinstance(tree, ast.Call):
         target = ast.unparse(tree.func)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fxscope.errors import NOT_PYTHON
 from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall, replace
 from fxscope.op_names import split_joined, table
 from fxscope.passes.flops import total
@@ -141,7 +142,7 @@ def parse(text: str) -> OutputCode:
     unread = remedy = None
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: brackets in brackets
+    except NOT_PYTHON as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         said = getattr(error, "msg", None) or str(error) or "nested too deeply"
         unread = f"the output code is no Python ({said}{line}): no kernel calls"
@@ -272,7 +273,7 @@ def _triton(source: str, name: str) -> tuple[tuple[str, ...], CallType, dict[str
     """A Triton kernel's argument names, type, and the literal parts of its metadata."""
     try:
         body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: brackets in brackets
+    except NOT_PYTHON:
         return (), "triton_other", {}
     functions = [item for item in body if isinstance(item, ast.FunctionDef)]
     decorated = [item for item in functions if any("triton_heuristics" in ast.unparse(d) for d in item.decorator_list)]

@@ -198,6 +198,18 @@ def test_brackets_in_brackets_are_told_with_the_name_of_their_file(
     assert said.count("\n") == 1 and str(path) in said, said
 
 
+def test_signs_before_signs_are_no_python_and_no_want_of_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "-" * 90_000 + "a"
+    (node,) = graph_text.parse(f"def forward(self, a):\n    x = {text}\n    return x\n")[0]
+    assert node.name == "x"
+    path = tmp_path / "s.py"
+    path.write_text(text)
+    assert cli.main(["run", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"fxscope run: {path} cannot be read as Python: ")
+
+
 def test_names_that_are_not_utf_8_are_read_and_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
