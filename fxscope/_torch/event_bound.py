@@ -97,20 +97,23 @@ class EventBound:
         self._look()
 
     def _look(self) -> None:
+        def beside() -> None:
+            try:
+                self._watch()
+            finally:  # whatever failed: `stop` waits for it
+                self._gone.release()
+
         if not self._looks:
             self._looks = True
             self._gone.acquire()
             try:
-                _thread.start_new_thread(self._watch, ())
+                _thread.start_new_thread(beside, ())
             except BaseException:
                 self._gone.release()
                 raise
 
     def _watch(self) -> None:
-        try:
-            while not self._ended.acquire(timeout=_LOOK_S):
-                if self._at_once or self.is_reached():
-                    self._reached()
-                    return
-        finally:
-            self._gone.release()
+        while not self._ended.acquire(timeout=_LOOK_S):
+            if self._at_once or self.is_reached():
+                self._reached()
+                return

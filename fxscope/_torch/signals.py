@@ -46,9 +46,8 @@ class HeldSignals:
         self.go_on()
 
     def hold(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        self._done.acquire()
+        if threading.current_thread() is not threading.main_thread() or not self._done.acquire(blocking=False):
+            return  # they are held already
         for number, handler in handlers().items():
             is_child = number == getattr(signal, "SIGCHLD", None)
             if callable(handler) and handler != self._others.get(number) and (self._without_children or not is_child):

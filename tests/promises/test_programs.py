@@ -36,6 +36,7 @@ from fxscope._torch import (
     step_plan,
     steps,
 )
+from fxscope._torch.signals import HeldSignals
 from fxscope.commands import common, script
 from fxscope.errors import CaptureError, RenderError
 
@@ -563,6 +564,22 @@ GUARDS = {
     "_user_compiler", "__torch_dispatch__", "stop", "_leave", "record", "on_trace_ready", "__init__", "__enter__", "__exit__",
     "_fail", "_close", "__call__",
 }  # fmt: skip
+
+
+def test_signals_that_are_held_twice_come_once() -> None:
+    came: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: came.append(number))
+    mine = signal.getsignal(signal.SIGUSR1)
+    try:
+        held = HeldSignals({signal.SIGALRM: signal.getsignal(signal.SIGALRM)})
+        held.hold()
+        held.hold()
+        signal.raise_signal(signal.SIGUSR1)
+        assert not came
+        held.go_on()
+        assert came == [signal.SIGUSR1] and signal.getsignal(signal.SIGUSR1) == mine
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def internals(module: Any) -> list[tuple[Any, str]]:
