@@ -383,9 +383,8 @@ class Recorder:
             self._session.hooks.guard("the end of the observation", self._enough)
 
     def _close(self) -> None:
-        with (
-            contextlib.ExitStack() as last
-        ):  # whatever fails on the way, here or before: nothing of ours stays in torch
+        # Whatever fails on the way, here or before: nothing of ours stays in torch.
+        with contextlib.ExitStack() as last:
             last.callback(self._only.__exit__)
             for owner in (getattr(self, "_capture", None), self._session):
                 if owner is not None:

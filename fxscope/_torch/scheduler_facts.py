@@ -191,7 +191,7 @@ def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: l
         for member in members:
             group_of[member.get_name()] = position
             nodes.append(_node(member, position, order, scheduler, graph, problems))
-    renames = {str(new): str(old) for new, old in getattr(scheduler, "mutation_real_name", {}).items()}
+    renames = {str(new): str(old) for new, old in _versions(scheduler).items()}
     return Schedule(
         graph=graph_id,
         nodes=tuple(_by_version(nodes, renames)),
@@ -325,9 +325,14 @@ def _accesses(
     return result[0], result[1]
 
 
+def _versions(scheduler: Any) -> Mapping[str, str]:
+    """What torch calls a memory after each write in place → the memory."""
+    return getattr(scheduler, "mutation_real_name", {})
+
+
 def _memory(name: str, scheduler: Any, graph: Any) -> Any:
     """The buffer or graph input itself: a version of it that was written in place may be of a view, the part written."""
-    real = getattr(scheduler, "mutation_real_name", {}).get(name, name)
+    real = _versions(scheduler).get(name, name)
     return graph.name_to_buffer.get(real) or graph.graph_inputs.get(real)
 
 
@@ -335,7 +340,7 @@ def _behind_versions(sizes: Mapping[str, int], node: Any, graph: Any) -> dict[st
     """Version → bytes of all of its memory, of those that torch counts no larger than the part that was written."""
     found: dict[str, int] = {}
     for name, size in sizes.items():
-        if name in getattr(node.scheduler, "mutation_real_name", {}):
+        if name in _versions(node.scheduler):
             found[name] = max(size, _bytes_of(_memory(name, node.scheduler, graph)) or 0)
     return found
 
@@ -353,7 +358,7 @@ def _only_stored(node: Any) -> set[str]:
     """
     if node.is_extern() or node.is_template():
         return set()
-    real: dict[str, str] = getattr(node.scheduler, "mutation_real_name", {})
+    real = _versions(node.scheduler)
     written = {
         real.get(output.get_name(), output.get_name())
         for member in node.get_nodes()
@@ -414,7 +419,7 @@ def _looked_up(node: Any, name: str) -> int | None:
     torch counts an iteration as one address. A rotary embedding's row depends on the position alone, for all heads; of
     four places that one iteration looks up (a bilinear sample) torch makes one. `None` where not all reads are such.
     """
-    real: dict[str, str] = getattr(node.scheduler, "mutation_real_name", {})
+    real = _versions(node.scheduler)
     found: dict[Any, int | None] = {}
     for member in node.get_nodes():
         reads = [read for read in member.read_writes.reads if read.name == name]

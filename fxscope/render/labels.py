@@ -128,8 +128,7 @@ CHOICES = "what benchmarks on the device will choose, predicted"
 
 def choices_by_basis(recording: Recording) -> dict[str, list[Choice]]:
     """The predicted choices under what each is predicted from."""
-    found = grouped(recording.choices, lambda choice: choice.basis)
-    return found
+    return grouped(recording.choices, lambda choice: choice.basis)
 
 
 def span(times: tuple[float, float]) -> str:

@@ -106,8 +106,9 @@ def placed(recording: Recording, same: set[str]) -> list[Placed]:
     """
     found: list[Placed] = []
     for item in recording.decisions:
-        graphs = item.ends[0].graph, item.ends[1].graph
-        a, b = (end_of(recording, end.graph, end.nodes) for end in item.ends)
+        ends = item.ends
+        graphs = ends[0].graph, ends[1].graph
+        a, b = (end_of(recording, end.graph, end.nodes) for end in ends)
         found.append(
             Placed(
                 item,
