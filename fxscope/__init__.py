@@ -9,13 +9,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "record": "fxscope.capture",
     "Recorder": "fxscope.capture",
     "on_trace_ready": "fxscope.capture",
     "load": "fxscope.store",
+    "load_ipython_extension": "fxscope.notebook",
     "read_trace": "fxscope.readers.join",
     "Recording": "fxscope.model",
     "FxscopeError": "fxscope.errors",
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from fxscope.errors import RenderError as RenderError
     from fxscope.errors import TraceError as TraceError
     from fxscope.model import Recording as Recording
+    from fxscope.notebook import load_ipython_extension as load_ipython_extension
     from fxscope.readers.join import read_trace as read_trace
     from fxscope.store import load as load
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fxscope.model import Graph, Recording
 
 AROUND = 2  # nodes shown before and after each place
+__tracebackhide__ = True  # pytest shows the line of the test
 
 
 class Recorded:

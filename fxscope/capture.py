@@ -7,7 +7,7 @@
     recorder.recording.show()
 
 Observing changes nothing: hooks and switches are put back whatever happens, a hook that fails becomes a `problem`, and
-`record(model, …)`, which calls the model several times, puts random state, gradients, buffers and inputs back as well.
+`record(fn, …)`, which calls it several times, restores the state that it finds, and reports what it cannot restore.
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope import store
-from fxscope._torch import probe, profiler, running, step_plan
+from fxscope._torch import own_trace, probe, profiler, restore, running, step_plan, stopwatch
 from fxscope._torch.environment import environment
-from fxscope._torch.event_bound import EVENTS_PER_OP, EventBound
-from fxscope._torch.hooks import of_a_signal
 from fxscope._torch.inductor import Facts, InductorCapture
-from fxscope._torch.op_recorder import MAX_OPS, OpRecorder
+from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.processes import Processes
-from fxscope._torch.signals import HeldSignals
-from fxscope._torch.steps import StepWatch, soon
+from fxscope._torch.steps import Durations, StepWatch
 from fxscope.errors import CaptureError, FxscopeError, NothingCapturedError, RenderError, TraceError
-from fxscope.model import Memory, Problem, Recording, StartUp, Unobserved, replace
+from fxscope.index import index_of
+from fxscope.model import Graph, Memory, Problem, Recording, StartUp, StepTimes, Unobserved, replace
 from fxscope.readers import eager_graph
 from fxscope.text import counted
 
@@ -46,7 +44,8 @@ if TYPE_CHECKING:
     from fxscope._torch.counted import CountedStep
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
-ENOUGH_OPS = 5_000  # a program with steps is observed this far, where no number of steps was asked for
+MOST_CALLS = 32  # of one compiled graph are observed, where the program has no steps
+MOST_SECONDS = 5.0
 _current: list[str] = []
 
 
@@ -110,7 +109,7 @@ def record(
             progress=progress,
         )
     title = title or _title(model)
-    with _Only(title), running.preserved(model, inputs, kwargs or {}) as problems:
+    with _Only(title), restore.restored(model, inputs, kwargs or {}) as problems:
         run = running.runner(model, inputs, dict(kwargs or {}), backward=backward, compile_options=options)
         job = _Job(run, model, inputs, kwargs or {}, steps, warmup, progress or (lambda _: None))
         recording = job.eager() if options is None else job.compiled(bypass_caches=bypass_caches)
@@ -152,36 +151,29 @@ class _Job:
         self.steps, self.warmup, self.say = steps, warmup, say
 
     def eager(self) -> Recording:
-        """First the op tree, with the observer on; then the times, without it."""
+        """First one call with shapes, stacks and memory for the op tree; then the times, without them."""
         self.say("running")
         with _with_dynamo(InductorCapture()) as capture:
             self.run()
-            with store.OwnFolder() as folder:
-                path = Path(folder, "tree.json")
+            names = running.names_of(self.model, self.inputs, self.kwargs)
+            graph, problems = Graph(id=eager_graph.GRAPH_ID, stage="eager"), []
+            if not profiler.is_profiling():
                 self.say("reading the op tree")
-                names, modules = running.names_of(self.model, self.inputs, self.kwargs)
-                recorder = OpRecorder(names=names, module_names=modules)
-
-                def observed() -> None:
-                    with recorder:
-                        self.run()
-
-                profiled = not profiler.is_profiling()
-                if profiled:
-                    profiler.run_steps(observed, steps=1, warmup=0, path=path, cpu_only=True)
-                    observed_ids = profiler.strip_observation(path)
-                    graph = eager_graph.eager_graph(_read(path).ops, recorder.ops, observed_ids.seen)
-                else:
-                    observed()
-                    graph = eager_graph.eager_graph(
-                        eager_graph.flat_ops(recorder.ops), recorder.ops, range(len(recorder.ops))
-                    )
+                with store.OwnFolder() as folder:
+                    path = Path(folder, "tree.json")
+                    tree = profiler.run_once(self.run, path)
+                    observed = own_trace.prepare(path, tree, names)
+                    problems = observed.problems
+                    with contextlib.suppress(TraceError):  # no event: no op was called
+                        graph = eager_graph.eager_graph(_read(path).ops, observed.facts.ops)
             recording = self.profiled(capture)
         facts = capture.facts()
+        if profiler.is_profiling():
+            return _with_facts(recording, facts)
         if not any(node.op == "dispatch" for node in graph.nodes) and not facts.graphs:
             raise NothingCapturedError("the program ran, but no PyTorch op was seen: does it call any?")
         recording = replace(
-            recording, ops=eager_graph.tie(recording.ops, graph), problems=(*recording.problems, *recorder.problems)
+            recording, ops=eager_graph.tie(recording.ops, graph), problems=(*recording.problems, *problems)
         )
         if facts.graphs:  # parts of the program compile themselves
             recording = _with_facts(recording, facts)
@@ -233,6 +225,8 @@ class _Job:
                 remedy="call fxscope.record outside it, or pass fxscope.on_trace_ready to it",
             )
             return Recording(environment=environment(), problems=(problem,))
+        self.say("timing calls")
+        times = stopwatch.times_of_calls(self.run)
         self.say(f"profiling {self.steps} steps")
         memory = running.peak_memory_of(self.run)
         with store.OwnFolder() as folder:
@@ -240,9 +234,9 @@ class _Job:
             num_compiles = capture.num_compiles
             profiler.run_steps(self.run, steps=self.steps, warmup=1, path=path)
             if capture.num_compiles > num_compiles:
-                profiler.strip_observation(path)  # the compiler's own work is no part of a step
+                own_trace.without_compiling(path)  # the compiler's own work is no part of a step
             recording = _read(path)
-        return replace(recording, environment=environment(), memory=memory)
+        return replace(recording, environment=environment(), memory=memory, step_times=times)
 
 
 def _with_dynamo(capture: InductorCapture) -> InductorCapture:
@@ -256,8 +250,8 @@ def _with_dynamo(capture: InductorCapture) -> InductorCapture:
 class Recorder:
     """Records what runs while it is open: `with fxscope.record() as recorder: …`, or `@fxscope.record()`.
 
-    The program runs once, as it is. Its ops pass through an observer, which costs CPU time (not device time); where the
-    program profiles itself, fxscope steps aside and takes a copy of that trace.
+    The program runs once, as it is, under torch's profiler, until enough was observed; where the program profiles itself,
+    fxscope steps aside and takes a copy of that trace.
 
     It ends in the process that began it: a forked child that leaves the block leaves only its copy. Nothing of fxscope's
     own is raised into the program: a recording that fails has the reason among its problems, and a warning says so.
@@ -273,13 +267,12 @@ class Recorder:
         title: str | None = None,
         bypass_caches: bool = True,
         remember: bool = False,
-        observe_ops: bool = True,
         warn: bool = True,
         steps: int | None = None,
         warmup: int | None = None,
         skip_start: bool = False,
         skip_init: bool = False,
-        max_ops: int = MAX_OPS,
+        max_seconds: float = MOST_SECONDS,
         follow: Path | None = None,
         window: CountedStep | None = None,
     ) -> None:
@@ -288,13 +281,13 @@ class Recorder:
         self.recording: Recording | None = None
         self._processes = Processes(follow, title or "recording", Followed)
         self._ended_at = ""  # the bound that ended the observation
-        self._steps, self._warmup, self._skip_start, self._max_ops = steps, warmup, skip_start, max_ops
+        self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
         self._title = title or "recording"
         self._bypass_caches, self._remember, self._skip_init = bypass_caches, remember, skip_init
-        self._observe_ops = observe_ops
         self._warn = warn
         self._open: list[Any] = []
-        self._mode: running.Observer | None = None
+        self._names = ModuleNames()
+        self._num_threads = 0
         self._session: profiler.Session | None = None
         self.failure: Exception | None = None
 
@@ -308,79 +301,45 @@ class Recorder:
             self._capture = InductorCapture(bypass_caches=self._bypass_caches, remember=self._remember)
             self._capture.__enter__()
             self._open.append(self._capture)
-            # torch imports Dynamo where a dispatch mode is on: a program that does without it would fail.
-            observe = self._observe_ops and self._capture.has_dynamo
-            self._mode = running.Observer(OpRecorder(max_ops=self._max_ops)) if observe else None
-            self._watch = StepWatch(enough=self._enough, is_enough=self._is_enough)
-            self._session = profiler.Session(on_yield=self._mode.stop if self._mode is not None else None)
+            wanted = (1 if self._warmup is None else self._warmup) + (self._steps or step_plan.DEFAULT_STEPS)
+            watch = StepWatch(enough=self._enough, steps=wanted, calls=MOST_CALLS, seconds=self._seconds)
+            self._watch = watch
+            session = self._session = profiler.Session()
+            capture = self._capture
+            watch.is_compiling = lambda: session.num_compiling + capture.num_lowering > 0
+            capture.while_lowering = lambda: (
+                session.hooks.guard("stacks", session.without_stacks) or contextlib.nullcontext()
+            )
+            session.on_call = watch.called
+            hooks = session.hooks
+            hooks.guard("names of modules", self._names.start, hooks)
+            hooks.wrap("threading:Thread.start", before=self._starts_thread)
             if self._window is None:
-                self._session.start()
+                session.start()
             else:
                 self._window.open()
-            self._capture.is_our_session = self._session.is_on
-            self._session.hooks.guard("optimizer steps", self._watch.start, self._session.hooks)
-            self._session.hooks.guard("child processes", self._processes.start, self._session.hooks)
-            events = self._events = EventBound(EVENTS_PER_OP * self._max_ops, self._crowded)
-            self._session.hooks.guard("bound of events", events.start, self._session.hooks, beside=self._mode is None)
-            if self._mode is not None:
-                self._mode.recorder.on_full = self._full
-                self._mode.recorder.is_crowded = events.is_reached
-                self._mode.start()
+            capture.is_our_session = session.is_on
+            hooks.guard("optimizer steps", watch.start, hooks)
+            hooks.guard("child processes", self._processes.start, hooks)
             atexit.register(self._left_open)
         except Exception as failure:
-            ours = not of_a_signal(failure)
-            self._fail(failure, quiet=not ours)
+            self._fail(failure, quiet=False)
             self._close()
-            if not ours:
-                raise
         except BaseException:
             self._close()
             raise
         return self
 
-    def _is_enough(self, num_steps: int) -> bool:
-        """Whether enough was observed: the steps that are wanted; by default also a good number of ops."""
-        wanted = (1 if self._warmup is None else self._warmup) + (self._steps or step_plan.DEFAULT_STEPS)
-        ops = len(self._mode.recorder.ops) if self._mode is not None else ENOUGH_OPS
-        return num_steps >= wanted and (self._steps is not None or ops >= ENOUGH_OPS)
+    def _starts_thread(self, *_: Any) -> None:
+        if self._session is not None and self._session.is_on():
+            self._num_threads += 1
 
-    def _enough(self) -> None:
+    def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
-        if self._mode is not None:
-            self._mode.stop()
+        self._ended_at = bound
         if self._session is not None:
-            self._session.pause()
+            self._session.hooks.guard("the end of the observation", self._session.pause)
         self._watch.end_observation()
-
-    def _full(self) -> None:
-        """A bound was reached, inside an op: end when it has returned."""
-        mode = self._mode
-        assert mode is not None
-        if len(mode.recorder.ops) >= self._max_ops:
-            self._ended_at = f"{self._max_ops:,} observed ops"
-        elif self._events.is_reached():
-            self._ended_at = self._most_events()
-        mode.recorder.mute()
-        soon(self._enough_at_the_bound, mode.is_on_here)
-        self._events.end_soon()  # a loop of operators calls nothing that a profile function is told of
-
-    def _most_events(self) -> str:
-        return f"{EVENTS_PER_OP * self._max_ops:,} recorded events of all threads"
-
-    def _crowded(self) -> None:
-        """The bound of events was reached: end from a thread of ours, beside the program."""
-        if self._session is None or not self._session.is_on():
-            return
-        if not self._ended_at:
-            self._ended_at = self._most_events()
-        if self._mode is not None:
-            self._mode.recorder.mute()  # the program's next op takes it off
-        self._session.hooks.guard("the end of the observation", self._session.pause)
-        self._watch.end_observation()
-
-    def _enough_at_the_bound(self) -> None:
-        if self._session is not None:
-            self._session.hooks.guard("the end of the observation", self._enough)
 
     def _close(self) -> None:
         # Whatever fails on the way, here or before: nothing of ours stays in torch.
@@ -397,46 +356,35 @@ class Recorder:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if getpid() != self._process or self.failure is not None:
             return
-        # Where fxscope runs the program it holds signals until the recording is written.
-        with HeldSignals({}) if self._warn else contextlib.nullcontext():
+        try:
+            self._running.pop()
+        except IndexError:  # it has ended, and what it recorded stays
+            return
+        atexit.unregister(self._left_open)
+        self._left_at = time.perf_counter_ns()
+        if self._window is not None:
+            self._window.close()
+        traces: Sequence[tuple[Path, bool]] = ()
+        try:
             try:
-                self._running.pop()
-            except IndexError:  # it has ended, and what it recorded stays
-                return
-            atexit.unregister(self._left_open)
-            self._left_at = time.perf_counter_ns()
-            if self._window is not None:
-                self._window.close()
-            traces: Sequence[tuple[Path, bool]] = ()
-            try:
-                try:
-                    if self._mode is not None:
-                        self._mode.stop()
-                    if self._session is not None:
-                        traces = self._session.stop()
-                finally:
-                    self._close()
-                if self._window is None:
-                    self.recording = self._build(traces)
-            except Exception as failure:
-                ours = not of_a_signal(failure)
-                self._fail(failure, quiet=kind is not None or not ours)  # what the program raised says more
-                if not ours and self._warn:  # else fxscope runs the program, which has ended
-                    raise
-            finally:
                 if self._session is not None:
-                    self._session.hooks.guard("temporary files", self._session.cleanup)
+                    traces = self._session.stop()
+            finally:
+                self._close()
+            if self._window is None:
+                self.recording = self._build(traces)
+        except Exception as failure:
+            self._fail(failure, quiet=kind is not None)  # what the program raised says more
+        finally:
+            if self._session is not None:
+                self._session.hooks.guard("temporary files", self._session.cleanup)
 
     def _left_open(self) -> None:
         """As Python exits: a session of the profiler that is on by then would crash the process."""
         if getpid() != self._process or not self._running:
             return
         self._running.clear()
-        try:
-            if self._mode is not None:
-                self._mode.stop()
-        finally:
-            self._close()
+        self._close()
         if self._warn:
             what = f"a recording ({self._title}) was still running as the program ended, and is lost"
             print(f"fxscope: {what}: leave its `with` block.", file=sys.stderr)
@@ -457,23 +405,26 @@ class Recorder:
     def _build(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
         facts = self._capture.facts()
         problems = [*self._session.hooks.problems] if self._session is not None else []
-        seen = self._mode.recorder.ops if self._mode is not None else []
-        recording = self._of_traces(traces, seen)
-        times = self._watch.durations.summary(self._watch.num_observed)
+        recording = self._of_traces(traces)
+        times = self._watch.durations.summary(self._watch.num_observed + 1) or _times_while_recording(recording)
         recording = replace(recording, step_times=times, unobserved=(*recording.unobserved, *self._unobserved()))
-        if self._mode is not None:
-            problems += self._mode.recorder.problems
+        recording = replace(recording, memory=recording.memory or running.peak_memory())
         recording = replace(
             recording, title=self._title, environment=environment(), problems=(*recording.problems, *problems)
         )
         recording = _with_facts(recording, facts)
         if not recording.graphs and not recording.launches:
-            why = (
-                "; ".join(f"{problem.where}: {problem.message}" for problem in problems)
-                or "does it call PyTorch in this process?"
-            )
-            raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {why}")
+            raise NothingCapturedError(f"the program ran, but no graph and no op was captured: {self._why_nothing()}")
         return _finish(recording)
+
+    def _why_nothing(self) -> str:
+        if problems := self._session.hooks.problems if self._session is not None else []:
+            return "; ".join(f"{problem.where}: {problem.message}" for problem in problems)
+        if self._num_threads:
+            threads = counted(self._num_threads, "thread")
+            remedy = "call it in the main one, or `with fxscope.record():` there"
+            return f"only one thread is recorded, and the program started {threads}: {remedy}"
+        return "does it call PyTorch in this process?"
 
     def _unobserved(self) -> list[Unobserved]:
         """What ran after the observation ended."""
@@ -487,40 +438,41 @@ class Recorder:
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
+        if self._num_threads:
+            detail = f"ops in {counted(self._num_threads, 'thread')} that the program started"
+            found.append(Unobserved(what="threads", count=self._num_threads, detail=detail))
         cached = self._capture.num_unexplained
         if cached:
             detail = f"{counted(cached, 'graph')} that came out of a cache with no evidence"
             found.append(Unobserved(what="caches", count=cached, detail=detail))
         return [*found, *self._processes.unobserved()]
 
-    def _of_traces(self, traces: Sequence[tuple[Path, bool]], seen: Sequence[Any]) -> Recording:
+    def _of_traces(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
         """What the first trace that holds events says, and the eager graph with it."""
+        assert self._session is not None
         for path, theirs in traces:
-            observed = None
+            plan: dict[str, Any] = {}
             if not theirs:
-                observed = profiler.strip_observation(
-                    path, warmup=self._warmup, keep=self._steps or step_plan.DEFAULT_STEPS, skip_start=self._skip_start
-                )
-            damage = () if observed is None else observed.problems
+                keep = self._steps or step_plan.DEFAULT_STEPS
+                plan = {"warmup": self._warmup, "keep": keep, "skip_start": self._skip_start}
+            observed = own_trace.prepare(path, self._session.trees[path], self._names, **plan)
             try:
                 recording = _read(path)
             except TraceError:  # without events: cancelled before it was active, or nothing of torch was called
                 continue
-            if observed is None:
-                graph = eager_graph.adopted_graph(recording.ops, seen)
-                ties = eager_graph.tie(recording.ops, graph)
-            else:
-                graph, ties = eager_graph.program_graph(
-                    recording.ops, seen, observed.seen, observed.unseen, observed.names
-                )
             # A session that ended before it was active, or as it became so, has at most an annotation.
             if not recording.launches and not any(op.category == "cpu_op" for op in recording.ops):
                 continue
-            recording = replace(recording, problems=(*recording.problems, *damage))
-            if observed is not None:
-                start_up = None if self._skip_init else start_up_of(observed, seen)
+            facts = observed.facts.ops
+            if theirs:
+                graph = eager_graph.eager_graph(eager_graph.first_step(recording.ops), facts)
+                ties = eager_graph.tie(recording.ops, graph)
+            else:
+                graph, ties = eager_graph.program_graph(recording.ops, facts)
+                start_up = None if self._skip_init else start_up_of(observed)
                 recording = replace(recording, unobserved=unobserved_steps(observed), start_up=start_up)
                 self.step_plan = observed.steps
+            recording = replace(recording, problems=(*recording.problems, *observed.problems))
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()
 
@@ -532,7 +484,6 @@ class Recorder:
             recorder = Recorder(
                 title=self._title if self._title != "recording" else getattr(function, "__qualname__", "recording"),
                 bypass_caches=self._bypass_caches,
-                observe_ops=self._observe_ops,
             )
             with recorder:
                 result = function(*args, **kwargs)
@@ -565,7 +516,7 @@ class Followed:
                 print(f"fxscope run: {self.title} was not recorded: {error}", file=sys.stderr, flush=True)
 
 
-def start_up_of(observed: profiler.ObservedThreads, seen: Sequence[Any]) -> StartUp | None:
+def start_up_of(observed: own_trace.Observed) -> StartUp | None:
     """What ran before the first step; None where no steps were found."""
     span = observed.steps.start_up
     if span is None:
@@ -573,11 +524,11 @@ def start_up_of(observed: profiler.ObservedThreads, seen: Sequence[Any]) -> Star
     return StartUp(
         duration_us=span.end - span.start,
         compile_us=observed.compile_us or None,
-        ops=eager_graph.start_up_ops(observed.start_up, seen, observed.names),
+        ops=eager_graph.start_up_ops(observed.start_up, observed.facts.ops),
     )
 
 
-def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ...]:
+def unobserved_steps(observed: own_trace.Observed) -> tuple[Unobserved, ...]:
     """What of the observed part is not among the kept steps, and what was seen in part only."""
     found: list[Unobserved] = []
     plan = observed.steps
@@ -590,10 +541,6 @@ def unobserved_steps(observed: profiler.ObservedThreads) -> tuple[Unobserved, ..
         count = len(plan.others)
         detail = f"{counted(count, 'observed step')} like others or for warm-up"
         found.append(Unobserved(what="steps", count=count, duration_us=duration, detail=detail))
-    if observed.threads:
-        others = counted(observed.threads, "other thread" if observed.seen else "thread")
-        detail = f"tensors of the ops in {others}"
-        found.append(Unobserved(what="threads", count=observed.threads, detail=detail))
     return tuple(found)
 
 
@@ -643,6 +590,14 @@ def _read(path: Path) -> Recording:
     return trace.recording(path)
 
 
+def _times_while_recording(recording: Recording) -> StepTimes | None:
+    """The profiled steps' own wall times, for a program that had no others."""
+    durations = Durations()
+    for wall_us in index_of(recording).wall_us if recording.summary is not None else ():
+        durations.add(round(wall_us * 1e3))
+    return durations.summary(0, when="recording")
+
+
 def _with_facts(recording: Recording, facts: Facts) -> Recording:
     return replace(
         recording,
@@ -658,8 +613,9 @@ def _with_facts(recording: Recording, facts: Facts) -> Recording:
 
 def _finish(recording: Recording) -> Recording:
     from fxscope import passes
+    from fxscope.passes import bound
 
-    return passes.run(recording)
+    return bound.judged(passes.run(recording))
 
 
 def _title(model: Any) -> str:

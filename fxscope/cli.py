@@ -6,7 +6,6 @@ A verb module has `configure(parser)` and `run(arguments) -> int` (the exit code
 from __future__ import annotations
 
 import argparse
-import atexit
 import contextlib
 import importlib
 import os
@@ -23,44 +22,69 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 VERBS: dict[str, str] = {
-    "demo": "the GeGLU MLP, eager and compiled, here and on a real H200",
     "run": "run a script or a factory and record it",
-    "trace": "read a profiler trace that was recorded elsewhere",
-    "view": "show a recording in the terminal, as a picture, a page, Markdown or JSON",
+    "view": "what limits a step and what to try first; pictures, pages, Markdown, tables",
+    "explain": "the report of `view`, or only what concerns one op, kernel or module",
     "why": "why two ops were fused, or were not, and what that costs",
-    "code": "the output code, each line tied to its nodes and source lines",
-    "what-if": "record again with an Inductor switch changed, and compare",
-    "explain": "the story of a recording, each sentence with its evidence",
-    "dispatch": "what the dispatcher does with an op",
-    "kernel": "decode kernel names",
     "diff": "compare two recordings",
-    "redact": "a copy of a recording without the program's text and names, to give away",
+    "what-if": "record again with an Inductor switch changed, and compare",
+    "code": "the output code, each line tied to its nodes and source lines",
     "check": "hold recordings against a file of expectations",
     "fleet": "a job of many ranks: which one is late and why, whose kernels differ",
+    "open": "open a trace in Perfetto's UI",
+    "dispatch": "what the dispatcher does with an op",
+    "kernel": "decode kernel names",
+    "redact": "a copy of a recording without the program's text and names, to give away",
+    "doctor": "what is missing on this machine, and the command that installs it; versions for bug reports",
+}
+MORE_VERBS: dict[str, str] = {
+    "demo": "the GeGLU MLP, eager and compiled, here and on a real H200",
     "guess": "guess first, then look",
     "sweep": "vary an input and find the crossover",
     "calibrate": "measure this machine's GPU, for plans that are made for it elsewhere",
-    "open": "open a trace in Perfetto's UI",
-    "doctor": "what is missing on this machine, and the command that mends it",
-    "env": "versions, devices and hooks, for bug reports",
+    "mcp": "the verbs as tools of a coding agent (Model Context Protocol)",
 }
 
 
 def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
     """The parser; only the chosen verb's module is imported (all of them where `verb` is None)."""
+    more = "\n".join(f"  {name:<18}{summary}" for name, summary in MORE_VERBS.items())
     parser = argparse.ArgumentParser(
         prog="fxscope",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Which op ran as which kernel, what was fused, why not, and what it cost.",
-        epilog="`fxscope VERB --help` says more about one verb. Start with `fxscope demo`.",
+        epilog=f"also:\n{more}\n\n`fxscope VERB --help` says more about one verb. Start with `fxscope demo`.",
     )
     parser.add_argument("--version", action="version", version=f"fxscope {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for name, summary in VERBS.items():
-        child = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+    for name, summary in (VERBS | MORE_VERBS).items():
+        description = summary[0].upper() + summary[1:] + "."
+        shown = {"help": summary} if name in VERBS else {}
+        child = verbs.add_parser(name, description=description, **shown)
         if verb in (name, None):
             module(name).configure(child)
             child.set_defaults(parser=child)
     return parser
+
+
+def modernized(argv: list[str]) -> tuple[list[str], str | None]:
+    """The arguments with old spellings replaced, and the new spelling where one was. They work for one version."""
+    verb = next((word for word in argv if not word.startswith("-")), "")
+    words = argv[argv.index(verb) + 1 :] if verb else []
+    if verb == "trace":
+        new = ["view", *(word for word in words if word != "--all-steps")]
+        new = ["--steps" if word == "--step" else word for word in new]
+    elif verb == "env":
+        new = ["doctor", "--versions", *words]
+    elif verb == "explain" and "--evidence" in words:
+        new = ["explain", *("--all" if word == "--evidence" else word for word in words)]
+    elif verb == "explain" and "--against" in words[:-1]:
+        place = words.index("--against")
+        rest = words[:place] + words[place + 2 :]
+        new = ["diff", words[place + 1], *rest]
+    else:
+        return argv, None
+    return new, f"fxscope {' '.join(new)}"
 
 
 def module(verb: str) -> ModuleType:
@@ -70,24 +94,25 @@ def module(verb: str) -> ModuleType:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 3 where nothing was captured."""
     # Kineto announces every session on stderr; the variable is read when torch is loaded.
-    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     own_process = argv is None
-    argv = list(sys.argv[1:] if argv is None else argv)
+    variables = frozenset(os.environ)
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+    argv, newer = modernized(list(sys.argv[1:] if argv is None else argv))
     verb = next((word for word in argv if not word.startswith("-")), "")
     parser = build_parser(verb)
     try:
         with legible_streams():  # what the shell made of `*` may be in a usage error
-            arguments = parser.parse_args(argv)
+            if newer is not None and sys.stderr is not None:
+                print(f"fxscope: this spelling is old and will go. Now: {newer}", file=sys.stderr)
+            arguments, unknown = parser.parse_known_args(argv)
+            if unknown:  # of the verb, whose usage helps
+                getattr(arguments, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     except (FxscopeError, BrokenPipeError) as error:  # of help that cannot be written
         if isinstance(error, FxscopeError) and sys.stderr is not None:
             print(f"fxscope: {error}", file=sys.stderr)
         drop_what_stdout_does_not_take()
         return 2
-    arguments.words, arguments.own_process = argv, own_process
-    if own_process and arguments.verb == "run":
-        from fxscope.commands.script import end_as_interrupted
-
-        atexit.register(end_as_interrupted)
+    arguments.words, arguments.own_process, arguments.variables = argv, own_process, variables
     # A program that `run` observes has streams and signals as it knows them; `emit` and `script` see to what follows.
     around = contextlib.ExitStack()
     if arguments.verb != "run":

@@ -1,21 +1,22 @@
 """Look-ups over a recording: by id, by user, by kernel call, by step. Built when first asked for, and kept with the recording.
 
-**Steps.** A step counts when the profiler recorded it (`recording.steps`) or when something was launched in it, and a mean
-"per step" divides by all of them: a step in which nothing ran is one of the program's steps and took the device 0 µs. So three
-steps of which two launch 6 µs each are 4 µs of device time per step, everywhere.
+**Steps.** A step counts when it is whole: nothing was compiled in it, and it is not an incomplete one at the ends. A step
+without work between others counts. Steps that do not count are in no figure "per step". Times are medians over the others.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from functools import cached_property
+from itertools import count
+from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fxscope.columns import by_id, column
+from fxscope.columns import by_id, column, picked
 from fxscope.op_names import is_dispatched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
     from networkx import DiGraph, MultiDiGraph
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K")
 Key = tuple[str, str]  # graph id and node name
+COMPILING = " (dynamo_timed)"  # ends the names of the events in which torch compiles
 
 
 def index_of(recording: Recording) -> Index:
@@ -45,7 +47,7 @@ class Index:
     def __init__(self, recording: Recording) -> None:
         self._graphs, self._calls = recording.graphs, recording.calls
         self._launches, self._ops, self._steps = recording.launches, recording.ops, recording.steps
-        self._summary = recording.summary
+        self._summary, self._times = recording.summary, recording.step_times
 
     @cached_property
     def graphs(self) -> dict[str, Graph]:
@@ -122,14 +124,34 @@ class Index:
     @cached_property
     def launches_of_step(self) -> dict[int, list[Launch]]:
         """Step → its launches, in order of start; a step without any has an empty list."""
-        found = grouped(sorted(self._launches, key=lambda x: (x.start_ns, x.id)), lambda launch: launch.step)
-        return {step: found.get(step, []) for step in self.steps}
+        return {step: picked(self._launches, rows) for step, rows in self.launch_rows_of_step.items()}
+
+    @cached_property
+    def launch_rows_of_step(self) -> dict[int, list[int]]:
+        """Step → where its launches are in the recording, in order of start: for what needs columns of them only."""
+        found: dict[int, list[int]] = {step: [] for step in self.steps}
+        columns = (column(self._launches, field) for field in ("start_ns", "id", "step"))
+        for *_, step, row in sorted(zip(*columns, count())):
+            if step in found:
+                found[step].append(row)
+        return found
+
+    @cached_property
+    def launch_counts(self) -> dict[int, int]:
+        """Observed step → how many launches it has."""
+        found = {step.index: 0 for step in self._steps}
+        return found | dict(Counter(column(self._launches, "step")))
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
-        """The steps that count, see above; one where nothing tells of steps."""
-        found = {step.index for step in self._steps} | set(column(self._launches, "step"))
-        return tuple(sorted(found)) or (0,)
+        """The steps that count, see above; one where no step was recorded."""
+        return tuple(whole_steps(self.launch_counts, self.compiling_steps)) or (0,)
+
+    @cached_property
+    def compiling_steps(self) -> frozenset[int]:
+        """The observed steps in which something was compiled."""
+        events = zip(column(self._ops, "name"), column(self._ops, "step"), strict=True)
+        return frozenset(step for name, step in events if name.endswith(COMPILING) and "ompile" in name)
 
     @property
     def num_steps(self) -> int:
@@ -137,31 +159,61 @@ class Index:
 
     @cached_property
     def first_step(self) -> int:
-        """The first step that shows what the program does: with launches, else with ops."""
-        return min(column(self._launches or self._ops, "step"), default=self.steps[0])
+        """The first whole step that launched something, else the first with ops."""
+        with_launches = [step for step in self.steps if self.launch_counts.get(step)]
+        return with_launches[0] if with_launches else min(column(self._ops, "step"), default=self.steps[0])
 
     @cached_property
     def step_us(self) -> tuple[float, ...]:
         """Device time of each step."""
         total = dict.fromkeys(self.steps, 0)
         for step, time in zip(column(self._launches, "step"), column(self._launches, "duration_ns"), strict=True):
-            total[step] += time
+            if step in total:
+                total[step] += time
         return tuple(time / 1e3 for time in total.values())
 
     @cached_property
     def device_us(self) -> float | None:
-        """Device time of a step, the mean; `None` where nothing ran."""
-        return sum(self.step_us) / self.num_steps if self._launches else None
+        """Device time of a step, the median; `None` where nothing ran."""
+        return median(self.step_us) if self._launches else None
+
+    @cached_property
+    def num_launches(self) -> float:
+        """Launches of a step, the median."""
+        return median(self.launch_counts.get(step, 0) for step in self.steps)
 
     @cached_property
     def wall_us(self) -> tuple[float, ...]:
-        """Wall time of each step, without the first of three and more: it still warms up.
+        """Wall time of steps that ran without a profiler, where there were any; else of the profiled ones that count.
 
-        A step lasts until the device has done what it launched, where a trace tells; the profiler's own cost is in it.
+        A profiled step lasts until the device has done what it launched, and the profiler's cost is in it; the first of
+        three and more still warms up and is left out.
         """
+        if self._times is not None and not self._times.while_recording:
+            return self._times.samples_us or (self._times.median_us,)
         stats = self._summary.steps if self._summary else ()
-        found = [step.wall_us for step in stats] or [step.duration_ns / 1e3 for step in self._steps]
-        return tuple(warm(found))
+        found = [(step.step, step.wall_us) for step in stats]
+        found = found or [(step.index, step.duration_ns / 1e3) for step in self._steps]
+        return tuple(warm([time for step, time in found if step in self.steps]))
+
+
+def whole_steps(launches: Mapping[int, int], compiling: Collection[int] = ()) -> list[int]:
+    """The steps that count: without a compile, and without the incomplete ones at the ends.
+
+    A first or last step is incomplete with less than half the launches of the median step.
+
+    Args:
+        launches: step → number of launches.
+        compiling: steps in which something was compiled; all steps count where each of them compiled.
+    """
+    found = sorted(set(launches) - set(compiling)) or sorted(launches)
+    while len(found) > 2:
+        typical = median(launches[step] for step in found)
+        end = min(found[0], found[-1], key=lambda step: launches[step])
+        if 2 * launches[end] >= typical:
+            break
+        found.remove(end)
+    return found
 
 
 def warm(steps: Sequence[T]) -> Sequence[T]:

@@ -10,6 +10,7 @@ encode themselves (`docs/decisions/0002-msgspec.md`). Change one with `replace(i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from networkx import DiGraph, MultiDiGraph
+    from pandas import DataFrame  # pyright: ignore[reportMissingImports]
+
+    from fxscope.analysis.findings import Comparison
+    from fxscope.analysis.report import Report
+    from fxscope.analysis.why import WhyAnswer
 
 __all__ = [
     "EVIDENCE_BY_STRENGTH",
@@ -34,6 +40,7 @@ __all__ = [
     "DecisionEnd",
     "Environment",
     "FusionAttempt",
+    "FusionTrial",
     "Gap",
     "Graph",
     "InputAssertion",
@@ -65,17 +72,20 @@ __all__ = [
     "weakest",
 ]
 
-SCHEMA = "fxscope/1"
+SCHEMA = "fxscope/2"
 WHOLE = "whole trace"  # the name of the one step of a recording in which none were found
 
 Stage = Literal["eager", "pre_grad", "joint", "forward", "backward", "post_grad", "scheduler", "kernel_calls"]
 Direction = Literal["inference", "forward", "backward"]
 Kind = Literal["input", "view", "kernel", "fused", "folded", "eliminated", "host", "unknown"]
 Nature = Literal["view", "kernel", "composite", "host", "unknown"]
-Evidence = Literal["correlation", "external_id", "debug_handle", "origin_node", "from_node", "origins", "order", "name"]
+Evidence = Literal[
+    "correlation", "external_id", "debug_handle", "lowering", "origin_node", "from_node", "origins", "order", "name"
+]
 EVIDENCE_BY_STRENGTH: tuple[Evidence, ...] = (
     "correlation",
     "external_id",
+    "lowering",
     "debug_handle",
     "origin_node",
     "from_node",
@@ -144,12 +154,24 @@ def encoded(value: Any) -> bytes:
         return msgspec.json.encode(_sayable(msgspec.to_builtins(value, enc_hook=plain)))
 
 
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+
+
 def _sayable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
         return {_sayable(key): _sayable(item) for key, item in cast("dict[Any, Any]", value).items()}
     return [_sayable(item) for item in cast("Any", value)] if isinstance(value, list | tuple) else value
+
+
+class Printed(Item, frozen=True, kw_only=True):
+    """Base of a report, which `print` shows as the terminal does."""
+
+    def __str__(self) -> str:
+        from fxscope.render.report import text_of
+
+        return text_of(self)
 
 
 class TensorMeta(Item, frozen=True, kw_only=True):
@@ -373,7 +395,7 @@ class KernelCall(Item, frozen=True, kw_only=True):
     """One call site in a generated wrapper. Id: `0/0:inference:3` is the third call of that wrapper."""
 
     id: str
-    graph: str  # id of the post-grad graph
+    graph: str  # id of the post-grad graph that its nodes are in
     handle: str  # "triton_poi_fused_gelu_mul_0:3", torch's debug handle; name:position where torch gave none
     kernel: str
     type: CallType
@@ -390,9 +412,12 @@ class KernelCall(Item, frozen=True, kw_only=True):
     bytes_read: int | None = None
     bytes_written: int | None = None
     flops: int | None = None
-    workload: Workload | None = None
+    workload: Workload | None = msgspec.field(default=None, name="_workload")  # private: of the time model
     device: str | None = None
     code: CodeLines = CodeLines()
+    subgraph: str | None = None  # the function of the wrapper that calls it, for a graph of its own (`true_graph_0`)
+    conditional: bool = False  # under an `if` or a loop of the wrapper: it runs any number of times
+    lines: tuple[tuple[int, str], ...] = ()  # (line of the output code, the node that it computes), where recorded
     profiled_as: str | None = None  # the name that a C++ kernel gives its event in a trace, where its code has one
     sources: tuple[Source, ...] = ()
     resources: Resources | None = None
@@ -403,6 +428,11 @@ class KernelCall(Item, frozen=True, kw_only=True):
     untimed: str | None = None  # why no launch is known, where something was launched and nothing of this call
     roof: Roof | None = None
     counters: Counters | None = None
+
+    @property
+    def wrapper(self) -> str:
+        """The id of the post-grad graph whose output code calls it: that of the subgraph's caller."""
+        return self.graph.replace(f":{self.subgraph}:", ":") if self.subgraph else self.graph
 
     @property
     def is_extern(self) -> bool:
@@ -463,7 +493,7 @@ class Op(Item, frozen=True, kw_only=True):
     id: int
     name: str
     category: str  # "cpu_op", "user_annotation", "runtime", "python"
-    step: int = 0
+    step: int = 0  # -1: while a graph was captured, before the steps that replay it
     thread: int | None = None
     start_ns: int
     duration_ns: int
@@ -479,6 +509,7 @@ class Op(Item, frozen=True, kw_only=True):
     source: Source | None = None
     graph: str | None = None
     node: str | None = None
+    captured: bool = False  # while a CUDA or HIP graph was captured: its kernels run when that is replayed
 
 
 class Link(Item, frozen=True, kw_only=True, rename={"from_": "from"}):
@@ -499,6 +530,10 @@ class SchedulerNode(Item, frozen=True, kw_only=True):
     group: int  # position of its group in the final schedule; members of one group were fused
     origins: tuple[str, ...] = ()  # post-grad nodes, in graph order
     origin_node: str | None = None
+    ran: tuple[str, ...] | None = (
+        None  # post-grad nodes whose code it executes, in graph order; `None` where not recorded
+    )
+    parts: tuple[str, ...] = ()  # nodes of a library's kernel of which it computes a part (a bias)
     reads: tuple[BufferAccess, ...] = ()
     writes: tuple[BufferAccess, ...] = ()
     ranges: str | None = None  # iteration space, as printed
@@ -527,6 +562,15 @@ class FusionAttempt(Item, frozen=True, kw_only=True):
     order: int = 0  # later attempts replace earlier ones
 
 
+class FusionTrial(Item, frozen=True, kw_only=True):
+    """What the scheduler answered when it was asked about two groups with a switch set that was not."""
+
+    a: int  # positions of groups in the final schedule, the smaller first
+    b: int
+    config: str
+    accepted: bool
+
+
 class Schedule(Item, frozen=True, kw_only=True):
     """The scheduler's view of one compiled graph: what it joined, what it was asked, and its limits."""
 
@@ -534,6 +578,7 @@ class Schedule(Item, frozen=True, kw_only=True):
     nodes: tuple[SchedulerNode, ...] = ()
     groups: tuple[ScheduledGroup, ...] = ()
     attempts: tuple[FusionAttempt, ...] = ()
+    trials: tuple[FusionTrial, ...] = ()
     kernels: tuple[tuple[str, tuple[str, ...]], ...] = ()  # in emission order: kernel, scheduler nodes it runs
     renames: dict[str, str] = {}  # a mutated buffer's later name → the buffer it really is
     outputs: tuple[str, ...] = ()  # buffers that the graph returns
@@ -560,9 +605,12 @@ class Decision(Item, frozen=True, kw_only=True):
     other_graph: str | None = None  # b's graph, where it is another one
     verdict: Verdict | None = None  # None, with a reason, when files cannot tell
     how: How | None = None
-    reason: str
+    reason_code: str  # `fxscope.english.REASONS` has the words
+    reason_arguments: dict[str, Any] = {}  # what the words are about: names, sizes, iteration spaces
+    notes: tuple[str, ...] = ()  # codes of what is added to the reason, with the same arguments
     raw_reason: str | None = None  # Inductor's own words
-    hint: str | None = None
+    hint_code: str | None = None  # what would change the answer; `fxscope.english.HINTS` has the words
+    hint_verified: bool | None = None  # torch accepted the pair with that switch; None: it was not asked
     config: str | None = None  # the switch or limit the reason or hint is about
     shared_buffers: tuple[str, ...] = ()
     saved_bytes: int | None = None  # traffic that one kernel would not have
@@ -578,6 +626,18 @@ class Decision(Item, frozen=True, kw_only=True):
             DecisionEnd(self.a, self.graph, self.a_call),
             DecisionEnd(self.b, self.other_graph or self.graph, self.b_call),
         )
+
+    @property
+    def reason(self) -> str:
+        from fxscope.english import reason_text
+
+        return reason_text(self.reason_code, self.reason_arguments, self.notes, self.config)
+
+    @property
+    def hint(self) -> str | None:
+        from fxscope.english import hint_text
+
+        return hint_text(self.hint_code, self.reason_arguments, self.config, verified=self.hint_verified)
 
 
 class InputAssertion(Item, frozen=True, kw_only=True):
@@ -595,10 +655,14 @@ class Compile(Item, frozen=True, kw_only=True):
     source: Source | None = None
     guards: tuple[str, ...] = ()
     recompile_reason: str | None = None  # the guard that failed, as Dynamo says it
+    recompile_reasons: tuple[str, ...] = ()  # one for each earlier compile of the frame, where Dynamo lists them
     break_reason: str | None = None  # why the graph ended here
     break_source: Source | None = None
     cache: Literal["miss", "hit", "bypassed"] | None = None
     cudagraphs: bool | None = None
+    cudagraph_skip: str | None = None  # why Inductor left CUDA graphs out, in its words
+    failure: str | None = None  # the error that ended it
+    phases: dict[str, float] = {}  # µs of each phase that torch timed, phases inside others too
     dynamic: bool | None = None
     duration_us: float | None = None
     runs: int | None = None  # of a plan: how often its graph runs in a step; in a loop over like modules more than once
@@ -758,18 +822,26 @@ class PredictedStep(Item, frozen=True, kw_only=True):
 
 
 class StepTimes(Item, frozen=True, kw_only=True):
-    """Wall time of the steps that ran after the observed ones, from end to end of `optimizer.step`.
+    """Wall time of a step as the program runs it: no profiler was on, unless `when` is "recording".
 
-    Quantiles are read from buckets 1 % wide.
+    A step is what lies between two ends of `optimizer.step`, or one call of the recorded function. Quantiles are read
+    from buckets 1 % wide.
     """
 
     count: int
+    when: Literal["before", "after", "calls", "recording"] = "after"  # of the observed steps; "calls": a timing loop
+    samples_us: tuple[float, ...] = ()  # the first of them, in order
     total_us: float
     median_us: float
     p5_us: float
     p95_us: float
     max_us: float
-    slowest: tuple[tuple[int, float], ...]  # (number of the step in the program, from 0; µs), slowest first
+    slowest: tuple[tuple[int, float], ...] = ()  # (number of the step in the program, from 0; µs), slowest first
+
+    @property
+    def while_recording(self) -> bool:
+        """Whether the profiler was on, so that the times hold its cost."""
+        return self.when == "recording"
 
 
 class Assumption(Item, frozen=True, kw_only=True):
@@ -851,6 +923,11 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     problems: tuple[Problem, ...] = ()
     history: tuple[str, ...] = ()  # passes that ran
 
+    def __post_init__(self) -> None:
+        # A title goes into headings, file names and escape sequences: no control character, no bidirectional override.
+        if self.title is not None and _CONTROLS.search(self.title):
+            msgspec.structs.force_setattr(self, "title", _CONTROLS.sub(" ", self.title).strip())
+
     def __repr__(self) -> str:
         """One line: all that is in a recording can be megabytes; `show` and `to_json` have it."""
         parts = ("graphs", "calls", "launches", "ops", "decisions", "problems")
@@ -895,6 +972,46 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
         from fxscope.render import show
 
         show(self)
+
+    def explain(self) -> Report:
+        """Return what limits a step and what to try first; `print` it, or read its rows."""
+        from fxscope.analysis.report import report
+
+        return report(self)
+
+    def why(self, *names: str) -> WhyAnswer:
+        """Return why two ops were fused or were not: `recording.why("gelu", "mul")`; see `fxscope why`.
+
+        Raises:
+            PassError: a name is nowhere in the recording.
+        """
+        from fxscope.analysis.why import why
+
+        return why(self, *names)
+
+    def diff(self, other: Recording) -> Comparison:
+        """Return what changed from this recording to the other."""
+        from fxscope.analysis.compare import compare
+
+        return compare(self, other)
+
+    def assert_fused(self, *names: str) -> None:
+        """Raise AssertionError unless these ops run in one kernel together."""
+        from fxscope.assertions import Recorded
+
+        Recorded(self).assert_fused(*names)
+
+    def to_pandas(self) -> DataFrame:
+        """Return the groups of equal kernels as a `pandas.DataFrame`, one row each, times in µs per step.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas  # pyright: ignore[reportMissingImports]
+
+        from fxscope.analysis.groups import groups
+
+        return pandas.DataFrame([msgspec.structs.asdict(group) for group in groups(self)])
 
     def _repr_html_(self) -> str:
         from fxscope.render import notebook

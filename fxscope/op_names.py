@@ -82,6 +82,10 @@ MAY_COPY = frozenset(
     """reshape contiguous to flatten ravel reshape_as type_as type cpu cuda float half coalesce pin_memory
     _autocast_to_full_precision _autocast_to_reduced_precision""".split()
 )
+# Views that only rename sizes, the elements in their order; those that only permute; casts.
+RESIZES = frozenset("view reshape _unsafe_view alias detach squeeze unsqueeze flatten unflatten".split())
+TRANSPOSES = frozenset("permute t transpose numpy_T mT".split())
+CASTS = frozenset("convert_element_type _to_copy".split())
 # Storage is made or bookkeeping done; nothing is launched.
 _HOST = frozenset(
     """empty empty_like empty_strided new_empty new_empty_strided empty_permuted empty_quantized resize_ resize_as_
@@ -271,6 +275,11 @@ def split_joined(text: str) -> list[str]:
     return ops
 
 
+def ops_in_name(kernel: str) -> list[str]:
+    """The ops that the name of a generated kernel has: `triton_poi_fused_gelu_mul_0` → gelu and mul."""
+    return split_joined(kernel.partition("_fused_")[2].rpartition("_")[0])
+
+
 @lru_cache(maxsize=1)
 def _most_words() -> int:
     return max(name.count("_") for name in table()) + 1
@@ -288,7 +297,7 @@ def ops_of(nodes: Iterable[Node]) -> list[str]:
 
 
 def only_named(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
-    """The user's ops that a generated kernel's name or origins mention, and of which nothing ran in the call, no bias.
+    """The user's ops that a generated kernel's name has, and of which nothing ran in the call, no bias.
 
     The name of a library's kernel claims nothing.
     """
@@ -296,7 +305,8 @@ def only_named(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
         dict.fromkeys(op_of(nodes[name]) if name in nodes else name for name in names)
         for names in ((*call.nodes, *call.biases), call.named_only)
     )
-    return [] if call.is_extern else [op for op in named if op not in ran]
+    words = ops_in_name(call.kernel)
+    return [] if call.is_extern else [op for op in named if op not in ran and op in words]
 
 
 def perhaps_ran(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:

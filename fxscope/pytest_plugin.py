@@ -11,12 +11,16 @@ With `target="h200"` nothing runs on a GPU and none is needed: the plan is what 
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from fxscope.assertions import Recorded
     from fxscope.model import Recording
 
@@ -31,6 +35,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@contextlib.contextmanager
+def without_trace_log() -> Generator[None]:
+    """Keep pytest from capturing torch's trace log, which would bury the message of a failed assertion."""
+    log = logging.getLogger("torch.__trace")
+    captures = [handler for handler in log.handlers if type(handler).__module__.startswith("_pytest.")]
+    for handler in captures:
+        log.removeHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in captures:
+            log.addHandler(handler)
+
+
 class Fixture:
     """What the fixture `fxscope` gives a test."""
 
@@ -42,7 +60,8 @@ class Fixture:
         """Record a program, as `fxscope.record` does, and return it with assertions."""
         from fxscope.capture import record
 
-        return self.wrap(record(model_or_callable, *inputs, **options))
+        with without_trace_log():
+            return self.wrap(record(model_or_callable, *inputs, **options))
 
     def load(self, path: str | Path) -> Recorded:
         """Load a recording, and return it with assertions."""

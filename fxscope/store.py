@@ -36,6 +36,7 @@ from fxscope.model import SCHEMA, Launch, Op, Recording, encoded, replace
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+FIRST_SCHEMA = "fxscope/1"
 MANY = 20_000  # ops and launches from which on a file is columns
 _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 
@@ -152,14 +153,16 @@ def loads(data: bytes | str, *, where: str = "the text") -> Recording:
         head = msgspec.json.decode(data, type=_Head)
     except NOT_JSON:
         raise FxscopeError(
-            f"{where} is not a recording. A profiler trace is read with `fxscope trace FILE`; "
+            f"{where} is not a recording. A profiler trace is read with `fxscope view FILE`; "
             "a recording is made with `fxscope run … -o FILE.fxscope`."
         ) from None
-    if head.schema != SCHEMA:
+    if head.schema not in (SCHEMA, FIRST_SCHEMA):
         raise FxscopeError(
             f"{where} has schema {head.schema!r}, this fxscope reads {SCHEMA!r}. Use the fxscope that wrote it."
         )
     try:
+        if head.schema == FIRST_SCHEMA:
+            return msgspec.convert(_from_first(msgspec.json.decode(data)), type=Recording)
         return msgspec.json.decode(data, type=Recording)
     except NOT_JSON as error:
         raise FxscopeError(f"{where} is not a valid recording: {error}.") from None
@@ -167,6 +170,17 @@ def loads(data: bytes | str, *, where: str = "the text") -> Recording:
 
 class _Head(msgspec.Struct):
     schema: str
+
+
+def _from_first(found: dict[str, Any]) -> dict[str, Any]:
+    """A recording of schema 1, where decisions held sentences, in today's schema."""
+    for item in found.get("decisions", ()):
+        hint = item.pop("hint", None)
+        item |= {"reason_code": "recorded", "reason_arguments": {"words": item.pop("reason", ""), "hint": hint}}
+        item["hint_code"] = "recorded" if hint else None
+    for item in found.get("calls", ()):
+        item["_workload"] = item.pop("workload", None)
+    return {**found, "schema": SCHEMA}
 
 
 def encode(recording: Recording) -> bytes:

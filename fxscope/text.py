@@ -11,6 +11,7 @@ below. What is too small for its last decimal is "< 0.01 µs", "< 0.1 %"; what i
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -147,6 +148,17 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] | None = Non
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
+    ]
+
+
+def wrapped(lines: Sequence[str], columns: int) -> list[str]:
+    """The lines within a width, each with its own indent."""
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(
+            line, columns, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4), break_on_hyphens=False
+        )
     ]
 
 

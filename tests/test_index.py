@@ -10,11 +10,9 @@ import networkx
 import pytest
 
 import fxscope
-from fxscope.analysis.compare import compare
-from fxscope.index import by_each, grouped, index_of
+from fxscope.analysis.report import report
+from fxscope.index import by_each, grouped, index_of, whole_steps
 from fxscope.model import Decision, Graph, LaunchEvidence, Link, Recording, replace
-from fxscope.render import render
-from fxscope.render.page import overview
 from tests.build import call, launch, node, op, placeholder, steps
 
 
@@ -46,35 +44,32 @@ def made() -> Recording:
     )
 
 
-def test_three_steps_with_launches_in_two_take_four_microseconds_in_every_view() -> None:
+def test_a_step_without_work_between_others_counts() -> None:
     recording = made()
     index = index_of(recording)
-    assert index.steps == (0, 1, 2) and index.step_us == (6.0, 0.0, 6.0) and index.device_us == 4.0
-    rows = {row.subject: row.a for row in compare(recording, recording).totals}
-    assert rows["device time per step"] == 4.0
-    assert "3 steps; per step 0.666667 launches, 4.00 µs of device time" in render(recording, "txt")
-    assert ["4.00 µs", "device time", "per step, mean of 3"] in overview.tiles(recording)
+    assert index.steps == (0, 1, 2) and index.step_us == (6.0, 0.0, 6.0) and index.device_us == 6.0
+    shown = report(recording)
+    assert shown.step.device_us == 6.0
+    assert shown.step.launches == 1 and shown.step.left_out == 0
 
 
-def test_a_step_that_stalled_is_told_beside_the_mean_that_it_moves() -> None:
-    calm = replace(made(), launches=tuple(launch(number, "k", 6000, step=number) for number in range(3)))
-    rows = (launch(0, "k", 60_000, step=0), *calm.launches[1:])
-    stalled = replace(calm, title="stalled", launches=rows)
-    assert "24.0 µs of device time on average (median 6.00 µs, at most 60.0 µs)" in " ".join(
-        render(stalled, "txt").split()
-    )
-    assert "on average" not in render(calm, "txt") and "6.00 µs of device time" in render(calm, "txt")
-    assert ["24.0 µs", "device time", "per step, mean of 3, median 6.00 µs, most 60.0 µs"] in overview.tiles(stalled)
-    notes = compare(calm, stalled).notes
-    assert "stalled: one step took the device 60.0 µs, the median step 6.00 µs" in notes
-    assert "times are means over the steps, where a view of one recording shows the median of each kernel" in notes
-    assert not any("took the device" in note for note in compare(calm, calm).notes)
-    assert any("of several over the medians" in note for note in compare(calm, calm, runs_b=(calm,)).notes)
-
-
-def test_a_step_in_which_nothing_ran_is_said_to_give_no_ratio() -> None:
-    time = compare(made(), made()).step_time
-    assert time is not None and time.verdict == "not measured" and "nothing ran" in time.reason
+@pytest.mark.parametrize(
+    ("launches", "compiling", "whole"),
+    [
+        ({0: 5, 1: 284, 2: 284}, (), [1, 2]),
+        ({0: 284, 1: 284, 2: 5}, (), [0, 1]),
+        ({0: 284, 1: 284, 2: 284, 3: 0}, (), [0, 1, 2]),
+        ({0: 284, 1: 0, 2: 284, 3: 5, 4: 284}, (), [0, 1, 2, 3, 4]),
+        ({0: 2, 1: 5, 2: 284, 3: 284, 4: 284}, (), [2, 3, 4]),
+        ({0: 284, 1: 284, 2: 284}, (1,), [0, 2]),
+        ({0: 4, 1: 6}, (), [0, 1]),
+        ({0: 9, 1: 9}, (0, 1), [0, 1]),
+        ({0: 0, 1: 0, 2: 0}, (), [0, 1, 2]),
+    ],
+)
+def test_compiling_steps_and_incomplete_ones_at_the_ends_do_not_count(launches, compiling, whole) -> None:
+    assert whole_steps(launches, compiling) == whole
+    assert whole_steps({step: launches[step] for step in whole}) == whole
 
 
 def test_a_recording_without_launches_or_steps_has_one_step_and_no_device_time() -> None:
@@ -147,6 +142,6 @@ def test_groups_keep_the_order_in_which_keys_and_items_come() -> None:
 
 
 def test_the_second_side_of_a_decision_lies_in_another_graph_where_it_names_one() -> None:
-    pair = Decision(graph="f", a=("mm",), b=("relu", "add"), a_call="f:1", reason="")
+    pair = Decision(graph="f", a=("mm",), b=("relu", "add"), a_call="f:1", reason_code="eager")
     assert pair.ends == ((("mm",), "f", "f:1"), (("relu", "add"), "f", None))
     assert replace(pair, other_graph="g").ends[1].graph == "g"

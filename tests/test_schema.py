@@ -134,3 +134,18 @@ def test_what_is_no_recording_is_one_clear_line(tmp_path: Path, content: bytes, 
     assert "\n" not in str(caught.value)
     with pytest.raises(FxscopeError, match="cannot read"):
         store.load(tmp_path / "missing.fxscope")
+
+
+def test_a_recording_of_the_first_schema_is_read() -> None:
+    call = {"id": "c", "graph": "g", "handle": "k:1", "kernel": "k", "type": "cpp", "workload": {"family": "other"}}
+    decision = {"graph": "g", "a": ["x"], "b": ["y"], "verdict": "rejected", "reason": "no luck", "hint": "try again"}
+    old = {"schema": "fxscope/1", "calls": [call], "decisions": [decision, {**decision, "hint": None}]}
+    found = store.loads(json.dumps(old).encode())
+    assert [(item.reason, item.hint) for item in found.decisions] == [("no luck", "try again"), ("no luck", None)]
+    assert found.calls[0].workload is not None and found.calls[0].workload.family == "other"
+    assert store.loads(found.to_json().encode()) == found
+
+
+def test_what_only_the_time_model_needs_is_not_public() -> None:
+    text = json.dumps(SCHEMA)
+    assert "orkload" not in text and "orkload" not in (ROOT / "docs" / "schema.md").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,34 +81,76 @@ def test_it_runs_shows_and_draws(site: Path) -> None:
     assert fxscope(site, "--version").stdout.startswith("fxscope ")
     recording = str(site / "fxscope" / "data" / "h200" / "mlp_compiled.fxscope")
     done = fxscope(site, "view", recording)
-    assert done.returncode == 0 and "triton_poi_fused__" in done.stdout, done.stderr
+    assert done.returncode == 0 and "gelu·mul" in done.stdout, done.stderr
     done = fxscope(site, "view", recording, "-o", "report.html")
     assert done.returncode == 0, done.stderr
     assert "Content-Security-Policy" in (site.parent / "report.html").read_text()
     assert "gemm" in fxscope(site, "kernel", "nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT").stdout
 
 
-@pytest.mark.slow
-def test_the_console_script_runs_from_a_path_with_spaces(wheel: Path, tmp_path: Path) -> None:
-    """As `pipx` and `uvx` run it: an environment of its own, the script by its path, from another folder."""
-    place = tmp_path / "an environment"
+@pytest.fixture(scope="module")
+def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an environment as `uvx` and `pipx` do: the wheel and what it requires, and nothing else."""
+    place = tmp_path_factory.mktemp("alone") / "an environment"
     venv.create(place, with_pip=False)
-    (site,) = place.glob("lib/python*/site-packages")
-    command = [*PIP, "--python", str(place / "bin/python"), "install", "--no-deps", str(wheel)]
-    subprocess.run(command, capture_output=True, check=True)
-    here = [path for path in sys.path if path and Path(path).is_dir() and not (Path(path) / "fxscope").exists()]
-    (site / "dependencies.pth").write_text("\n".join(here))
-    script = [str(place / "bin" / "fxscope")]
-    done = subprocess.run([*script, "--version"], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.stdout == f"fxscope {__version__}\n", done.stderr
-    assert wheel.name.split("-")[1] == __version__
-    recording = site / "fxscope" / "data" / "h200" / "mlp_compiled.fxscope"
-    done = subprocess.run([*script, "view", str(recording)], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0 and "triton_poi_fused__" in done.stdout, done.stderr
+    command = [*PIP, "--python", str(place / "bin/python"), "install", "--retries", "1", str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "No matching distribution" in done.stderr:
+        pytest.skip("pip reaches no index")
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+MLP = ROOT / "tests/data/h200/mlp_compiled"
+TRACE = f"{MLP}/trace.json.gz"
+RECORDING = f"{ROOT}/fxscope/data/h200/mlp_compiled.fxscope"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["--version"], 0, f"fxscope {__version__}"),
+        (["view", TRACE], 0, "Step  "),
+        (["view", RECORDING, "-o", "report.html"], 0, "wrote report.html"),
+        (["view", TRACE, "--debug-dir", f"{MLP}/inductor"], 0, "gelu·mul"),
+        (["why", RECORDING, "mul", "mm#3"], 0, "mul"),
+        (["code", RECORDING], 0, "triton_poi_fused__"),
+        (["explain", RECORDING], 0, "kernel"),
+        (["diff", TRACE, RECORDING], 0, "kernel"),
+        (["kernel", "nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT"], 0, "gemm"),
+        (["fleet", str(ROOT / "tests/data/fleet/ddp_even")], 0, "rank"),
+        (["redact", RECORDING, "-o", "given.fxscope"], 0, "wrote given.fxscope"),
+        (["open", TRACE, "--annotated", "-o", "annotated.json.gz"], 0, "wrote annotated.json.gz"),
+        (["check", RECORDING, "--learn"], 0, "kernels = "),
+        (["env"], 0, "torch         not found"),
+        (["doctor"], 1, "MISSING  torch"),
+        (["run", "program.py"], 2, "this needs torch"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_without_torch_everything_is_read(words: list[str], status: int, said: str, alone: Path) -> None:
+    (alone / "program.py").write_text("import torch")
+    done = subprocess.run(
+        [str(alone / "bin" / "fxscope"), *words], capture_output=True, text=True, check=False, cwd=alone
+    )
+    assert done.returncode == status and said in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_nothing_that_it_requires_brings_or_moves_torch(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        requires = [line[15:] for line in archive.read(name).decode().splitlines() if line.startswith("Requires-Dist:")]
+    always = {re.split(r"[^\w-]", line)[0] for line in requires if "extra ==" not in line}
+    assert always == {"graphviz", "msgspec", "networkx", "numpy", "resvg-py", "rich", "tomli"}
+    assert 'torch; extra == "torch"' in requires  # no bound: an installed one satisfies it
 
 
 @pytest.mark.slow
 def test_without_a_compiler_it_installs_and_says_so(tmp_path: Path) -> None:
+    """And one that is asked to hold no scanner is for every platform."""
+    none = build(tmp_path / "none", FXSCOPE_SCANNER="none")
+    assert none.name == f"fxscope-{__version__}-py3-none-any.whl"
     wheel = build(tmp_path, CC=str(tmp_path / "no-such-compiler"))
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if name.endswith(".so")]

@@ -39,6 +39,26 @@ if TYPE_CHECKING:
 
 ZOO = ROOT / "tests" / "data" / "zoo"
 FOLDS = 5  # each program is held against a fit that did not see it
+# What is left out of a fit together: programs of one kind of architecture, in inference and training.
+KINDS = {
+    "text encoder": "albert bert bert_train clip_text deberta distilbert electra modernbert roberta",
+    "text decoder": "bloom gemma2 gpt2 gpt2_dynamic gpt2_train gpt_neox llama llama_autocast llama_cache llama_masked "
+    "llama_train mistral opt phi3 qwen2 qwen3 qwen3_train frozen_backbone_train",
+    "encoder and decoder": "bart t5 t5_train whisper",
+    "experts": "mixtral qwen2_moe",
+    "state space": "mamba",
+    "recurrent": "lstm recurrent",
+    "residual convolutions": "nfnet regnet resnet18 resnet18_channels_last_train resnet18_float32 resnet18_train vgg11 "
+    "squeezenet",
+    "depthwise convolutions": "convnext convnext_tiny efficientnet ghostnet mobilenet_v3 mobilenet_v3_train shufflenet",
+    "vision transformer": "deit_train dinov2 segformer swin swin_t swin_train vision_transformer vit vit_train",
+    "mixer": "mixer resmlp mlp_autocast_train",
+    "detection": "retinanet_heads ssdlite_heads",
+    "image generation": "dit unet unet_train vae_decoder",
+    "audio": "conformer deepspeech_train wav2letter wav2vec2",
+    "graph": "gat gcn gin graph_sage_train",
+}
+KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
 Programs = dict[str, tuple[dict[str, Any], list[MeasuredCall]]]
 
 
@@ -65,7 +85,7 @@ def programs(folder: Path, *, aside: bool | None) -> Programs:
 
 def observations(found: Programs) -> list[fitting.Observation]:
     return [
-        fitting.Observation(name, item.call.workload, item.us)
+        fitting.Observation(name, item.call.workload, item.us, KIND_OF[name])
         for name, (_, calls) in found.items()
         for item in calls
         if item.call.workload is not None
@@ -83,13 +103,13 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
         content = read(battery)
         assert content["gpu"]["device_name"] == gpu.device_name
         also = [
-            fitting.Observation(part, item.call.workload, item.us)
+            fitting.Observation(part, item.call.workload, item.us, part)
             for part, item in battery_calls(content["programs"])
             if item.call.workload is not None
         ]
         replay = fitting.replay_of(content["launch"])
         text += f", and {len(also)} calls of fxscope's battery on it"
-    start = spreads = None
+    start = spreads = other = None
     if like is not None:
         other = gpus.load(like)
         ratio = datasheet(gpu) / datasheet(other)
@@ -111,6 +131,8 @@ def fit(name: str, battery: Path | None, like: str | None) -> None:
         cpu=fit_cpu(zoo),
         replay_us=replay,
     )
+    if other is not None and other.calibration is not None:  # a battery shows it, and only the like GPU has one
+        calibration = msgspec.structs.replace(calibration, outside=other.calibration.outside)
     path = ROOT / "fxscope" / "gpus" / f"{name}.json"
     content = json.loads(path.read_text())
     content["calibration"] = msgspec.to_builtins(calibration)

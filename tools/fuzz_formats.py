@@ -281,7 +281,7 @@ def _fusion_logs() -> Sequence[Path]:
 
 
 TRACE = str(PLANS / "softmax" / "real" / "trace.json.gz")
-WITH_FOLDER = ("trace TRACE --debug-dir PATH",)
+WITH_FOLDER = ("view TRACE --debug-dir PATH",)
 TEXT = (by_bytes, by_lines, by_words)
 OF_RECORDINGS = """view PATH
 view PATH --format md
@@ -290,7 +290,7 @@ view PATH --format dot
 view PATH --format slide
 view PATH --json
 explain PATH
-explain PATH --evidence
+explain PATH --all
 explain PATH --table gemm
 explain PATH --table launches
 explain PATH --against EAGER
@@ -322,13 +322,13 @@ FORMATS: dict[str, Format] = {
         lambda: sorted(PLANS.rglob("torch_trace.log.gz")),
         "*",
         (by_log_values, by_log_values, *TEXT),
-        ("trace TRACE --compile-log PATH",),
+        ("view TRACE --compile-log PATH",),
     ),
     "traces": Format(
         lambda: [PLANS / name / "real" / "trace.json.gz" for name in ("softmax", "geglu")],
         "*",
         (by_values, by_values, by_bytes),
-        ("trace PATH", "trace PATH --tables", "explain PATH", "open PATH --annotated -o OUT.json.gz"),
+        ("view PATH", "view PATH --tables", "explain PATH", "open PATH --annotated -o OUT.json.gz"),
     ),
     "recordings": Format(
         _seeds("compiled", "eager", "joined"), "*", (by_values, by_values, by_bytes), OF_RECORDINGS, READS

@@ -16,16 +16,16 @@ sys.path.insert(0, str(ROOT))
 from typing import TYPE_CHECKING  # noqa: E402
 
 from fxscope.analysis import check, select  # noqa: E402
-from fxscope.analysis import sweep as crossover  # noqa: E402
 from fxscope.analysis.compare import compare  # noqa: E402
 from fxscope.analysis.compare.uses import use  # noqa: E402
 from fxscope.commands import common  # noqa: E402
 from fxscope.render import chart, findings, resources, sweeps  # noqa: E402
+from fxscope.render.diff import diff_markdown  # noqa: E402
 from fxscope.render.markdown import text  # noqa: E402
 from fxscope.text import microseconds, num_bytes  # noqa: E402
 
 if TYPE_CHECKING:
-    from fxscope.analysis.findings import KernelUse, Outcome, Report
+    from fxscope.analysis.findings import CheckReport, KernelUse, Outcome
     from fxscope.model import Recording
 
 CLAIMS = ROOT / "examples" / "claims" / "torch_mlp_fusion.toml"
@@ -93,7 +93,7 @@ def pages() -> dict[Path, str]:
         "",
     ]
     for a, b in (("mlp_eager", "mlp_compiled"), ("mlp_eager", "mlp_liger"), ("mlp_compiled", "mlp_max_autotune")):
-        parts += [findings.comparison_markdown(compare(recordings[a], recordings[b])), ""]
+        parts += [diff_markdown(compare(recordings[a], recordings[b])), ""]
     parts += memory_part(recordings)
     parts += resource_part(recordings, sweep)
     parts += sweep_part(sweep)
@@ -101,7 +101,7 @@ def pages() -> dict[Path, str]:
     return {PAGE: page, CHART: chart.svg(sweep)}
 
 
-def differences(report: Report) -> list[str]:
+def differences(report: CheckReport) -> list[str]:
     """Return one entry per claim that is not met."""
     lines = []
     for outcome in report.outcomes:
@@ -190,8 +190,7 @@ def uses_of(recording: Recording) -> list[KernelUse]:
 def sweep_part(sweep) -> list[str]:
     """Return the sweep over batch sizes, and the other measurements of its run."""
     lines = ["## Over batch sizes", "", f"![{text(sweep.title or '')}]({CHART.name})", ""]
-    lines += [*(f"- {text(line)}" for line in crossover.sentences(sweep)), ""]
-    lines += sweeps.markdown(sweep, ()).splitlines()[4:]
+    lines += sweeps.markdown(sweep).splitlines()[4:]
     lines += ["", "### Depth", "", "| batch | layers | eager | compiled | |", "|--:|--:|--:|--:|---|"]
     lines += [pair_row([str(r["batch"]), str(r["depth"])], r["wall_us"]) for r in sweep.experiments.get("depth", [])]
     lines += ["", "### 1024×4096×1024", "", "| what | dtype | eager | compiled | |", "|---|---|--:|--:|---|"]

@@ -32,23 +32,12 @@ if TYPE_CHECKING:
 LAUNCH_US = 4.0  # from the launch call to the kernel, at least
 BLOCKING = re.compile(r"Synchronize")
 COMMUNICATION = re.compile("nccl", re.IGNORECASE)
-FAULTS = (
-    "host",
-    "slow_host",
-    "input",
-    "slower_kernels",
-    "device_work",
-    "shapes",
-    "other_kernels",
-    "memory",
-    "drift",
-    "input_drift",
-)
+FAULTS = ("host", "slow_host", "input", "slower_kernels", "device_work", "shapes", "other_kernels", "memory")
 
 
 @dataclass
 class Fault:
-    """One thing wrong with one rank; `size` is µs a step, or a factor (slow_host, slower_kernels, shapes, drift a step)."""
+    """One thing wrong with one rank; `size` is µs a step, or a factor (slow_host, slower_kernels, shapes)."""
 
     kind: str
     rank: int
@@ -271,8 +260,6 @@ def delays(step: Step, faults: list[Fault], number: int) -> list[tuple[float, fl
             found.append((outside, fault.size))
         elif fault.kind == "input":
             found.append((inside, fault.size))
-        elif fault.kind == "input_drift":
-            found.append((inside, fault.size * number))
     return found
 
 
@@ -326,13 +313,7 @@ def _rank(
         speed = own_speed * (1 + max(-0.5, rng.gauss(0, noise)))
         slower = scale
         for fault in faults:
-            slower *= (
-                fault.size
-                if fault.kind == "slower_kernels"
-                else 1 + fault.size * number
-                if fault.kind == "drift"
-                else 1.0
-            )
+            slower *= fault.size if fault.kind == "slower_kernels" else 1.0
         starts, ends = [0.0] * len(step.kernels), [0.0] * len(step.kernels)
         items = [(k.launch, 1, i, 0.0) for i, k in enumerate(step.kernels)]
         items += [(a, 2, -1 if i is None else i, b) for a, b, i in step.syncs]

@@ -12,6 +12,7 @@ import msgspec
 
 from fxscope import model
 
+PRIVATE = {"Workload"}  # of the time model: saved under a key with an underscore, and no part of the contract
 ROOT = Path(__file__).resolve().parent.parent
 PATH = ROOT / "fxscope" / "data" / "recording.schema.json"
 DOCUMENT = ROOT / "docs" / "schema.md"
@@ -36,6 +37,10 @@ def of(kind: type, title: str) -> str:
     for definition in found["$defs"].values():
         if "description" in definition:
             definition["description"] = inspect.cleandoc(definition["description"])  # as Python 3.13 does itself
+    found["$defs"] = {name: item for name, item in found["$defs"].items() if name not in PRIVATE}
+    for definition in found["$defs"].values():
+        public = {name: item for name, item in definition.get("properties", {}).items() if not name.startswith("_")}
+        definition |= {"properties": public} if public else {}
     found = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **found}
     return json.dumps(found, indent=1, sort_keys=True) + "\n"
 
@@ -58,12 +63,18 @@ def document() -> str:
         ):
             words = ", ".join(f"`{item}`" for item in ast.literal_eval(node.value.slice))
             parts.append(f"**{ast.unparse(node.targets[0])}**: {words}\n")
-        if not isinstance(node, ast.ClassDef) or node.name == "Item" or ast.unparse(node.bases[0]) == "NamedTuple":
+        if (
+            not isinstance(node, ast.ClassDef)
+            or node.name in {"Item", *PRIVATE}
+            or ast.unparse(node.bases[0]) == "NamedTuple"
+        ):
             continue  # what is no item is computed, not saved
         parts.append(f"## {node.name}\n\n{ast.get_docstring(node)}\n\n| key | type | meaning |\n|---|---|---|")
         renamed = {"from_": "from"}
         for field in node.body:
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                if any(name in ast.unparse(field.annotation) for name in PRIVATE):
+                    continue
                 name = renamed.get(field.target.id, field.target.id)
                 comment = re.search(r"#\s(?!type:|fmt:)(.*)$", lines[(field.end_lineno or field.lineno) - 1])
                 kind = ast.unparse(field.annotation).replace("|", "or")

@@ -368,6 +368,163 @@ def others(inputs: Inputs) -> Iterator[Case]:
         yield Case(lambda w, i: functional.embedding(i, w), (inputs.new(1000, width), again))
 
 
+# ---------------------------------------------------------------------------------------- kinds that models of images lack
+
+
+def indices(inputs: Inputs, count: int, bound: int) -> int:
+    """Add `count` random row numbers below `bound`, so that rows repeat as often as `count / bound` says."""
+    return inputs.put(torch.randint(0, bound, (count,), device=inputs.device))
+
+
+@program()
+def fallbacks_index(inputs: Inputs) -> Iterator[Case]:
+    for count, rows, width in ((2048, 500, 32), (16384, 100000, 64), (65536, 2000, 128), (262144, 1_000_000, 64)):
+        for dtype in (F32, BF16):
+            offsets = inputs.put(torch.arange(0, count, 8, device=inputs.device))
+            table, index = inputs.new(rows, width, dtype=dtype), indices(inputs, count, rows)
+            yield Case(lambda w, i, o: functional.embedding_bag(i, w, o, mode="sum"), (table, index, offsets))
+        a, b = inputs.new(rows, width, dtype=F32), inputs.new(count, width, dtype=F32)
+        yield Case(lambda a, i, b: a.index_put((i,), b, accumulate=True), (a, indices(inputs, count, rows), b))
+        a, b = inputs.new(rows, width, dtype=F32), inputs.new(count, width, dtype=F32)
+        yield Case(
+            lambda a, i, b: a.scatter_reduce(0, i[:, None].expand_as(b), b, "amax"),
+            (a, indices(inputs, count, rows), b),
+        )
+        a, b = inputs.new(rows, width, dtype=F32), inputs.new(count, width, dtype=F32)
+        yield Case(lambda a, i, b: a.scatter_add(0, i[:, None].expand_as(b), b), (a, indices(inputs, count, rows), b))
+
+
+@program(train=True)
+def index_training(inputs: Inputs) -> Iterator[Case]:
+    for count, rows, width in ((2048, 500, 32), (16384, 100000, 64), (65536, 2000, 128)):
+        for function in (
+            lambda w, i, o: functional.embedding_bag(i, w, o, mode="mean"),
+            lambda w, i, o: functional.embedding(i, w),
+            lambda w, i, o: w[i],
+            lambda w, i, o: w.gather(0, i[:, None].expand(-1, w.shape[1])),
+        ):
+            table = inputs.new(rows, width, dtype=F32)
+            inputs.tensors[table].requires_grad_()
+            offsets = inputs.put(torch.arange(0, count, 8, device=inputs.device))
+            yield Case(function, (table, indices(inputs, count, rows), offsets))
+
+
+@program()
+def scans_and_sorts(inputs: Inputs) -> Iterator[Case]:
+    for rows, width in ((8, 4096), (64, 1024), (1024, 256), (256, 8192), (4, 262144), (16384, 64)):
+        for function in (
+            lambda a: a.cumsum(-1),
+            lambda a: a.cumprod(-1),
+            lambda a: a.logcumsumexp(-1),
+            lambda a: a.sort(-1)[0],
+            lambda a: torch.argsort(a, dim=-1, stable=True),
+            lambda a: a.topk(min(50, a.shape[-1] // 2), -1)[0],
+            lambda a: a.cummax(-1)[0],
+            lambda a: a.median(-1)[0],
+            lambda a: a.kthvalue(3, -1)[0],
+        ):
+            yield Case(function, (inputs.new(rows, width, dtype=F32),))
+        yield Case(lambda a: a.transpose(0, 1).cumsum(0), (inputs.new(rows, width, dtype=F32),))
+
+
+@program()
+def fourier(inputs: Inputs) -> Iterator[Case]:
+    for shape in ((16, 32, 64, 64), (4, 64, 256), (64, 4096), (8, 1, 128, 128), (2, 32, 256, 256), (32, 1000)):
+        x, y, z = (inputs.new(*shape, dtype=F32) for _ in range(3))
+        yield Case(lambda a: torch.view_as_real(torch.fft.rfft(a)), (x,))
+        yield Case(lambda a: torch.view_as_real(torch.fft.fft2(a)), (y,))
+        yield Case(lambda a: torch.fft.irfft2(torch.fft.rfft2(a) * 0.5), (z,))
+
+
+POINTS = (
+    (16, 64, 64, 1024),
+    (16, 128, 1024, 1024),
+    (32, 64, 128, 2048),
+    (8, 512, 256, 4096),
+    (4, 1088, 512, 2500),
+    (32, 3, 64, 1024),
+)
+# batch, channels in, out, size, kernel: three dimensions
+VOLUMES = (
+    (1, 16, 32, 32, 3),
+    (2, 32, 32, 32, 3),
+    (1, 64, 64, 16, 3),
+    (2, 128, 64, 16, 1),
+    (1, 4, 16, 64, 3),
+    (1, 256, 128, 8, 3),
+)
+
+
+def convolve_kinds(inputs: Inputs, dtype: torch.dtype, *, grad: bool) -> Iterator[Case]:
+    """Yield convolutions of one and three dimensions, and transposed ones, dense along the last dimension."""
+
+    def new(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+        made = tuple(inputs.new(*shape, dtype=dtype) for shape in shapes)
+        for number in made if grad else ():
+            inputs.tensors[number].requires_grad_()
+        return made
+
+    for batch, into, out, length in POINTS:
+        yield Case(functional.conv1d, new((batch, into, length), (out, into, 1)))
+    for batch, into, out, size, kernel in VOLUMES:
+        shapes = ((batch, into, size, size, size), (out, into, kernel, kernel, kernel))
+        yield Case(lambda x, w, kernel=kernel: functional.conv3d(x, w, padding=kernel // 2), new(*shapes))
+    for batch, into, out, size in ((4, 128, 64, 16), (2, 256, 128, 32), (8, 64, 32, 64)):
+        yield Case(
+            lambda x, w: functional.conv_transpose2d(x, w, stride=2), new((batch, into, size, size), (into, out, 2, 2))
+        )
+    for batch, channels, length, kernel in ((8, 256, 512, 4), (2, 1536, 1024, 4), (16, 768, 256, 31)):
+        yield Case(
+            lambda x, w, kernel=kernel: functional.conv1d(x, w, padding=kernel - 1, groups=x.shape[1]),
+            new((batch, channels, length), (channels, 1, kernel)),
+        )
+
+
+@program()
+def convolution_kinds(inputs: Inputs) -> Iterator[Case]:
+    yield from convolve_kinds(inputs, F32, grad=False)
+    yield from convolve_kinds(inputs, BF16, grad=False)
+
+
+@program(train=True)
+def convolution_kinds_training(inputs: Inputs) -> Iterator[Case]:
+    yield from convolve_kinds(inputs, F32, grad=True)
+    yield from convolve_kinds(inputs, BF16, grad=True)
+
+
+@program(train=True)
+def norms_training(inputs: Inputs) -> Iterator[Case]:
+    for shape in ((8, 32, 16, 16), (16, 64, 56, 56), (32, 128, 1024), (16, 1024, 1024), (64, 256), (4, 32, 16, 16, 16)):
+        for function in (
+            lambda a: functional.relu(functional.batch_norm(a, None, None, training=True)),
+            lambda a: functional.instance_norm(a) if a.dim() > 2 else functional.layer_norm(a, a.shape[-1:]),
+        ):
+            number = inputs.new(*shape, dtype=F32)
+            inputs.tensors[number].requires_grad_()
+            yield Case(function, (number,))
+
+
+@program()
+def foreach(inputs: Inputs) -> Iterator[Case]:
+    for count, size in ((10, 65536), (20, 1 << 20), (40, 4096), (8, 1 << 23)):
+        for dtype in (F32, BF16):
+            numbers = tuple(inputs.new(size, dtype=dtype) for _ in range(3 * count))
+
+            def step(*tensors: torch.Tensor, count: int = count) -> tuple[torch.Tensor, ...]:
+                values, gradients, moments = (tensors[at * count : (at + 1) * count] for at in range(3))
+                moved = torch._foreach_lerp(moments, gradients, 0.1)
+                return (*moved, *torch._foreach_addcdiv(values, moved, torch._foreach_add(gradients, 1e-8), -1e-3))
+
+            yield Case(step, numbers)
+
+
+@program()
+def grouped_products(inputs: Inputs) -> Iterator[Case]:
+    for groups, m, n, k in ((8, 512, 1024, 512), (16, 2048, 512, 1024), (4, 4096, 2048, 2048), (64, 4096, 256, 512)):
+        ends = inputs.put(torch.arange(1, groups + 1, device=inputs.device, dtype=torch.int32) * (m // groups))
+        yield Case(lambda a, b, e: torch._grouped_mm(a, b, offs=e), (inputs.new(m, k), inputs.new(groups, k, n), ends))
+
+
 # ---------------------------------------------------------------------------------------- measuring
 
 
@@ -510,13 +667,14 @@ def tf32() -> Generator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(out: Path, *, seconds: float, say: Callable[[str], None], only: tuple[str, ...] = ()) -> dict[str, Any]:
     """Measure everything on GPU 0, writing what there is to `out` after each part.
 
     Args:
         out: where the measurements go, as JSON.
         seconds: no further program is started after so long.
         say: told what is being done.
+        only: names of programs, where not all are to be measured.
 
     Raises:
         RuntimeError: there is no GPU.
@@ -550,6 +708,8 @@ def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[st
     result["rates"] = part("rates", rates) or {}
     save()
     for name, item in PROGRAMS.items():
+        if only and name not in only:
+            continue
         recording = part(name, lambda item=item: packed(measure_program(item, "cuda", steps=STEPS, warmup=4)))
         if recording is not None:
             result["programs"][name] = recording
@@ -563,6 +723,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=240, help="start no further program after so long")
+    parser.add_argument("--only", nargs="*", default=(), metavar="PROGRAM", help="measure these programs only")
     arguments = parser.parse_args()
     # A program that hangs must not cost what was measured: that is on disk already.
     end = threading.Timer(arguments.seconds + 60, lambda: os._exit(1))
@@ -574,7 +735,7 @@ def main() -> int:
         print(f"[{time.monotonic() - begin:6.1f} s] {text}", file=sys.stderr, flush=True)
 
     try:
-        result = measure(arguments.out, seconds=arguments.seconds, say=say)
+        result = measure(arguments.out, seconds=arguments.seconds, say=say, only=tuple(arguments.only))
     except RuntimeError as error:
         print(f"battery: {error}", file=sys.stderr)
         return 2

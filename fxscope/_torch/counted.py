@@ -43,17 +43,30 @@ class CountedStep:
         self._bounds = bounds
         self._heard: dict[str, int] = {}
         self._counting = False
+        self._inside = 0  # of so many modules
 
     def open(self) -> None:
         steps.listeners.append(self._hear)
+        self._calls = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
+        self._ends = torch.nn.modules.module.register_module_forward_hook(self._returned, always_call=True)
         if self._bounds.begin is None:
             self._begin()
 
     def close(self) -> None:
         """End at the end of the program."""
         steps.listeners.remove(self._hear)
+        self._calls.remove()
+        self._ends.remove()
         if self._counting:
             self._end()
+
+    def _called(self, module: Any, _: Any) -> None:
+        self._inside += 1
+        if self._inside == 1:
+            steps.mark(f"{steps.CALL_BEGINS} {type(module).__name__}")
+
+    def _returned(self, *_: Any) -> None:
+        self._inside -= 1
 
     def _hear(self, name: str) -> None:
         kind = steps.CALL_BEGINS if name.startswith(steps.CALL_BEGINS) else name

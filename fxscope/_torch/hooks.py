@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import FxscopeError, one_line
@@ -52,23 +50,6 @@ def exists(path: str) -> bool:
     return True
 
 
-def of_a_signal(error: BaseException) -> bool:
-    """Whether a signal's handler raised it in the middle of fxscope's own work: it is the program's, and ends what hangs.
-
-    A handler is known by what it is given: a number, and the frame that it interrupts.
-    """
-    link = error.__traceback__
-    while link is not None and link.tb_next is not None:
-        interrupted, link = link.tb_frame, link.tb_next
-        code, values = link.tb_frame.f_code, link.tb_frame.f_locals
-        given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
-        if code.co_flags & inspect.CO_VARARGS:
-            given += values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
-        if any(isinstance(a, int) and b is interrupted for a, b in itertools.pairwise(given)):
-            return True
-    return False
-
-
 class Hooks:
     """A set of patches with one life: put on in `__enter__` order, taken off in reverse order.
 
@@ -92,9 +73,7 @@ class Hooks:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            if of_a_signal(error):
-                raise
-            remedy = "the program itself is not affected; `fxscope env` says what this torch offers"
+            remedy = "the program itself is not affected; `fxscope doctor --versions` says what this torch offers"
             self.problem(where, str(error) if isinstance(error, FxscopeError) else one_line(error), remedy)
             return None
 
@@ -158,7 +137,7 @@ class Hooks:
             lacks = isinstance(error, (ModuleNotFoundError, AttributeError))
             why = "this torch does not have it" if lacks else f"torch cannot import it here ({one_line(error)})"
             without = f": the recording is without {purpose}" if purpose else ""
-            self.problem(f"hook {path}", f"{why}{without}", "see `fxscope env`; the rest is recorded")
+            self.problem(f"hook {path}", f"{why}{without}", "see `fxscope doctor --versions`; the rest is recorded")
             return None
 
     def _set(
@@ -193,17 +172,16 @@ class Hooks:
         self._undo.append((label, lambda: (undo(), None)[1]))
 
     def close(self) -> None:
-        """Take everything off again, in reverse order; one that fails, or a signal, does not keep the others on."""
+        """Take everything off again, in reverse order; one that fails, or ctrl-C, does not keep the others on."""
         theirs: BaseException | None = None
         while self._undo:
             label, undo = self._undo.pop()
             try:
                 undo()
+            except Exception as error:
+                self.problem(f"restoring {label}", f"{type(error).__name__}: {error}")
             except BaseException as error:
-                if not isinstance(error, Exception) or of_a_signal(error):
-                    theirs = error
-                else:
-                    self.problem(f"restoring {label}", f"{type(error).__name__}: {error}")
+                theirs = error
             finally:
                 _active.remove(label)
         if theirs is not None:

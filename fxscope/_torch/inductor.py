@@ -4,7 +4,7 @@
         torch.compile(model)(x)
     facts = capture.facts()
 
-Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15 where `fxscope env` says so):
+Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15 where `fxscope doctor --versions` says so):
 
 | where | what it tells |
 |---|---|
@@ -30,15 +30,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxscope._torch import kept_facts
+from fxscope._torch import kept_facts, profiler
 from fxscope._torch import nodes as live
 from fxscope._torch.hooks import Hooks, exists, has_switch, resolve
 from fxscope.errors import one_line
 from fxscope.model import Compile, Graph, Item, KernelCall, Link, Node, Problem, Schedule, Source, SourceText, replace
+from fxscope.readers import output_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
+    from fxscope._torch.scheduler_facts import Lines
     from fxscope.model import Direction, Evidence
 
 CALL_USER_COMPILER = "torch._dynamo.output_graph:OutputGraph.call_user_compiler"
@@ -140,6 +142,10 @@ class InductorCapture:
         self._autograd_hits = 0
         self._num_lowered = 0
         self.num_compiles = 0
+        self.num_lowering = (
+            0  # compiles that Inductor is at now, in any thread: a backward is compiled as it first runs
+        )
+        self.while_lowering: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
         self._num_hits = 0  # of Inductor's cache, with nothing kept of their lowering
         self.on_compile: Callable[[str], None] | None = None  # told of each graph that is being compiled
         self.is_our_session: Callable[[], bool] = lambda: False  # whether what profiles now is fxscope's own session
@@ -179,7 +185,7 @@ class InductorCapture:
         if self._installed:
             return
         self._installed = True
-        self.hooks.wrap(JOINT_PASSES, before=self._aot_graph)
+        self.hooks.wrap(JOINT_PASSES, around=self._joint_passes)
         self.hooks.wrap(INNER_COMPILE, around=self._inner_compile)
         self.hooks.wrap(CODEGEN, around=self._codegen)
         if exists(FX_TRACER):
@@ -263,7 +269,18 @@ class InductorCapture:
 
     # ------------------------------------------------------------------ AOTAutograd and Inductor
 
-    def _aot_graph(self, module: Any, *_: Any, **__: Any) -> None:
+    def _joint_passes(self, original: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
+        """Keep the graph before the passes; torch runs them on its subgraphs by the same function."""
+        depth = getattr(self._depth, "joint", 0)
+        if depth == 0:
+            self.hooks.guard("AOTAutograd's graph", self._aot_graph, module)
+        self._depth.joint = depth + 1
+        try:
+            return original(module, *args, **kwargs)
+        finally:
+            self._depth.joint = depth
+
+    def _aot_graph(self, module: Any) -> None:
         compile_id = current_compile_id()
         joint = any(node.op == "placeholder" and "tangents" in str(node.target) for node in module.graph.nodes)
         kind = "joint" if joint else "inference"
@@ -284,8 +301,15 @@ class InductorCapture:
         told = len(self.hooks.problems)
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
         self._depth.looked = looked = _Looked(compile_id, direction) if self.remember and not packaged else None
-        with self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext():
-            result = original(module, *args, **kwargs)
+        self.num_lowering += 1
+        try:
+            with (
+                self.hooks.guard("Inductor's switches", self._config_here, packaged) or contextlib.nullcontext(),
+                self.while_lowering(),
+            ):
+                result = original(module, *args, **kwargs)
+        finally:
+            self.num_lowering -= 1
         self._depth.looked = None
         lowered = self._num_lowered > before
         if looked is not None and looked.kept is not None and not lowered:
@@ -411,7 +435,8 @@ class InductorCapture:
         if silent:
             torch._C._autograd._enable_record_function(False)
         try:
-            yield
+            with profiler.without_stacks() if silent else contextlib.nullcontext():
+                yield
         finally:
             if silent:
                 torch._C._autograd._enable_record_function(True)
@@ -460,8 +485,10 @@ class InductorCapture:
     def _codegen(self, original: Callable[..., Any], lowering: Any, *args: Any, **kwargs: Any) -> Any:
         # Autotuning lowers candidates by the same way, inside the real one.
         if getattr(self._depth, "value", 0) or type(lowering).__name__ != "GraphLowering":
+            if type(lowering).__name__ == "SubgraphLowering" and getattr(self._depth, "value", 0):
+                self._depth.subgraphs.append(lowering)  # of `torch.cond`, a loop, a region that is compiled once
             return original(lowering, *args, **kwargs)
-        self._depth.value = 1
+        self._depth.value, self._depth.subgraphs = 1, []
         try:
             result = original(lowering, *args, **kwargs)
         finally:
@@ -482,10 +509,32 @@ class InductorCapture:
                 self.hooks.guard(
                     "output code", self._add_code, compile_id, direction, graph_id, text, _handles(), names
                 )
-            if self._watch is not None:
-                schedule = self.hooks.guard("scheduler facts", self._watch.collect, lowering, graph=graph_id)
-                if schedule is not None:
-                    self._schedules[graph_id] = schedule
+            texts = str(text).splitlines()
+            self.hooks.guard("scheduler facts", self._scheduled, lowering, graph_id, graph_id, texts)
+            called = {call.subgraph for call in self._calls.get(graph_id, ())}
+            for subgraph in (item for item in self._depth.subgraphs if item.name in called):
+                known = output_code.subgraph_id(graph_id, subgraph.name)
+                self._graphs[known] = Graph(
+                    id=known,
+                    stage="post_grad",
+                    compile_id=compile_id,
+                    direction=direction,
+                    nodes=live.fx_nodes(subgraph.module.graph),
+                    outputs=live.output_names(subgraph.module.graph),
+                )
+                self.hooks.guard("scheduler facts", self._scheduled, subgraph, known, graph_id, texts)
+
+    def _scheduled(self, lowering: Any, graph_id: str, wrapper: str, texts: Sequence[str]) -> None:
+        """Keep the schedule of a graph, and the lines of the kernels that its calls in a wrapper run."""
+        if self._watch is None:
+            return
+        schedule, lines = self._watch.collect(lowering, graph=graph_id)
+        if schedule is None:
+            return
+        self._schedules[graph_id] = schedule
+        mine = [call for call in self._calls.get(wrapper, ()) if call.graph == graph_id]
+        done = {call.id: call for call in with_lines(mine, schedule, lines, texts)}
+        self._calls[wrapper] = tuple(done.get(call.id, call) for call in self._calls.get(wrapper, ()))
 
     def _add_code(
         self,
@@ -497,8 +546,6 @@ class InductorCapture:
         names: Iterable[str],
     ) -> None:
         """Keep the output code and make the kernel calls out of it."""
-        from fxscope.readers import output_code
-
         source_id = graph_id.replace(":post_grad", ":output_code")
         self._sources[source_id] = SourceText(id=source_id, kind="output_code", text=text, graph=graph_id)
         parsed = output_code.parse(text)
@@ -507,6 +554,9 @@ class InductorCapture:
         order = {name: position for position, name in enumerate(names)}
         calls: list[KernelCall] = []
         for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
+            if call.subgraph is not None:  # its nodes are those of another graph
+                calls.append(call)
+                continue
             ran: Iterable[str] = handles.get(call.handle, ())
             evidence: Evidence = "debug_handle"
             if not ran and call.kernel in parsed.kernels and all(item.kernel != call.kernel for item in calls):
@@ -585,10 +635,12 @@ class InductorCapture:
                 continue  # the backward's own line; its time is not the frame's
             known = self._compiles.get(compile_id)
             if known is not None:
-                duration = getattr(metrics, "duration_us", None)
+                duration = float(
+                    getattr(metrics, "duration_us", None) or 0
+                )  # of one compile there can be several records
                 self._compile(
                     compile_id,
-                    duration_us=float(duration) if duration else None,
+                    duration_us=max(duration, known.duration_us or 0) or None,
                     recompile_reason=known.recompile_reason or getattr(metrics, "recompile_reason", None),
                 )
             if getattr(metrics, "fail_reason", None):
@@ -631,6 +683,25 @@ def _with_caller(nodes: tuple[Node, ...], caller: Source | None) -> tuple[Node, 
 
 def _direction(is_inference: Any, is_backward: Any) -> Direction:
     return "backward" if is_backward else "inference" if is_inference else "forward"
+
+
+def with_lines(
+    calls: Sequence[KernelCall], schedule: Schedule, lines: Lines, texts: Sequence[str]
+) -> Iterator[KernelCall]:
+    """The calls with the node that each line of their kernel computes, of lines that the output code has as written."""
+    from fxscope.passes.schedules import match
+
+    members = {call.id: names for call, names in match(calls, schedule)}
+    for call in calls:
+        first = call.code.kernel[0] if call.code.kernel else 0
+        known = lines.get(members.get(call.id, ()), {}) if first else {}
+        found = ((first + 1 + position, text, name) for position, (text, name) in known.items())
+        fitting = (
+            (number, name)
+            for number, text, name in found
+            if texts[number - 1 : number] and texts[number - 1].strip() == text
+        )
+        yield replace(call, lines=tuple(fitting))
 
 
 def _handles() -> dict[str, tuple[str, ...]]:
@@ -686,7 +757,8 @@ _STAGES = ("pre_grad", "joint", "forward", "backward", "post_grad", "scheduler",
 def _graph_order(graph: Graph) -> tuple[Any, ...]:
     number = [int(part) if part.isdigit() else 0 for part in (graph.compile_id or "").replace("!", "").split("/")]
     direction = {"inference": 0, "forward": 0, "backward": 1}.get(graph.direction or "", 0)
-    return (number, _STAGES.index(graph.stage) if graph.stage in _STAGES else -1, direction, graph.id)
+    stage = _STAGES.index(graph.stage) if graph.stage in _STAGES else -1
+    return (number, stage, direction, graph.id.count(":"), graph.id)
 
 
 AROUND = 5  # lines kept before and after each that an op stems from

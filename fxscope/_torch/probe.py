@@ -1,4 +1,4 @@
-"""Which hooks this torch offers, for `fxscope env` and bug reports. Nothing is assumed: each name is looked up."""
+"""Which hooks this torch offers, for bug reports. Nothing is assumed: each name is looked up."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOOKS: dict[str, str] = {
     profiler.EXPORT: "adopting the program's own trace",
     steps.OPTIMIZER_HOOK: "recognising the steps of a training script",
     running.DYNAMIC_STATE: "dynamic shapes independent of earlier compiles",
-    "torch.utils._python_dispatch:TorchDispatchMode.ignore_compile_internals": "eager ops of programs that compile",
+    profiler.COMPILED_CALL: "the end of an observation after a number of calls",
     "torch._C:_dispatch_dump_table": "the dispatcher's tables",
 }
 SWITCHES: dict[str, str] = {
@@ -70,7 +70,7 @@ def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
         Problem(
             where=f"hook {name}",
             message=f"this torch does not have it: the recording is without {purpose}",
-            remedy="see `fxscope env`; the rest is recorded",
+            remedy="see `fxscope doctor --versions`; the rest is recorded",
         )
         for name, found, purpose in probe()
         if not found and name.replace(":", ".") not in named

@@ -7,7 +7,9 @@ starts to compile is no part of the program.
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
+import os
 import sys
 from multiprocessing import process as mp_process
 from pathlib import Path
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
 
 START = "multiprocessing.process:BaseProcess.start"
 POPEN = "subprocess:Popen.__init__"
-FORK = "os:fork"
 # Whoever compiles: what they start is theirs.
 _COMPILERS = ("/torch/_inductor/", "/torch/_dynamo/", "/torch/utils/cpp_extension.py", "/triton/", "/fxscope/")
 _LOADER = "/torch/utils/data/dataloader.py"
 _MARKS = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py")  # Python's own helpers
+_RUNS_SCRIPTS = str(Path(__file__).parents[1] / "commands" / "script.py")
+_OWN = (__file__, str(Path(__file__).with_name("hooks.py")))
 KINDS = {
     "worker": ("DataLoader worker", "DataLoader workers"),
     "process": ("process of multiprocessing", "processes of multiprocessing"),
@@ -56,7 +59,9 @@ class Processes:
         self._hooks = hooks
         hooks.wrap(START, around=self._start)
         hooks.wrap(POPEN, before=lambda *_, **__: self._count("command"))
-        hooks.wrap(FORK, around=self._fork)
+        _watching.append(self)
+        hooks.at_end("forks", functools.partial(_watching.remove, self))
+        _watch_forks()
 
     def unobserved(self) -> list[Unobserved]:
         """What was started and is in no recording."""
@@ -86,9 +91,8 @@ class Processes:
         finally:
             self._inside = False
 
-    def _fork(self, original: Callable[..., Any]) -> Any:
+    def forks(self) -> None:
         self._hooks.guard("child processes", self._count, "fork")
-        return original()
 
     def _begins(self, process: Any) -> None:
         files = self._callers()
@@ -116,20 +120,21 @@ class Processes:
         """The files of the frames that led here, the nearest first, without fxscope's around the program."""
         files: list[str] = []
         frame: Any = sys._getframe(1)
-        while frame is not None:
-            files.append(frame.f_code.co_filename.replace("\\", "/"))
+        while frame is not None and frame.f_code.co_filename != _RUNS_SCRIPTS:
+            if frame.f_code.co_filename not in _OWN:
+                files.append(frame.f_code.co_filename.replace("\\", "/"))
             frame = frame.f_back
-        own = str(Path(__file__).parents[1]).replace("\\", "/")
-        inner = next((place for place, file in enumerate(files) if not file.startswith(own)), len(files))
-        outer = next(
-            (place for place, file in enumerate(files) if place > inner and file == f"{own}/commands/script.py"),
-            len(files),
-        )
-        return [
-            file
-            for file in files[inner:outer]
-            if "/fxscope/_torch/hooks.py" not in file and not file.startswith(f"{own}/_torch/processes")
-        ]
+        return files
+
+
+_watching: list[Processes] = []
+
+
+@functools.cache
+def _watch_forks() -> None:
+    """Count what is forked; `os.fork` itself stays as it is."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lambda: [watch.forks() for watch in _watching])
 
 
 def _written(path: Path) -> int | None:

@@ -6,47 +6,35 @@ the program starts a session of its own, then steps aside and takes a copy of th
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
-import dataclasses
 import errno
 import functools
-import gzip
 import os
 import shutil
 import sys
 import threading
 from pathlib import Path
-from time import sleep  # programs and their tests replace `time.sleep`
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxscope._torch.hooks import Hooks, of_a_signal
-from fxscope._torch.op_recorder import STEPPED_ASIDE
-from fxscope._torch.step_plan import StepPlan, plan
-from fxscope._torch.steps import CALL_BEGINS, RECORDING_ENDS, STEP_ENDS, mark
+from fxscope._torch.event_tree import EventTree
+from fxscope._torch.hooks import Hooks
 from fxscope.errors import CaptureError
-from fxscope.readers.trace.reader import mend
-from fxscope.readers.trace.table import CATEGORIES, RUNTIME
 from fxscope.store import OwnFolder
 from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from fxscope.model import Problem
-
 PREPARE = "torch.autograd.profiler:profile._prepare_trace"
 FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
-# Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
-COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
-COMPILING = " (dynamo_timed)"
-SETTLE_S = 0.05  # for ops of other threads, whose callbacks take microseconds; on a busy machine they wait for a core
-FLOW = "ac2g"  # Kineto's category of arrows from calls to what they launch
+COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
+COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 _ERROR = 2  # a level of messages, above that of warnings
-MARKER = "PythonDispatchMode"  # the event that a TorchDispatchMode leaves in a trace
 
 
 def activities() -> list[Any]:
@@ -62,12 +50,51 @@ def is_profiling() -> bool:
     return bool(torch._C._autograd._profiler_enabled())
 
 
-def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Path, cpu_only: bool = False) -> None:
+def run_once(function: Callable[[], Any], path: Path) -> EventTree:
+    """Call a function once under the profiler on the CPU, with shapes, stacks and memory; write the trace."""
+    let_children_end()
+    profile = _observing([torch.profiler.ProfilerActivity.CPU])
+    with quiet(), _without_warnings():
+        with profile:
+            function()
+        profile.export_chrome_trace(str(path))
+    check_written(path)
+    return EventTree(profile.profiler.kineto_results)
+
+
+def _observing(kinds: list[Any]) -> Any:
+    return torch.profiler.profile(
+        activities=kinds,
+        record_shapes=True,
+        profile_memory=True,
+        with_stack=sys.getprofile() is None,  # else the program's own profile function would be replaced
+        experimental_config=overload_names(),
+    )
+
+
+@contextlib.contextmanager
+def without_stacks() -> Generator[None]:
+    """Let Python calls go unrecorded in this thread, for a while: in a compiler they are millions."""
+    api = ctypes.pythonapi
+    suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
+    if suspend is None or resume is None:  # Python 3.10
+        yield
+        return
+    api.PyThreadState_Get.restype = ctypes.c_void_p
+    suspend.argtypes = resume.argtypes = [ctypes.c_void_p]
+    thread = api.PyThreadState_Get()
+    suspend(thread)
+    try:
+        yield
+    finally:
+        resume(thread)
+
+
+def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Path) -> None:
     """Call a function `warmup + steps` times under the profiler and write the trace of the last `steps`.
 
     Each active call is a `ProfilerStep#N`. The profiler's own warm-up phase is on during the warm-up calls.
     """
-    kinds = [torch.profiler.ProfilerActivity.CPU] if cpu_only else activities()
     done = False
     let_children_end()
 
@@ -81,7 +108,7 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
     with (
         quiet(),
         torch.profiler.profile(
-            activities=kinds,
+            activities=activities(),
             record_shapes=True,
             schedule=torch.profiler.schedule(wait=0, warmup=warmup, active=steps, repeat=1),
             on_trace_ready=export,
@@ -89,7 +116,7 @@ def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Pat
     ):
         for _ in range(warmup + steps):
             function()
-            if not cpu_only and torch.cuda.is_available():
+            if torch.cuda.is_available():
                 # A step's device work ends in the step: otherwise the last step would look longer than the others.
                 torch.cuda.synchronize()
             profile.step()
@@ -159,28 +186,12 @@ def quiet() -> Generator[None]:
         said &= before
 
 
-def every_thread() -> Any:
-    """The configuration of a session that covers all threads, so that any thread may end it; None without."""
+def overload_names() -> Any:
+    """The configuration of a session whose events name the overload; None where this torch has none such."""
     try:
-        return torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
-    except (AttributeError, TypeError):  # an older torch: the calling thread, and what autograd runs for it
+        return torch._C._profiler._ExperimentalConfig(capture_overload_names=True)
+    except (AttributeError, TypeError):
         return None
-
-
-def quiesce() -> None:
-    """See to it that no op of another thread is being recorded when the session ends.
-
-    The end of a session of all threads reads what the ops of other threads are just then writing, and the process can
-    die of that (pytorch/pytorch#187483; torch 2.13). So recording stops first, and ops that had begun get time to end.
-    """
-    toggle = getattr(torch._C._autograd, "_toggle_collection_dynamic", None)
-    if toggle is not None:
-        # Only the CPU: CUDA's events are lost where their collection is stopped so (pytorch/kineto#1369). What is
-        # launched from here on has no op in the trace; `strip_observation` takes it out.
-        mark(RECORDING_ENDS)
-        with _without_warnings():  # one on every call, of GPU activity, whether or not there is any
-            toggle(False, {torch.profiler.ProfilerActivity.CPU})
-        sleep(SETTLE_S)
 
 
 @contextlib.contextmanager
@@ -212,6 +223,36 @@ def _log_level() -> ctypes.c_int | None:
     return None
 
 
+@contextlib.contextmanager
+def _profile_function_kept() -> Generator[None]:
+    """Put a profile function back that the program set meanwhile: the end of a session with stacks takes any off."""
+    theirs: Any = sys.getprofile()
+    yield
+    if theirs is not None and type(theirs).__name__ != "TraceContext":
+        theirs.enable() if hasattr(theirs, "enable") else sys.setprofile(theirs)
+
+
+def _end(profile: Any) -> None:
+    """End a session that could not be stopped: one that is on as the process ends crashes it."""
+    stats: Any = getattr(profile.profiler, "_stats", None)
+    prepared = getattr(stats, "profiler_prepare_call_duration_us", 0) and not stats.profiler_enable_call_duration_us
+    if not prepared and not is_profiling():
+        return
+    with contextlib.suppress(RuntimeError):  # it is off
+        if prepared:
+            profile.profiler._start_trace()  # a session that was only prepared bars all others (torch 2.11)
+        profile.profiler.kineto_results = torch._C._autograd._disable_profiler()
+        torch.autograd.profiler._run_on_profiler_stop()
+
+
+_left: dict[int, Any] = {}  # thread → its session that another thread has left: only the thread itself can end it
+
+
+def _end_left() -> None:
+    if (profile := _left.pop(threading.get_ident(), None)) is not None:
+        _end(profile)
+
+
 def has_trace(profile: Any) -> bool:
     """Whether an `autograd.profiler.profile` that ended has a trace; exporting one that has not is a crash.
 
@@ -224,20 +265,23 @@ def has_trace(profile: Any) -> bool:
 class Session:
     """Profile everything from `start` to `stop`, except where the program profiles itself."""
 
-    def __init__(self, *, on_yield: Callable[[], None] | None = None, with_stack: bool = False) -> None:
+    def __init__(self, *, on_yield: Callable[[], None] | None = None) -> None:
         self.hooks = Hooks()
-        self._folder = OwnFolder()
         self._own: Any = None
         self._stopped: Path | None = None  # our own trace, once stopped
         self._theirs: list[tuple[Any, Path | None]] = []  # sessions of the user's, with our copy where there is one
         self._on_yield = on_yield  # called before the user's session begins
-        self._with_stack = with_stack
+        self.trees: dict[Path, EventTree] = {}  # of each trace
+        self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
+        self.num_compiling = 0
+        self._thread = 0
         self._open = 0  # sessions of the user's that began and did not end
         self._ours: int | None = None  # the thread whose calls are our own session's
         self._ending = threading.RLock()  # who ends it waits for another thread that does; a signal's handler does not
 
     def start(self) -> None:
         """Start profiling. Where a session runs already, it is left alone and nothing is profiled."""
+        _end_left()
         if is_profiling():
             self.hooks.problem(
                 "profiler",
@@ -245,15 +289,41 @@ class Session:
                 "start fxscope before the profiler, or pass fxscope.on_trace_ready to it",
             )
             return
-        profile = torch.profiler.profile(
-            activities=activities(), record_shapes=True, with_stack=self._with_stack, experimental_config=every_thread()
-        )
+        profile = _observing(activities())
+        self._thread = threading.get_ident()
         let_children_end()
         self._own = profile  # first: where it fails on the way there is something to end
+        self.hooks.enter("profiler's remarks", _without_warnings())
         self._as_ours(quiet()(profile.start))
         self.hooks.wrap(PREPARE, before=self._theirs_begins)
+        if "torch._dynamo.convert_frame" in sys.modules:
+            self.hooks.wrap(COMPILE_FRAME, around=self._compiles)
+            self.hooks.wrap(COMPILED_CALL, around=self._calls_compiled)
         self.hooks.wrap(FINISH, after=self._theirs_ended)
         self.hooks.wrap(EXPORT, around=self._export)
+
+    def without_stacks(self) -> contextlib.AbstractContextManager[Any]:
+        """Let Python calls of this thread go unrecorded, as long as this session is on."""
+        return without_stacks() if self._own is not None else contextlib.nullcontext()
+
+    def _compiles(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if self._own is None:
+            return original(*args, **kwargs)
+        self.num_compiling += 1
+        try:
+            with self.hooks.guard("stacks", without_stacks) or contextlib.nullcontext():
+                return original(*args, **kwargs)
+        finally:
+            self.num_compiling -= 1
+
+    def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
+        """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
+        if self._own is None:
+            return original(graph, *args, **kwargs)
+        if self.on_call is not None:
+            self.hooks.guard("calls of compiled graphs", self.on_call, id(graph))
+        with self.hooks.guard("stacks", without_stacks) or contextlib.nullcontext():
+            return original(graph, *args, **kwargs)
 
     def stop(self) -> list[tuple[Path, bool]]:
         """Stop profiling and return the traces, best first, each with whether it is a session of the user's.
@@ -272,6 +342,7 @@ class Session:
                 self.hooks.guard("trace of the program's own session", self._take, index, profile)
         self.hooks.close()
         copies = [copy for _, copy in self._theirs if copy is not None]
+        self.trees |= {copy: EventTree(profile.kineto_results) for profile, copy in self._theirs if copy is not None}
         if len(copies) > 1:
             self.hooks.problem(
                 "profiler",
@@ -284,8 +355,17 @@ class Session:
         """Whether this session is profiling, and none of the program's."""
         return self._own is not None
 
+    @functools.cached_property
+    def _own_folder(self) -> OwnFolder:
+        return OwnFolder()  # only when there is something to write: a program that is killed leaves none
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._own_folder.name)
+
     def cleanup(self) -> None:
-        self._folder.cleanup()
+        if "_own_folder" in vars(self):
+            self._own_folder.cleanup()
 
     def _as_ours(self, function: Callable[[], Any]) -> None:
         self._ours = threading.get_ident()
@@ -298,46 +378,42 @@ class Session:
         return self._ours == threading.get_ident()
 
     def pause(self) -> None:
-        """End our own session, if it is on; its trace is kept for `stop`."""
+        """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
         with self._ending:
-            self._pause()
-
-    def _pause(self) -> None:
-        profile, self._own = self._own, None
-        if profile is None:
-            return
-        path = Path(self._folder.name, "own.json")
-
-        def stop() -> None:
-            failure: Exception | None = None
+            profile, self._own = self._own, None
+            if profile is None:
+                return
+            if self._thread != threading.get_ident():
+                self.hooks.problem(
+                    "profiler",
+                    "the recording was ended in another thread than it began in: its ops are lost",
+                    "leave the `with` block in the thread that entered it",
+                )
+                _left[self._thread] = profile
+                atexit.register(_end_left)
+                return
             try:
-                if torch.cuda.is_available():
-                    self.hooks.guard("profiler", torch.cuda.synchronize)  # a device that failed had ops before
-                # Also those that `threading` did not start.
-                if len(sys._current_frames()) > 1:  # pyright: ignore[reportPrivateUsage]
-                    self.hooks.guard("other threads", quiesce)  # what fails there costs no recording
-                profile.stop()
-            except BaseException as error:
-                with contextlib.suppress(RuntimeError):  # it is off
-                    stats: Any = getattr(profile.profiler, "_stats", None)
-                    prepared = getattr(stats, "profiler_prepare_call_duration_us", 0)
-                    if prepared and not stats.profiler_enable_call_duration_us:
-                        profile.profiler._start_trace()  # a session that was only prepared bars all others (torch 2.11)
-                    # One that is on as the process ends crashes it; what it has seen is kept.
-                    profile.profiler.kineto_results = torch._C._autograd._disable_profiler()
-                    torch.autograd.profiler._run_on_profiler_stop()
-                if not isinstance(error, Exception) or of_a_signal(error):
-                    raise
-                failure = error
-            if has_trace(profile.profiler):
-                profile.export_chrome_trace(str(path))
-                check_written(path)
-            if failure is not None:
-                raise failure
+                self.hooks.guard("profiler", self._stop, profile)
+            finally:
+                _end(profile)
+            self.hooks.guard("profiler", self._keep, profile)
 
-        self.hooks.guard("profiler", self._as_ours, stop)
-        if path.exists():
-            self._stopped = path
+    def _stop(self, profile: Any) -> None:
+        if torch.cuda.is_available():
+            self.hooks.guard("profiler", torch.cuda.synchronize)  # a device that failed had ops before
+        with _profile_function_kept():
+            self._as_ours(profile.stop)
+        if is_profiling():
+            raise RuntimeError("the profiler's session did not end")
+
+    def _keep(self, profile: Any) -> None:
+        if not has_trace(profile.profiler):
+            return
+        path = self._folder / "own.json"
+        self._as_ours(functools.partial(profile.export_chrome_trace, str(path)))
+        check_written(path)
+        self.trees[path] = EventTree(profile.profiler.kineto_results)  # now: code that the program frees has no names
+        self._stopped = path
 
     # ------------------------------------------------------------------ the user's session
 
@@ -364,13 +440,13 @@ class Session:
     def _copy(self, profile: Any, path: Path) -> None:
         for index, (known, copy) in enumerate(self._theirs):
             if known is profile and copy is None:
-                target = Path(self._folder.name, f"theirs-{index}.json")
+                target = self._folder / f"theirs-{index}.json"
                 shutil.copyfile(path, target)
                 self._theirs[index] = (known, target)
 
     def _take(self, index: int, profile: Any) -> None:
         """Write the trace of a session that the user did not export, so that they still can."""
-        target = Path(self._folder.name, f"theirs-{index}.json")
+        target = self._folder / f"theirs-{index}.json"
         self._as_ours(functools.partial(profile.export_chrome_trace, str(target)))
         self._theirs[index] = (profile, target)
         kept = target.read_bytes()
@@ -403,237 +479,3 @@ def shared_export(profile: Any) -> Generator[Callable[[Path], None]]:
 
     inner.export_chrome_trace = export
     yield export
-
-
-@dataclasses.dataclass
-class ObservedThreads:
-    """External ids in a trace: of the ops that went through the mode, in order; of those that ran without it."""
-
-    seen: list[int]
-    names: list[str]  # of the ops in `seen`
-    unseen: set[int]  # in other threads, and inside what the mode stepped aside for
-    threads: int = 0  # that ran ops without the mode
-    problems: list[Problem] = dataclasses.field(default_factory=list)  # of the file
-    steps: StepPlan = dataclasses.field(default_factory=StepPlan)
-    num_ops: tuple[int, int] = (0, 0)  # outermost ops before the first step, and in all
-    # Of the ops before the first step: name, duration in µs, and the position in `seen` of the first that it calls.
-    start_up: list[tuple[str, float, int | None]] = dataclasses.field(default_factory=list)
-    compile_us: float = 0.0  # before the first step
-
-
-def strip_observation(path: Path, **options: Any) -> ObservedThreads:
-    """Take fxscope's own dispatch mode, the compiler's inner work, and what was launched when the recording had ended out
-    of a trace file; with options, write steps.
-
-    The steps of the program that are to be kept (`step_plan.plan`, which the options are for) become events as the
-    profiler's own `ProfilerStep#N` are.
-
-    An op that went through the mode appears as `X ⊃ PythonDispatchMode ⊃ X`: the outer X has the sequence number, the
-    inner one the real duration. The inner X stays, with the outer's arguments added. What ran inside one of Dynamo's
-    phases ran on the compiler's fake tensors: it is no part of the program.
-    """
-    import msgspec
-
-    problems: list[Problem] = []
-    data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    try:
-        trace: Any = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # Kineto writes names as they are, quotes and all
-        trace, problems = mend(path)
-    events: list[dict[str, Any]] = trace["traceEvents"]
-    spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
-    found = _Stripped(compile_phases(spans))
-    for event in sorted(spans, key=lambda event: (event["ts"], -event["dur"])):
-        found.add(event)
-    observed = found.observed()
-    if found.recording_ends is not None:
-        found.drop |= launched_after(found.recording_ends, events)
-    if options and spans:
-        found.ops.sort()
-        ends = max(event["ts"] + event["dur"] for event in spans)
-        begins = min(event["ts"] for event in spans)
-        steps = plan(
-            found.ops, begins=begins, ends=ends, calls=sorted(found.calls), step_ends=sorted(found.step_ends), **options
-        )
-        observed.steps = steps
-        if steps.start_up is not None:
-            observed.start_up = found.before(steps.start_up.end)
-            observed.compile_us = sum(duration for start, duration in found.compiles if start < steps.start_up.end)
-        observed.num_ops = (len(observed.start_up), len(found.ops))
-        events.extend(
-            {
-                "ph": "X",
-                "cat": "user_annotation",
-                "name": f"ProfilerStep#{span.number}",
-                "pid": found.process,
-                "tid": found.thread,
-                "ts": span.start,
-                "dur": span.end - span.start,
-                "args": {},
-            }
-            for span in steps.kept
-        )
-    trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
-    path.write_bytes(msgspec.json.encode(trace))
-    return dataclasses.replace(observed, problems=problems)
-
-
-def launched_after(end: float, events: list[dict[str, Any]]) -> set[int]:
-    """The ids of the runtime calls that began after a time, but for those of ops that had begun, and of what they launch."""
-
-    def correlation(event: dict[str, Any]) -> Any:
-        return event.get("id") if event.get("cat") == FLOW else event.get("args", {}).get("correlation")
-
-    until: dict[Any, float] = {}  # by thread
-    for event in events:
-        if event.get("cat") == "cpu_op" and event["ts"] < end:
-            until[event["tid"]] = max(until.get(event["tid"], end), event["ts"] + event["dur"])
-    runtime = (event for event in events if CATEGORIES.get(event.get("cat", "")) == RUNTIME)
-    calls = [event for event in runtime if event["ts"] >= until.get(event["tid"], end)]
-    late = {correlation(event) for event in calls} - {None}
-    return {*map(id, calls), *(id(event) for event in events if correlation(event) in late)}
-
-
-def compile_phases(events: list[dict[str, Any]]) -> dict[Any, set[str]]:
-    """The outermost phases of compiling by thread: elsewhere, a name like those of Dynamo's is the user's.
-
-    A phase `X` has an annotation `X_data: compile_id=…` in it, also in a thread where Inductor runs a C++ compiler
-    (torch 2.13: torch/_dynamo/utils.py, `log_event_start`).
-    """
-    found: dict[Any, set[str]] = {}
-    for event in events:
-        name = event["name"]
-        if name.endswith(COMPILING):
-            found.setdefault(event["tid"], set(COMPILE_SPANS))
-        elif "compile_id=" in name and (phase := name.partition("_data: ")[0]) != name:
-            found.setdefault(event["tid"], set(COMPILE_SPANS)).add(phase)
-    return found
-
-
-class _Stripped:
-    """What stays of a trace and what of it was observed; fed with host events in order of time, parents first."""
-
-    def __init__(self, phases: dict[Any, set[str]]) -> None:
-        self._phases = phases
-        self.drop: set[int] = set()
-        self.ops: list[tuple[float, str]] = []  # outermost ones: start and name
-        self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
-        self.calls: list[tuple[float, str]] = []
-        self.step_ends: list[float] = []
-        self.recording_ends: float | None = None
-        self.process: Any = None
-        self.thread: Any = None
-        self._outer: list[dict[str, Any]] = []  # the events of `ops`
-        self._first_seen: dict[int, int] = {}  # of them → position in `_seen`
-        self._seen: list[int] = []
-        self._names: list[str] = []
-        self._stacks: dict[Any, list[Any]] = {}
-        self._parents: dict[int, Any] = {}
-        self._markers: dict[int, int] = {}  # marker event → position in `_seen`
-        self._compiling: set[int] = set()
-        self._aside: set[int] = set()
-        self._plain: dict[Any, set[int]] = {}  # thread → external ids of its ops
-        self._observed_threads: set[Any] = set()
-        self._unseen: set[int] = set()
-
-    def observed(self) -> ObservedThreads:
-        others = [ids for thread, ids in self._plain.items() if thread not in self._observed_threads]
-        return ObservedThreads(
-            seen=self._seen, names=self._names, unseen=self._unseen.union(*others), threads=len(others)
-        )
-
-    def add(self, event: dict[str, Any]) -> None:
-        stack = self._stacks.setdefault(event["tid"], [])
-        while stack and stack[-1]["ts"] + stack[-1]["dur"] <= event["ts"]:
-            stack.pop()
-        parent = stack[-1] if stack else None
-        self._parents[id(event)] = parent
-        stack.append(event)
-        if not self._compiles(event, parent):
-            self._sort(event, parent)
-            above = parent  # the mode is no op
-            if parent is not None and parent["name"] == MARKER:
-                above = self._parents.get(id(parent))
-            if event["cat"] == "cpu_op" and event["name"] != MARKER and (above is None or above["cat"] != "cpu_op"):
-                self.ops.append((event["ts"], event["name"]))
-                self._outer.append(event)
-                if self.process is None:
-                    self.process, self.thread = event["pid"], event["tid"]
-
-    def before(self, end: float) -> list[tuple[str, float, int | None]]:
-        """The outermost ops that began before a time; see `ObservedThreads.start_up`."""
-        early = [event for event in self._outer if event["ts"] < end]
-        first = [self._first_seen.get(id(event), self._first_seen.get(id(self._parents[id(event)]))) for event in early]
-        return [(event["name"], event["dur"], place) for event, place in zip(early, first, strict=True)]
-
-    def _outermost(self, event: dict[str, Any]) -> dict[str, Any]:
-        """The op that an event is in, inside no other op."""
-        parent = self._parents.get(id(event))
-        while parent is not None and parent["cat"] == "cpu_op":
-            event, parent = parent, self._parents.get(id(parent))
-        return event
-
-    def _compiles(self, event: dict[str, Any], parent: Any) -> bool:
-        inside = parent is not None and id(parent) in self._compiling
-        outermost = event["name"] in self._phases.get(event["tid"], ())
-        if not (inside or outermost or event["name"].endswith(COMPILING)):
-            return False
-        self._compiling.add(id(event))
-        if not inside and event["ts"] >= sum(self.compiles[-1] if self.compiles else (0.0, 0.0)):
-            self.compiles.append((event["ts"], event["dur"]))  # not what other threads compile for it meanwhile
-        if inside or event["cat"] == "cpu_op":
-            self.drop.add(id(event))
-        return True
-
-    def _sort(self, event: dict[str, Any], parent: Any) -> None:
-        external_id = event.get("args", {}).get("External id", -1)
-        if event["name"] == STEP_ENDS:
-            self.step_ends.append(event["ts"])
-            self.drop.add(id(event))
-        elif event["name"] == RECORDING_ENDS:
-            self.recording_ends = event["ts"]
-            self.drop.add(id(event))
-        elif event["name"].startswith(CALL_BEGINS):
-            self.process, self.thread = event["pid"], event["tid"]
-            self.calls.append((self._outermost(event)["ts"], event["name"]))
-            self.drop.add(id(event))
-        elif event["name"].startswith(STEPPED_ASIDE):
-            self._aside.add(id(event))
-            self.drop.add(id(event))
-        elif parent is not None and id(parent) in self._aside:
-            self._aside.add(id(event))
-            self._unseen.add(external_id)
-        elif event["name"] == MARKER:
-            self._markers[id(event)] = len(self._seen)
-            self._first_seen.setdefault(id(self._outermost(event)), len(self._seen))
-            self._observed_threads.add(event["tid"])
-            self._seen.append(-1)
-            self._names.append("")
-            self.drop.add(id(event))
-        elif parent is not None and id(parent) in self._markers and self._seen[self._markers[id(parent)]] == -1:
-            self._pair(event, parent)
-        elif event["cat"] == "cpu_op":
-            self._plain.setdefault(event["tid"], set()).add(external_id)
-
-    def _pair(self, event: dict[str, Any], marker: dict[str, Any]) -> None:
-        outer = self._parents.get(id(marker))
-        if outer is not None and outer["name"] == event["name"]:
-            self.drop.add(id(outer))
-            event["args"] = {**outer.get("args", {}), **event.get("args", {})}
-        else:  # autograd's own `aten::detach ⊃ detach`
-            while outer is not None and outer["name"] != event["name"]:
-                outer = self._parents.get(id(outer))
-            if outer is not None:
-                self.drop.add(id(event))
-                event = outer
-        self._names[self._markers[id(marker)]] = event["name"]
-        self._seen[self._markers[id(marker)]] = event["args"].get("External id", -1)
-
-
-def peak_memory() -> tuple[int, int] | None:
-    """(peak, current) bytes of the current CUDA device; None without one."""
-    if not torch.cuda.is_available():
-        return None
-    return torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated()

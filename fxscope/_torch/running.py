@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import random
-import sys
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from fxscope._torch.hooks import exists, is_deprecated
+from fxscope._torch.module_names import ModuleNames
 from fxscope.errors import CaptureError
-from fxscope.model import Memory, Problem
+from fxscope.model import Memory, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fxscope._torch.hooks import Hooks
-    from fxscope._torch.op_recorder import OpRecorder
 
 DYNAMIC_STATE = "torch._dynamo.pgo:_CODE_STATE"
 
@@ -157,72 +154,6 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
-@contextlib.contextmanager
-def preserved(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
-    """Put back what calling a model changes: random state, gradients, buffers and inputs written in place.
-
-    Parameters are not copied: one that a forward changed is reported.
-    """
-    problems: list[Problem] = []
-    module = model if isinstance(model, torch.nn.Module) else None
-    numpy = sys.modules.get("numpy")
-    random_state, numpy_state = random.getstate(), numpy.random.get_state() if numpy is not None else None
-    cpu_state = torch.get_rng_state()
-    cuda_states = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
-    gradients = [(parameter, parameter.grad) for parameter in _parameters(module, inputs, kwargs)]
-    versions = [(name, p, p._version) for name, p in (module.named_parameters() if module is not None else ())]
-    buffers = list(module.buffers()) if module is not None else []
-    with torch.no_grad():
-        copies = [_kept(tensor) for tensor in [*buffers, *_tensors((inputs, kwargs))]]
-    try:
-        yield problems
-    finally:
-        with torch.no_grad():
-            for tensor, version, copy in copies:
-                if copy is None:
-                    if _version(tensor) != version:
-                        problems.append(
-                            Problem(
-                                where="inputs",
-                                message=f"a {type(tensor).__name__} was written in place, and fxscope cannot copy one",
-                                remedy="record with a copy of it",
-                            )
-                        )
-                # Batch norm writes its running statistics without counting a version.
-                elif _version(tensor) != version or not torch.equal(tensor, copy):
-                    tensor.detach().copy_(copy)
-        for parameter, gradient in gradients:
-            parameter.grad = gradient
-        changed = [name for name, parameter, version in versions if parameter._version != version]
-        if changed:
-            problems.append(
-                Problem(
-                    where="parameters",
-                    message=f"running it changed {len(changed)} parameters in place, such as {changed[0]}",
-                    remedy="record a copy of the model",
-                )
-            )
-        random.setstate(random_state)
-        if numpy is not None and numpy_state is not None:
-            numpy.random.set_state(numpy_state)
-        torch.set_rng_state(cpu_state)
-        if cuda_states is not None:
-            torch.cuda.set_rng_state_all(cuda_states)
-
-
-def _kept(tensor: torch.Tensor) -> tuple[torch.Tensor, int | None, torch.Tensor | None]:
-    """A tensor, its version and a copy; without a copy where its kind cannot be copied and compared as a whole."""
-    plain = type(tensor) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-    if not plain or tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized or tensor.is_meta:
-        return tensor, _version(tensor), None
-    return tensor, _version(tensor), tensor.detach().clone()
-
-
-def _version(tensor: torch.Tensor) -> int | None:
-    """How often a tensor was written; None for one of inference mode, which does not count."""
-    return None if tensor.is_inference() else tensor._version
-
-
 def fresh_dynamic_state(hooks: Hooks) -> contextlib.AbstractContextManager[None]:
     """Forget, for as long as the hooks are on, which sizes earlier compiles saw.
 
@@ -236,16 +167,13 @@ def fresh_dynamic_state(hooks: Hooks) -> contextlib.AbstractContextManager[None]
     return contextlib.nullcontext()
 
 
-def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[int, str], dict[int, str]]:
-    """The names of parameters, buffers and inputs, and of modules, by `id`."""
-    names: dict[int, str] = {}
-    modules: dict[int, str] = {}
+def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> ModuleNames:
+    """The names of modules, parameters, buffers and inputs."""
+    names = ModuleNames()
     function = model
     if isinstance(model, torch.nn.Module):
         function = model.forward
-        modules = {id(module): name for name, module in model.named_modules()}
-        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
-            names.setdefault(id(tensor), name)
+        names.add(model)
     try:
         bound = inspect.signature(function).bind_partial(*inputs, **kwargs).arguments
     except (TypeError, ValueError):
@@ -253,8 +181,8 @@ def names_of(model: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> tu
     for name, value in bound.items():
         tensors = _tensors(value)
         for index, tensor in enumerate(tensors):
-            names.setdefault(id(tensor), name if len(tensors) == 1 else f"{name}_{index}")
-    return names, modules
+            names.name_tensors({name if len(tensors) == 1 else f"{name}_{index}": tensor})
+    return names
 
 
 def is_compiled(model: Any) -> bool:
@@ -270,45 +198,15 @@ def peak_memory_of(run: Callable[[], Any]) -> Memory | None:
     start = torch.cuda.memory_allocated()
     run()
     torch.cuda.synchronize()
-    return Memory(
-        peak_bytes=torch.cuda.max_memory_allocated(), start_bytes=start, device=f"cuda:{torch.cuda.current_device()}"
-    )
+    memory = peak_memory()
+    return replace(memory, start_bytes=start) if memory else None
 
 
-class Observer:
-    """An `OpRecorder` that can be ended in the middle of the program."""
-
-    def __init__(self, recorder: OpRecorder) -> None:
-        self.recorder = recorder
-        self._on = False
-
-    def start(self) -> None:
-        self.recorder.__enter__()
-        self._on = True
-
-    def is_on_here(self) -> bool:
-        """Whether the mode is in this thread's stack now: it is not while it, or a mode below, has an op."""
-        return any(mode is self.recorder for mode in _get_current_dispatch_mode_stack())
-
-    def stop(self) -> None:
-        """End, from under modes of the program's as well; in another thread, whose modes are its own, only go quiet."""
-        try:
-            self.recorder.mute()
-        finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        stack = _get_current_dispatch_mode_stack()
-        if not self._on or not any(mode is self.recorder for mode in stack):
-            return
-        self._on = False
-        above = stack[next(index for index, mode in enumerate(stack) if mode is self.recorder) + 1 :]
-        # Of the program's modes only the place in torch's stack changes: what their own __exit__ does is not run.
-        for mode in reversed(above):
-            TorchDispatchMode.__exit__(mode, None, None, None)
-        self.recorder.__exit__(None, None, None)
-        for mode in above:
-            TorchDispatchMode.__enter__(mode)
+def peak_memory() -> Memory | None:
+    """The peak of CUDA memory so far; None where the program used no CUDA device."""
+    if not torch.cuda.is_initialized():
+        return None
+    return Memory(peak_bytes=torch.cuda.max_memory_allocated(), device=f"cuda:{torch.cuda.current_device()}")
 
 
 def inductor_switches() -> dict[str, Any]:

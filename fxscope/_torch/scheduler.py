@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fxscope._torch import scheduler_facts
+from fxscope._torch import fusion_trials, scheduler_facts
 from fxscope._torch.hooks import Hooks, exists
+from fxscope._torch.tap import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ class Watch:
 
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks
+        self.tap = Tap(hooks)
         self._graphs: dict[int, scheduler_facts.ObservedGraph] = {}
         self._reasons: list[str] | None = None  # of the `can_fuse` now running
         can_fuse, fuse_two_nodes, cycle, extern_call, why = HOOKS
@@ -55,22 +57,28 @@ class Watch:
         for path in filter(exists, KERNEL_WRITERS):
             hooks.wrap(path, after=self._define)
 
-    def collect(self, graph_lowering: Any, *, graph: str = "") -> Schedule | None:
-        """The schedule of a graph whose `codegen()` has returned, `None` where it has no scheduler.
+    def collect(self, graph_lowering: Any, *, graph: str = "") -> tuple[Schedule | None, scheduler_facts.Lines]:
+        """The schedule of a graph whose `codegen()` has returned, `None` where it has no scheduler; its kernels' lines.
 
         Args:
             graph_lowering: torch's `GraphLowering`.
             graph: id of the post-grad graph in the recording.
         """
         observed = self._graphs.pop(id(graph_lowering), None) or scheduler_facts.ObservedGraph()
-        return self.hooks.guard(
+        schedule = self.hooks.guard(
             "the scheduler's nodes",
             scheduler_facts.schedule_of,
             graph_lowering,
             observed,
             graph_id=graph,
+            tap=self.tap,
             problems=self.hooks.problems,
         )
+        if schedule is not None:
+            trials = (graph_lowering, schedule, self.hooks.problems)
+            schedule = self.hooks.guard("trial fusions", fusion_trials.tried, *trials) or schedule
+            self._graphs.pop(id(graph_lowering), None)  # what was heard of the trials
+        return schedule, observed.lines
 
     def _observed(self) -> scheduler_facts.ObservedGraph | None:
         from torch._inductor.virtualized import V
@@ -133,7 +141,8 @@ class Watch:
     def _define(self, name: Any, backend: Any, source: Any, nodes: Any, *args: Any, **kwargs: Any) -> None:
         if (observed := self._observed()) is not None:
             kernel = args[0] if args else kwargs.get("kernel")
-            observed.emitted(str(name), observed.combos.get(id(kernel), (None, nodes))[1])
+            lines = self.tap.lines(str(source), observed.graph.module.graph)
+            observed.emitted(str(name), observed.combos.get(id(kernel), (None, nodes))[1], lines)
 
     def _combo(self, written: Any, *args: Any, **kwargs: Any) -> None:
         if (observed := self._observed()) is not None:

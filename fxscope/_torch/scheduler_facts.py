@@ -5,7 +5,7 @@ on to torch.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fxscope._torch.hooks import is_deprecated, switch_value
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode, replace
@@ -13,6 +13,14 @@ from fxscope.passes.flops import addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fxscope._torch.tap import Tap
+
+# Scheduler node → the nodes that run in it, and those of which it computes a part
+Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any]]]"
+
+# Scheduler nodes → line of their kernel → its text, and the graph's node that it computes
+Lines: TypeAlias = "dict[tuple[str, ...], dict[int, tuple[str, str]]]"
 
 CYCLE = "fusing the two would make a cycle"  # ours: torch's method answers without words
 
@@ -61,6 +69,7 @@ class ObservedGraph:
         self.benchmarked: dict[tuple[str, str], str] = {}
         self.joins: list[tuple[int, tuple[str, ...], tuple[str, ...], How | None]] = []
         self.kernels: list[tuple[str, tuple[str, ...]]] = []
+        self.lines: Lines = {}
         self.combos: dict[
             int, tuple[Any, Any]
         ] = {}  # id(kernel) → the kernel, kept alive, and the nodes written into it
@@ -80,11 +89,12 @@ class ObservedGraph:
         self._clock += 1
         self.joins.append((self._clock, members_of(node1), members_of(node2), how))
 
-    def emitted(self, kernel: str, nodes: Any) -> None:
+    def emitted(self, kernel: str, nodes: Any, lines: dict[int, tuple[str, str]] | None = None) -> None:
         """Keep that code was written for these nodes. Kernel and nodes come in the wrapper's order."""
         names = flatten(node for node in nodes if type(getattr(node, "node", None)).__name__ != "MultiOutput")
         if names:  # an item of an extern's result is a line of the wrapper, but no call
             self.kernels.append((kernel, names))
+            self.lines[names] = lines or {}
 
 
 def members_of(node: Any) -> tuple[str, ...]:
@@ -168,15 +178,19 @@ def type_of(node: Any) -> str:
     )
 
 
-def schedule_of(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: list[Problem]) -> Schedule | None:
+def schedule_of(
+    graph: Any, observed: ObservedGraph, *, graph_id: str, tap: Tap, problems: list[Problem]
+) -> Schedule | None:
     """The schedule of a graph whose code has been generated."""
     from torch._inductor.virtualized import V
 
     with V.set_graph_handler(graph):
-        return _schedule(graph, observed, graph_id=graph_id, problems=problems)
+        return _schedule(graph, observed, graph_id=graph_id, tap=tap, problems=problems)
 
 
-def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: list[Problem]) -> Schedule | None:
+def _schedule(
+    graph: Any, observed: ObservedGraph, *, graph_id: str, tap: Tap, problems: list[Problem]
+) -> Schedule | None:
     scheduler = getattr(graph, "scheduler", None)
     if scheduler is None:
         return None
@@ -184,13 +198,14 @@ def _schedule(graph: Any, observed: ObservedGraph, *, graph_id: str, problems: l
     nodes: list[SchedulerNode] = []
     groups: list[ScheduledGroup] = []
     group_of: dict[str, int] = {}
+    executed = _executed(scheduler, graph.module.graph, tap)
     for position, group in enumerate(scheduler.nodes):
         members: list[Any] = list(group.get_nodes())
         reads, writes = _accesses(group, graph, problems)
         groups.append(ScheduledGroup(members=members_of(group), type=type_of(group), reads=reads, writes=writes))
         for member in members:
             group_of[member.get_name()] = position
-            nodes.append(_node(member, position, order, scheduler, graph, problems))
+            nodes.append(_node(member, position, order, scheduler, graph, executed, problems))
     renames = {str(new): str(old) for new, old in _versions(scheduler).items()}
     return Schedule(
         graph=graph_id,
@@ -229,13 +244,20 @@ def _fx_nodes(graph: Any) -> Iterable[Any]:
 
 
 def _node(
-    node: Any, group: int, order: dict[Any, int], scheduler: Any, graph: Any, problems: list[Problem]
+    node: Any,
+    group: int,
+    order: dict[Any, int],
+    scheduler: Any,
+    graph: Any,
+    executed: Executed,
+    problems: list[Problem],
 ) -> SchedulerNode:
     operation = node.node
     origins = sorted(getattr(operation, "origins", ()) or (), key=lambda item: (order.get(item, 1 << 30), item.name))
     origin_node = getattr(operation, "origin_node", None)
     reads, writes = _accesses(node, graph, problems)
     device = node.get_device()
+    ran, parts = executed.get(node.get_name(), (None, ()))
     extern = node.is_extern() and type_of(node) not in ("multi_output", "nop")
     return SchedulerNode(
         name=node.get_name(),
@@ -244,12 +266,41 @@ def _node(
         group=group,
         origins=tuple(item.name for item in origins),
         origin_node=getattr(origin_node, "name", None),
+        ran=None if ran is None else _names(ran, order),
+        parts=_names(parts, order),
         reads=reads,
         writes=writes,
         ranges=_told("ranges", problems, _ranges, node),
         device=str(device) if device is not None else None,
         stream=getattr(scheduler, "node_to_stream", {}).get(node),
     )
+
+
+def _names(nodes: Iterable[Any], order: Mapping[Any, int]) -> tuple[str, ...]:
+    return tuple(item.name for item in sorted(nodes, key=lambda item: order.get(item, 1 << 30)))
+
+
+def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
+    """Scheduler node → the graph's nodes that run in it, and those of which it computes a part only.
+
+    A node that computes something somewhere does not run where its code only moves data: the layout of an operand, the
+    memory that a scatter goes on writing. What a library's kernel or a template computes runs there; a part of it that
+    loops compute (the bias of a convolution) is no run of its own.
+    """
+    members = [member for group in scheduler.nodes for member in group.get_nodes()]
+    members = [member for member in members if type_of(member) not in ("nop", "multi_output")]
+    told = {member.get_name(): tap.ran(member, graph) for member in members}
+    whole = {item.get_name() for item in members if type_of(item) in ("template", "user_triton", "extern", "fallback")}
+    own = {item for name in whole for item in told[name] or ()}
+    computing = own | {item for found in told.values() for item, computes in (found or {}).items() if computes}
+    result: Executed = {}
+    for name, found in told.items():
+        if found is not None:
+            ops = {item: computes for item, computes in found.items() if item.op == "call_function"}
+            loops = [item for item, computes in ops.items() if item not in own and (computes or item not in computing)]
+            parts = [item for item, computes in ops.items() if item in own and computes]
+            result[name] = (list(ops), []) if name in whole else (loops, parts)
+    return result
 
 
 def _ranges(node: Any) -> str | None:

@@ -1,16 +1,18 @@
 """Where a program's steps end, when enough of them were seen, and how long the others took.
 
 A step ends where the first optimizer's `step` returns; a program without one has no steps that can be known while it
-runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. When enough steps were
-seen, the observation ends; from there on a step costs one time stamp, counted in a histogram of constant size.
+runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. The observation ends
+after a number of steps, of calls of a compiled graph, or of seconds; from there on a step costs one time stamp, counted in
+a histogram of constant size.
 """
 
 from __future__ import annotations
 
+import _thread
+import ctypes
 import functools
 import heapq
 import math
-import sys
 import threading
 import time
 import weakref
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxscope._torch.hooks import resolve
+from fxscope._torch.hooks import exists, resolve
 from fxscope.model import StepTimes
 
 if TYPE_CHECKING:
@@ -28,11 +30,15 @@ if TYPE_CHECKING:
 
 STEP_ENDS = "fxscope: step ends"  # events in the trace
 CALL_BEGINS = "fxscope: call begins of"
-RECORDING_ENDS = "fxscope: recording ends"
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
+OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
 listeners: list[Callable[[str], None]] = []  # told of each mark
 _PER_E = 100  # buckets per factor e: each is 1 % wide
 _SLOWEST = 8
+_SAMPLES = 64
+_LOOK_S = 0.05
+_MORE = 3  # times the bound of seconds for the steps that are wanted, once one has ended
+_FIRST = 24  # … for the first step of a program with an optimizer: autotuning and loading data take their time
 
 
 def mark(name: str) -> None:
@@ -51,10 +57,13 @@ class Durations:
         self.total = 0
         self._buckets: dict[int, int] = {}
         self._slowest: list[tuple[int, int]] = []
+        self._samples: list[float] = []  # the first of them, in µs
 
     def add(self, duration: int) -> None:
         self.count += 1
         self.total += duration
+        if len(self._samples) < _SAMPLES:
+            self._samples.append(duration / 1e3)
         bucket = int(math.log(duration or 1) * _PER_E)
         self._buckets[bucket] = self._buckets.get(bucket, 0) + 1
         if len(self._slowest) < _SLOWEST:
@@ -71,19 +80,27 @@ class Durations:
                 return math.exp((bucket + 0.5) / _PER_E) / 1e3
         raise ValueError("nothing was counted")
 
-    def summary(self, first: int) -> StepTimes | None:
-        """The statistics; `first` is the number of the first counted step in the program."""
+    def summary(self, first: int, *, when: Any = "after", calls: int = 1) -> StepTimes | None:
+        """The statistics, `None` of nothing.
+
+        Args:
+            first: number of the first counted step in the program.
+            when: as in `StepTimes`.
+            calls: steps that each duration is the mean of.
+        """
         if not self.count:
             return None
         slowest = sorted(self._slowest, reverse=True)
         return StepTimes(
-            count=self.count,
-            total_us=self.total / 1e3,
+            count=self.count * calls,
+            when=when,
+            samples_us=tuple(self._samples),
+            total_us=self.total * calls / 1e3,
             median_us=self.quantile(0.5),
             p5_us=self.quantile(0.05),
             p95_us=self.quantile(0.95),
             max_us=slowest[0][0] / 1e3,
-            slowest=tuple((first + number - 1, duration / 1e3) for duration, number in slowest),
+            slowest=tuple((first + number - 1, duration / 1e3) for duration, number in slowest) if calls == 1 else (),
         )
 
 
@@ -91,15 +108,22 @@ class StepWatch:
     """Counts the steps of a program by its optimizer.
 
     Args:
-        enough: called once, in the thread that began, at the end of a step, when `is_enough` says so.
-        is_enough: told the number of steps that ended.
+        enough: called once, in the thread that began, when a bound is reached; told which, "" for that of steps.
+        steps: to observe.
+        calls: of one compiled graph to observe, where no step ends.
+        seconds: to observe, compiling left out.
     """
 
-    def __init__(self, *, enough: Callable[[], None], is_enough: Callable[[int], bool]) -> None:
-        self._enough, self._is_enough = enough, is_enough
+    def __init__(self, *, enough: Callable[[str], None], steps: int, calls: int, seconds: float) -> None:
+        self._enough, self._most = enough, (steps, calls, seconds)
+        self._calls: dict[int, int] = {}
+        self._is_over = threading.Event()
+        self._late = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._too_late)
+        self.is_compiling: Callable[[], bool] = lambda: False
         self._thread = threading.get_ident()
         self._optimizer: Any = lambda: None
         self._last = 0
+        self._has_optimizer = False
         self.num_steps = 0
         self.num_observed = 0  # of them, before the observation ended
         self.ended_at: int | None = None  # perf_counter_ns, when it did
@@ -110,12 +134,52 @@ class StepWatch:
         _, _, register = resolve(OPTIMIZER_HOOK)
         handle = register(functools.partial(hooks.guard, "optimizer steps", self._stepped))
         hooks.at_end("optimizer steps", handle.remove)
+        if exists(OPTIMIZER_MADE):
+            hooks.wrap(OPTIMIZER_MADE, before=self._made)
+        if self._thread == threading.main_thread().ident:  # Python calls back only there
+            hooks.at_end("bound of seconds", self._is_over.set)
+            _thread.start_new_thread(self._wait, ())
+
+    def _made(self, *_: Any) -> None:
+        self._has_optimizer = True
+
+    def called(self, graph: int) -> None:
+        """Say that a compiled graph is about to run."""
+        if self.ended_at is not None or self.num_steps or threading.get_ident() != self._thread:
+            return
+        self._calls[graph] = self._calls.get(graph, 0) + 1
+        if self._calls[graph] > self._most[1] and not _in_backward():
+            self._enough(f"{self._most[1]} calls")
+
+    def _wait(self) -> None:
+        """In a thread of its own: have the main thread end the observation, between two of its bytecodes."""
+        left = self._most[2]
+        while left > 0 or (self.num_steps < self._most[0] and left > -self._most[2] * self._extensions()):
+            if self._is_over.wait(_LOOK_S):
+                return
+            left -= 0 if self.is_compiling() else _LOOK_S
+        ctypes.pythonapi.Py_AddPendingCall(self._late, None)
+
+    def _extensions(self) -> int:
+        """How often the bound of seconds is granted again, for steps that are expected."""
+        if self.num_steps:
+            return _MORE
+        return _FIRST if self._has_optimizer else 0
+
+    def _too_late(self, _: Any) -> int:
+        if self.ended_at is None and not self._is_over.is_set():
+            if _in_backward():
+                _thread.start_new_thread(self._wait, ())
+            else:
+                self._enough(f"{self._most[2]:g} s")
+        return 0
 
     def end_observation(self) -> None:
         """Say that from here on steps are only timed."""
         if self.ended_at is None:
-            self.ended_at = self._last = time.perf_counter_ns()
+            self.ended_at, self._last = time.perf_counter_ns(), 0
             self.num_observed = self.num_steps
+            self._is_over.set()
 
     def _stepped(self, optimizer: Any, *_: Any) -> None:
         if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
@@ -128,25 +192,15 @@ class StepWatch:
         self.num_steps += 1
         if self.ended_at is None:
             mark(STEP_ENDS)
-            if self._is_enough(self.num_steps):
-                self._enough()
+            if self.num_steps >= self._most[0]:
+                self._enough("")
         else:
             now = time.perf_counter_ns()
-            self.durations.add(now - self._last)
+            if self._last:  # the first step after the observation holds the end of it
+                self.durations.add(now - self._last)
             self._last = now
 
 
-def soon(function: Callable[[], None], ready: Callable[[], bool]) -> None:
-    """Call a function at the first call or return of the program's when `ready()`, from outside of what is running now.
-
-    A dispatch mode cannot end itself. Where the program has a profile function of its own (cProfile) nothing is called.
-    """
-    if sys.getprofile() is not None:
-        return
-
-    def look(*_: Any) -> None:
-        if ready():
-            sys.setprofile(None)
-            function()
-
-    sys.setprofile(look)
+def _in_backward() -> bool:
+    """Whether a backward pass runs in this thread: at its end it would put back a profiler that was ended in it."""
+    return torch._C._current_graph_task_id() >= 0

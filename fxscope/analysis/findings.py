@@ -116,6 +116,9 @@ class Comparison(Item, frozen=True, kw_only=True):
     schema: str = COMPARISON_SCHEMA
     a_title: str
     b_title: str
+    settings: tuple[
+        tuple[str, str, str], ...
+    ] = ()  # (name, of A, of B): device, versions, Inductor's switches that differ
     kernels: tuple[KernelMatch, ...] = ()
     totals: tuple[Change, ...] = ()
     step_time: TimeComparison | None = None  # device time of a step
@@ -143,7 +146,7 @@ class Outcome(Item, frozen=True, kw_only=True):
     note: str | None = None  # what the file says about it
 
 
-class Report(Item, frozen=True, kw_only=True):
+class CheckReport(Item, frozen=True, kw_only=True):
     """Every expectation of a file, in its order."""
 
     schema: str = REPORT_SCHEMA

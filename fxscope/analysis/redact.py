@@ -3,7 +3,8 @@
 Removed: every source text (the user's lines, generated code, PTX), source lines, the arguments of ops, guards, reasons of
 breaks and recompiles, values of scalars, switches that are text, messages of problems, the platform. Replaced, the same by the
 same everywhere: files, functions, modules, the title, annotations; in what is left, every word that is neither PyTorch's nor
-fxscope's own (a parameter's name in a graph, a kernel of the user's). Kept: graphs, shapes, dtypes, launches, times, decisions,
+fxscope's own (a parameter's name in a graph, a kernel of the user's), and every number that is not one of torch's counters
+(`mul_3`): one above the count of nodes may be a telephone number. Kept: graphs, shapes, dtypes, launches, times, decisions,
 versions and the device's name.
 """
 
@@ -12,20 +13,22 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from fxscope import op_names
 from fxscope.model import Recording, plain
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d{1,4}(?!\d)")
 _NAME = re.compile(r"\w+")
-_SHORT = re.compile(r"[a-z]?\d{1,4}(?:x\d{1,4})*|[a-z]{0,2}\d{1,5}(?:gemm)?|[a-zA-Z]")  # 128x64, sm90, f16, s16816gemm
-_LIBRARY = re.compile(r"(?:void )?at::native::|nvjet_sm\d+_|ncclDevKernel_|Memcpy |Memset ")
+_FIGURE = r"\b\d{1,3}(?:\.\d{1,3})? (?:[kMGT]?B|[µmn]?s|%)(?!\w)"
+_CHUNK = re.compile(rf"{_FIGURE}|\w+(?:[.-]\w+)*")  # a figure, a name, or a number with its separators
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_MOST_DIGITS = 4  # of all counters of a name: arg12_1, mul_1234
+_LIBRARY = re.compile(
+    r"(?:void )?at::native::|nvjet_sm\d+_|ncclDevKernel_|Memcpy |Memset |"
+    r"(?:volta|turing|ampere|sm\d\d)_\w+gemm_|cudnn_generated_"
+)
 # By the name of the field: dropped (to None, or to nothing), and always the user's whatever the words.
 _DROPPED = frozenset(
     "code arguments text cache_key guards recompile_reason break_reason concrete_inputs raw_reason platform device_properties"
@@ -38,7 +41,8 @@ _THEIRS = {"file": "file", "function": "function", "title": "title", "module": "
 def redact(recording: Recording) -> Recording:
     """A recording of the same form that says nothing of its program's text and names."""
     tree = msgspec.to_builtins(recording, enc_hook=plain, str_keys=True)
-    return msgspec.convert(_Redactor().item(tree), Recording)
+    nodes = sum(len(graph.nodes) for graph in recording.graphs) + len(recording.calls)
+    return msgspec.convert(_Redactor(nodes + 100).item(tree), Recording)  # what was eliminated had numbers, too
 
 
 # Annotations that torch makes itself: a step and a call of compiled code are found by them. (That
@@ -47,10 +51,11 @@ _TORCHS = ("ProfilerStep#", "## Call CompiledFxGraph ")
 
 
 class _Redactor:
-    """Gives each word that is not public a number."""
+    """Gives each word that is not public a number. Counters are below `counters`."""
 
-    def __init__(self) -> None:
+    def __init__(self, counters: int) -> None:
         self._tokens: dict[tuple[str, str], str] = {}
+        self.counters = counters
         self.words = cache(self._words)  # a recording has few texts, each of them many times
 
     def item(self, value: Any, key: str = "") -> Any:
@@ -87,36 +92,47 @@ class _Redactor:
     def theirs(self, kind: str, text: str) -> str:
         """Replace a user's name; the parts of a module's path one by one, its numbers kept."""
         if kind == "module":
-            return ".".join(part if part.isdigit() else self.token(kind, part) for part in text.split("."))
+            layer = re.compile(r"[0-9]{1,3}").fullmatch
+            return ".".join(part if layer(part) else self.token(kind, part) for part in text.split("."))
         return self.token(kind, text) + (".py" if kind == "file" else "")
 
     def _words(self, text: str) -> str:
         if _LIBRARY.match(text):
             return text
-        return _NAME.sub(lambda found: found[0] if public(found[0]) else self.token("name", found[0]), text)
+        return _CHUNK.sub(self._chunk, text)
+
+    def _chunk(self, found: re.Match[str]) -> str:
+        """A dotted name; where it is not public, those of its parts that have no number may be."""
+        if " " in found[0] or public(found[0], self.counters):
+            return found[0]
+        return _NAME.sub(lambda part: part[0] if public(part[0]) else self.token("name", part[0]), found[0])
 
     def token(self, kind: str, text: str) -> str:
         """The same replacement for the same text."""
         return self._tokens.setdefault((kind, text), f"{kind}{len(self._tokens)}")
 
 
-def public(name: str) -> bool:
-    """Whether every part of a name is a word of PyTorch's ops or of fxscope itself."""
-    return all(_is_public(part) for part in name.split("_") if part)
-
-
-def _is_public(part: str) -> bool:
+def public(name: str, counters: int = 0) -> bool:
+    """Whether every word of a name is one of PyTorch's ops or of fxscope itself, and its numbers are counters."""
     known = _vocabulary()
-    if part.lower().rstrip("0123456789") in known or _SHORT.fullmatch(part):
-        return True
-    words = _WORDS.findall(part)  # AddmmBackward0
-    return "".join(words) == part and all(word.lower() in known or word.isdigit() for word in words)
+    numbers: list[str] = []
+    for part in re.split(r"[_.-]+", name):
+        if part.lower() in known:  # bfloat16, conv2d
+            continue
+        words = _PARTS.findall(part)  # AddmmBackward0
+        if "".join(words) != part or not all(
+            word.isdigit() or len(word) == 1 or word.lower() in known for word in words
+        ):
+            return False
+        numbers += filter(str.isdigit, words)
+    return sum(map(len, numbers)) <= _MOST_DIGITS and all(
+        number == str(int(number)) and int(number) < counters for number in numbers
+    )
 
 
 @cache
 def _vocabulary() -> frozenset[str]:
     """The words of the op table, and those that fxscope's own code is written in."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
-    every: Callable[[str], list[str]] = re.compile(r"[^\W\d_]+").findall
-    words = {word.lower() for text in texts for word in every(text)}
-    return frozenset(words | {word for name in op_names.table() for word in every(name.lower())})
+    every = re.compile(r"[^\W\d_]+[0-9]{0,2}").findall
+    return frozenset(word for text in (*texts, *op_names.table()) for word in every(text.lower()))

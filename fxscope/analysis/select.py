@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from fxscope.columns import column, picked
 from fxscope.errors import PassError
 from fxscope.index import index_of, kept
 from fxscope.model import KERNELS
@@ -44,7 +46,8 @@ class Unit(NamedTuple):
     position: int
     kernel: str
     category: str
-    launches: tuple[Launch, ...]
+    launch: Launch | None  # of the first step that has it
+    samples_us: tuple[float, ...]  # one duration per step
     call: str | None
     nodes: tuple[str, ...]
     graph: str | None
@@ -59,11 +62,6 @@ class Unit(NamedTuple):
     def is_kernel(self) -> bool:
         return self.category in KERNELS
 
-    @property
-    def samples_us(self) -> list[float]:
-        """One duration per step."""
-        return [launch.duration_ns / 1e3 for launch in self.launches]
-
 
 def units(recording: Recording) -> tuple[Unit, ...]:
     """The kernels of a step in order; planned kernel calls where nothing ran."""
@@ -74,36 +72,46 @@ def _units(recording: Recording) -> tuple[Unit, ...]:
     nodes = index_of(recording).by_key
     calls = index_of(recording).calls
     found: list[Unit] = []
-    if recording.launches:
-        rows = [(launches[0].name, launches[0].category, launches) for launches in by_position(recording)]
-        contexts = [(launches[0].call, launches[0].nodes, launches[0].graph) for _, _, launches in rows]
-    else:
-        rows = [(call.kernel, "kernel", ()) for call in recording.calls]
-        contexts = [(call.id, call.nodes, call.graph) for call in recording.calls]
-    for position, ((kernel, category, launches), (call_id, names, graph_id)) in enumerate(
-        zip(rows, contexts, strict=True)
-    ):
+    launches = launches_by_position(recording) if recording.launches else [(None, ())] * len(recording.calls)
+    for position, (launch, samples_us) in enumerate(launches):
+        if launch is not None:
+            kernel, category, call_id, names, graph_id = (
+                launch.name,
+                launch.category,
+                launch.call,
+                launch.nodes,
+                launch.graph,
+            )
+        else:
+            planned = recording.calls[position]
+            kernel, category, call_id, names, graph_id = (
+                planned.kernel,
+                "kernel",
+                planned.id,
+                planned.nodes,
+                planned.graph,
+            )
         call = calls.get(call_id or "")
         if call is not None:
             names, graph_id = call.nodes, call.graph
         inside = [nodes[graph_id, name] for name in names if graph_id and (graph_id, name) in nodes]
         ops = tuple(ops_in(call, index_of(recording).nodes.get(call.graph, {})) if call is not None else ops_of(inside))
         every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
-        chain: tuple[str, ...] = launches[0].chain if launches else ()
-        if launches and not ops and launches[0].op:
-            ops = (op_name(launches[0].op),)
-        if launches and launches[0].op:
-            chain = chain if launches[0].op in chain else (*chain, launches[0].op)
+        chain: tuple[str, ...] = launch.chain if launch else ()
+        if launch and launch.op:
+            ops = ops or (op_name(launch.op),)
+            chain = chain if launch.op in chain else (*chain, launch.op)
         sources = [node.source for node in inside if node.source] or list(call.sources if call else ())
-        if not sources and launches and launches[0].op_id is not None:
-            op = index_of(recording).op_of(launches[0])
+        if not sources and launch and launch.op_id is not None:
+            op = index_of(recording).op_of(launch)
             sources = [op.source] if op is not None and op.source else []
         found.append(
             Unit(
                 position,
                 kernel,
                 category,
-                tuple(launches),
+                launch,
+                samples_us,
                 call_id,
                 tuple(names),
                 graph_id,
@@ -154,22 +162,26 @@ def call_of(recording: Recording, unit: Unit) -> KernelCall | None:
 
 
 def op_launching(recording: Recording, unit: Unit) -> Op | None:
-    return index_of(recording).op_of(unit.launches[0]) if unit.launches else None
+    return index_of(recording).op_of(unit.launch) if unit.launch else None
 
 
-def by_position(recording: Recording) -> list[list[Launch]]:
-    """Launches that are the same work in different steps, in the order of the first step that has them."""
-    sequences = [launches for launches in index_of(recording).launches_of_step.values() if launches]
-    if all([x.name for x in sequence] == [x.name for x in sequences[0]] for sequence in sequences):
-        return [list(row) for row in zip(*sequences, strict=True)]
-    # Steps that differ: the n-th launch of a name stands for the n-th of that name elsewhere.
-    rows: dict[tuple[str, int], list[Launch]] = {}
-    for sequence in sequences:
-        seen: dict[str, int] = {}
-        for launch in sequence:
-            seen[launch.name] = seen.get(launch.name, 0) + 1
-            rows.setdefault((launch.name, seen[launch.name]), []).append(launch)
-    return list(rows.values())
+def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float, ...]]]:
+    """The launches of a step, in the order of the first step that has them, each with its duration in every step."""
+    names, durations = (column(recording.launches, field) for field in ("name", "duration_ns"))
+    steps = [rows for rows in index_of(recording).launch_rows_of_step.values() if rows]
+    orders = [[names[row] for row in rows] for rows in steps]
+    if all(order == orders[0] for order in orders):
+        same = list(zip(*steps, strict=True))
+    else:  # the n-th launch of a name stands for the n-th of that name elsewhere
+        found: dict[tuple[str, int], list[int]] = {}
+        for rows, order in zip(steps, orders, strict=True):
+            seen: Counter[str] = Counter()
+            for row, name in zip(rows, order, strict=True):
+                seen[name] += 1
+                found.setdefault((name, seen[name]), []).append(row)
+        same = list(found.values())
+    firsts = picked(recording.launches, [rows[0] for rows in same])
+    return [(first, tuple(durations[row] / 1e3 for row in rows)) for first, rows in zip(firsts, same, strict=True)]
 
 
 # In the order in which a bare name is tried.

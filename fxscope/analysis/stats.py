@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean, median, variance
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from fxscope.analysis.findings import TimeComparison
@@ -54,6 +54,11 @@ def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
+def variance(values: Sequence[float], mean: float) -> float:
+    """Sample variance; `statistics.variance` takes 30 times as long, and a diff takes it of each kernel."""
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
 def stall(times: Sequence[float]) -> tuple[float, float] | None:
     """(the most, the median) of some steps' times where one step took half as much again: the mean is then no step's time."""
     most, middle = max(times, default=0.0), median(times) if times else 0.0
@@ -87,7 +92,7 @@ def is_on_cpu(recording: Recording) -> bool:
 def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparison | None:
     """What the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy."""
     walls = [[index_of(recording).wall_us for recording in side] for side in (a, b)]
-    limits = [bound.of_summary(recording.summary) for recording in (*a, *b)]
+    limits = [bound.of_recording(recording) for recording in (*a, *b)]
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
     return compare_runs(*walls, on_cpu=on_cpu) if walls[0][0] and walls[1][0] else None
 
@@ -109,7 +114,7 @@ def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeat
         reason = f"×{ratio:.2f}, but {min(len(a), len(b))} repeat shows no difference: record more steps"
         return TimeComparison(**common, ratio=ratio, verdict="no difference shown", reason=reason)
     # Of the logarithm of a mean: the mean's own variance, relative to it (the delta method).
-    va, vb = variance(a) / len(a) / a_mean**2, variance(b) / len(b) / b_mean**2
+    va, vb = variance(a, a_mean) / len(a) / a_mean**2, variance(b, b_mean) / len(b) / b_mean**2
     if va + vb > 0:
         freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
         half = student_t(freedom) * math.sqrt(va + vb)

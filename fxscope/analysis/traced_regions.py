@@ -25,7 +25,7 @@ _REGION = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
 _CALL = re.compile(r"^## Call CompiledFxGraph (?P<key>.*) ##$")
 MORE = (
     "Which nodes ran in which kernel, and why two kernels were not fused, is in the compile's files: run once more with "
-    "TORCH_TRACE=FOLDER, then fxscope trace TRACE --compile-log FOLDER; or record the run: fxscope run SCRIPT."
+    "TORCH_TRACE=FOLDER, then fxscope view TRACE --compile-log FOLDER; or record the run: fxscope run SCRIPT."
 )
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from fxscope.analysis.findings import Report
+    from fxscope.analysis.findings import CheckReport
 
 EPILOG = """A file of expectations:
 
@@ -23,6 +23,9 @@ EPILOG = """A file of expectations:
 
 Numbers: 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (2 % either way), ">= 50 MB". Places: "compiled:aten::mm#1" is the
 first aten::mm of a step of that recording. `fxscope check --kinds` lists what can be expected."""
+
+
+SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--learn", action="store_true", help="write expectations that the recording meets, as TOML")
     parser.add_argument("--kinds", action="store_true", help="list what can be expected")
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
-    common.add_text_options(parser, "write FILE instead: .txt, .md, .json (.toml with --learn)")
+    common.add_trace_options(parser)
+    common.add_text_options(
+        parser, "write FILE instead: .txt .md .json .xml .sarif (.toml with --learn)", (*SUFFIXES.values(), "github")
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
     from fxscope.analysis import check
     from fxscope.errors import FxscopeError
-    from fxscope.render import findings
+    from fxscope.render import findings, reports
 
     if arguments.kinds:
         common.refuse(arguments, "--kinds prints a list", "learn", "junit", "output", "format")
@@ -59,21 +65,24 @@ def run(arguments: argparse.Namespace) -> int:
     others = [name for name in arguments.files if not name.endswith(".toml")]
     if len(expectations) != 1 or not others:
         raise FxscopeError("give recordings and one .toml file of expectations: fxscope check RECORDING… EXPECT.toml.")
-    format = common.text_format(arguments.output, arguments)
+    format = common.text_format(arguments.output, arguments, SUFFIXES)
     if arguments.junit:
         store.check_free(arguments.junit, force=arguments.force)
     data = check.parse(common.read_text(expectations[0]), expectations[0])
     check.entries(data, expectations[0])  # a typo is told before the recordings are read
-    recordings, sweeps = common.named(others)
+    recordings, sweeps = common.named(others, arguments)
     report = check.check(recordings, data, where=expectations[0], sweeps=sweeps)
-    show: dict[str, Callable[[Report], str]] = {
+    show: dict[str, Callable[[CheckReport], str]] = {
         "terminal": lambda report: findings.check_text(report, width=common.width()),
         "md": findings.check_markdown,
         "json": lambda item: item.to_json() + "\n",
+        "junit": reports.junit,
+        "github": lambda item: reports.github(item, where=expectations[0]),
+        "sarif": lambda item: reports.sarif(item, where=expectations[0]),
     }
     common.write_text(show[format](report), arguments.output, arguments)
     if arguments.junit:
-        store.write(arguments.junit, findings.check_junit(report), force=arguments.force)
+        store.write(arguments.junit, reports.junit(report), force=arguments.force)
         print(f"wrote {arguments.junit}", file=sys.stderr)
     return 0 if report.passed else 1
 
@@ -86,7 +95,7 @@ def learn(arguments: argparse.Namespace) -> int:
     common.refuse(arguments, "--learn checks nothing, and writes TOML", "junit", "format")
     if len(arguments.files) != 1:
         raise FxscopeError("--learn takes one recording.")
-    recordings, _ = common.named(arguments.files)
+    recordings, _ = common.named(arguments.files, arguments)
     if not recordings:
         raise FxscopeError(f"{arguments.files[0]} is a sweep: --learn takes a recording.")
     text = expectations_of(next(iter(recordings.values())))

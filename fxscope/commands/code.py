@@ -15,19 +15,18 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "recording", metavar="RECORDING", help="a recording, a trace, or a folder with a trace and its compile's files"
-    )
+    common.add_input_options(parser, nargs=None)
     parser.add_argument("name", nargs="?", metavar="NAME", help="only the call of this kernel, op, variable or node")
     parser.add_argument("--full", action="store_true", help="the whole file, also lines that belong to no call")
     parser.add_argument("--graph", metavar="ID", help="only this graph's code, such as 0/0:inference")
-    parser.add_argument("--json", action="store_true", help="every line as JSON: number, text, call, node, source")
+    common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.render import code
 
-    recording = common.read(arguments.recording)
+    format = common.text_format(arguments.output, arguments)
+    recording = common.read(arguments.recordings, arguments)
     texts = chosen(recording, arguments.graph)
     call = None
     if arguments.name is not None:
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
         call = place.call
         texts = [source for source in texts if source.graph == place.graph]
-    if arguments.json:
+    if format == "json":
         from fxscope.model import encoded
 
         lines = [
@@ -45,12 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
             for line in code.annotate(recording, source)
             if call is None or line.call == call
         ]
-        print(encoded(lines).decode())
+        common.write_text(encoded(lines).decode() + "\n", arguments.output, arguments)
         return 0
-    width = common.width()
+    parts: list[str] = []
     for source in texts:
-        print(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
-        print(code.render(recording, source, width=width, call=call, full=arguments.full))
+        parts.append(f"{source.id}" + (f"  ({source.file})" if source.file else ""))
+        parts.append(code.render(recording, source, width=common.width(), call=call, full=arguments.full))
+    everything = arguments.all or arguments.full or arguments.output is not None
+    shown = common.clipped("\n".join(parts) + "\n", everything=everything)
+    common.write_text(common.fenced(shown, format), arguments.output, arguments)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import os
 import shutil
 import signal
@@ -14,7 +13,6 @@ import threading
 import zlib
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from fxscope.errors import FxscopeError
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
 
 TRACES = ("trace.json.gz", "trace.json")
 TEXT_SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json"}
+TEXT_FORMATS = tuple(TEXT_SUFFIXES.values())
+PACKED = (".json", ".json.gz", ".json.zst")
 LOGS = ("torch_trace.log.gz", "torch_trace.log")
 
 
@@ -42,92 +42,31 @@ def say(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
 
 
-# What ends a program that has no handler for it. SIGQUIT is for what is to end at once; SIGUSR1 and SIGUSR2 are the
-# program's own: frameworks install no handler where there is one.
-_ENDS = ("SIGHUP", "SIGTERM", "SIGALRM", "SIGXCPU")
-_handlers: dict[int, Any] = {}  # what `on_termination` has set, by signal
-
-
 class Terminated(BaseException):
     """A signal came that is to end the process: no `except Exception` is to hold it."""
 
 
-@functools.cache
-def _let_children_end() -> None:
-    """See to it that what would end a forked child ends it at once.
-
-    Python forgets a signal that comes while it forks, and a handler in Python is not called in a child that begins to
-    wait at that moment: a pool that ends such a worker waits for it for ever. So the child never has the handler.
-    """
-    masks: dict[int, Any] = {}  # by thread
-
-    def before() -> None:
-        if _handlers:
-            masks[get_ident()] = signal.pthread_sigmask(signal.SIG_BLOCK, _handlers)
-
-    def after() -> None:
-        if (mask := masks.pop(get_ident(), None)) is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-    def in_child() -> None:
-        while _handlers:
-            number, handler = _handlers.popitem()
-            if signal.getsignal(number) is handler:
-                signal.signal(number, signal.SIG_DFL)
-        after()
-
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=before, after_in_parent=after, after_in_child=in_child)
-
-
-@contextlib.contextmanager
-def on_termination(ended: Callable[[int], None]) -> Generator[None]:
-    """Call `ended` with the signal that would end this process. A forked child is ended by it as ever."""
-    mine = getpid()
-    in_main = threading.current_thread() is threading.main_thread()
-    numbers = [getattr(signal, name) for name in _ENDS if in_main and hasattr(signal, name)]
-    numbers = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
-
-    def handle(number: int, _: Any) -> None:
-        if getpid() != mine:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(getpid(), number)
-        # A second one ends it at once, but not one of another kind: some send several (a terminal, a service manager).
-        for other in numbers:
-            if signal.getsignal(other) is handle:
-                again = other == number and other != getattr(signal, "SIGXCPU", None)  # which comes every second
-                put[other] = signal.SIG_DFL if again else signal.SIG_IGN
-                signal.signal(other, put[other])
-        ended(number)
-
-    put: dict[int, Any] = dict.fromkeys(numbers, handle)
-    _let_children_end()
-    _handlers.update(put)
-    for number in numbers:
-        signal.signal(number, handle)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            _handlers.pop(number, None)
-            if signal.getsignal(number) == put[number]:
-                signal.signal(number, signal.SIG_DFL)
-
-
 @contextlib.contextmanager
 def tidy_on_termination() -> Generator[None]:
-    """On SIGTERM and its like let every `finally` run, so that no temporary file stays, and then die of it."""
-    mine = getpid()
+    """On SIGTERM and SIGHUP let every `finally` run, so that no temporary file stays, and then die of the signal."""
 
-    def leave(number: int) -> None:
+    def leave(number: int, _: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
         raise Terminated(number)
 
-    with on_termination(leave):
-        try:
-            yield
-        except Terminated as end:
-            os.kill(mine, end.args[0])
-            raise
+    in_main = threading.current_thread() is threading.main_thread()
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if in_main and hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, leave)
+    try:
+        yield
+    except Terminated as end:
+        os.kill(getpid(), end.args[0])
+        raise
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def failed(error: FxscopeError, verb: str) -> int:
@@ -164,31 +103,142 @@ def whole_sources(asked: bool) -> Generator[None]:
             os.environ.pop("FXSCOPE_WHOLE_SOURCES", None)
 
 
-def read(name: str) -> Recording:
-    """The recording that a path stands for, titled after it. Raises FxscopeError."""
+def read(name: str, arguments: argparse.Namespace | None = None) -> Recording:
+    """The recording that a path stands for, titled after it.
+
+    Args:
+        name: a recording, a trace, a folder with a trace and its compile's files, a compile log or a folder of logs.
+        arguments: with the options of `add_input_options`.
+
+    Raises:
+        FxscopeError: the path is none of these, or an option does not apply to it.
+    """
     from fxscope.model import replace
 
     path = Path(name)
+    given = {option: value for option in INPUT_OPTIONS if (value := getattr(arguments, option, None))}
     if path.is_dir():
-        recording = read_folder(path)
+        recording = read_folder(path, given)
     elif path.suffix == ".fxscope" or looks_like_recording(path):
         from fxscope.store import load
 
+        if given:
+            option = next(iter(given)).replace("_", "-")
+            raise FxscopeError(f"--{option} is for traces, and {name} is a recording.")
         recording = load(path)
     else:
-        from fxscope.readers.join import read_trace
-
-        recording = read_trace(path)
+        recording = read_file(path, given)
     return recording if recording.title else replace(recording, title=stem(path))
 
 
-def read_runs(name: str) -> list[Recording]:
+INPUT_OPTIONS = ("debug_dir", "compile_log", "capture", "steps", "strict", "max_size")
+
+
+def read_file(path: Path, given: Mapping[str, Any]) -> Recording:
+    """Read a trace or a compile log with the options of `add_input_options`."""
+    from fxscope.readers.join import read_trace
+
+    options = {("max_bytes" if option == "max_size" else option): value for option, value in given.items()}
+    return read_trace(path, progress=progress(path.name), **options)
+
+
+def progress(name: str) -> Callable[[int], None] | None:
+    """A function that shows how much was read, on stderr where that is a terminal."""
+    if not sys.stderr.isatty():
+        return None
+    from fxscope import text
+    from fxscope.render.legible import status
+
+    return lambda num_bytes: status(f"reading {name}: {text.num_bytes(num_bytes)} ")
+
+
+def step_range(text: str) -> range:
+    """Parse "2:5" as steps 2, 3 and 4, and "2" as step 2."""
+    first, colon, last = text.partition(":")
+    last = last if colon else first
+    if not (first.isdigit() and last.isdigit() and len(text) <= 40):
+        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write N, or A:B with A < B, such as 2:5")
+    found = range(int(first), int(last) + (not colon))
+    if not found or found.stop > sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write N, or A:B with A < B, such as 2:5")
+    return found
+
+
+def add_input_options(parser: argparse.ArgumentParser, *, nargs: str | None = "+") -> None:
+    """The inputs of a verb, `recordings`, and how traces among them are read."""
+    what = "a recording, a trace, a folder with a trace and its compile's files, or a compile log"
+    parser.add_argument("recordings", nargs=nargs, metavar="RECORDING", help=what)
+    add_trace_options(parser)
+
+
+def add_trace_options(parser: argparse.ArgumentParser) -> None:
+    """How traces among the inputs are read."""
+    group = parser.add_argument_group("traces")
+    group.add_argument(
+        "--steps", type=step_range, metavar="A:B", help="keep active steps A up to, not including, B; or N"
+    )
+    group.add_argument("--debug-dir", metavar="FOLDER", help="the compile's folder, from TORCH_COMPILE_DEBUG=1")
+    group.add_argument(
+        "--compile-log", metavar="LOG", help="the compile's log or folder of logs, from TORCH_TRACE=FOLDER"
+    )
+    group.add_argument("--capture", metavar="TRACE", help="the trace in which the CUDA or HIP graphs were captured")
+    group.add_argument("--strict", action="store_true", help="a damaged trace is an error, not a problem to report")
+    group.add_argument(
+        "--max-size", type=size, metavar="SIZE", help="largest size unpacked (16G; 50 times a packed file)"
+    )
+
+
+def add_work_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--table", choices=("gemm", "launches"), help="only this table: every GEMM, or every op that launches work"
+    )
+
+
+def show_work(recording: Recording, arguments: argparse.Namespace) -> None:
+    """Print the table of the GEMMs, or of the ops that launch work."""
+    from fxscope.render import work
+
+    is_gemm = arguments.table == "gemm"
+    text = work.gemm_table(recording, width=width()) if is_gemm else work.launch_table(recording)
+    sys.stdout.write(clipped(text + "\n", everything=arguments.all))
+
+
+def is_plain_trace(name: str, arguments: argparse.Namespace) -> bool:
+    """Whether an input is a trace that is read without its compile's files."""
+    path = Path(name)
+    return not (
+        path.is_dir()
+        or path.suffix == ".fxscope"
+        or looks_like_recording(path)
+        or arguments.debug_dir
+        or arguments.compile_log
+    )
+
+
+MAX_LINES = 40
+
+
+def clipped(text: str, *, everything: bool) -> str:
+    """The text, cut to one screen unless everything is asked for."""
+    lines = text.splitlines()
+    if everything or len(lines) <= MAX_LINES:
+        return text
+    rest = len(lines) - MAX_LINES + 1
+    return "\n".join([*lines[: MAX_LINES - 1], f"… {rest} more lines: --all"]) + "\n"
+
+
+def fenced(text: str, format: str) -> str:
+    """A text as it is, in Markdown as a block of code."""
+    return f"```text\n{text.replace('```', chr(39) * 3).rstrip()}\n```\n" if format == "md" else text
+
+
+def read_runs(name: str, arguments: argparse.Namespace | None = None) -> list[Recording]:
     """The recordings of a path: of a folder with nothing but recordings each. Raises FxscopeError."""
     path = Path(name)
     files = (
         sorted(path.glob("*.fxscope")) if path.is_dir() and not any((path / trace).exists() for trace in TRACES) else []
     )
-    return [read(str(file)) for file in files] or [read(name)]
+    return [read(str(file), arguments) for file in files] or [read(name, arguments)]
 
 
 def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Recording]:
@@ -207,16 +257,32 @@ def told_apart(recordings: Sequence[Recording], names: Sequence[str]) -> list[Re
     return out
 
 
-def read_folder(path: Path) -> Recording:
-    """The recording of a folder with a trace, and next to it a debug folder or a compile log."""
-    from fxscope.readers.join import read_trace
+def read_folder(path: Path, given: Mapping[str, Any] | None = None) -> Recording:
+    """The recording of a folder with a trace, and next to it a debug folder or a compile log; or of a folder of logs alone."""
+    from fxscope.readers.join import is_log
 
     trace = next((path / name for name in TRACES if (path / name).is_file()), None)
     if trace is None:
+        found = sorted(file.name for file in path.iterdir() if file.name.endswith(PACKED))
+        if len(found) == 1:
+            trace = path / found[0]
+        elif found:
+            from fxscope.text import listed
+
+            raise FxscopeError(
+                f"{path} holds {len(found)} traces ({listed(found, 3)}): name one, or use `fxscope fleet {path}`."
+            )
+    if trace is None:
+        if is_log(path):
+            return read_file(path, given or {})
+        if next(path.rglob("output_code.py"), None):
+            raise FxscopeError(
+                f"{path} is a TORCH_COMPILE_DEBUG folder without a trace: use `fxscope view TRACE --debug-dir {path}`."
+            )
         raise FxscopeError(f"{path} holds no trace: a folder needs {TRACES[0]} or {TRACES[1]}.")
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return with_memory(read_trace(trace, debug_dir=debug, compile_log=log), path / "meta.json")
+    return with_memory(read_file(trace, {"debug_dir": debug, "compile_log": log, **(given or {})}), path / "meta.json")
 
 
 def with_memory(recording: Recording, path: Path) -> Recording:
@@ -254,11 +320,13 @@ def stem(path: Path) -> str:
     return path.name.split(".")[0] or path.name
 
 
-def named(arguments: list[str]) -> tuple[dict[str, Recording], dict[str, Sweep]]:
+def named(
+    files: list[str], arguments: argparse.Namespace | None = None
+) -> tuple[dict[str, Recording], dict[str, Sweep]]:
     """Recordings and sweeps by name: "eager=path" names one, else the file's name does. Raises FxscopeError."""
     recordings: dict[str, Recording] = {}
     sweeps: dict[str, Sweep] = {}
-    for argument in arguments:
+    for argument in files:
         name, equals, path = argument.partition("=")
         if not equals or "/" in name:
             name, path = "", argument
@@ -268,7 +336,7 @@ def named(arguments: list[str]) -> tuple[dict[str, Recording], dict[str, Sweep]]
         if is_sweep(Path(path)):
             sweeps[name] = read_sweep(Path(path))
         else:
-            recordings[name] = read(path)
+            recordings[name] = read(path, arguments)
     return recordings, sweeps
 
 
@@ -337,6 +405,7 @@ def refuse(arguments: argparse.Namespace, why: str, *names: str) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """`-o` and its like, for a recording."""
     group = parser.add_argument_group("output")
     group.add_argument(
         "-o",
@@ -347,19 +416,24 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
         help="write FILE, its suffix gives the format: .fxscope .json .svg .dot .md .html .txt; repeatable",
     )
     group.add_argument("--format", metavar="NAME", help="format, whatever the suffix; without -o it goes to stdout")
-    group.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    group.add_argument("--json", action="store_const", const="report", dest="format", help="the report as JSON")
+    add_budget_option(group)
     group.add_argument("--force", action="store_true", help="overwrite files that exist")
+    group.add_argument("--all", action="store_true", help="everything, not one screen")
     group.add_argument(
         "--stage", metavar="STAGE", help="which graph to draw: eager, pre_grad, post_grad, kernel_calls…"
     )
 
 
-def add_text_options(parser: argparse.ArgumentParser, output: str) -> None:
-    """`-o` and its like, for what is text: a comparison, a report. `output` is the help of `-o`."""
-    parser.add_argument("-o", "--output", metavar="FILE", help=output)
-    parser.add_argument("--format", choices=tuple(TEXT_SUFFIXES.values()), help="format, whatever the suffix")
-    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
-    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+def add_text_options(parser: argparse.ArgumentParser, output: str, formats: Sequence[str] = TEXT_FORMATS) -> None:
+    """`-o` and its like, for what is text: a comparison, an answer. `output` is the help of `-o`."""
+    group = parser.add_argument_group("output")
+    group.add_argument("-o", "--output", metavar="FILE", help=output)
+    group.add_argument("--format", choices=formats, help="format, whatever the suffix")
+    group.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    add_budget_option(group)
+    group.add_argument("--force", action="store_true", help="overwrite files that exist")
+    group.add_argument("--all", action="store_true", help="everything, not one screen")
 
 
 def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Mapping[str, str] = TEXT_SUFFIXES) -> str:
@@ -376,11 +450,31 @@ def text_format(output: str | None, arguments: argparse.Namespace, suffixes: Map
     return arguments.format or suffixes[suffix]
 
 
+def add_budget_option(parser: Any) -> None:
+    help = "with --json: at most N bytes, the most important first, and the command for the rest"
+    parser.add_argument("--budget", type=int, default=0, metavar="N", help=help)
+
+
+def budgeted(text: str, arguments: argparse.Namespace) -> str:
+    """The text of an answer, within `--budget` where it is JSON."""
+    import json
+    import shlex
+
+    from fxscope.analysis.budget import fit
+
+    budget = getattr(arguments, "budget", 0)
+    if budget <= 0 or not text.startswith(("{", "[")):
+        return text
+    words = list(arguments.words)
+    at = words.index("--budget") if "--budget" in words else len(words)
+    return fit(json.loads(text), budget, more=shlex.join(["fxscope", *words[:at], *words[at + 2 :]])) + "\n"
+
+
 def write_text(text: str | bytes, output: str | Path | None, arguments: argparse.Namespace) -> None:
     from fxscope import store
 
     if not output:
-        sys.stdout.write(str(text))
+        sys.stdout.write(budgeted(str(text), arguments))
     else:
         print(f"wrote {store.write(output, text, force=arguments.force)}", file=sys.stderr)
 
@@ -411,7 +505,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
             if not text:
                 raise RenderError(f"{option} takes the name of a file, and this one is empty.")
             file = _file(text)
-            if file in read or (folders.intersection(Path(_real(text)).parents) and _is_trace(Path(text))):
+            if file in read or (folders.intersection(Path(_real(text)).parents) and is_trace(Path(text))):
                 raise RenderError(
                     f"{option} {text} is a file that is read here, and would be overwritten: name another."
                 )
@@ -429,7 +523,7 @@ def _real(name: str) -> str:
         return os.path.normpath(name)
 
 
-def _is_trace(path: Path) -> bool:
+def is_trace(path: Path) -> bool:
     from fxscope.fleet.sources import looks_like_trace
 
     return path.name.endswith((".json", ".json.gz")) and path.is_file() and looks_like_trace(path)
@@ -455,6 +549,8 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     stage = getattr(arguments, "stage", None)
     if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
         raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
+    if getattr(arguments, "table", None):
+        refuse(arguments, f"--table {arguments.table} is all that is shown", "output", "format", "stage")
     check_apart(arguments)  # again: `run` has options that come after the program
     arguments.folder = Path()  # where the names are meant: a program may change it
     if not all(Path(name).is_absolute() for name in arguments.output or ("",)):
@@ -497,8 +593,9 @@ def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = Fa
         if arguments.output:
             write_files(recording, arguments, keep=keep, **options)
         elif arguments.format and arguments.format != "terminal":
-            write_stdout(recording, arguments.format, keep=keep, **options)
+            write_stdout(recording, arguments, keep=keep, **options)
         else:
+            options.setdefault("everything", getattr(arguments, "all", False))
             show(recording, **options)
 
 
@@ -518,7 +615,7 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
             if (same := written.get(_file(str(target)))) is not None:  # `A.md` and `a.md`, on some disks
                 raise RenderError(f"that is the file of -o {same} here: give each a name of its own.")
             of_all = format_of(name, arguments.format) in WITHOUT_STAGE
-            taken = {key: value for key, value in options.items() if not (of_all and key == "stage")}
+            taken = {key: value for key, value in options.items() if not (of_all and key == "stage") and key != "name"}
             save(recording, target, format=arguments.format, force=arguments.force, **taken)
         except FxscopeError as error:
             failed.append(f"{name} was not written: {error}")
@@ -539,7 +636,7 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
         raise RenderError("\n".join(failed))
 
 
-def write_stdout(recording: Recording, format: str, *, keep: bool, **options: Any) -> None:
+def write_stdout(recording: Recording, arguments: argparse.Namespace, *, keep: bool, **options: Any) -> None:
     """Write one format to stdout; see `emit`."""
     from fxscope.errors import RenderError
     from fxscope.render import render
@@ -547,8 +644,9 @@ def write_stdout(recording: Recording, format: str, *, keep: bool, **options: An
     from fxscope.store import rescue
 
     try:
-        data = render(recording, format, **options)
+        data = render(recording, arguments.format, **{key: value for key, value in options.items() if key != "name"})
         if isinstance(data, str):
+            data = budgeted(data, arguments) if arguments.format == "report" else data
             data = data.encode("utf-8", errors="replace")
             data += b"" if data.endswith(b"\n") else b"\n"
         write_bytes(data)

@@ -105,6 +105,7 @@ def _counted(
         raise FxscopeError(
             "Nsight Compute (ncu) is neither on PATH nor in CUDA's folder. It comes with the CUDA toolkit"
         )
+    packages = [children.PACKAGES, os.environ.get("PYTHONPATH")]
     again = [sys.executable, "-c", _AGAIN, str(arguments.folder), *arguments.words]
     _give_memory_back()
     say(f"counting {number} kernels, in a second run under Nsight Compute")
@@ -112,7 +113,7 @@ def _counted(
         log = Path(folder, "ncu.csv")
         ended = children.run(
             [str(ncu), *_OPTIONS, "--metrics", ",".join(counters.METRICS), "--log-file", str(log), *again],
-            environment={VARIABLE: what, "PYTHONPATH": os.pathsep.join(filter(None, _packages()))},
+            environment={VARIABLE: what, "PYTHONPATH": os.pathsep.join(filter(None, packages))},
         )
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     try:
@@ -134,16 +135,8 @@ def _give_memory_back() -> None:
 def find() -> Path | None:
     """Nsight Compute's command: on PATH, in the folder that CUDA_HOME names, or where its installers put it."""
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
-    named = [shutil.which("ncu"), home and f"{home}/bin/ncu"]
-    found = [Path(name) for name in named if name]
-    for place in _PLACES:
-        found += sorted(Path("/").glob(place.lstrip("/")), key=_version, reverse=True)
+    found = [Path(name) for name in (shutil.which("ncu"), home and f"{home}/bin/ncu") if name]
+    for place in _PLACES:  # the newest version first
+        versions = Path("/").glob(place.lstrip("/"))
+        found += sorted(versions, key=lambda path: list(map(int, re.findall(r"\d+", path.parent.name))), reverse=True)
     return next((path for path in found if path.is_file() and os.access(path, os.X_OK)), None)
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", path.parent.name))
-
-
-def _packages() -> list[str]:
-    return [children.PACKAGES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]

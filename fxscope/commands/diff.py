@@ -22,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "program, each made by a process of its own",
     )
     parser.add_argument("b", metavar="B", help="the other one")
+    common.add_trace_options(parser)
     common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
     parser.add_argument(
         "--resources", action="store_true", help="also list registers, spills, occupancy and launch configurations"
@@ -30,16 +31,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.compare import compare
-    from fxscope.render.findings import comparison_markdown, comparison_text
+    from fxscope.render.diff import diff_markdown, diff_text
 
     format = common.text_format(arguments.output, arguments)
     names = (arguments.a, arguments.b)
-    (a, *runs_a), (b, *runs_b) = map(common.read_runs, names)
+    (a, *runs_a), (b, *runs_b) = (common.read_runs(name, arguments) for name in names)
     a, b = common.told_apart([a, b], names)
     comparison = compare(a, b, runs_a=runs_a, runs_b=runs_b)
     show: dict[str, Callable[[Comparison], str]] = {
-        "terminal": lambda item: comparison_text(item, width=common.width()),
-        "md": comparison_markdown,
+        "terminal": lambda item: diff_text(item, width=common.width(), every=arguments.all),
+        "md": lambda item: diff_markdown(item, every=arguments.all),
         "json": lambda item: item.to_json() + "\n",
     }
     output = show[format](comparison)

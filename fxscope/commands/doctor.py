@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import __version__, children
+from fxscope.commands import versions
 from fxscope.errors import one_line
 
 if TYPE_CHECKING:
@@ -70,11 +71,14 @@ class Check(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON: a list of checks")
+    parser.add_argument("--json", action="store_true", help="as JSON: a list of checks; of --versions an object")
+    versions.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every check. 0 where programs can be recorded, else 1."""
+    if arguments.versions or arguments.dump_gpu is not None:
+        return versions.run(arguments)
     checks = examine()
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
@@ -145,7 +149,7 @@ def torch_and_recording() -> list[Check]:
     found = f"{sum(found for _, found, _ in rows)} of {len(rows)} are in this torch"
     if lost:
         found += f"; without the others there are no {'; no '.join(sorted(lost))}"
-    checks.append(Check("hooks", not lost, found, "whole recordings; `fxscope env` names each"))
+    checks.append(Check("hooks", not lost, found, "whole recordings; `fxscope doctor --versions` names each"))
     try:
         recording = record(probe.tiny_program, steps=1, warmup=0)
         ops = [node.target for graph in recording.graphs for node in graph.nodes]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
+from fxscope.errors import FxscopeError
 from fxscope.render.legible import status
 
 if TYPE_CHECKING:
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
     from fxscope.fleet.model import Digest, Fleet
     from fxscope.fleet.sources import Source
 
-SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html", ".parquet": "parquet"}
+SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html"}
 MAX_REPORTS = 8
 MAX_LISTED = 6  # folders
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 EPILOG = """One trace a rank, as torch.profiler exports them (rank0.json.gz, …; two steps at least). By default the traces are
-read by processes of this machine, within --memory; `--on ray` or `--on ray://HOST:PORT` spreads them over a cluster, and with
-a batch system each job does its part: `fxscope fleet FOLDER --shard I/N -o DIGESTS`, then `fxscope fleet --from DIGESTS`.
+read by processes of this machine, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray. With a
+batch system each job does its part: `fxscope fleet FOLDER --shard I/N -o DIGESTS`, then `fxscope fleet --from DIGESTS`.
 
 Expectations for CI (--check FILE.toml; exit code 1 where one is not met):
   same_plan = true            # every rank launches the same kernels
@@ -44,54 +45,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER-OR-URL",
         help="a folder of traces, one a rank; an address (s3://, gs://, hf://, …); or traces",
     )
-    parser.add_argument("--pattern", metavar="REGEX", help="only files whose path in the folder this finds")
-    parser.add_argument("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
-    parser.add_argument(
-        "--jobs", type=positive, metavar="N", help="processes at once (default: one a core, as memory allows)"
-    )
-    parser.add_argument(
-        "--memory", type=common.size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)"
-    )
-    parser.add_argument(
-        "--max-size", type=common.size, default=16 << 30, metavar="SIZE", help="largest trace unpacked (16G)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--pattern", metavar="REGEX", help="only files whose path in the folder this finds")
+    add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
+    add("--jobs", type=positive, metavar="N", help="processes at once (default: one a core, as memory allows)")
+    add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)")
+    add("--max-size", type=common.size, default=16 << 30, metavar="SIZE", help="largest trace unpacked (16G)")
+    add(
         "--input-annotation",
         metavar="REGEX",
         help="record_function names in which data is loaded, beside the usual ones",
     )
-    parser.add_argument(
+    add(
         "--digests",
         metavar="FOLDER",
-        help="keep the digests here (default: beside the output), and take up those that are there",
+        help="keep digests here (default: beside the output) and use those that are there",
     )
-    parser.add_argument(
-        "--shard", type=shard, metavar="I/N", help="only digest part I of N, counted from 0, into the folder -o names"
-    )
-    parser.add_argument(
-        "--from",
-        dest="made",
-        nargs="+",
-        metavar="DIGESTS",
-        help="folders of digests, or .parquet files, instead of traces",
-    )
-    parser.add_argument(
-        "--reports", action="store_true", help="with -o X.html: also a report each of the named ranks and of one other"
-    )
-    parser.add_argument(
-        "--check", metavar="FILE.toml", help="hold the job against expectations; exit code 1 where one is not met"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="write FILE instead: .html, .md, .json, .txt, .parquet; may be given again",
-    )
-    parser.add_argument("--format", choices=FORMATS, help="format, whatever the suffix")
-    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
-    parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
+    add("--shard", type=shard, metavar="I/N", help="only digest part I of N, counted from 0, into the folder -o names")
+    add("--from", dest="made", nargs="+", metavar="DIGESTS", help="folders of digests instead of traces")
+    add("--reports", action="store_true", help="with -o X.html: also a report each of the named ranks and of one other")
+    add("--check", metavar="FILE.toml", help="hold the job against expectations; exit code 1 where one is not met")
+    outputs = "write FILE instead: .html, .md, .json, .txt; may be given again"
+    add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
+    add("--format", choices=FORMATS, help="format, whatever the suffix")
+    add("--json", action="store_const", const="json", dest="format", help="short for --format json")
+    add("--force", action="store_true", help="overwrite a file that exists")
+    add("--all", action="store_true", help="every finding with its evidence, and the rule")
 
 
 def positive(text: str) -> int:
@@ -115,13 +94,12 @@ def shard(text: str) -> tuple[int, int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Digest, compare, show; with --check return 1 where an expectation is not met."""
-    from fxscope.errors import FxscopeError
     from fxscope.fleet import findings
 
     if bool(arguments.traces) == bool(arguments.made):
         raise FxscopeError("give a folder of traces (fxscope fleet FOLDER), or digests (fxscope fleet --from DIGESTS).")
     if arguments.made:
-        reading = ("pattern", "on", "jobs", "memory", "max_size", "input_annotation", "digests", "reports")
+        reading = ("pattern", "jobs", "memory", "max_size", "input_annotation", "digests", "reports")
         common.refuse(arguments, "--from takes digests, and no trace is read", *reading)
     if arguments.shard:
         return run_shard(arguments)
@@ -129,6 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(format == "html" for _, format in outputs):
         common.refuse(arguments, "it adds to a page, as in -o fleet.html", "reports")
     expectations = read_expectations(arguments.check)
+    if arguments.traces and not arguments.made and (logs := logs_alone(arguments)):
+        return run_logs(logs, outputs, arguments)
     digests = read_made(arguments.made) if arguments.made else made_now(arguments, outputs)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
@@ -139,10 +119,52 @@ def run(arguments: argparse.Namespace) -> int:
     return report(fleet, expectations, arguments) if expectations is not None else 0
 
 
+def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
+    """Rank → its compile logs, of folders that hold no trace."""
+    from fxscope.fleet import logs, sources
+
+    if any(sources.is_remote(place) or not Path(place).is_dir() for place in arguments.traces):
+        return {}
+    if any(sources.holds_trace(Path(place)) for place in arguments.traces):
+        return {}
+    return logs.find(arguments.traces)
+
+
+def logs_beside(arguments: argparse.Namespace, width: int) -> str:
+    """What the compile logs beside the traces say: in which aspects ranks differ; all of it with `--all`."""
+    from fxscope.fleet import logs, sources
+    from fxscope.render import fleet_logs
+
+    found = logs.find([place for place in arguments.traces if not sources.is_remote(place)])
+    if len(found) < 2:
+        return ""
+    try:
+        job = logs.examine(found, title=title(arguments))
+    except FxscopeError as error:
+        return f"Compile logs: {error}\n"
+    shown = fleet_logs.text(job, width=width, every=True)
+    return shown if arguments.all else "\n".join(shown.splitlines()[:2]) + "\n"
+
+
+def run_logs(
+    found: dict[int, list[Path]], outputs: list[tuple[Path | None, str]], arguments: argparse.Namespace
+) -> int:
+    """Compare the compile logs of ranks that have no traces."""
+    from fxscope.fleet import logs
+    from fxscope.render import fleet_logs
+
+    common.refuse(arguments, "these are compile logs without traces", "check", "digests", "reports", "pattern")
+    job = logs.examine(found, title=title(arguments))
+    for path, format in outputs:
+        if format not in ("terminal", "json"):
+            raise FxscopeError(f"the compile logs of ranks have no {format}: choose .txt or .json.")
+        shown = fleet_logs.text(job, width=common.width() if path is None else 80, every=arguments.all)
+        common.write_text(job.to_json() + "\n" if format == "json" else shown, path, arguments)
+    return 0
+
+
 def run_shard(arguments: argparse.Namespace) -> int:
     """Digest one part of the traces into a folder."""
-    from fxscope.errors import FxscopeError
-
     common.refuse(arguments, "--shard only digests", "check", "digests", "format", "reports")
     if len(arguments.output) != 1 or Path(arguments.output[0]).suffix in SUFFIXES or arguments.made:
         raise FxscopeError("--shard writes digests: name their folder, as in --shard 0/4 -o digests.")
@@ -163,18 +185,8 @@ def title(arguments: argparse.Namespace) -> str:
 
 def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str]]:
     """(file or standard output, format). Raises RenderError before the long work."""
-    from fxscope.errors import RenderError
-
-    found: list[tuple[Path | None, str]] = []
-    for name in arguments.output:
-        found.append((Path(name), common.text_format(name, arguments, SUFFIXES)))
-    if not found and arguments.format == "parquet":
-        raise RenderError("parquet is no text: name a file, as in -o fleet.parquet.")
-    if any(format == "parquet" for _, format in found):
-        from fxscope.fleet import arrow
-
-        arrow.library()  # is it there?
-    return found or [(None, arguments.format or "terminal")]
+    found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
+    return [*found] or [(None, arguments.format or "terminal")]
 
 
 def made_now(arguments: argparse.Namespace, outputs: list[tuple[Path | None, str]]) -> list[Digest]:
@@ -202,25 +214,18 @@ def traces_of(arguments: argparse.Namespace) -> list[Source]:
 
 
 def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Namespace) -> list[Digest]:
-    from fxscope.errors import FxscopeError
     from fxscope.fleet import run as running
 
+    if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
+        raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
     settings = running.Settings(input_annotation=pattern(arguments.input_annotation), max_bytes=arguments.max_size)
     options: dict[str, Any] = {"keep": folder, "settings": settings, "progress": progress(len(found))}
-    if arguments.on == "local":
-        return running.digests(found, jobs=arguments.jobs, memory_bytes=arguments.memory, **options)
-    if arguments.on == "ray" or arguments.on.startswith("ray://"):
-        from fxscope.fleet import cluster
-
-        return cluster.digests(found, address=None if arguments.on == "ray" else arguments.on, **options)
-    raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
+    return running.digests(found, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, **options)
 
 
 def pattern(text: str | None) -> str | None:
     """A regular expression that is one. Raises FxscopeError."""
     import re
-
-    from fxscope.errors import FxscopeError
 
     try:
         re.compile(text or "")
@@ -230,56 +235,37 @@ def pattern(text: str | None) -> str | None:
 
 
 def progress(total: int) -> Callable[[int, int, str], None] | None:
-    """A function that says how far it is, on stderr: each rank on a terminal, each tenth in a log."""
-    if total < 2:
-        return None
+    """A function that prints progress on stderr: each rank on a terminal, each tenth in a log."""
     terminal = sys.stderr.isatty()
 
-    def told(done: int, of: int, name: str) -> None:
+    def show_progress(done: int, of: int, name: str) -> None:
         if terminal:
-            end = "\n" if done == of else ""
-            status(f"{done} of {of} ranks: {name}", end=end)
+            status(f"{done} of {of} ranks: {name}", end="\n" if done == of else "")
         elif of >= 20 and (done == of or done % (of // 10) == 0):
             print(f"{done} of {of} ranks", file=sys.stderr, flush=True)
 
-    return told
+    return show_progress if total > 1 else None
 
 
 def read_made(names: list[str]) -> list[Digest]:
-    """Digests from folders and Parquet files. Raises FxscopeError."""
-    from fxscope.errors import FxscopeError
+    """Digests from folders. Raises FxscopeError."""
     from fxscope.fleet import run as running
 
     found: list[Digest] = []
-    for name in names:
-        path = Path(name)
-        if path.is_dir():
-            files = sorted(path.glob(f"*{running.SUFFIX}"))
-            if not files:
-                raise FxscopeError(
-                    f"{path} holds no digests. Make them with `fxscope fleet FOLDER --shard I/N -o {path}`."
-                )
-            found += map(running.read, files)
-        elif path.suffix == ".parquet":
-            from fxscope.fleet import arrow
-
-            found += arrow.read(path)
-        elif path.is_file():
-            found.append(running.read(path))
-        else:
-            raise FxscopeError(f"{path} does not exist: give a folder of digests, or a .parquet file.")
+    for path in map(Path, names):
+        files = sorted(path.glob(f"*{running.SUFFIX}")) if path.is_dir() else [path]
+        if not path.exists():
+            raise FxscopeError(f"{path} does not exist: give a folder of digests.")
+        if not files:
+            raise FxscopeError(f"{path} holds no digests. Make them with `fxscope fleet FOLDER --shard I/N -o {path}`.")
+        found += map(running.read, files)
     return found
 
 
 def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:
     from fxscope.render import fleet as rendering
 
-    if format == "parquet":
-        from fxscope.fleet import arrow
-
-        assert path is not None
-        output: str | bytes = arrow.parquet(digests)
-    elif format == "html":
+    if format == "html":
         from fxscope.render import fleet_page
 
         reports = write_reports(fleet, path, arguments) if arguments.reports and path is not None else None
@@ -289,7 +275,8 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
     elif format == "md":
         output = rendering.markdown(fleet)
     else:
-        output = rendering.text(fleet, width=common.width() if path is None else 80)
+        width = common.width() if path is None else 80
+        output = rendering.text(fleet, width=width, every=arguments.all) + logs_beside(arguments, width)
     common.write_text(output, path, arguments)
 
 
@@ -311,7 +298,7 @@ def write_reports(fleet: Fleet, page: Path, arguments: argparse.Namespace) -> di
         source = by_name.get(line.file)
         if line.rank not in wanted or source is None or source.is_remote:
             continue
-        recording = read_trace(Path(source.address), compile_log=source.compile_log)
+        recording = read_trace(Path(source.address))
         path = store.write(folder / f"rank{line.rank}.html", html.render(recording), force=arguments.force)
         found[line.rank] = f"{folder.name}/{path.name}"
     return found
@@ -319,20 +306,17 @@ def write_reports(fleet: Fleet, page: Path, arguments: argparse.Namespace) -> di
 
 def read_expectations(name: str | None) -> dict[str, Any] | None:
     """Read --check's file before the long work. Raises FxscopeError."""
-    if name is None:
-        return None
     from fxscope.analysis import check
 
-    return check.parse(common.read_text(name), name)
+    return None if name is None else check.parse(common.read_text(name), name)
 
 
 def report(fleet: Fleet, expectations: dict[str, Any], arguments: argparse.Namespace) -> int:
-    """Say what was expected and found, on stderr where standard output holds the job itself."""
+    """Print what was expected and found, on stderr where standard output holds the job itself."""
     from fxscope.fleet import check
     from fxscope.render import findings
 
     result = check.check(fleet, expectations, where=arguments.check)
-    print(
-        findings.check_text(result, width=common.width()), end="", file=sys.stdout if arguments.output else sys.stderr
-    )
+    text = findings.check_text(result, width=common.width())
+    print(text, end="", file=sys.stdout if arguments.output else sys.stderr)
     return 0 if result.passed else 1

@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, confront. A wrong guess is no error: that is what it is for."""
-    from fxscope.analysis.findings import Report
+    from fxscope.analysis.findings import CheckReport
     from fxscope.factories import load_factory
     from fxscope.render.findings import check_text
 
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise FxscopeError("no guess was made. Answer at least one question; an empty line leaves one out.")
     recordings = record_both(model, inputs, kwargs, arguments, {question.about for question, _ in guesses})
     outcomes = [confront(question, answer, recordings) for question, answer in guesses]
-    report = Report(title=f"Your guess about {arguments.factory}", outcomes=tuple(outcomes))
+    report = CheckReport(title=f"Your guess about {arguments.factory}", outcomes=tuple(outcomes))
     sys.stdout.write(report.to_json() + "\n" if arguments.json else check_text(report, width=common.width()))
     if not arguments.json:
         sys.stdout.write(shown(recordings))
@@ -87,25 +87,24 @@ def run(arguments: argparse.Namespace) -> int:
 def ask(questions: list[Question]) -> list[tuple[Question, Any]]:
     """Ask on stderr, read stdin, a line each; an empty line is no guess.
 
-    A line that is no answer is said to be none: at a terminal the question comes again, in a pipe it is left out.
+    After a line that is no answer the question comes again at a terminal; in a pipe it is left out.
     """
     found: list[tuple[Question, Any]] = []
-    interactive = sys.stdin.isatty()
-    for question in questions:
-        while True:
-            print(f"{question.text} ", end="" if interactive else "\n", file=sys.stderr, flush=True)
-            line = sys.stdin.readline()
-            if not line or not line.strip():
-                break
-            try:
-                found.append((question, question.read(line.strip())))
-                break
-            except FxscopeError as error:
-                print(f"  {error}" + ("" if interactive else " Left out."), file=sys.stderr)
-                if not interactive:
-                    break
+    interactive, waiting = sys.stdin.isatty(), list(questions)
+    while waiting:
+        question = waiting[0]
+        print(f"{question.text} ", end="" if interactive else "\n", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
         if not line:
             break
+        try:
+            if line.strip():
+                found.append((question, question.read(line.strip())))
+        except FxscopeError as error:
+            print(f"  {error}" + ("" if interactive else " Left out."), file=sys.stderr)
+            if interactive:
+                continue
+        waiting.pop(0)
     return found
 
 
@@ -114,20 +113,18 @@ def record_both(
 ) -> dict[str, Recording]:
     from fxscope.capture import record
 
-    found: dict[str, Recording] = {}
-    if "eager" in wanted:
-        found["eager"] = record(model, *inputs, kwargs=kwargs, title="eager")
-    if "compiled" in wanted:
-        found["compiled"] = record(
-            model, *inputs, kwargs=kwargs, compile=True, target=arguments.target, title="compiled"
-        )
-    return found
+    options: dict[str, dict[str, Any]] = {"eager": {}, "compiled": {"compile": True, "target": arguments.target}}
+    return {
+        name: record(model, *inputs, kwargs=kwargs, title=name, **more)
+        for name, more in options.items()
+        if name in wanted
+    }
 
 
 def confront(question: Question, answer: Any, recordings: dict[str, Recording]) -> Outcome:
     """Hold one guess against its recording; an op that does not occur is a wrong guess, and the nearest is named."""
     from fxscope.analysis.check import check
-    from fxscope.analysis.findings import Outcome
+    from fxscope.analysis.check.context import Answer
     from fxscope.errors import PassError
     from fxscope.model import replace
 
@@ -135,26 +132,17 @@ def confront(question: Question, answer: Any, recordings: dict[str, Recording]) 
     try:
         outcome = check(recordings, {"expect": [item]}).outcomes[0]
     except PassError as error:
+        message = str(error).split(f"{question.kind}: ", 1)[-1]
         text = ", ".join(cast("list[str]", answer)) if isinstance(answer, list) else str(answer)
-        message = str(error).rsplit(": ", 1)[-1] if "does not occur" not in str(error) else str(error)
-        return Outcome(
-            claim=question.text,
-            kind=question.kind,
-            subject=question.about,
-            status="not_met",
-            expected=text,
-            found=message.split(f"{question.kind}: ", 1)[-1],
-        )
-    if outcome.status == "met":
-        return replace(outcome, found=f"right: {outcome.found}")
-    return outcome
+        return Answer("not_met", text, message).outcome(question.kind, question.about, claim=question.text)
+    return replace(outcome, found=f"right: {outcome.found}") if outcome.status == "met" else outcome
 
 
 def shown(recordings: dict[str, Recording]) -> str:
     """What ran, kernel by kernel."""
     from fxscope.assertions import plan
 
-    parts: list[str] = []
-    for name, recording in recordings.items():
-        parts.append(f"\n{name}:\n" + "".join(f"  {line}\n" for line in plan(recording).splitlines()))
-    return "".join(parts)
+    return "".join(
+        f"\n{name}:\n" + "".join(f"  {line}\n" for line in plan(recording).splitlines())
+        for name, recording in recordings.items()
+    )

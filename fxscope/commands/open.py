@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import sys
 import threading
 import time
@@ -112,7 +113,8 @@ def serve(server: Server, name: str, data: BinaryIO, *, browser: bool, timeout_s
     Who is being sent the file when another has it gets the rest within the time, and when the time is up, where nobody
     has it yet, as long as it takes it.
     """
-    where = "/" + urllib.parse.quote(os.fsencode(name))
+    # The token keeps out other users of this machine, who may have no right to the file.
+    where = f"/{secrets.token_urlsafe(16)}/{urllib.parse.quote(os.fsencode(name))}"
     size = data.seek(0, io.SEEK_END)
     reading = threading.Lock()  # several clients have one place in the file
     fetched, cut = threading.Event(), threading.Event()
@@ -124,14 +126,12 @@ def serve(server: Server, name: str, data: BinaryIO, *, browser: bool, timeout_s
         timeout = 10  # of one client that says nothing, or takes nothing
 
         def do_GET(self) -> None:
-            if self.headers.get("Host") != f"{ADDRESS[0]}:{ADDRESS[1]}":
-                self.send_error(421)  # a page that had its own name resolve to this machine
-                return
-            # Another page may not read it, and is not to use up the one time, as with a picture, which has no origin.
-            if self.headers.get("Origin", PERFETTO) != PERFETTO or self.headers.get("Sec-Fetch-Mode") == "no-cors":
+            # Only a script of Perfetto's page sends this origin: no other page, no navigation, no name that resolves here.
+            asked = self.headers.get("Host"), self.headers.get("Origin")
+            if asked != (f"{ADDRESS[0]}:{ADDRESS[1]}", PERFETTO):
                 self.send_error(403)
                 return
-            if self.path != where:
+            if not secrets.compare_digest(self.path.encode(), where.encode()):
                 self.send_error(404)
                 return
             served.add(self)

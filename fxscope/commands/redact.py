@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from fxscope.commands import common
+
 if TYPE_CHECKING:
     import argparse
 
@@ -13,21 +15,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from fxscope.analysis import redact
 
     parser.description = f"{(redact.__doc__ or '').strip()}"
-    parser.add_argument(
-        "recording", metavar="RECORDING", help="a .fxscope or .json file, a trace, or a folder with one"
-    )
+    common.add_input_options(parser, nargs=None)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="write FILE: .fxscope, .json, .html, …")
     parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.redact import redact
-    from fxscope.commands import common
     from fxscope.render import check_target, save
 
     check_target(arguments.output, force=arguments.force)
     print(
-        f"wrote {save(redact(common.read(arguments.recording)), arguments.output, force=arguments.force)}",
+        f"wrote {save(redact(common.read(arguments.recordings, arguments)), arguments.output, force=arguments.force)}",
         file=sys.stderr,
     )
     return 0

@@ -6,8 +6,8 @@
 
 A script runs unchanged, as `python SCRIPT.py …` would: what comes after its name is its own. At the very end, `-o`,
 `--format`, `--json`, `--force` and `--stage` are fxscope's, unless the script itself has an option of that name or its
-arguments begin with `--` (`fxscope run SCRIPT.py -- …`). However the script ends (an exception, `sys.exit(3)`, `os._exit`,
-ctrl-C, SIGTERM, SIGHUP), what ran until then is recorded, and the exit code is the script's.
+arguments begin with `--` (`fxscope run SCRIPT.py -- …`). Where the script ends by an exception, `sys.exit(3)`, `os._exit` or
+ctrl-C, what ran until then is recorded, and the exit code is the script's. A signal without a handler ends it at once.
 
 A factory is a function of no arguments that returns `(module, inputs)`; a dictionary at the end holds keyword inputs.
 """
@@ -95,6 +95,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="record each process that a script starts with multiprocessing (spawn) to a file of its own, beside -o",
     )
     both.add_argument(
+        "--sigterm",
+        action="store_true",
+        help="record a script that SIGTERM ends, too; the signal then waits for the C function that runs",
+    )
+    both.add_argument(
         "--keep-caches",
         action="store_true",
         help="let Inductor use its caches; what comes out of one leaves no evidence, and fxscope says so",
@@ -129,7 +134,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _run_factory(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "it is for scripts", "skip_init", "follow_children")
+    refuse(arguments, "it is for scripts", "skip_init", "follow_children", "sigterm")
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "counters", "keep_caches")
     else:

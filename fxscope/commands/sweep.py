@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif not arguments.output:
         from fxscope.render.sweeps import text
 
-        sys.stdout.write(text(sweep, sentences_of(sweep)))
+        sys.stdout.write(text(sweep))
     failed = [point for point in sweep.points if point.problem is not None]
     if failed:
         where = f"{failed[0].setup} at {sweep.vary}={failed[0].vary.get(sweep.vary)}"
@@ -78,24 +78,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 3 if failed else 0
 
 
-def sentences_of(sweep: Sweep) -> list[str]:
-    from fxscope.analysis.sweep import sentences
-
-    return sentences(sweep)
-
-
 def write(sweep: Sweep, path: Path, *, force: bool) -> None:
     """Write one file in the format of its suffix."""
     from fxscope import store
-    from fxscope.render import chart, sweeps
+    from fxscope.render import chart, strip, sweeps
 
     make: dict[str, Callable[[], str | bytes]] = {
         ".json": sweep.to_json,
         ".svg": lambda: chart.svg(sweep),
-        ".png": lambda: chart.png(chart.svg(sweep)),
-        ".html": lambda: sweeps.html(sweep, sentences_of(sweep)),
-        ".md": lambda: sweeps.markdown(sweep, sentences_of(sweep)),
-        ".txt": lambda: sweeps.text(sweep, sentences_of(sweep)),
+        ".png": lambda: strip.rasterised(chart.svg(sweep)),
+        ".html": lambda: sweeps.html(sweep),
+        ".md": lambda: sweeps.markdown(sweep),
+        ".txt": lambda: sweeps.text(sweep),
     }
     store.write(path, make[path.suffix](), force=force)
 
@@ -150,11 +144,8 @@ def measure(arguments: argparse.Namespace) -> Sweep:
 def setup_of(text: str, factory: str) -> tuple[str, str, Any]:
     """(name, factory, what to pass as `compile`) of a --setup."""
     label, equals, other = text.partition("=")
-    if equals:
-        return label, other, False
-    if text == "eager":
-        return text, factory, False
-    return text, factory, True if text == "compiled" else {"mode": text}
+    options: Any = {"eager": False, "compiled": True}.get(text, {"mode": text})
+    return (label, other, False) if equals else (text, factory, options)
 
 
 def fill(

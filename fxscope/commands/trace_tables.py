@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
@@ -12,6 +13,8 @@ from fxscope.render import WITHOUT_TABLES
 
 if TYPE_CHECKING:
     import argparse
+
+    from fxscope.model import Recording
 
 SORTS = {
     "total": ("total_us", "device_total_us"),
@@ -34,6 +37,31 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 
 def wanted(arguments: argparse.Namespace) -> bool:
     return bool(arguments.tables or arguments.top is not None or arguments.filter or arguments.sort)
+
+
+def only(arguments: argparse.Namespace) -> bool:
+    """Whether the tables are all that is asked for."""
+    return wanted(arguments) and not arguments.output and arguments.format in (None, "terminal")
+
+
+def applied(recording: Recording, arguments: argparse.Namespace) -> Recording:
+    """The recording with its tables sorted, filtered and cut as the options say."""
+    if recording.summary is None or not wanted(arguments):
+        return recording
+    return replace(recording, summary=narrowed(recording.summary, arguments))
+
+
+def show(name: str, arguments: argparse.Namespace) -> int:
+    """Show what a trace alone says, from its columns: no graph, no pass, no object an event."""
+    from fxscope.readers import trace
+
+    kept = trace.read_steps(
+        name, arguments.steps, strict=arguments.strict, max_bytes=arguments.max_size, progress=common.progress(name)
+    )
+    sys.stdout.write(text(narrowed(trace.summarize(kept), arguments)))
+    for problem in kept.problems:
+        print(f"{problem.where}: {problem.message}", file=sys.stderr)
+    return 0
 
 
 def check_table_options(arguments: argparse.Namespace) -> None:

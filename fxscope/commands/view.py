@@ -1,11 +1,11 @@
-"""`fxscope view FILE…`: show recordings in the terminal, or write a picture, a page, Markdown or JSON."""
+"""`fxscope view RECORDING…`: what limits a step and what to try first; pictures, pages, Markdown, JSON, tables."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 from typing import TYPE_CHECKING, Any
 
-from fxscope.commands import common
+from fxscope.commands import common, trace_tables
 
 if TYPE_CHECKING:
     import argparse
@@ -14,51 +14,51 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "recordings",
-        nargs="+",
-        metavar="RECORDING",
-        help="a .fxscope or .json file, or the folder of a trace; several for one page",
-    )
+    common.add_input_options(parser)
     common.add_output_options(parser)
+    trace_tables.add_table_options(parser)
+    common.add_work_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fxscope.store import load
-
     common.check_outputs(arguments)
-    recordings = [
-        common.read(name) if Path(name).is_dir() else titled(load(name), name) for name in arguments.recordings
-    ]
-    if len(recordings) == 1:
-        common.emit(recordings[0], arguments)
-    else:
+    trace_tables.check_table_options(arguments)
+    names = arguments.recordings
+    if trace_tables.only(arguments) and len(names) == 1 and common.is_plain_trace(names[0], arguments):
+        return trace_tables.show(names[0], arguments)
+    recordings = [trace_tables.applied(common.read(name, arguments), arguments) for name in names]
+    if len(recordings) > 1:
         if len({recording.title for recording in recordings}) < len(recordings):
-            recordings = common.told_apart(recordings, arguments.recordings)
+            recordings = common.told_apart(recordings, names)
         view_several(recordings, arguments)
+    elif arguments.table:
+        common.show_work(recordings[0], arguments)
+    elif trace_tables.only(arguments) and recordings[0].summary is not None:
+        sys.stdout.write(trace_tables.text(recordings[0].summary))
+    else:
+        common.emit(recordings[0], arguments, name=names[0])
     return 0
 
 
-def titled(recording: Recording, name: str) -> Recording:
-    """The recording with a title, its file's name where it has none."""
-    from fxscope.model import replace
-
-    return recording if recording.title else replace(recording, title=Path(name).stem)
+TOGETHER = {"html", "svg", "png"}  # formats that show several recordings side by side
 
 
 def view_several(recordings: list[Recording], arguments: argparse.Namespace) -> None:
-    """Write one page that compares the recordings, or show them one after the other in the terminal."""
+    """Write one page that compares the recordings, or one line of each in the terminal."""
     from fxscope.errors import RenderError
-    from fxscope.render import format_of, show
+    from fxscope.render import format_of, report, show
 
     formats = {format_of(name, arguments.format) for name in arguments.output or ()}
     if not arguments.output and arguments.format in (None, "terminal"):
-        for recording in recordings:
-            show(recording, stage=arguments.stage)
+        if arguments.all or arguments.stage:
+            for recording in recordings:
+                show(recording, stage=arguments.stage, everything=arguments.all)
+        else:
+            sys.stdout.write(report.several(recordings, width=common.width()))
         return
-    if formats - {"html", "slide"} or not (formats or arguments.format in ("html", "slide")):
+    if formats - TOGETHER or not (formats or arguments.format in TOGETHER):
         raise RenderError(
-            "several recordings go into one .html page or one slide: use -o report.html, or --format slide -o slide.svg, "
+            "several recordings go into one page or one picture: use -o report.html, or -o strips.svg, "
             "or view them one by one."
         )
     from fxscope.analysis import compare

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fxscope.commands import common
 from fxscope.errors import CaptureError, FxscopeError, one_line
-from fxscope.text import microseconds, num_bytes
 
 if TYPE_CHECKING:
     import argparse
 
-    from fxscope.analysis.findings import Comparison
     from fxscope.model import Recording
 
 # Switches whose effect is decided by running candidates: without the GPU there is nothing to run them on.
@@ -54,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--whole-sources", action="store_true", help="with --save: embed the program's files as a whole"
     )
+    parser.add_argument("--all", action="store_true", help="every change, and what did not change")
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
 
@@ -63,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.compare import compare
     from fxscope.factories import load_factory, parse_setting
     from fxscope.render import check_target
-    from fxscope.render.findings import comparison_text
+    from fxscope.render.diff import SAME, diff_text, is_same
 
     changed = dict(parse_setting(text) for text in arguments.settings)
     base = dict(parse_setting(text) for text in arguments.base)
@@ -87,9 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for name in same:
         print(f"note: {name} is {changed[name]!r} already: nothing is changed by it", file=sys.stderr)
-    print(verdict(comparison, title(arguments), before, after))
-    print()
-    sys.stdout.write(comparison_text(comparison, width=common.width()))
+    if is_same(comparison, by_design=True):
+        print(f"{title(arguments)}: {SAME[0].lower()}{SAME[1:]}")
+    else:
+        sys.stdout.write(diff_text(comparison, width=common.width(), every=arguments.all))
     return 0
 
 
@@ -172,31 +171,3 @@ def recorded(
         raise
     except (Exception, SystemExit) as error:
         raise CaptureError(f"{arguments.program} with {name} raised {one_line(error)}") from None
-
-
-def verdict(comparison: Comparison, what: str, before: Recording, after: Recording) -> str:
-    """The answer in one paragraph: kernels, bytes and time before and after, and whether it won or lost."""
-    lines = [f"what if {what}?"]
-    gone = Counter(call.kernel for call in before.calls) - Counter(call.kernel for call in after.calls)
-    new = Counter(call.kernel for call in after.calls) - Counter(call.kernel for call in before.calls)
-    lines.append(f"  kernels: {len(before.calls)} calls before, {len(after.calls)} after")
-    if not gone and not new:
-        lines[-1] += "; the same kernels"
-    lines += [f"    − {name}" + (f" ×{count}" if count > 1 else "") for name, count in gone.items()]
-    lines += [f"    + {name}" + (f" ×{count}" if count > 1 else "") for name, count in new.items()]
-    for change in comparison.totals:
-        if change.unit == "bytes" and change.subject.startswith("bytes") and change.a and change.b:
-            lines.append(f"  bytes: {num_bytes(change.a)} before, {num_bytes(change.b)} after")
-    time = comparison.step_time
-    if time is None:
-        lines.append("  time: not measured (nothing was run)")
-    else:
-        means = (
-            f"{microseconds(time.a_us)} before, {microseconds(time.b_us)} after"
-            if time.a_us and time.b_us
-            else "one not measured"
-        )
-        lines.append(f"  device time per step: {means}: {time.reason}")
-        word = {"slower": "the change loses", "faster": "the change wins"}.get(time.verdict, time.verdict)
-        lines.append(f"  → {word}")
-    return "\n".join(lines)

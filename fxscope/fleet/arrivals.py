@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
 
 from fxscope.model import Problem
 
@@ -44,28 +44,21 @@ def arrivals_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Arriv
                 else (info.name, info.ranks, step, place, None)
             )
             meetings.setdefault(key, []).append((rank, duration, kind))
-    last: dict[int, int] = {}
-    total: dict[int, int] = {}
-    waits: dict[int, list[float]] = {}
+    last: Counter[int] = Counter()
+    total: Counter[int] = Counter()
+    waits: defaultdict[int, list[float]] = defaultdict(list)
     torn = 0
     for members in meetings.values():
-        if len(members) < 2:
+        ranks, durations, kinds = zip(*members, strict=True)
+        if len(members) < 2 or len({*kinds}) > 1 or len({*ranks}) < len(ranks):
+            torn += len(members) > 1
             continue
-        if len({kind for _, _, kind in members}) > 1 or len({rank for rank, _, _ in members}) < len(members):
-            torn += 1
-            continue
-        shortest = min(members, key=lambda member: member[1])
-        for rank, _, _ in members:
-            total[rank] = total.get(rank, 0) + 1
-        last[shortest[0]] = last.get(shortest[0], 0) + 1
-        waits.setdefault(shortest[0], []).append(
-            float(np.median([d for r, d, _ in members if r != shortest[0]])) - shortest[1]
-        )
+        shortest = durations.index(min(durations))
+        total.update(ranks)
+        last[ranks[shortest]] += 1
+        others = (*durations[:shortest], *durations[shortest + 1 :])
+        waits[ranks[shortest]].append(median(others) - durations[shortest])
     if torn:
-        problems.append(
-            Problem(
-                where="fleet",
-                message=f"{torn} collectives do not match between ranks (other kinds at the same place): left out",
-            )
-        )
-    return Arrivals(last, total, {rank: float(np.median(values)) for rank, values in waits.items()})
+        message = f"{torn} collectives do not match between ranks (other kinds at the same place): left out"
+        problems.append(Problem(where="fleet", message=message))
+    return Arrivals(last, total, {rank: median(values) for rank, values in waits.items()})

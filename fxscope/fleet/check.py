@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fxscope.analysis import select
 from fxscope.analysis.check.context import Answer, met, unknown
 from fxscope.analysis.check.quantity import parse
-from fxscope.analysis.findings import Outcome, Report
+from fxscope.analysis.findings import CheckReport
 from fxscope.errors import PassError
 from fxscope.text import listed, microseconds, percent
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fxscope.fleet.model import Fleet
 
 
-def check(fleet: Fleet, expectations: Mapping[str, Any], *, where: str = "the expectations") -> Report:
+def check(fleet: Fleet, expectations: Mapping[str, Any], *, where: str = "the expectations") -> CheckReport:
     """Hold a job against expectations: `same_plan`, `even`, `lateness`, `exposed`, `ranks` (see `KINDS`).
 
     Raises:
@@ -26,26 +26,16 @@ def check(fleet: Fleet, expectations: Mapping[str, Any], *, where: str = "the ex
     wanted = {key: value for key, value in expectations.items() if key != "title"}
     if not wanted:
         raise PassError(f"{where}: nothing is expected. Write same_plan = true, or lateness = '<= 5 %'.")
-    outcomes: list[Outcome] = []
+    answers: dict[str, Answer] = {}
     for kind, value in wanted.items():
         if kind not in KINDS:
             raise PassError(f"{where}: unknown key {kind!r}. {select.nearest(kind, KINDS)}")
         try:
-            verdict = KINDS[kind](fleet, value)
+            answers[kind] = KINDS[kind](fleet, value)
         except PassError as error:
             raise PassError(f"{where}: {kind}: {error}") from None
-        outcomes.append(
-            Outcome(
-                claim=f"{kind} {verdict.expected}",
-                kind=kind,
-                subject=fleet.title,
-                status=verdict.status,
-                expected=verdict.expected,
-                found=verdict.found,
-                reason=verdict.reason if verdict.status != "met" else None,
-            )
-        )
-    return Report(title=str(expectations.get("title") or fleet.title) or None, outcomes=tuple(outcomes))
+    outcomes = tuple(answer.outcome(kind, fleet.title) for kind, answer in answers.items())
+    return CheckReport(title=str(expectations.get("title") or fleet.title) or None, outcomes=outcomes)
 
 
 def _yes(value: object, kind: str) -> None:
@@ -60,17 +50,8 @@ def same_plan(fleet: Fleet, value: object) -> Answer:
     if not fleet.plans:
         return unknown("the same plan", "no trace holds launches that belong to a step")
     ranks = [str(rank) for group in others for rank in group.ranks]
-    found = (
-        f"another plan on {'rank' if len(ranks) == 1 else 'ranks'} {listed(ranks)}"
-        if ranks
-        else "the same plan on every rank"
-    )
-    return met(
-        not others,
-        "the same plan on every rank",
-        found,
-        others[0].changes[0].name if others and others[0].changes else None,
-    )
+    expected = "the same plan on every rank"
+    return met(not others, expected, f"another plan on ranks {listed(ranks)}" if ranks else expected)
 
 
 def even(fleet: Fleet, value: object) -> Answer:

@@ -5,27 +5,15 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-import socket
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fxscope.errors import FxscopeError
-from fxscope.fleet.model import (
-    Collectives,
-    Digest,
-    DigestCoverage,
-    Group,
-    Plan,
-    PlanGraph,
-    PlanKernel,
-    PlanOp,
-    RankStep,
-)
+from fxscope.fleet.model import Collectives, Digest, DigestCoverage, Group, Plan, PlanKernel, PlanOp, RankStep
 from fxscope.kernel_names.vendors import collective
-from fxscope.model import Problem, replace
+from fxscope.model import Problem
 from fxscope.readers.trace import columns, intervals
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.kept import kept_steps, of_names, steps_of_rows
@@ -53,19 +41,16 @@ INPUT_WORDS = frozenset(
     + "getbatch nextbatch loadbatch".split()
 )
 NOT_INPUT = re.compile(r"(?i:parallel)|zero_grad|^##|^nccl:|^FSDP::|^Optimizer\.|^ProfilerStep#|^Torch-Compiled")
-COMPILED_CALL = "## Call CompiledFxGraph "
 STEP = re.compile(r"#(\d+)")
 RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 HOST_IN_NAME = re.compile(r"^(?P<host>.+)_\d+\.\d+\.pt\.trace\.json")
 MAX_PLAN_LAUNCHES = 4_000  # whose arguments are read: whole steps, two at least
 MAX_PLAN_OPS = 400
-MAX_NODES = 400
 
 
 def digest(
     path: str | Path,
     *,
-    compile_log: str | Path | None = None,
     input_annotation: str | None = None,
     max_bytes: int = MAX_BYTES,
     progress: Callable[[int], None] | None = None,
@@ -74,7 +59,6 @@ def digest(
 
     Args:
         path: what `torch.profiler` exported on that rank, .json or .json.gz.
-        compile_log: its TORCH_TRACE log, from which the plan's first differing node can be named.
         input_annotation: a pattern; annotations that match it count as data loading, beside those known by their words.
         max_bytes: largest trace, unpacked.
 
@@ -83,8 +67,7 @@ def digest(
     """
     path = Path(path)
     trace = columns.read(path, args_of=_tells_of_communication, max_bytes=max_bytes, progress=progress)
-    found = _Reading(trace, re.compile(input_annotation) if input_annotation else None).digest()
-    return with_compile_log(found, compile_log) if compile_log else found
+    return _Reading(trace, re.compile(input_annotation) if input_annotation else None).digest()
 
 
 def unreadable(file: str, message: str) -> Digest:
@@ -189,7 +172,6 @@ class _Reading:
         trace = self.trace
         every = intervals.union(self.start[self.device], self.end[self.device])
         work = intervals.union(self.start[self.work], self.end[self.work])
-        comm = intervals.union(self.start[self.comm], self.end[self.comm])
         runtime = np.flatnonzero(trace.category == t.RUNTIME)
         allocating = of_names(trace, trace.name[runtime], lambda name: bool(ALLOCATION.search(name)))
         blocking = of_names(trace, trace.name[runtime], lambda name: bool(BLOCKING.search(name)))
@@ -213,11 +195,9 @@ class _Reading:
             "wall": on_device[:, 1] - on_device[:, 0],
             "busy": _covered(every, on_device),
             "compute": _covered(work, on_device),
-            "comm": _covered(comm, on_device),
             "idle_input": _covered(intervals.common(idle, inputs), on_device),
             "idle_waiting": _covered(intervals.common(idle, waits), on_device),
             "host": on_host[:, 1] - on_host[:, 0] - _covered(host_free, on_host),
-            "input": _covered(inputs, on_host),
         }
         found: list[RankStep] = []
         for place, window in enumerate(windows):
@@ -231,14 +211,10 @@ class _Reading:
                     busy_us=us["busy"],
                     compute_us=us["compute"],
                     exposed_us=us["busy"] - us["compute"],
-                    hidden_us=us["compute"] + us["comm"] - us["busy"],
                     idle_host_us=max(0.0, us["wall"] - us["busy"] - us["idle_input"] - us["idle_waiting"]),
                     idle_input_us=us["idle_input"],
-                    idle_waiting_us=us["idle_waiting"],
                     host_work_us=us["host"],
-                    input_us=us["input"],
                     num_launches=sum(len(launched[index]) for index in range(window.first, window.last + 1)),
-                    num_allocations=len(mine),
                     allocation_us=float(trace.duration_ns[mine].sum()) / 1e3,
                 )
             )
@@ -271,57 +247,40 @@ class _Reading:
         op = self.trace.op[self.comm]
         return np.concatenate((self.comm, op[op >= 0])).astype(np.int64)
 
-    def collectives(self) -> tuple[Collectives, tuple[Group, ...], int]:
-        """The communication of the steps, the groups, and how many of the former have a known group."""
+    def collectives(self) -> tuple[Collectives, tuple[Group, ...]]:
+        """The communication of the steps, and its groups."""
         trace = self.trace
         groups = {group.name: group for group in self.header_groups()}
         rows = self.comm[self.launch_step[self.comm] >= 0]
         rows = rows[np.lexsort((rows, self.start[trace.launcher[rows]]))] if len(rows) else rows
-        zero = int(self.start[self.device].min()) if len(self.device) else 0
         order: Counter[tuple[int, str | None]] = Counter()
-        columns_: dict[str, list[Any]] = {
-            name: [] for name in ("step", "group", "kind", "sequence", "place", "num_elements")
-        }
+        columns_: dict[str, list[Any]] = {name: [] for name in ("step", "group", "kind", "sequence", "place")}
         for row in rows.tolist():
             own, op = self.comm_args.get(row), self.comm_args.get(int(trace.op[row]))
             name = _text(_first("group_name", own, op))
             if name is not None and name not in groups:
-                groups[name] = Group(
-                    name=name,
-                    description=_text(_first("group_description", own, op)),
-                    ranks=_ranks(_first("group_ranks", own, op)),
-                    size=whole(_first("group_size", own, op)),
-                )
+                groups[name] = Group(name=name, ranks=_ranks(_first("group_ranks", own, op)))
             step = self.numbers[int(self.launch_step[row])]
             columns_["step"].append(step)
             columns_["group"].append(list(groups).index(name) if name is not None else -1)
             columns_["kind"].append(_text(_first("collective", own, op)) or _kind_of(trace.name_of(row)))
             columns_["sequence"].append(whole(_first("sequence", own, op)))
             columns_["place"].append(order[step, name])
-            columns_["num_elements"].append(whole(_first("in_elements", own, op)))
             order[step, name] += 1
         found = Collectives(
             **{name: tuple(values) for name, values in columns_.items()},
-            start_us=tuple(((self.start[rows] - zero) / 1e3).tolist()),
             duration_us=tuple((trace.duration_ns[rows] / 1e3).tolist()),
         )
-        return found, tuple(groups.values()), sum(group >= 0 for group in found.group)
+        return found, tuple(groups.values())
 
     def header_groups(self) -> list[Group]:
         info = self.trace.header.get("distributedInfo")
         config = info.get("pg_config") if isinstance(info, dict) else None
-        found: list[Group] = []
-        for item in config if isinstance(config, list) else []:
-            if isinstance(item, dict) and item.get("pg_name") is not None:
-                found.append(
-                    Group(
-                        name=str(item["pg_name"]),
-                        description=_text(item.get("pg_desc")),
-                        ranks=_ranks(item.get("ranks")),
-                        size=whole(item.get("pg_size")),
-                    )
-                )
-        return found
+        return [
+            Group(name=str(item["pg_name"]), ranks=_ranks(item.get("ranks")))
+            for item in (config if isinstance(config, list) else [])
+            if isinstance(item, dict) and item.get("pg_name") is not None
+        ]
 
     # ------------------------------------------------------------------ plan
 
@@ -350,7 +309,6 @@ class _Reading:
             signature=signature((item.name, item.grid, item.block, item.least, item.most) for item in kernels),
             kernels=kernels,
             ops=self._plan_ops(rows_of, details),
-            graphs=self._plan_graphs(next(reversed(rows_of.values())), details),
             steps=tuple(self.numbers[index] for index in rows_of),
         )
 
@@ -404,40 +362,6 @@ class _Reading:
             )
         return tuple(found[:MAX_PLAN_OPS])
 
-    def _plan_graphs(self, rows: NDArray[np.int64], details: dict[int, Args]) -> tuple[PlanGraph, ...]:
-        """The compiled graphs of one step: each call, and the kernels launched inside it."""
-        trace = self.trace
-        calls = np.flatnonzero(trace.category == t.ANNOTATION)
-        calls = calls[of_names(trace, trace.name[calls], lambda name: name.startswith(COMPILED_CALL))]
-        calls = calls[np.argsort(self.start[calls], kind="stable")]
-        if not len(calls):
-            return ()
-        launcher = trace.launcher[rows]
-        rows, launcher = rows[launcher >= 0], launcher[launcher >= 0]
-        moments, threads = self.start[launcher], trace.thread[launcher]
-        # A call holds what its own thread launches until it ends.
-        inside: dict[int, list[int]] = {}
-        for thread in np.unique(trace.thread[calls]).tolist():
-            mine = calls[trace.thread[calls] == thread]
-            here = np.flatnonzero(threads == thread)
-            index = np.searchsorted(self.start[mine], moments[here], "right") - 1
-            hit = (index >= 0) & (moments[here] < self.end[mine[index]])
-            for call, row in zip(mine[index[hit]].tolist(), rows[here[hit]].tolist(), strict=True):
-                inside.setdefault(call, []).append(row)
-        found: list[PlanGraph] = []
-        for place, call in enumerate(sorted(inside, key=lambda call: int(self.start[call]))):
-            counts = Counter(self._kernel_key(row, details) for row in inside[call])
-            key = trace.name_of(call).removeprefix(COMPILED_CALL).removesuffix("##").strip()
-            found.append(
-                PlanGraph(
-                    place=place,
-                    key=None if key in ("", "None") else key,
-                    signature=signature((*kernel, count) for kernel, count in counts.items()),
-                    num_kernels=counts.total(),
-                )
-            )
-        return tuple(found)
-
     # ------------------------------------------------------------------ the whole
 
     def digest(self) -> Digest:
@@ -457,9 +381,7 @@ class _Reading:
                 )
             )
         windows = self.windows()
-        collectives, groups, aligned = self.collectives()
-        plan = self.plan(windows)
-        launched = self.device[self.launch_step[self.device] >= 0]
+        collectives, groups = self.collectives()
         host = HOST_IN_NAME.match(file)
         return Digest(
             file=file,
@@ -470,15 +392,11 @@ class _Reading:
             groups=groups,
             steps=tuple(self.rank_steps(windows)),
             collectives=collectives,
-            plan=plan,
+            plan=self.plan(windows),
             coverage=DigestCoverage(
                 num_events=len(trace),
                 num_device_events=len(self.device),
-                num_launched=len(launched),
-                num_steps=len(trace.steps),
                 num_collectives=len(collectives.kind),
-                num_aligned=aligned,
-                shapes=bool(plan.ops),
                 incomplete=trace.incomplete,
             ),
             problems=tuple(self.problems),
@@ -497,32 +415,10 @@ class _Reading:
         return None
 
 
-def with_compile_log(found: Digest, log: str | Path) -> Digest:
-    """Add the post-grad graphs of a TORCH_TRACE log to the plan: a hash each, and the nodes as text."""
-    from fxscope.readers.compile_log import read_log
-
-    try:
-        recording = read_log(log)
-    except FxscopeError as error:
-        return replace(found, problems=(*found.problems, Problem(where=Path(log).name, message=str(error))))
-    graphs = [graph for graph in recording.graphs if graph.stage == "post_grad"] or list(recording.graphs)
-    nodes = {graph.id: tuple(f"{node.name} = {node.target}" for node in graph.nodes) for graph in graphs}
-    plan = replace(
-        found.plan,
-        compiled=tuple((name, signature(lines)) for name, lines in nodes.items()),
-        nodes=tuple((name, lines[:MAX_NODES]) for name, lines in nodes.items()),
-    )
-    return replace(found, plan=plan)
-
-
 def signature(items: Iterable[Any]) -> str:
     """A short hash of a multiset of plain values."""
     text = "\n".join(sorted(map(repr, items)))
     return hashlib.sha256(text.encode("utf-8", errors="replace")).hexdigest()[:16]
-
-
-def here() -> str:
-    return socket.gethostname()
 
 
 def _covered(times: Times, windows: NDArray[np.int64]) -> NDArray[np.int64]:

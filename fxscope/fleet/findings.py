@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fxscope.fleet import plans
 from fxscope.fleet.arrivals import Arrivals, arrivals_of
-from fxscope.fleet.model import Cause, Component, Digest, Finding, Fleet, PlanChange, PlanGroup, RankLine
+from fxscope.fleet.model import CAUSES, Cause, Digest, Finding, Fleet, PlanGroup, RankLine
 from fxscope.fleet.quantities import (
-    DRIFT_STEPS,
     FLOOR,
     FLOOR_OF_FEW,
     QUANTITIES,
@@ -27,7 +27,6 @@ from fxscope.fleet.quantities import (
     Table,
     columns_median,
     deviation,
-    growth,
     median,
     table_of,
     typical,
@@ -43,9 +42,11 @@ if TYPE_CHECKING:
 OFTEN = 2  # so many steps make a habit of what the median step does not show
 SIGMAS_OF_STEP = 6.0  # for steps that are looked at one by one: hosts have hiccups
 STEPS_FOR_SOME = 4  # with fewer steps compared, late in some is late in the median or chance
+STEPS_OF_HOST = 3  # with fewer, a host that needed longer may be chance: what else differs comes first
 LARGE_GROUP = 32
 FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
 MAX_LISTED = 8
+SHOWN = ("own", "exposed", "wall", "compute", "idle_host", "idle_input")
 RULE = (
     f"A rank is named where, in the median step (in every step if there are two), it needs more device work, data loading or "
     f"host work than the median of its peers, by more than {SIGMAS:g} robust standard deviations of the peers' own spread "
@@ -79,19 +80,17 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
     if (
         late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks)
     ):  # no majority: who is on time is the rule
-        groups = plans.groups_of(by_rank, late={item.rank for item in late})
+        groups = plans.groups_of(by_rank, late={item.ranks[0] for item in late})
         late = _late(table, peers, by_rank, groups)
     arrivals = arrivals_of(by_rank, problems)
-    drifts = _drift(table, peers)
-    drifting = {rank for item in drifts for rank in item.ranks if len(item.ranks) == 1}
-    late = [item for item in late if not (item.is_some and item.rank in drifting)]  # the later steps: the drift says it
     findings = [
-        *(_late_finding(item, arrivals) for item in late),
-        *_plan_findings(groups, {item.rank: item for item in late}),
-        *drifts,
+        *(_with_arrivals(item, arrivals) for item in late),
+        *_plan_findings(groups, {item.ranks[0]: item for item in late}),
     ]
-    findings.sort(key=lambda item: (-(item.cost_us or 0.0), item.kind != "late", item.ranks))
-    named = {item.rank for item in late}
+    few = len(table.steps) < STEPS_OF_HOST
+    findings.sort(
+        key=lambda item: (few and item.cause == "host", -(item.cost_us or 0.0), item.kind != "late", item.ranks)
+    )
     return Fleet(
         title=title,
         world=world,
@@ -100,7 +99,7 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
         even=not findings,
         verdict=_verdict(findings, table, by_rank, all_alone=len(alone) == len(peers)),
         rule=RULE,
-        spread_us=_spread_of(table, named),
+        spread_us=_spread_of(table, {item.ranks[0] for item in late}),
         step_us=median(table.wall),
         exposed_share=_share(table),
         findings=tuple(findings),
@@ -175,24 +174,13 @@ def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArr
 # ---------------------------------------------------------------------- who is late
 
 
-class _Late(NamedTuple):
-    rank: int
-    row: int
-    cause: Cause | None
-    cost_us: float
-    components: tuple[Component, ...]
-    comparison: plans.Comparison | None
-    evidence: tuple[str, ...]
-    is_some: bool = False  # in some steps only
-
-
 def _late(
     table: Table, peers: Mapping[int, NDArray[np.intp]], by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
-) -> list[_Late]:
+) -> list[Finding]:
     step_us = median(table.wall)
     if step_us is None or len(table.ranks) < 2:
         return []
-    found: list[_Late] = []
+    found: list[Finding] = []
     for row, rank in enumerate(table.ranks):
         others = peers[rank]
         if not len(others) or np.isnan(table.wall[row]).all():
@@ -205,8 +193,8 @@ def _late(
 
 
 def _judge_some(
-    table: Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[Table], _Late | None]
-) -> _Late | None:
+    table: Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[Table], Finding | None]
+) -> Finding | None:
     """The lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
 
     Args:
@@ -227,17 +215,13 @@ def _judge_some(
         **{name: getattr(table, name)[:, late] for name in QUANTITIES},
     )
     item = judge(some)
-    share = len(some.steps) / len(table.steps)
-    if item is None or item.cost_us * share <= FLOOR * step_us:
+    each_us = (item.cost_us or 0.0) if item is not None else 0.0
+    cost_us = each_us * len(some.steps) / len(table.steps)
+    if item is None or cost_us <= FLOOR * step_us:
         return None
     said = f"in {len(some.steps)} of {len(table.steps)} steps only: {listed([str(n) for n in some.steps], MAX_LISTED)}"
-    cost = f"costs {microseconds(item.cost_us)} in each of them; over all steps {microseconds(item.cost_us * share)} a step"
-    return item._replace(
-        cost_us=round(item.cost_us * share, 3),
-        evidence=(said, *item.evidence, cost),
-        components=tuple(replace(c, excess_us=round(c.excess_us * share, 3)) for c in item.components),
-        is_some=True,
-    )
+    cost = f"costs {microseconds(each_us)} in each of them; over all steps {microseconds(cost_us)} a step"
+    return replace(item, cost_us=round(cost_us, 3), evidence=(said, *item.evidence, cost))
 
 
 def _judge(
@@ -247,7 +231,7 @@ def _judge(
     step_us: float,
     by_rank: Mapping[int, Digest],
     groups: Sequence[PlanGroup],
-) -> _Late | None:
+) -> Finding | None:
     """The lateness of one rank, `None` where it is within the spread or nobody waited."""
     rank = table.ranks[row]
     device = table.excess("compute", row, others, step_us)
@@ -274,15 +258,17 @@ def _judge(
     parts = _parts(
         table, row, others, comparison, reference, by_rank[rank], device_us, host_us, input_us, memory.typical
     )
-    spreads = {"input": loading.spread, "host": host.spread, "memory": memory.spread}
-    components = tuple(
-        Component(name=name, excess_us=round(value, 3), spread_us=round(spreads.get(name, device.spread), 3))
-        for name, value in sorted(parts.items(), key=lambda item: -item[1])
-        if value > 0
+    cause = max(parts, key=lambda name: parts[name])
+    changes = comparison.changes if comparison is not None and comparison.cause is not None else ()
+    return Finding(
+        kind="late",
+        ranks=(rank,),
+        cause=cause if parts[cause] > 0 else None,
+        cost_us=round(cost, 3),
+        evidence=_sentences(table, row, others, device, loading, host),
+        changes=changes[: plans.MAX_CHANGES],
+        num_changes=len(changes),
     )
-    cause = components[0].name if components else None
-    evidence = _sentences(table, row, others, device, loading, host)
-    return _Late(rank, row, cause, round(cost, 3), components, comparison, evidence)
 
 
 def _parts(
@@ -374,37 +360,20 @@ def _sentences(
     return tuple(found)
 
 
-def _late_finding(item: _Late, arrivals: Arrivals) -> Finding:
-    evidence = list(item.evidence)
-    last, total, wait = (
-        arrivals.last.get(item.rank, 0),
-        arrivals.total.get(item.rank, 0),
-        arrivals.wait_us.get(item.rank),
-    )
-    if total:
-        evidence.append(
-            f"arrived last at {last} of {total} collectives"
-            + (f"; the others then waited {microseconds(wait)} each (median)" if last and wait else "")
-        )
-    changes: tuple[PlanChange, ...] = ()
-    if item.comparison is not None and item.comparison.cause is not None:
-        changes = item.comparison.changes
-    return Finding(
-        kind="late",
-        ranks=(item.rank,),
-        cause=item.cause,
-        cost_us=item.cost_us,
-        evidence=tuple(evidence),
-        components=item.components,
-        changes=changes[: plans.MAX_CHANGES],
-        num_changes=len(changes),
-    )
+def _with_arrivals(finding: Finding, arrivals: Arrivals) -> Finding:
+    """Add at how many collectives the late rank arrived last."""
+    (rank,) = finding.ranks
+    total, last, wait_us = (found.get(rank, 0) for found in (arrivals.total, arrivals.last, arrivals.wait_us))
+    if not total:
+        return finding
+    waited = f"; the others then waited {microseconds(wait_us)} each (median)" if last and wait_us else ""
+    return replace(finding, evidence=(*finding.evidence, f"arrived last at {last} of {total} collectives{waited}"))
 
 
-# ---------------------------------------------------------------------- plans, drift, arrivals
+# ---------------------------------------------------------------------- plans
 
 
-def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> list[Finding]:
+def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, Finding]) -> list[Finding]:
     """One finding for each plan that differs in the work it does; a tuned launch configuration alone is none."""
     found: list[Finding] = []
     for group in groups:
@@ -412,17 +381,8 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> li
             continue
         majority = plans.majority_of(groups, group)
         total = sum(len(other.ranks) for other in groups if other.role == group.role)
-        counts = {
-            name: sum(c.change == name for c in group.changes)
-            for name in ("added", "missing", "other_count", "other_shapes")
-        }
-        words = {
-            "added": "added",
-            "missing": "missing",
-            "other_count": "in another number",
-            "other_shapes": "on other shapes",
-        }
-        said = ", ".join(f"{n} {words[name]}" for name, n in counts.items() if n)
+        counts = Counter(change.change.replace("_", " ") for change in group.changes)
+        said = ", ".join(f"{number} {change}" for change, number in counts.items())
         costs = [late[rank].cost_us for rank in group.ranks if rank in late]
         found.append(
             Finding(
@@ -440,54 +400,6 @@ def _plan_findings(groups: Sequence[PlanGroup], late: Mapping[int, _Late]) -> li
             )
         )
     return found
-
-
-def _drift(table: Table, peers: Mapping[int, NDArray[np.intp]]) -> list[Finding]:
-    """Ranks whose work grows from step to step against their peers', and the job's own growth."""
-    if len(table.steps) < DRIFT_STEPS:
-        return []
-    step_us = median(table.wall) or 0.0
-    found: list[Finding] = []
-    at = np.array(table.steps, np.float64)
-    lateness = np.array([table.lateness(row, peers[rank]) for row, rank in enumerate(table.ranks)])
-    for row, rank in enumerate(table.ranks):
-        grown = growth(at, lateness[row]) if len(peers[rank]) else None
-        if grown is None:
-            continue
-        spread = deviation(lateness[peers[rank]].ravel())
-        if grown > max(FLOOR * step_us, SIGMAS * spread):
-            parts = {name: growth(at, values) or 0.0 for name, values in table.excesses(row, peers[rank]).items()}
-            words = max(parts, key=lambda name: parts[name])
-            said = f"{words} grows by {microseconds(parts[words])} from step {table.steps[0]} to {table.steps[-1]}"
-            cause = _grows_by(words, table, row, peers[rank])
-            found.append(
-                Finding(kind="drift", ranks=(rank,), cause=cause, cost_us=round(grown / 2, 3), evidence=(said,))
-            )
-    if not found:
-        wall = columns_median(table.wall)
-        grown = growth(at, wall)
-        if grown is not None and grown > FLOOR * step_us:
-            found.append(
-                Finding(
-                    kind="drift",
-                    ranks=tuple(table.ranks),
-                    cause=None,
-                    cost_us=round(grown / 2, 3),
-                    evidence=(
-                        f"the step grows by {microseconds(grown)} from {table.steps[0]} to {table.steps[-1]}, on all ranks",
-                    ),
-                )
-            )
-    return found
-
-
-_GROWING: dict[str, Cause] = {"idle while the host loads data": "input", "host work": "host"}
-
-
-def _grows_by(words: str, table: Table, row: int, others: NDArray[np.intp]) -> Cause:
-    """The cause of what grows; growing device work is more launches or slower ones."""
-    more = table.launches[row] - table.middle("launches", others)
-    return _GROWING.get(words) or ("device_work" if more[-1] > more[0] else "slower_kernels")
 
 
 # ---------------------------------------------------------------------- the overview
@@ -510,12 +422,7 @@ def _lines(
                 file=digest.file,
                 host=digest.host,
                 plan=plan_of.get(rank),
-                own_us=median(table.own[row]),
-                exposed_us=median(table.exposed[row]),
-                wall_us=median(table.wall[row]),
-                compute_us=median(table.compute[row]),
-                idle_host_us=median(table.idle_host[row]),
-                idle_input_us=median(table.idle_input[row]),
+                **{f"{name}_us": median(getattr(table, name)[row]) for name in SHOWN},
                 lateness_us=tuple(None if np.isnan(value) else round(value, 1) for value in behind.tolist()),
                 arrived_last=arrivals.last.get(rank, 0),
                 num_collectives=arrivals.total.get(rank, 0),
@@ -554,26 +461,6 @@ def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Di
         return f"no rank stands out among {len(by_rank)}, over {len(table.steps)} steps"
     first = findings[0]
     who = f"rank {first.ranks[0]}" if len(first.ranks) == 1 else f"{len(first.ranks)} ranks"
-    what = {
-        "late": "is late" if len(first.ranks) == 1 else "are late",
-        "plan_differs": "runs another plan",
-        "drift": "drifts",
-    }[first.kind]
-    if first.kind == "plan_differs" and len(first.ranks) > 1:
-        what = "run another plan"
-    return (
-        f"{who} {what}"
-        + (f": {WORDS[first.cause]}" if first.cause else "")
-        + (f", {microseconds(first.cost_us)} a step" if first.cost_us else "")
-    )
-
-
-WORDS: dict[Cause, str] = {
-    "device_work": "more device work",
-    "other_kernels": "other kernels",
-    "slower_kernels": "the same kernels are slower",
-    "shapes": "other shapes",
-    "host": "its host is slow",
-    "input": "it waits for data",
-    "memory": "it allocates device memory",
-}
+    what = "is late" if first.kind == "late" else "runs another plan" if len(first.ranks) == 1 else "run another plan"
+    cost = f", {microseconds(first.cost_us)} a step" if first.cost_us else ""
+    return f"{who} {what}: {CAUSES[first.cause]}{cost}"

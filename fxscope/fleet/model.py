@@ -15,7 +15,18 @@ DIGEST_SCHEMA = "fxscope-digest/1"
 FLEET_SCHEMA = "fxscope-fleet/1"
 
 Cause = Literal["device_work", "other_kernels", "slower_kernels", "shapes", "host", "input", "memory"]
-FindingKind = Literal["late", "plan_differs", "drift"]
+FindingKind = Literal["late", "plan_differs"]
+
+CAUSES: dict[Cause | None, str] = {
+    "device_work": "more device work",
+    "other_kernels": "other kernels",
+    "slower_kernels": "slower kernels",
+    "shapes": "other shapes",
+    "host": "host",
+    "input": "data loading",
+    "memory": "device memory allocation",
+    None: "cause not known",
+}
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +37,7 @@ class Group(Item, frozen=True, kw_only=True):
     """A process group that the rank is in."""
 
     name: str  # unique within the job
-    description: str | None = None
     ranks: tuple[int, ...] | None = None
-    size: int | None = None
 
 
 class RankStep(Item, frozen=True, kw_only=True):
@@ -46,15 +55,11 @@ class RankStep(Item, frozen=True, kw_only=True):
     busy_us: float  # some kernel or copy ran (union over streams)
     compute_us: float  # one that is no communication ran
     exposed_us: float  # nothing but communication ran: transfer, and waiting for others to arrive
-    hidden_us: float  # communication under compute
     idle_host_us: float  # nothing ran, and nothing of the two below explains it: waiting for the host to launch
     idle_input_us: float  # nothing ran while the host was inside the program's data annotation
-    idle_waiting_us: float  # nothing ran while the host was inside a collective of the CPU
     host_work_us: float  # of the host's step: not blocked by the device and not in a data annotation
-    input_us: float  # of the host's step: inside a data annotation
     num_launches: int  # kernels and copies launched in the host's step, communication left out
-    num_allocations: int  # calls that take device memory from the driver or give it back
-    allocation_us: float
+    allocation_us: float  # in calls that take device memory from the driver or give it back
 
     @property
     def own_us(self) -> float:
@@ -70,8 +75,6 @@ class Collectives(Item, frozen=True, kw_only=True):
     kind: tuple[str, ...] = ()  # "allreduce", "_allgather_base", … as the trace says it; else from the kernel's name
     sequence: tuple[int | None, ...] = ()  # torch's own sequence number in the group, where the trace has it
     place: tuple[int, ...] = ()  # n-th of its group in its step
-    num_elements: tuple[int | None, ...] = ()
-    start_us: tuple[float, ...] = ()  # since the first device event of the trace
     duration_us: tuple[float, ...] = ()  # waiting and transfer
 
 
@@ -95,25 +98,13 @@ class PlanOp(Item, frozen=True, kw_only=True):
     most: int
 
 
-class PlanGraph(Item, frozen=True, kw_only=True):
-    """A call of a compiled graph within a step."""
-
-    place: int  # n-th call of a compiled graph in the step, in order of launch
-    key: str | None  # Inductor's cache key of the graph, where the trace has it
-    signature: str
-    num_kernels: int
-
-
 class Plan(Item, frozen=True, kw_only=True):
     """Which kernels a step launches. Two ranks with equal `signature` launched the same ones, configuration included."""
 
     signature: str | None  # of `kernels`; None where the trace holds no launch that belongs to a step
     kernels: tuple[PlanKernel, ...] = ()  # communication left out: its configuration follows the topology
     ops: tuple[PlanOp, ...] = ()  # those that launched them; empty where no shapes were recorded
-    graphs: tuple[PlanGraph, ...] = ()
     steps: tuple[int, ...] = ()  # the steps that were looked at
-    compiled: tuple[tuple[str, str], ...] = ()  # from the compile log: (graph, hash of its post-grad graph's nodes)
-    nodes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # from the compile log: (graph, its nodes as text), bounded
 
 
 class DigestCoverage(Item, frozen=True, kw_only=True):
@@ -121,11 +112,7 @@ class DigestCoverage(Item, frozen=True, kw_only=True):
 
     num_events: int
     num_device_events: int
-    num_launched: int  # device events whose launch is in the trace, within a step
-    num_steps: int
     num_collectives: int
-    num_aligned: int  # of these: with a known group
-    shapes: bool  # input shapes were recorded
     incomplete: bool = False  # the trace is damaged: some events are not there, so the rank is not compared
 
 
@@ -149,18 +136,10 @@ class Digest(Item, frozen=True, kw_only=True):
 # ---------------------------------------------------------------------- the job
 
 
-class Component(Item, frozen=True, kw_only=True):
-    """A part of a rank's step, and how it compares with the ranks that do the same work."""
-
-    name: Cause
-    excess_us: float  # per step, over the median of its peers
-    spread_us: float  # what the peers themselves differ by, over ranks and steps
-
-
 class PlanChange(Item, frozen=True, kw_only=True):
     """A kernel or op in which two plans differ; counts are launches a step, (least, most) over steps."""
 
-    what: Literal["kernel", "op", "node"]
+    what: Literal["kernel", "op"]
     change: Literal["added", "missing", "other_count", "other_configuration", "other_shapes"]
     name: str
     majority: str | None = None
@@ -176,7 +155,6 @@ class Finding(Item, frozen=True, kw_only=True):
     cause: Cause | None
     cost_us: float | None  # a step, per rank; None: no cost is shown
     evidence: tuple[str, ...]
-    components: tuple[Component, ...] = ()
     changes: tuple[PlanChange, ...] = ()
     num_changes: int = 0  # where `changes` holds only the first
 

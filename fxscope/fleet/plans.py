@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fxscope.fleet.model import Cause, Digest, Plan, PlanChange, PlanGroup
+from fxscope.fleet.model import Cause, Digest, Plan, PlanChange, PlanGroup, PlanKernel
+from fxscope.index import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MAX_CHANGES = 40
 
@@ -17,10 +18,6 @@ class Interval(NamedTuple):
 
     least: int = 0
     most: int = 0
-
-    def plus(self, least: int, most: int) -> Interval:
-        """Add end to end."""
-        return Interval(self.least + least, self.most + most)
 
     def apart(self, other: Interval) -> bool:
         """Whether no count is in both: only then do two ranks differ, whatever varies from step to step."""
@@ -39,7 +36,6 @@ class Comparison(NamedTuple):
 
     changes: tuple[PlanChange, ...]
     cause: Cause | None  # None: they do the same work; at most launch configurations differ
-    net_us: float  # device time a step of what differs, here less there
 
 
 def groups_of(digests: Mapping[int, Digest], *, late: Collection[int] = ()) -> tuple[PlanGroup, ...]:
@@ -104,8 +100,7 @@ def _roles(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> dic
     """Each rank's stage where the job is a pipeline whose stages run plans of their own; else nothing.
 
     Stages send to each other, so a rank's place in the group in which it does so says its stage. In a ring (context
-    parallelism) everybody sends equally often, and does the same work. Neighbouring stages with one plan count as one. Where
-    the traces do not say that group, plans that are whole process groups are stages.
+    parallelism) everybody sends equally often, and does the same work. Neighbouring stages with one plan count as one.
     """
     if len(plans) < 2:
         return {}
@@ -132,20 +127,7 @@ def _roles(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> dic
         usual = {place: max(sorted({*found}), key=found.count) for place, found in by_place.items()}
         roles = {rank: usual[places[rank]] for rank in plan_of}
         return roles if len({*roles.values()}) > 1 else {}
-    if to_one and _are_whole_groups(plans, digests):
-        return plan_of
     return {}
-
-
-def _are_whole_groups(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> bool:
-    """Whether each plan belongs to whole process groups of at least two ranks, smaller than the job."""
-    sets = {
-        frozenset(item.ranks)
-        for digest in digests.values()
-        for item in digest.groups
-        if item.ranks and 2 <= len(item.ranks) < len(digests)
-    }
-    return all(set[int]().union(*(item for item in sets if item <= {*ranks})) == {*ranks} for ranks in plans)
 
 
 def _same(here: Plan, there: Plan) -> bool:
@@ -158,9 +140,8 @@ def _same(here: Plan, there: Plan) -> bool:
 
 def compare(here: Plan, there: Plan) -> Comparison:
     """In what a plan differs from another; what varies from step to step alike in both is no difference."""
-    kernels, configurations, net_us = _kernel_changes(here, there)
+    kernels, configurations = _kernel_changes(here, there)
     ops, shapes, same_ops = _op_changes(here, there)
-    nodes = _node_changes(here, there)
     cause: Cause | None = None
     grown = _grown(here, there) if not here.ops and not there.ops else False
     # Another batch: the same ops, as often, on other shapes. Kernels may then be other ones too: libraries choose by shape.
@@ -175,40 +156,26 @@ def compare(here: Plan, there: Plan) -> Comparison:
     order = {"shapes": (*shapes, *kernels, *configurations, *ops)}.get(
         cause or "", (*kernels, *ops, *shapes, *configurations)
     )
-    return Comparison((*nodes, *order), cause, net_us)
+    return Comparison(tuple(order), cause)
 
 
-def _totals(plan: Plan) -> dict[str, Interval]:
-    found: dict[str, Interval] = {}
-    for item in plan.kernels:
-        found[item.name] = found.get(item.name, NONE).plus(item.least, item.most)
-    return found
-
-
-def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanChange], float]:
-    """(kernels added, missing or launched another number of times; other configurations; device time of both)."""
-    mine, theirs = _totals(here), _totals(there)
-    us_here, us_there = _times(here), _times(there)
+def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanChange]]:
+    """(kernels added, missing or launched another number of times; other configurations)."""
+    mine, theirs = (grouped(plan.kernels, lambda kernel: kernel.name) for plan in (here, there))
     kernels: list[PlanChange] = []
-    net_us = 0.0
-    for name in sorted({*mine, *theirs}):
-        a, b = mine.get(name, NONE), theirs.get(name, NONE)
-        if not a.apart(b):
-            continue
-        change = "added" if b == NONE else "missing" if a == NONE else "other_count"
-        delta = us_here.get(name, 0.0) - us_there.get(name, 0.0)
-        net_us += delta
-        kernels.append(
-            PlanChange(what="kernel", change=change, name=name, majority=str(b), here=str(a), total_us=round(delta, 3))
-        )
-    changed = {change.name for change in kernels}
     configurations: list[PlanChange] = []
-    for name in sorted({*mine, *theirs} - changed):
-        a_configs, b_configs = (
-            {(k.grid, k.block): Interval(k.least, k.most) for k in p.kernels if k.name == name} for p in (here, there)
-        )
-        if any(a_configs.get(key, NONE).apart(b_configs.get(key, NONE)) for key in {*a_configs, *b_configs}):
-            delta = us_here.get(name, 0.0) - us_there.get(name, 0.0)
+    for name in sorted({*mine, *theirs}):
+        sides = mine.get(name, []), theirs.get(name, [])
+        a, b = map(_total, sides)
+        a_us, b_us = (sum(kernel.total_us for kernel in side) for side in sides)
+        total_us = round(a_us - b_us, 3)
+        a_configs, b_configs = ({(k.grid, k.block): Interval(k.least, k.most) for k in side} for side in sides)
+        if a.apart(b):
+            change = _change(a, b)
+            kernels.append(
+                PlanChange(what="kernel", change=change, name=name, majority=str(b), here=str(a), total_us=total_us)
+            )
+        elif any(a_configs.get(key, NONE).apart(b_configs.get(key, NONE)) for key in {*a_configs, *b_configs}):
             configurations.append(
                 PlanChange(
                     what="kernel",
@@ -216,19 +183,21 @@ def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[Pla
                     name=name,
                     majority=_configs(b_configs),
                     here=_configs(a_configs),
-                    total_us=round(delta, 3),
+                    total_us=total_us,
                 )
             )
-    kernels.sort(key=lambda change: -abs(change.total_us or 0))
-    configurations.sort(key=lambda change: -abs(change.total_us or 0))
-    return kernels, configurations, net_us
+    for found in (kernels, configurations):
+        found.sort(key=lambda change: -abs(change.total_us or 0))
+    return kernels, configurations
 
 
-def _times(plan: Plan) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for item in plan.kernels:
-        found[item.name] = found.get(item.name, 0.0) + item.total_us
-    return found
+def _total(items: Iterable[PlanKernel | Interval]) -> Interval:
+    items = list(items)
+    return Interval(sum(item.least for item in items), sum(item.most for item in items))
+
+
+def _change(here: Interval, there: Interval) -> Literal["added", "missing", "other_count"]:
+    return "added" if there == NONE else "missing" if here == NONE else "other_count"
 
 
 def _configs(configs: Mapping[tuple[str | None, str | None], Interval]) -> str:
@@ -249,14 +218,11 @@ def _op_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanCha
     shapes: list[PlanChange] = []
     same = True
     for name, (mine, theirs) in sorted(by_op.items()):
-        a, b = (
-            Interval(sum(i.least for i in side.values()), sum(i.most for i in side.values())) for side in (mine, theirs)
-        )
+        a, b = _total(mine.values()), _total(theirs.values())
         if a.apart(b):
             if "::" in name:  # a generated kernel's own launch is among the kernels
                 same = False
-                change = "added" if b == NONE else "missing" if a == NONE else "other_count"
-                ops.append(PlanChange(what="op", change=change, name=name, majority=str(b), here=str(a)))
+                ops.append(PlanChange(what="op", change=_change(a, b), name=name, majority=str(b), here=str(a)))
             continue
         gone = [key for key in theirs if theirs[key].apart(mine.get(key, NONE))]
         new = [key for key in mine if mine[key].apart(theirs.get(key, NONE))]
@@ -275,25 +241,3 @@ def _grown(here: Plan, there: Plan) -> bool:
     common = [key for key in a if key in b]
     other = [key for key in common if a[key].grid != b[key].grid and a[key].least == b[key].least == b[key].most]
     return len(other) >= 3 and 2 * len(other) > len(common)
-
-
-def _node_changes(here: Plan, there: Plan) -> list[PlanChange]:
-    """The first node at which the compiled graphs part, from the compile logs of both."""
-    mine, theirs = dict(here.compiled), dict(there.compiled)
-    for graph in [name for name in theirs if name in mine and mine[name] != theirs[name]]:
-        a, b = dict(here.nodes).get(graph, ()), dict(there.nodes).get(graph, ())
-        at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-        return [
-            PlanChange(
-                what="node",
-                change="other_configuration" if at < min(len(a), len(b)) else "added" if len(a) > len(b) else "missing",
-                name=f"{graph}, node {at}",
-                majority=b[at] if at < len(b) else None,
-                here=a[at] if at < len(a) else None,
-            )
-        ]
-    only = sorted(set(mine) ^ set(theirs)) if mine and theirs else []
-    if only:
-        side = "added" if only[0] in mine else "missing"
-        return [PlanChange(what="node", change=side, name=f"graph {only[0]}", majority=None, here=None)]
-    return []

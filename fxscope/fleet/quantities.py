@@ -21,7 +21,6 @@ SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what
 FLOOR = 0.05  # of a step: less is not worth a name
 FLOOR_OF_FEW = 0.10  # with one or two peers, or one step, the spread is hardly known
 CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more than this, so others wait for it
-DRIFT_STEPS = 6  # fewer show no trend
 
 
 class Excess(NamedTuple):
@@ -159,15 +158,8 @@ def table_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Table:
             j = place.get(step.number)
             if j is None or (not step.whole and not partial):
                 continue
-            columns["wall"][i, j] = step.wall_us
-            columns["own"][i, j] = step.own_us
-            columns["exposed"][i, j] = step.exposed_us
-            columns["compute"][i, j] = step.compute_us
-            columns["idle_host"][i, j] = step.idle_host_us
-            columns["idle_input"][i, j] = step.idle_input_us
-            columns["host_work"][i, j] = step.host_work_us
-            columns["launches"][i, j] = step.num_launches
-            columns["allocation"][i, j] = step.allocation_us
+            for name, values in columns.items():
+                values[i, j] = step.num_launches if name == "launches" else getattr(step, f"{name}_us")
     return Table(ranks=ranks, steps=steps, known={}, **columns)
 
 
@@ -202,19 +194,3 @@ def rows_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmedian(values, axis=1, keepdims=True) if values.size else values
-
-
-def growth(at: NDArray[np.float64], values: NDArray[np.float64]) -> float | None:
-    """How much a series grows from end to end by the median of its slopes (Theil–Sen); `None` where it is no trend.
-
-    A trend is one where at least 85 % of all pairs of steps rise, and that does not stand on a single step.
-    """
-    known = ~np.isnan(values)
-    at, values = at[known], values[known]
-    if len(at) < DRIFT_STEPS:
-        return None
-    i, j = np.triu_indices(len(at), 1)
-    slopes = (values[j] - values[i]) / (at[j] - at[i])
-    if (slopes > 0).mean() < 0.85:
-        return None
-    return float(np.median(slopes) * (at[-1] - at[0]))

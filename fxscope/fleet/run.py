@@ -1,4 +1,4 @@
-"""Where the digests are made: in processes of this machine under a memory cap, or (`cluster`) on Ray. One rank, one task.
+"""Where the digests are made: in processes of this machine, under a memory cap, or on Ray. One rank, one task.
 
 A digest is kept as soon as it is made, so a run that was interrupted goes on where it was; a trace that cannot be read, or
 that takes its process down, costs its own rank only.
@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,6 @@ from fxscope.fleet import sources
 from fxscope.fleet.model import DIGEST_SCHEMA, Digest
 from fxscope.model import encoded
 from fxscope.readers.trace.reader import MAX_BYTES
-from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -55,6 +53,7 @@ def digests(
     keep: Path | None = None,
     jobs: int | None = None,
     memory_bytes: int = DEFAULT_MEMORY,
+    on: str = "local",
     settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> list[Digest]:
@@ -65,17 +64,24 @@ def digests(
         keep: a folder in which digests are kept, and from which those of unchanged traces are taken.
         jobs: processes at once; by default one a core, as many as the memory allows.
         memory_bytes: what all processes together may take. A trace that needs more by itself is a problem of its rank.
+        on: "local", "ray", or "ray://HOST:PORT".
         settings: the rest.
         progress: called after each rank.
 
     Raises:
-        FxscopeError: the folder cannot be written.
+        FxscopeError: the folder cannot be written, or Ray cannot be used.
     """
     settings = settings or Settings()
     done = kept(found, keep, settings)
     missing = [source for source in found if source.key not in done]
     count = len(found) - len(missing)
-    with contextlib.closing(_local(missing, jobs or usable_cores(), memory_bytes, settings)) as made:
+    if on == "local":
+        tasks = _local(missing, jobs or usable_cores(), memory_bytes, settings)
+    else:
+        from fxscope.fleet import cluster
+
+        tasks = cluster.digests_of(missing, settings, None if on == "ray" else on)
+    with contextlib.closing(tasks) as made:
         for source, data in made:
             done[source.key] = decode(data, source.name)
             hold(source, data, keep, settings)
@@ -151,13 +157,8 @@ def work(source: Source, settings: Settings) -> bytes:
         limit_memory(settings.memory_bytes)
     try:
         with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder:
-            path, log = (
-                sources.fetch(address, Path(folder)) if address and sources.is_remote(address) else address
-                for address in (source.address, source.compile_log)
-            )
             found = digesting.digest(
-                path or source.address,
-                compile_log=log,
+                sources.fetch(source.address, Path(folder)) if source.is_remote else source.address,
                 input_annotation=settings.input_annotation,
                 max_bytes=settings.max_bytes,
             )
@@ -165,9 +166,8 @@ def work(source: Source, settings: Settings) -> bytes:
     except FxscopeError as error:
         found = digesting.unreadable(source.name, str(error))
     except MemoryError:
-        allowed = f" of {num_bytes(settings.memory_bytes)}" if settings.memory_bytes else ""
         found = digesting.unreadable(
-            source.name, f"the trace needs more than its share{allowed}. Raise --memory or profile fewer steps."
+            source.name, "the trace needs more memory than there is. Raise --memory or profile fewer steps."
         )
     except (
         Exception
@@ -238,42 +238,28 @@ class _Worker:
 
 
 class _Pool:
-    """Workers, one a thread, and how much memory is spoken for."""
+    """Workers, one a thread."""
 
-    def __init__(self, memory_bytes: int, settings: Settings, folder: str) -> None:
-        self._folder = folder  # for what is fetched: a process that is killed removes nothing
-        self._settings = msgspec.structs.replace(settings, memory_bytes=memory_bytes)
-        self._total = self._free = memory_bytes
-        self._changed = threading.Condition()
+    def __init__(self, settings: Settings, folder: str) -> None:
+        self._settings, self._folder = settings, folder  # for what is fetched: a process that is killed removes nothing
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._stopped = False
 
     def digest(self, source: Source) -> bytes:
-        """A source's digest, when there is memory for it. A rank whose process died twice has none, and says so."""
-        share = min(need(source), self._total)
-        with self._changed:
-            self._changed.wait_for(lambda: self._free >= share or self._stopped)
-            self._free -= share
-        try:
-            for _ in range(2):
-                if self._stopped:
-                    break
-                worker = self._take()
-                answer = worker.ask(source)
-                if answer is not None:
-                    self._idle.append(worker)
-                    return answer
-                worker.stop()
-                self._all.discard(worker)
-        finally:
-            with self._changed:
-                self._free += share
-                self._changed.notify_all()
-        return lost(
-            source,
-            "the process that read it was killed, twice (out of memory?). Raise --memory or profile fewer steps.",
-        )
+        """A source's digest. A rank whose process died twice has none, and says so."""
+        for _ in range(2):
+            if self._stopped:
+                break
+            worker = self._take()
+            answer = worker.ask(source)
+            if answer is not None:
+                self._idle.append(worker)
+                return answer
+            worker.stop()
+            self._all.discard(worker)
+        message = "the process that read it was killed, twice (out of memory?). Raise --memory or profile fewer steps."
+        return lost(source, message)
 
     def _take(self) -> _Worker:
         try:
@@ -284,9 +270,7 @@ class _Pool:
             return worker
 
     def stop(self) -> None:
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
+        self._stopped = True
         for worker in list(self._all):
             worker.stop()
 
@@ -294,12 +278,13 @@ class _Pool:
 def _local(
     found: Sequence[Source], jobs: int, memory_bytes: int, settings: Settings
 ) -> Generator[tuple[Source, bytes]]:
-    """Yield digests as they are made."""
+    """Yield digests as they are made, by as many processes as the memory has room for the largest trace."""
     if not found:
         return
-    jobs = max(1, min(jobs, len(found), memory_bytes // PROCESS_BYTES))
+    jobs = max(1, min(jobs, len(found), memory_bytes // max(map(need, found))))
+    settings = msgspec.structs.replace(settings, memory_bytes=memory_bytes)
     with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder, ThreadPoolExecutor(jobs) as threads:
-        pool = _Pool(memory_bytes, settings, folder)
+        pool = _Pool(settings, folder)
         try:
             # Large ones first, so that the last to finish is not one that has just begun.
             running = {threads.submit(pool.digest, source): source for source in sorted(found, key=need, reverse=True)}

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
-_LOG = re.compile(r"\.log(\.gz|\.zst)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _ITERATION = re.compile(r"^(?:iteration|iter|step)[-_]?(\d+)$", re.IGNORECASE)  # torchtitan's folders
 _HEAD_BYTES = 1 << 16
@@ -27,13 +26,12 @@ UNPACKED = 14  # a packed trace unpacks to about this many times its size, where
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """One rank's trace, and what lies beside it."""
+    """One rank's trace."""
 
     name: str  # as shown
     address: str  # a path or a URL
     size: int  # bytes as stored
     version: str = ""  # changes when the file does; empty: not known, so a digest that was kept is not trusted
-    compile_log: str | None = None
 
     @property
     def is_remote(self) -> bool:
@@ -43,7 +41,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """The name of its digest: the same for the same bytes at the same place."""
-        text = f"{self.address}\n{self.size}\n{self.version}\n{self.compile_log}"
+        text = f"{self.address}\n{self.size}\n{self.version}\n"
         return f"{Path(self.name).name.split('.')[0][:60]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     @property
@@ -123,45 +121,32 @@ def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]
     return sorted(found, key=lambda source: (rank_in(source.name) is None, rank_in(source.name) or 0, source.name))
 
 
+def holds_trace(folder: Path) -> bool:
+    """Whether a file below a folder may be a rank's trace."""
+    files = (item for item in folder.rglob("*") if item.is_file() and _TRACE.search(item.name))
+    return any(looks_like_trace(item) for item in files)
+
+
 def _local(path: Path, wanted: re.Pattern[str] | None) -> list[Source]:
     if not path.exists():
         raise FxscopeError(f"{path} does not exist: give a folder of traces, one a rank.")
     if path.is_file():
-        return [_source(path, path.name, {})]
+        return [_source(path, path.name)]
     files = sorted(item for item in path.rglob("*") if item.is_file() and not item.name.startswith("."))
-    logs: dict[int, str] = {}
-    for item in files:
-        if _LOG.search(item.name) and (rank := _rank_of(item.relative_to(path).parts)) is not None:
-            logs.setdefault(rank, str(item))
     traces: list[Source] = []
     for item in files:
         name = item.relative_to(path).as_posix()
         if _TRACE.search(item.name) and (wanted is None or wanted.search(name)) and looks_like_trace(item):
-            traces.append(_source(item, name, logs))
+            traces.append(_source(item, name))
     return traces
 
 
-def _source(item: Path, name: str, logs: dict[int, str]) -> Source:
+def _source(item: Path, name: str) -> Source:
     state = item.stat()
-    rank = rank_in(name)
     address = str(item.resolve())
     if address != address.encode(errors="replace").decode():
         raise FxscopeError(f"{item}: its name is not UTF-8, which the processes that read a job need. Rename it.")
-    return Source(
-        name=name,
-        address=address,
-        size=state.st_size,
-        version=str(state.st_mtime_ns),
-        compile_log=logs.get(rank) if rank is not None else None,
-    )
-
-
-def _rank_of(parts: Sequence[str]) -> int | None:
-    """The rank that a file's name or a folder above it says: rank_3/…, dedicated_log_torch_trace_rank_3_x.log."""
-    for part in reversed(parts):
-        if (rank := rank_in(part)) is not None:
-            return rank
-    return None
+    return Source(name=name, address=address, size=state.st_size, version=str(state.st_mtime_ns))
 
 
 def looks_like_trace(path: Path) -> bool:
@@ -204,16 +189,12 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
     if not listed and not fs.exists(root):
         raise FxscopeError(f"{address} does not exist, or cannot be reached.")
     names = {path: path[len(root) :].lstrip("/") or PurePosixPath(path).name for path in sorted(listed)}
-    logs: dict[int, str] = {}
-    for path, name in names.items():
-        if _LOG.search(name) and (rank := _rank_of(PurePosixPath(name).parts)) is not None:
-            logs.setdefault(rank, _address(fs, path, address))
     found: list[Source] = []
     for path, name in names.items():
-        info, rank = listed[path], rank_in(name)
+        info = listed[path]
         if not _TRACE.search(name) or (wanted is not None and not wanted.search(name)):
             continue
-        if rank is None and not _may_be_trace(_head(fs, path)):
+        if rank_in(name) is None and not _may_be_trace(_head(fs, path)):
             continue
         version = next(
             (
@@ -224,13 +205,7 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
             "",
         )
         found.append(
-            Source(
-                name=name,
-                address=_address(fs, path, address),
-                size=int(info.get("size") or 0),
-                version=version,
-                compile_log=logs.get(rank) if rank is not None else None,
-            )
+            Source(name=name, address=_address(fs, path, address), size=int(info.get("size") or 0), version=version)
         )
     return found
 

@@ -6,7 +6,7 @@
 
 A rate is a list of facts: what the datasheet says and what was measured. `bandwidth()` and `matrix_rate()` return the
 measured one where there is one, because no kernel reaches the datasheet's. Add a GPU: write `NAME.json`; on a machine
-that has it, `fxscope env --dump-gpu` and `benchmarks/measure_gpu.py` print one.
+that has it, `fxscope doctor --dump-gpu` and `benchmarks/measure_gpu.py` print one.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def load(name: str) -> Gpu:
 
 def _what_is_wrong(gpu: Gpu) -> str | None:
     """What nothing can be computed with: numbers that are none, rates of zero, parameters that are missing."""
-    from fxscope.gpus.prediction import FORMULAS
+    from fxscope.gpus.prediction import formula_of
 
     needed = ("major", "minor") if gpu.vendor == "nvidia" else ()
     for name in (*needed, *gpu.properties):
@@ -152,7 +152,7 @@ def _what_is_wrong(gpu: Gpu) -> str | None:
         if isinstance(value, float) and not (0 <= value < 1e30 and (value or name.endswith("_ps"))):
             return f"times: {name} is {value:g}"
     for family, fit in (gpu.calibration.families if gpu.calibration is not None else {}).items():
-        for name in FORMULAS[family][1] if family in FORMULAS else ():
+        for name in formula_of(family)[1]:
             value = fit.parameters.get(name, -1.0)
             if not (0 <= value < 1e30 and (value or name not in ("l2", "dram", "capacity", "sm"))):
                 return f"the calibration of {family}: {name} is {fit.parameters.get(name, 'missing')}"

@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fxscope.gpus.prediction import FORMULAS, Calibration, CpuFit, FamilyFit, Spread, StepFit, family_of
+from fxscope.gpus.prediction import (
+    Calibration,
+    CpuFit,
+    FamilyFit,
+    Measured,
+    Spread,
+    StepFit,
+    family_of,
+    formula_of,
+    is_outside,
+    measured_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,14 +42,24 @@ _STRONG_PULL = 2.0  # … where that is a fit to a like GPU
 _FOLDS = 5
 _CLASSES = (0.0, 2.0, 4.0, 10.0, 40.0)  # µs: size classes of the intervals
 _FEWEST = 25  # calls that an interval of a size class needs
+_HANDFUL, _FEW_ARE_OFF = 10, 1.5  # so few calls say little: their interval is no narrower than this factor either way
 
 
 class Observation(NamedTuple):
-    """One call of one program, and what it took in µs."""
+    """One call of one program, and what it took in µs; `kind` is what is left out of a fit as one."""
 
     program: str
     work: Workload
     us: float
+    kind: str = ""
+
+
+class LeftOut(NamedTuple):
+    """A call, its time by a fit that saw nothing of its kind of program, and whether that fit saw no call like it."""
+
+    item: Observation
+    us: float
+    outside: bool
 
 
 def collapsed(observations: Iterable[Observation]) -> list[tuple[Observation, int]]:
@@ -68,7 +89,7 @@ def fit_family(
         rates: those of the GPU's memory, as another family shows them; what is seen of them here counts little.
     """
     start = {**start, **(rates or {})}
-    formula, names = FORMULAS[family][0], list(start)
+    formula, names = formula_of(family)[0], list(start)
     works = [point.work for point, _ in points]
     target = np.log([point.us for point, _ in points])
     weights = np.sqrt([min(count, 4) for _, count in points])
@@ -126,12 +147,14 @@ def fit_all(
     """The parameters of every family that was measured; a family with few calls stays near where it starts."""
     found: dict[str, dict[str, float]] = {}
     rates: dict[str, float] = {}
-    for family, points in sorted(by_family(observations).items(), key=lambda item: item[0] != "pointwise"):
+    groups = by_family(observations)
+    groups["anything"] = [point for points in groups.values() for point in points]
+    for family, points in sorted(groups.items(), key=lambda item: item[0] != "pointwise"):
         found[family] = fit_family(
             family,
             points,
             multiprocessors,
-            start=(start or {}).get(family) or FORMULAS[family][1],
+            start=(start or {}).get(family) or formula_of(family)[1],
             begin=(begin or {}).get(family),
             pull=_STRONG_PULL if family in (start or {}) else _PULL,
             rates=rates,
@@ -147,24 +170,29 @@ def left_out(
     also: Sequence[Observation] = (),
     start: Mapping[str, Mapping[str, float]] | None = None,
     begin: Mapping[str, Mapping[str, float]] | None = None,
-) -> list[tuple[Observation, float]]:
-    """Every observation with its prediction by a fit that saw nothing of its program; `also` is always fitted to."""
-    programs = sorted({item.program for item in observations})
-    found: list[tuple[Observation, float]] = []
-    for fold in range(_FOLDS):
-        mine = set(programs[fold::_FOLDS])
-        parameters = fit_all(
-            [*also, *(item for item in observations if item.program not in mine)],
-            multiprocessors,
-            start=start,
-            begin=begin,
-        )
+) -> list[LeftOut]:
+    """Every observation with its prediction by a fit that saw nothing of its kind; `also` is always fitted to."""
+    kinds = sorted({item.kind or item.program for item in observations})
+    folds = len(kinds) if any(item.kind for item in observations) else _FOLDS
+    found: list[LeftOut] = []
+    for fold in range(folds):
+        mine = set(kinds[fold::folds])
+        others = [*also, *(item for item in observations if (item.kind or item.program) not in mine)]
+        parameters = fit_all(others, multiprocessors, start=start, begin=begin)
+        measured = measured_families(others)
         for item in observations:
-            family = family_of(item.work)
-            if item.program in mine:
-                p = parameters.get(family) or (start or {}).get(family) or FORMULAS[family][1]
-                found.append((item, FORMULAS[family][0](p, item.work, multiprocessors)))
+            if (item.kind or item.program) in mine:
+                family = family_of(item.work)
+                p = parameters.get(family) or (start or {}).get(family)
+                formula = formula_of(family)[0] if p else formula_of("anything")[0]
+                us = formula(p or parameters["anything"], item.work, multiprocessors)
+                found.append(LeftOut(item, us, not p or is_outside(measured.get(family), item.work)))
     return found
+
+
+def measured_families(observations: Iterable[Observation]) -> dict[str, Measured]:
+    groups = {family: [item.work for item, _ in points] for family, points in by_family(observations).items()}
+    return {family: measured_of(works) for family, works in groups.items()}
 
 
 def spreads_of(pairs: Sequence[tuple[float, float]]) -> tuple[Spread, ...]:
@@ -183,6 +211,8 @@ def spreads_of(pairs: Sequence[tuple[float, float]]) -> tuple[Spread, ...]:
             end += 1
         if inside:
             low, _, high = tenths(inside)
+            if len(inside) < _HANDFUL:
+                low, high = min(low, round(1 / _FEW_ARE_OFF, 3)), max(high, _FEW_ARE_OFF)
             found.append(Spread(above_us=bounds[start], low=low, high=high, count=len(inside)))
         start = end
     return tuple(from_zero(found))
@@ -192,18 +222,6 @@ def tenths(ratios: Sequence[float]) -> tuple[float, float, float]:
     """The 10th, 50th and 90th percentile between which the next one lies in 80 of 100, however few there were."""
     low, middle, high = np.percentile(ratios, [10, 50, 90], method="weibull")
     return round(float(low), 3), round(float(middle), 3), round(float(high), 3)
-
-
-def around_the_middle(ratios: Sequence[float]) -> tuple[float, float, float]:
-    """The range in which the next one lies in 80 of 100, as far below the middle as above it.
-
-    Of few programs the tenths at either end are a handful of odd ones; by what factor programs are off takes them all
-    (split conformal prediction with the size of the error as score).
-    """
-    middle = median(ratios)
-    factors = sorted(max(ratio / middle, middle / ratio) for ratio in ratios)
-    factor = factors[min(ceil(0.8 * (len(factors) + 1)), len(factors)) - 1]
-    return round(middle / factor, 3), round(middle, 3), round(middle * factor, 3)
 
 
 def from_zero(found: list[Spread]) -> list[Spread]:
@@ -231,53 +249,108 @@ def fit(
         observations: calls of programs; intervals are made by leaving programs out.
         multiprocessors: of the GPU.
         source: key of `Gpu.sources`.
-        also: further calls to fit to, such as a battery's, which no interval is made from.
+        also: further calls to fit to, such as a battery's; of intervals they only say how far off are calls unlike others.
         start: parameters to start from, instead of those of `FORMULAS`.
         spreads: the intervals of the GPU that they are of, for families of which few calls are in `observations`.
         cpu: what the CPU takes.
         replay_us: between two kernels of a CUDA graph.
         whole_programs: whether sums over a program's calls say how far a step's prediction is off.
     """
-    parameters = fit_all([*also, *observations], multiprocessors, start=start)
-    pairs = left_out(observations, multiprocessors, also, start, begin=parameters)
-    residuals: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    residuals_also: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    totals: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for item, predicted in pairs:
-        residuals[family_of(item.work)].append((item.us, predicted))
-        totals[item.program][0] += item.us
-        totals[item.program][1] += predicted
-    ratios = [real / predicted for real, predicted in totals.values()]
+    everything = [*also, *observations]
+    parameters = fit_all(everything, multiprocessors, start=start)
+    held = left_out(observations, multiprocessors, also, start, begin=parameters)
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for item, us, outside in held:
+        if not outside:
+            pairs[family_of(item.work)].append((item.us, us))
     for family, found in (start or {}).items():  # of a like GPU, where nothing of the family was measured here
         parameters.setdefault(family, dict(found))
-    for item in also:  # no program has the family: how far its own fit is off, and half as far again
+    own: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for item in everything:
         family = family_of(item.work)
-        if len(residuals.get(family, ())) < _FEWEST:
-            us = FORMULAS[family][0](parameters[family], item.work, multiprocessors)
-            residuals_also[family].append((us * (item.us / us) ** 1.5, us))
-    for family, pairs_of in residuals_also.items():
-        residuals[family] += pairs_of
-    counts = {family: len(points) for family, points in by_family([*also, *observations]).items()}
-    step = None
-    if whole_programs and len(ratios) >= 10:
-        low, middle, high = around_the_middle(ratios)
-        step = StepFit(low=low, middle=middle, high=high, count=len(ratios))
+        roofline = formula_of("anything")[0](parameters["anything"], item.work, multiprocessors)
+        own["anything"].append((item.us, roofline))
+        if (
+            len(pairs.get(family, ())) < _FEWEST
+        ):  # few programs have it: how far its own fit is off, and half as far again
+            us = formula_of(family)[0](parameters[family], item.work, multiprocessors)
+            own[family].append((us * (item.us / us) ** 1.5, us))
+    for family, pairs_of in own.items():
+        pairs[family] += pairs_of
+    groups = by_family(everything)
+    measured = measured_families(everything)
+    families = {
+        family: FamilyFit(
+            parameters=found,
+            spreads=tuple(spreads[family])
+            if spreads and family in spreads and len(pairs[family]) < _FEWEST
+            else spreads_of(pairs[family]),
+            count=len(groups.get(family, ())),
+            measured=measured.get(family),
+        )
+        for family, found in parameters.items()
+    }
     return Calibration(
-        families={
-            family: FamilyFit(
-                parameters=found,
-                spreads=tuple(spreads[family])
-                if spreads and family in spreads and len(residuals[family]) < _FEWEST
-                else spreads_of(residuals[family]),
-                count=counts.get(family, 0),
-            )
-            for family, found in parameters.items()
-        },
-        step=step,
+        families=families,
+        outside=outside_factor(
+            [*held, *left_out(also, multiprocessors, observations, start, begin=parameters)], families
+        ),
+        step=step_fit(held) if whole_programs else None,
         cpu=cpu,
         replay_us=replay_us,
         source=source,
     )
+
+
+def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -> float:
+    """The factor on the interval's ends that puts 80 of 100 of the calls inside that are unlike what was measured."""
+    needed: list[float] = []
+    for item, us, outside in held:
+        fit = families.get(family_of(item.work))
+        spread = next((s for s in reversed(fit.spreads) if us >= s.above_us), None) if fit is not None else None
+        if outside and spread is not None:
+            needed.append(max(us * spread.low / item.us, item.us / (us * spread.high), 1.0))
+    return round(rank_80(needed), 3) if len(needed) >= 10 else 1.5
+
+
+def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
+    """How far sums over whole programs are off; programs with calls unlike what was measured are off further."""
+    rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for item, us, outside in held:
+        row = rows[item.program]
+        row[0] += item.us
+        row[1] += us
+        row[2] += us * outside
+    if len(rows) < 10:
+        return None
+    ratios = [real / us for real, us, _ in rows.values()]
+    middle = median(ratios)
+    shares = [outside / us for _, us, outside in rows.values()]
+    errors = [abs(float(np.log(ratio / middle))) for ratio in ratios]
+    slope = outside_slope(errors, shares)
+    factor = float(np.exp(rank_80([error / (1 + slope * share) for error, share in zip(errors, shares, strict=True)])))
+    return StepFit(
+        low=round(middle / factor, 3),
+        middle=round(middle, 3),
+        high=round(middle * factor, 3),
+        count=len(rows),
+        outside=round(slope, 3),
+    )
+
+
+def outside_slope(errors: Sequence[float], shares: Sequence[float]) -> float:
+    """By how much errors grow with the share of a program that is unlike what was measured, relative to those without."""
+    like = [error for error, share in zip(errors, shares, strict=True) if share < 0.1]
+    unlike = [(error, share) for error, share in zip(errors, shares, strict=True) if share >= 0.1]
+    if len(like) < 10 or len(unlike) < 5:
+        return 1.0
+    base = max(rank_80(like), 1e-3)
+    return max(0.0, rank_80([(error / base - 1) / share for error, share in unlike]))
+
+
+def rank_80(values: Sequence[float]) -> float:
+    """The value below which the next one lies in 80 of 100 (split conformal prediction)."""
+    return sorted(values)[min(ceil(0.8 * (len(values) + 1)), len(values)) - 1]
 
 
 def replay_of(launch: Mapping[str, float]) -> float | None:

@@ -19,7 +19,7 @@ import msgspec
 from fxscope import op_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fxscope.gpus import Gpu, Rate
     from fxscope.model import Workload
@@ -36,24 +36,34 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """The calls that a family was fitted to: their traits (`traits_of`), and least and largest of each size."""
+
+    traits: tuple[str, ...]
+    sizes: dict[str, tuple[float, float]]
+
+
 class FamilyFit(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of one family of kernels on one GPU; `spreads` by size, smallest first."""
 
     parameters: dict[str, float]
     spreads: tuple[Spread, ...]
     count: int  # different calls that it was fitted to
+    measured: Measured | None = None
 
 
 class StepFit(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured over predicted, over whole programs none of whose calls the prediction was fitted to: 80 of 100 lie between.
+    """Measured over predicted, over kinds of programs that were left out of the fit: 80 of 100 programs lie between.
 
-    Errors of a program's kernels go together, so that an interval of their sum cannot be made from theirs.
+    Errors of a program's kernels go together, so that an interval of their sum cannot be made from theirs. For a program
+    of which the share `s` of the time is outside what was measured, the range is the power `1 + outside * s` as wide.
     """
 
     low: float
     middle: float
     high: float
     count: int
+    outside: float = 0.0
 
 
 class CpuFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +113,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     families: dict[str, FamilyFit]
     step: StepFit | None = None
+    outside: float = 1.5  # factor on either end of the interval of a call unlike those that were measured
     cpu: CpuFit | None = None
     replay_us: float | None = None  # between two kernels of a CUDA graph's replay
     source: str
@@ -285,18 +296,15 @@ def template(p: Mapping[str, float], work: Workload, multiprocessors: int) -> fl
     return p["floor"] + slower_of(busy, memory(p, work), loads, sharpness=3)
 
 
-_OTHERS = {"topk": "topk", "sort": "sort", "histc": "histc", "randint": "random"}  # ATen's op → parameter
+def function(p: Mapping[str, float], work: Workload, _: int) -> float:
+    """Time of a library's function of which only the traffic is known; each function has parameters of its own."""
+    return p["floor"] + memory(p, work) * p["passes"]
 
 
-def other(p: Mapping[str, float], work: Workload, _: int) -> float:
-    key = measured_op(work.variant)
-    return p["floor"] + (p[key] if key is not None else 0.0) + memory(p, work) * p["passes"]
-
-
-def measured_op(function: str) -> str | None:
-    """The parameter of a library function that was measured; a custom op `mylib::topk_gate` is none, whatever its name."""
-    op = op_names.parse(function)
-    return _OTHERS.get(op.name) if op.namespace in (None, "aten") else None
+def anything(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
+    """A roofline: what is taken where nothing of a call's own kind was measured."""
+    arithmetic_us = work.flops / (p["sm"] * multiprocessors * 1e6)
+    return p["floor"] + slower_of(memory(p, work), arithmetic_us)
 
 
 _ARITHMETIC = {"alu_ps": 0.04, "slow_ps": 0.3, "slowest_ps": 1.0}
@@ -389,18 +397,60 @@ FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
         {**_ATTENTION, "floor": 9.0, "flash_floor": 12.0, "efficient_floor": 9.0, "piece": 1.2, "sm": 2.0},
     ),
     "template": (template, _TEMPLATE),
-    "other": (other, {**_MEMORY, "floor": 1.5, "topk": 8.0, "sort": 15.0, "histc": 0.8, "random": 0.1, "passes": 2.0}),
+    "anything": (anything, {**_MEMORY, "floor": 2.0, "sm": 2.0}),
 }
+_FUNCTION: tuple[Formula, dict[str, float]] = (function, {**_MEMORY, "floor": 3.0, "passes": 2.0})
+_DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32")
+_SIZES = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "inner", "outer")
 
 
 def family_of(work: Workload) -> str:
-    """The key of `FORMULAS` that a call belongs to."""
+    """The name of the family that a call is fitted with: "gemm_float32", "function sort", "function mylib::route"."""
+    if work.family == "other":
+        op = op_names.parse(work.variant)
+        return f"function {op.name if op.namespace in (None, 'aten') else work.variant}"
+    if work.m and work.dtype not in _DTYPES_OF_GEMM:
+        return f"{work.family} in {work.dtype}"
     own = f"{work.family}_{work.dtype}"
     return own if own in FORMULAS else work.family
 
 
+def formula_of(family: str) -> tuple[Formula, dict[str, float]]:
+    """The formula of a family and where its parameters start; a family without a formula is a roofline."""
+    if family.startswith("function "):
+        return _FUNCTION
+    return FORMULAS.get(family, FORMULAS["anything"])
+
+
 def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
-    return FORMULAS[family_of(work)][0](parameters, work, multiprocessors)
+    return formula_of(family_of(work))[0](parameters, work, multiprocessors)
+
+
+def traits_of(work: Workload) -> str:
+    """What a call has beside its sizes that its time depends on, as one word to compare."""
+    if work.m and work.family != "template":
+        aligned = not (unaligned(work.k) or unaligned(work.n))
+        return f"{work.variant} {work.layout} {'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
+    return f"{work.strided} {work.atomic} {work.gathers > 0} {work.loops > 0} {work.dtype == 'float64'}"
+
+
+def is_outside(measured: Measured | None, work: Workload) -> bool:
+    """Whether a call is unlike all that its family was fitted to: another trait, or a size more than twice beyond."""
+    if measured is None:
+        return False
+    if traits_of(work) not in measured.traits:
+        return True
+    sizes = ((float(getattr(work, name)), bounds) for name, bounds in measured.sizes.items())
+    return any(size > 2 * high or size < low / 2 for size, (low, high) in sizes)
+
+
+def measured_of(works: Sequence[Workload]) -> Measured:
+    """What a family's calls were like, for `is_outside`."""
+    sizes = {name: [float(getattr(work, name)) for work in works] for name in _SIZES}
+    return Measured(
+        traits=tuple(sorted({traits_of(work) for work in works})),
+        sizes={name: (min(values), max(values)) for name, values in sizes.items() if any(values)},
+    )
 
 
 # ---------------------------------------------------------------------- predicting
@@ -454,37 +504,57 @@ def predict_or_say(gpu: Gpu, work: Workload | None) -> Prediction | str:
     """The prediction of one call on a GPU, or why there is none; see `predict`."""
     if work is None:
         return "the generated code does not give its sizes"
-    unknown = f"no {work.family.replace('_', ' ')}{f' in {work.dtype}' if work.dtype else ''} was measured"
-    if work.family == "other" and measured_op(work.variant) is None:
-        return f"nothing was measured of {work.variant}"
-    if work.m and work.dtype not in (None, "", "bfloat16", "float16", "float32", "tfloat32"):
-        return unknown
     is_template = work.family == "template"
     if is_template and work.dtype not in ("bfloat16", "float16"):
-        return unknown
+        return f"no template in {work.dtype} was measured"
     source, scaled = _calibrated(gpu, choices=is_template)
     multiprocessors = source.limit("multi_processor_count") if source is not None else None
     if source is None or source.calibration is None or not multiprocessors:
         return f"nothing was measured on the {gpu.name}, and no data sheet says how it compares with a GPU that was"
-    if is_template:
-        fit, of = source.choices.template if source.choices is not None else None, "benchmarks by Inductor"
-    else:
-        fit, of = source.calibration.families.get(family_of(work)), "measured calls"
+    fit, basis = _fit_of(source, work)
     if fit is None:
-        return f"{unknown} on the {source.name}"
+        return f"no {family_of(work)} was measured on the {source.name}"
     parameters = fit.parameters if scaled is None else scale(fit.parameters, scaled, work)
-    us = time_of(parameters, work, int((gpu if scaled else source).limit("multi_processor_count") or multiprocessors))
+    formula = formula_of(family_of(work) if basis is None else "anything")[0]
+    us = formula(parameters, work, int((gpu if scaled else source).limit("multi_processor_count") or multiprocessors))
     spread = next((item for item in reversed(fit.spreads) if us >= item.above_us), None)
     if spread is None or not isfinite(us):
-        return f"{unknown} of its shape"
-    basis = (
-        f"{family_of(work)} model of the {source.name}, {f'{fit.count} {of}' if fit.count else 'that of a like GPU'}"
-    )
+        return f"no {family_of(work)} of its shape was measured"
     low, high = us * spread.low, us * spread.high
+    if basis is None:
+        of = "benchmarks by Inductor" if is_template else "measured calls"
+        count = f"{fit.count} {of}" if fit.count else "that of a like GPU"
+        basis = f"{family_of(work)} model of the {source.name}, {count}"
+        if is_outside(fit.measured, work):
+            basis += ", outside what was measured"
+            low, high = low / source.calibration.outside, high * source.calibration.outside
     if scaled is not None:  # nobody measured how well scaling holds: half as far again on either side
         basis += f", scaled to the {gpu.name} by the data sheets"
         low, high = low / 1.5, high * 1.5
     return Prediction(us=us, low=low, high=high, basis=basis)
+
+
+def _fit_of(source: Gpu, work: Workload) -> tuple[FamilyFit | None, str | None]:
+    """The fit to use, and what it stands on where nothing of the call's own family was measured."""
+    if work.family == "template":
+        return (source.choices.template if source.choices is not None else None), None
+    families = source.calibration.families if source.calibration is not None else {}
+    own = families.get(family_of(work))
+    if own is not None:
+        return own, None
+    name = family_of(work).removeprefix("function ").replace("_", " ")
+    return families.get("anything"), f"roofline of the {source.name}: nothing was measured of {name}"
+
+
+def outside_share(gpu: Gpu, timed: Iterable[tuple[Workload | None, float]]) -> float:
+    """The share of the time (µs, beside each call's work) that calls take which are unlike all that was measured."""
+    source, _ = _calibrated(gpu)
+    total = outside = 0.0
+    for work, us in timed:
+        total += us
+        fit, basis = _fit_of(source, work) if source is not None and work is not None else (None, "unknown")
+        outside += us * (basis is not None or (fit is not None and is_outside(fit.measured, work)))  # pyright: ignore[reportArgumentType]
+    return outside / total if total else 0.0
 
 
 def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Workload) -> dict[str, float]:

@@ -507,7 +507,6 @@ def _tensile(name: str) -> dict[str, Any] | None:
     tile = re.search(r"_MT(\d+)x(\d+)x(\d+)", name)
     splits = re.search(r"_GSU(\d+)(?=_|$)", name)
     isa = re.search(r"_ISA([0-9a-c]+)(?=[_.]|$)", name) or re.search(r"_gfx(\w+)", name)
-    epilogue = [word for word in words if word in ("Bias", "Gelu", "Relu")]
     result: dict[str, Any] = {
         "family": "tensile",
         "role": "gemm",
@@ -518,7 +517,8 @@ def _tensile(name: str) -> dict[str, Any] | None:
         "tile_k": int(tile[3]) if tile else None,
         "split_k": int(splits[1]) > 1 if splits else None,
         "stages": None,
-        "epilogue": epilogue[0].lower() if epilogue else None,
+        "epilogue": None,  # a word such as `Bias` is what the kernel can do; the op's arguments say whether it does
+        "able": [word.lower() for word in words if word in ("Bias", "Gelu", "Relu")],
     }
     if mfma := re.search(r"_MI(\d+)x(\d+)x(\d+)", name):
         result["instruction"] = [int(mfma[1]), int(mfma[2]), int(mfma[3])]

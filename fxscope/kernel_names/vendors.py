@@ -228,14 +228,14 @@ def cudnn(name: str) -> dict[str, Any] | None:
     low = name.lower()
     rnn = re.search(r"RNN_block|elemWiseRNNcell|RNNcell|LSTM_elementWise|GRU_elementWise|rnn_\w*persist", name)
     conv = re.search(
-        r"implicit_convolve|precomputed_convolve|convolve_|fft2d_|dgrad_engine|wgrad_alg|dgrad_alg|dgrad2d|wgrad2d|conv2d_grouped|winograd|Winograd|conv2d_c1_k1|convolveNd|conv_depthwise|cudnn\w*conv\w*|grouped_direct|genericTransposed|generic_conv|im2col4d|computeWgrad|first_layer|xmma_cudnn|DepthwiseConv|bf16x\d+_conv",
+        r"implicit_convolve|precomputed_convolve|_scudnn_|convolve_|fft2d_|dgrad_engine|wgrad_alg|dgrad_alg|dgrad2d|wgrad2d|conv2d_grouped|winograd|Winograd|conv2d_c1_k1|convolveNd|conv_depthwise|cudnn\w*conv\w*|grouped_direct|genericTransposed|generic_conv|im2col4d|computeWgrad|first_layer|xmma_cudnn|DepthwiseConv|bf16x\d+_conv",
         name,
     )
     if (
         "cudnn" not in low
         and not rnn
         and not re.search(
-            r"nchwTo|nhwcTo|NhwcTo|NchwTo|convertTensor_kernel|scalePackedTensor|implicit_convolve|precomputed_convolve",
+            r"nchwTo|nhwcTo|NhwcTo|NchwTo|convertTensor_kernel|scalePackedTensor|implicit_convolve|precomputed_convolve|[dw]grad_alg\d|[dw]grad_engine",
             name,
         )
     ):
@@ -376,7 +376,7 @@ _OTHER = (
     (r"device_?reduce|reduce|reduction|argmax|argmin", "reduction"),
     (r"conv(?:olution)?(?:1d|2d|3d|_)|causal_conv|im2col|col2im|depthwise", "convolution"),
     (r"gemv|matvec", "gemv"),
-    (r"gemm|matmul|marlin|mm_kernel|wmma|syrk|trsm|trmm", "gemm"),
+    (r"(?<!fb)gemm|matmul|marlin|mm_kernel|wmma|syrk|trsm|trmm", "gemm"),
     (r"random|rand|philox|curand|dropout|bernoulli|sampling|sample", "random"),
     (r"gather|scatter|index|reshape_and_cache|permute|slot", "index"),
     (r"scal_kernel", "elementwise"),

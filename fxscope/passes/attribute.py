@@ -11,10 +11,10 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.columns import column, with_columns
-from fxscope.index import index_of
+from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Coverage, LaunchEvidence, Recording, Timing, replace
-from fxscope.passes.regions import Region, match_replay, match_sequence, pick_graph, regions_of
+from fxscope.passes.regions import Region, fits, match_replay, match_sequence, pick_graph, regions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ class Linked(NamedTuple):
 
 def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
     """Fill in the launches inside compiled regions: their call and its nodes; return how often each graph ran."""
-    calls = index_of(recording).calls_of_graph
+    calls = grouped(recording.calls, lambda call: call.wrapper)
     if not calls:
         return {}
     launches = {launch.id: launch for launch in recording.launches}
@@ -80,20 +80,28 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
     for region, graph_id, known in zip(regions, picked, assigned, strict=True):
         for launch in region.replayed:
             call_id = by_node.get(node_of(launch))
-            if call_id is not None and graph_id in (None, by_id[call_id].graph):
+            if call_id is not None and graph_id in (None, by_id[call_id].wrapper):
                 known.setdefault(launch.id, call_id)
-                graph_id = by_id[call_id].graph
+                graph_id = by_id[call_id].wrapper
         if graph_id is None:
             continue
-        invocation = runs.get((region.step, graph_id), 0)
-        runs[region.step, graph_id] = invocation + 1
+        captured = {
+            launches[launch_id].correlation for launch_id in known if launches[launch_id].evidence.op == "order"
+        }
+        numbers: dict[tuple[int, int | None], int] = {}  # of each replay, or of the one run, in its step
+        if not captured:
+            runs[region.step, graph_id] = runs.get((region.step, graph_id), 0) + 1
         for launch_id, call_id in known.items():
-            call = by_id[call_id]
+            call, launch = by_id[call_id], launches[launch_id]
+            key = (launch.step, launch.correlation) if captured else (region.step, None)
+            if captured and key not in numbers:
+                runs[launch.step, graph_id] = runs.get((launch.step, graph_id), 0) + 1
+            invocation = numbers.setdefault(key, runs[launch.step if captured else region.step, graph_id] - 1)
             evidence = LaunchEvidence(
-                op=launches[launch_id].evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None
+                op=launch.evidence.op, call="order", nodes=call.nodes_evidence if call.nodes else None
             )
             links[position[launch_id]] = Linked(
-                call_id, call.nodes, graph_id if call.nodes else None, invocation, evidence
+                call_id, call.nodes, call.graph if call.nodes else None, invocation, evidence
             )
     totals: dict[str, int] = {}
     for (_, graph_id), count in runs.items():
@@ -121,6 +129,8 @@ def calls_of_nodes(
 def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
     """Launch id → call id for one region: ops by their order, a graph replay's kernels by order and name."""
     result: dict[int, str] = {}
+    if any(call.conditional for call in calls):
+        return by_only_name(region, calls)
     if region.replayed:
         for launch, call in match_replay(region.replayed, calls):
             result[launch.id] = call.id
@@ -128,6 +138,22 @@ def assign(region: Region, calls: list[KernelCall]) -> dict[int, str]:
     for position, call in [*pairs, *between_neighbours(pairs, calls)]:
         for launch in region.groups[position].launches:
             result.setdefault(launch.id, call.id)
+    return result
+
+
+def by_only_name(region: Region, calls: list[KernelCall]) -> dict[int, str]:
+    """Launch id → call id where a wrapper has branches or loops, so that their order tells nothing.
+
+    An op is a call's if no other can be it, or if it ran as often as there are calls that run once and can be it.
+    """
+    groups = grouped(region.groups, lambda group: group.name)
+    result: dict[int, str] = {}
+    for name, mine in groups.items():
+        fitting = [call for call in calls if fits(name, call)]
+        certain = len(fitting) == len(mine) and not any(call.conditional for call in fitting)
+        if len(fitting) == 1 or certain:
+            pairs = zip(mine, fitting if certain else fitting * len(mine), strict=True)
+            result |= {launch.id: call.id for group, call in pairs for launch in group.launches}
     return result
 
 
@@ -213,9 +239,9 @@ def with_reasons(recording: Recording, runs: Mapping[str, int]) -> Recording:
     def reason(call: KernelCall) -> str | None:
         if call.timing is not None:
             return None
-        if not runs.get(call.graph):
+        if not runs.get(call.wrapper):
             return "its graph was not seen to run in the recorded steps"
-        times = "once" if runs[call.graph] == 1 else f"{runs[call.graph]} times"
+        times = "once" if runs[call.wrapper] == 1 else f"{runs[call.wrapper]} times"
         return f"its graph ran {times}, and no device event there is known to be this call's"
 
     return replace(recording, calls=tuple(replace(call, untimed=reason(call)) for call in recording.calls))

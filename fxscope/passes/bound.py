@@ -6,16 +6,17 @@ device waits clearly longer than it works. Between the two neither is said, and 
 
 from __future__ import annotations
 
-from statistics import fmean
+from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fxscope.index import warm
+from fxscope.index import warm, whole_steps
+from fxscope.model import replace
 from fxscope.text import microseconds, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.model import StepStats, Summary
+    from fxscope.model import Recording, StepStats, StepTimes, Summary
 
 GPU_BOUND, CPU_BOUND = 0.8, 0.4  # share of a step in which some stream of the device runs something
 
@@ -26,11 +27,13 @@ class Bound(NamedTuple):
     side: Literal["cpu", "gpu", "neither"]
     busy: float  # share of the wall time
     wall_us: float
+    while_recording: bool = False  # whether the wall time holds the cost of fxscope's profiler
 
     @property
     def words(self) -> str:
         """The verdict with its figures: "GPU-bound (device busy 93 % of 1.43 ms)"."""
-        return f"{self.short} (device busy {percent(self.busy)} of {microseconds(self.wall_us)})"
+        when = " while recording" if self.while_recording else ""
+        return f"{self.short} (device busy {percent(self.busy)} of {microseconds(self.wall_us)}{when})"
 
     @property
     def short(self) -> str:
@@ -38,22 +41,45 @@ class Bound(NamedTuple):
         return {"cpu": "CPU-bound", "gpu": "GPU-bound"}.get(self.side, "neither clearly CPU- nor GPU-bound")
 
 
-def bound(wall_us: float, busy_us: float) -> Bound | None:
-    """Judge a step, or the mean of several; `None` of no time."""
+def bound(wall_us: float, busy_us: float, *, while_recording: bool = False) -> Bound | None:
+    """Judge a step; `None` of no time."""
     if wall_us <= 0:
         return None
     busy = busy_us / wall_us
-    return Bound("gpu" if busy >= GPU_BOUND else "cpu" if busy <= CPU_BOUND else "neither", busy, wall_us)
+    side = "gpu" if busy >= GPU_BOUND else "cpu" if busy <= CPU_BOUND else "neither"
+    return Bound(side, busy, wall_us, while_recording)
 
 
-def of_steps(steps: Sequence[StepStats]) -> Bound | None:
-    """Judge the mean of the steps, warm-up left out as in every wall time."""
+def of_steps(steps: Sequence[StepStats], times: StepTimes | None = None) -> Bound | None:
+    """Judge the median step by the device's work in it and its wall time; steps that are not whole do not count.
+
+    Args:
+        steps: profiled ones.
+        times: of the same program's steps without a profiler: their typical wall time counts where it is known.
+    """
     if not steps:
         return None
-    counted = warm(steps)
-    return bound(fmean(s.wall_us for s in counted), fmean(s.device_busy_us for s in counted))
+    whole = whole_steps({item.step: item.num_launches for item in steps})
+    found = [item for item in steps if item.step in whole]
+    busy = median(s.device_busy_us for s in found)
+    if times is not None and not times.while_recording:
+        return bound(times.median_us, min(busy, times.median_us))
+    return bound(median(s.wall_us for s in warm(found)), busy, while_recording=times is not None)
 
 
-def of_summary(summary: Summary | None) -> Bound | None:
-    """Judge the mean of a trace's steps; `None` where no device ran anything. Files of old versions are judged anew."""
-    return of_steps(summary.steps) if summary is not None and summary.bound is not None else None
+def of_summary(summary: Summary | None, times: StepTimes | None = None) -> Bound | None:
+    """Judge a trace's steps; `None` where no device ran anything. Files of old versions are judged anew."""
+    return of_steps(summary.steps, times) if summary is not None and summary.bound is not None else None
+
+
+def of_recording(recording: Recording) -> Bound | None:
+    """Judge a recording's steps by their undisturbed wall time; `None` where no device ran anything."""
+    return of_summary(recording.summary, recording.step_times)
+
+
+def judged(recording: Recording) -> Recording:
+    """Fill `Summary.bound` and `Summary.verdict` by the undisturbed wall time of a step."""
+    limit = of_recording(recording)
+    if limit is None or recording.summary is None:
+        return recording
+    return replace(recording, summary=replace(recording.summary, bound=limit.side, verdict=limit.words))

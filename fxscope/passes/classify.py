@@ -331,6 +331,15 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
     ]
     if "cpu_kernel" in column(recording.launches, "category"):
         classified = _with_parts(classified, launched)
+    fields = (column(recording.ops, field) for field in ("captured", "graph", "node"))
+    captured = {node for is_captured, of, node in zip(*fields, strict=True) if is_captured and of == graph.id}
+    reason = "captured in a graph: its kernels run when that is replayed"
+    classified = [
+        replace(node, kind="kernel", reason=reason)
+        if node.name in captured and node.kind == "host" and node.expected == "kernel"
+        else node
+        for node in classified
+    ]
     return replace(graph, nodes=tuple(classified))
 
 

@@ -15,7 +15,7 @@ from fxscope.columns import column
 from fxscope.gpus import timing as device_times
 from fxscope.gpus.prediction import Prediction, predict_or_say
 from fxscope.index import index_of
-from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
+from fxscope.model import Bound, Graph, KernelCall, Launch, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import as_run, of_dtype, predicted_step, runs_a_step
@@ -113,6 +113,11 @@ def launch_time(recording: Recording) -> float | None:
     return median(times) / 1e3 if times else None
 
 
+def is_replayed(launch: Launch) -> bool:
+    """Whether a replay of a CUDA or HIP graph ran it."""
+    return launch.cuda_graph is not None or any("GraphLaunch" in name for name in launch.runtime)
+
+
 def cost_of_call(
     call: KernelCall, graph: Mapping[str, Node], limits: Limits | None, recording: Recording
 ) -> KernelCall:
@@ -129,6 +134,8 @@ def cost_of_call(
     if call.bytes_read is not None or call.bytes_written is not None:
         num_bytes = (call.bytes_read or 0) + (call.bytes_written or 0)
     on_cpu = (call.device or "").startswith("cpu")
+    if limits is not None and any(map(is_replayed, index_of(recording).launches_of_call.get(call.id, ()))):
+        limits = limits._replace(launch_us=None)  # nothing is launched from the CPU in a replay
     roof = roof_of(
         num_bytes,
         counted.of_nodes(products, graph, certain=True),

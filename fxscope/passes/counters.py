@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from fxscope.columns import picked
 from fxscope.index import index_of
 from fxscope.kernel_names import cpp
 from fxscope.model import Counters, Problem, Recording, replace
 from fxscope.text import counted, kernel_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from fxscope.model import Launch
 
@@ -50,26 +51,19 @@ def counters(recording: Recording, kernels: Sequence[CountedKernel], *, step: in
             by_call[launch.call].append((launch, kernel.counters))
         elif launch.graph is not None and len(launch.nodes) == 1:
             by_node[launch.graph, launch.nodes[0]].append((launch, kernel.counters))
-    return replace(
-        recording,
-        calls=tuple(replace(call, counters=together(by_call.get(call.id, ()))) for call in recording.calls),
-        graphs=tuple(
-            replace(
-                graph,
-                nodes=tuple(
-                    replace(node, counters=together(by_node.get((graph.id, node.name), ()))) for node in graph.nodes
-                ),
-            )
-            if any(key[0] == graph.id for key in by_node)
-            else graph
-            for graph in recording.graphs
-        ),
-    )
+    graphs = list(recording.graphs)
+    for at, graph in enumerate(graphs):
+        if any(key[0] == graph.id for key in by_node):
+            nodes = [replace(node, counters=together(by_node.get((graph.id, node.name), ()))) for node in graph.nodes]
+            graphs[at] = replace(graph, nodes=tuple(nodes))
+    calls = tuple(replace(call, counters=together(by_call.get(call.id, ()))) for call in recording.calls)
+    return replace(recording, calls=calls, graphs=tuple(graphs))
 
 
 def kernels_of(recording: Recording, step: int) -> list[Launch]:
     """The kernels of a step in order of launch; copies and memsets are no kernels."""
-    launches = [item for item in index_of(recording).launches_of_step.get(step, ()) if item.category == "kernel"]
+    rows = index_of(recording).launch_rows_of_step.get(step, [])
+    launches = [item for item in picked(recording.launches, rows) if item.category == "kernel"]
     # Streams overlap: what was launched first may start later. The kernels of one graph's replay have one launch.
     return sorted(launches, key=lambda x: (x.start_ns if x.launched_ns is None else x.launched_ns, x.start_ns, x.id))
 
@@ -107,45 +101,38 @@ def function(name: str) -> str:
     return cpp.parse(name).function or name
 
 
+SUMS = ("dram_bytes_read", "dram_bytes_written", "l2_bytes", "local_bytes")
+SHARES = ("memory_share", "compute_share", "tensor_share", "occupancy")
+
+
 def together(parts: Sequence[tuple[Launch, Counters]]) -> Counters | None:
     """The counters of one execution: sums of what is moved, the rest weighted by time; `None` of nothing."""
-    if not parts:
+    times = len({launch.invocation for launch, _ in parts})
+    if not parts or len(parts) % times:  # executions of different kernels: which of them would it be?
         return None
     items = [item for _, item in parts]
-    times = len({launch.invocation for launch, _ in parts})
-    if len(items) % times:  # executions of different kernels: which of them would it be?
-        return None
+    weights = [item.time_us for item in items]
 
-    def total(field: Callable[[Counters], float | None]) -> float | None:
-        values = [field(item) for item in items]
-        return None if None in values else sum(value for value in values if value is not None) / times
+    def total(values: Sequence[float | None]) -> float | None:
+        return None if None in values else sum(filter(None, values)) / times
 
-    def whole(field: Callable[[Counters], int | None]) -> int | None:
-        value = total(field)
-        return None if value is None else round(value)
+    def weighted(values: Sequence[float | None]) -> float | None:
+        if len(values) == 1:
+            return values[0]
+        whole = total(weights)
+        part = total(
+            [None if value is None else value * (time or 0) for value, time in zip(values, weights, strict=True)]
+        )
+        return part / whole if part is not None and whole else None
 
-    time = total(lambda item: item.time_us)
-
-    def weighted(field: Callable[[Counters], float | None]) -> float | None:
-        if len(items) == 1:
-            return field(items[0])
-        part = total(lambda item: None if (share := field(item)) is None else share * (item.time_us or 0.0))
-        return part / time if part is not None and time else None
-
+    sums = {name: total([getattr(item, name) for item in items]) for name in SUMS}
     reasons = dict.fromkeys(reason for item in items for reason, _ in item.stalls)
-    stalls = [(reason, weighted(lambda item, at=reason: dict(item.stalls).get(at, 0.0)) or 0.0) for reason in reasons]
-    registers = [item.registers for item in items if item.registers is not None]
+    stalls = [(name, weighted([dict(item.stalls).get(name, 0.0) for item in items]) or 0.0) for name in reasons]
     return Counters(
         launches=len(items) // times,
-        time_us=time,
-        dram_bytes_read=whole(lambda item: item.dram_bytes_read),
-        dram_bytes_written=whole(lambda item: item.dram_bytes_written),
-        l2_bytes=whole(lambda item: item.l2_bytes),
-        memory_share=weighted(lambda item: item.memory_share),
-        compute_share=weighted(lambda item: item.compute_share),
-        tensor_share=weighted(lambda item: item.tensor_share),
-        occupancy=weighted(lambda item: item.occupancy),
-        registers=max(registers, default=None),
-        local_bytes=whole(lambda item: item.local_bytes),
+        time_us=total(weights),
+        registers=max((item.registers for item in items if item.registers is not None), default=None),
         stalls=tuple(sorted((item for item in stalls if item[1] > 0), key=lambda item: -item[1])[:MOST_STALLS]),
+        **{name: None if value is None else round(value) for name, value in sums.items()},
+        **{name: weighted([getattr(item, name) for item in items]) for name in SHARES},
     )

@@ -162,13 +162,17 @@ def operands_of_op(op: Op) -> Operands:
     for position, shape in enumerate(shapes):
         value, dtype = ((items or ())[position : position + 1] for items in (op.concrete_inputs, op.dtypes))
         if isinstance(shape, (list, tuple)) and shape and not (value and value[0]):
-            found.append(TensorMeta(shape=tuple(shape), dtype=dtype[0] if dtype else None))
+            stride = op.strides[position] if op.strides and position < len(op.strides) else None
+            stride = tuple(stride) if isinstance(stride, (list, tuple)) else None
+            found.append(TensorMeta(shape=tuple(shape), dtype=dtype[0] if dtype else None, stride=stride))
         else:
             found.append(value[0] if value else "")
     return found
 
 
 def _count(name: str, items: Operands, result: tuple[int | str, ...], causal: bool) -> int | None:
+    if any(isinstance(item, TensorMeta) and item.shape and item.stride == () for item in items):
+        return None  # a sparse tensor has no strides, and how many of its elements are stored is not recorded
     items = [*items, *[""] * 11]  # every place that is asked for
     if name in GEMMS:
         left, right = _shapes(items, *GEMMS[name])

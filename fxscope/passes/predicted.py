@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES
+from fxscope.gpus.prediction import outside_share
 from fxscope.index import index_of, kept
 from fxscope.model import PredictedStep, replace
 from fxscope.text import microseconds
@@ -67,7 +68,8 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedSte
             f"measured on the {gpu.name}",
         )
     step = calibration.step
-    device = (total * step.low, total * step.high)
+    wider = 1 + step.outside * outside_share(gpu, ((call.workload, call.estimated_us or 0.0) for call in on_device))
+    device = tuple(total * step.middle * (end / step.middle) ** wider for end in (step.low, step.high))
     cpu = cpu_range(on_device, gpu)
     return PredictedStep(
         device_us=total * step.middle,
@@ -80,7 +82,8 @@ def predicted_step(calls: Sequence[KernelCall], gpu: Gpu | None) -> PredictedSte
         else None,
         bound=None if cpu is None else "gpu" if device[0] > cpu[1] else "cpu" if device[1] < cpu[0] else None,
         basis=f"the sum of the calls, {microseconds(total)}, times {step.middle:.4g}: what {step.count} programs measured on "
-        f"the {gpu.name}, which it was not fitted to, took for each µs of theirs; 80 of 100 lie in the range",
+        f"the {gpu.name}, of kinds left out of the fit, took for each µs of theirs; 80 of 100 lie in the range"
+        + (", which is wider for calls outside what was measured" if wider > 1.1 else ""),
     )
 
 

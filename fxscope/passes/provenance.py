@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import by_each, grouped, index_of
 from fxscope.model import Link, Recording, replace
-from fxscope.op_names import MAY_COPY, expected_nature, op_name, op_of, table
+from fxscope.op_names import CASTS, MAY_COPY, RESIZES, expected_nature, op_name, op_of, ops_in_name, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fxscope.model import Graph, KernelCall, Node, Source
 
-# Views that only rename sizes: they stay views where a transposed operand is folded into the strides of a GEMM.
-_RESIZES = frozenset("view reshape _unsafe_view alias detach squeeze unsqueeze getitem flatten unflatten".split())
+# They stay views where a transposed operand is folded into the strides of a GEMM.
+_RESIZES = RESIZES | {"getitem"}
 # Views, copies and casts, which torch puts around any op.
 _VIEWS = frozenset(name for name in table() if expected_nature(f"aten::{name}") == "view")
-_MOVES = _VIEWS | MAY_COPY | _RESIZES | {"convert_element_type", "_to_copy"}
+_MOVES = _VIEWS | MAY_COPY | _RESIZES | CASTS
 _MAX_HOPS = 8  # views between an operand and the extern call that reads it
 
 
@@ -29,7 +29,7 @@ def provenance(recording: Recording) -> Recording:
     for graph in recording.graphs:
         mine = [calls[call.id] for call in recording.calls if call.graph == graph.id]
         if mine:
-            mine = with_biases(with_named_only(with_folded(mine, graph), graph), graph)
+            mine = with_named_only(with_biases(with_folded(mine, graph), graph), graph)
             calls |= {call.id: call for call in mine}
         graphs.append(graph)
     recording = replace(recording, graphs=tuple(graphs), calls=tuple(calls[call.id] for call in recording.calls))
@@ -62,7 +62,7 @@ def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
 
 
 def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
-    """The calls with the nodes whose op is in the kernel's name although none of that op ran in it.
+    """The calls with the nodes whose op is in the kernel's name, and that ran elsewhere or are not known to have run.
 
     Inductor names a kernel after the origins of its scheduler nodes; an origin may have run elsewhere.
     """
@@ -71,22 +71,11 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
     order = {name: position for position, name in enumerate(by_name)}
     result: list[KernelCall] = []
     for call in calls:
-        if not call.kernel.startswith("triton_") or not call.nodes:
-            result.append(call)
-            continue
-        words = set(call.kernel.split("_fused_", 1)[-1].rsplit("_", 1)[0].split("_"))
-        inside = {op_of(by_name[name]) for name in call.nodes if name in by_name}
-        around = {source for name in call.nodes if name in by_name for source in by_name[name].inputs}
-        named = [
-            name
-            for name in around
-            if name in home
-            and call not in home[name]
-            and name not in call.nodes
-            and (op := op_name(by_name[name].target)) in words
-            and op not in inside
-        ]
-        result.append(replace(call, named_only=tuple(sorted({*call.named_only, *named}, key=order.__getitem__))))
+        words = ops_in_name(call.kernel) if call.is_generated else ()
+        around = {source for name in call.nodes if name in by_name for source in by_name[name].inputs if source in home}
+        found = {name for name in around - {*call.nodes} if op_of(by_name[name]) in words}
+        named = sorted({*call.named_only, *found} & order.keys(), key=order.__getitem__)
+        result.append(replace(call, named_only=tuple(named)))
     return result
 
 
@@ -107,7 +96,8 @@ def with_biases(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
             made |= dict.fromkeys(call.nodes, (reads, writes))
         found: list[str] = []
         inside: set[str] = set()
-        for name in call.named_only if call.is_generated else ():
+        untold = call.is_generated and call.nodes_evidence != "lowering"
+        for name in call.named_only if untold else ():
             node = by_name.get(name)
             if node is None or name not in made or op_name(node.target) != "convolution" or len(node.inputs) < 3:
                 continue
@@ -118,7 +108,8 @@ def with_biases(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
                 inside |= making
         ran = sorted({*call.nodes, *(inside & set(call.named_only))}, key=lambda name: order.get(name, -1))
         named = tuple(name for name in call.named_only if name not in inside)
-        result.append(replace(call, biases=tuple(found), nodes=tuple(ran) if inside else call.nodes, named_only=named))
+        biases = tuple(found) if untold else call.biases
+        result.append(replace(call, biases=biases, nodes=tuple(ran) if inside else call.nodes, named_only=named))
         for name in call.nodes:
             shapes = [item.shape for item in by_name[name].outputs] if name in by_name else []
             stored.setdefault(name, set()).update(item.buffer for item in call.writes or () if item.shape in shapes)

@@ -62,7 +62,9 @@ def regions_of(recording: Recording, launches: dict[int, Launch]) -> list[Region
     for launch in launches.values():
         issuer = ops.row.get(launch.op_id) if launch.op_id is not None else None
         call = runtime.get(launch.correlation) if launch.correlation is not None else None
-        around, child = _region_around(issuer if call is None else call, regions, ops)
+        # A replay's kernels belong where they were captured, not to what launched the graph
+        captured = issuer is not None and launch.evidence.op == "order"
+        around, child = _region_around(issuer if call is None or captured else call, regions, ops)
         if around is None:
             continue
         region = regions[around]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from fxscope.index import index_of
 from fxscope.model import (
     BufferAccess,
-    Evidence,
     Graph,
     KernelCall,
     Node,
@@ -20,7 +19,7 @@ from fxscope.model import (
     TensorMeta,
     replace,
 )
-from fxscope.op_names import op_name, runs_as
+from fxscope.op_names import is_convolution, op_name, runs_as
 from fxscope.passes.flops import tensor_bytes, total
 from fxscope.passes.slices import OpSlices, nodes_of_calls
 
@@ -44,6 +43,8 @@ def schedules(recording: Recording) -> Recording:
             mine = [calls[call.id] for call in of_graph[graph.id]]
             # The scheduler knows buffers as they are stored; an operand's shape as the call passes it is the wrapper's.
             as_written = of_graph[graph.id]
+            if all(call.writes is None for call in as_written):  # a C++ wrapper: its buffers are not read
+                continue
             mine = with_opaque_nodes(mine, graph, index_of(recording).calls)
             calls |= {call.id: call for call in nodes_of_calls(mine, as_written, graph)}
     return replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
@@ -97,12 +98,18 @@ def match(calls: Sequence[KernelCall], schedule: Schedule) -> list[tuple[KernelC
         written[op_name(kernel)].append(members)
     result: list[tuple[KernelCall, tuple[str, ...]]] = []
     missed: list[KernelCall] = []
+    of_line: dict[object, tuple[str, ...]] = {}  # the function of a subgraph that is called again has the same lines
     for call in calls:
         queue = written.get(op_name(call.kernel))
-        if queue:
+        if call.code.call in of_line:
+            result.append((call, of_line[call.code.call]))
+        elif queue:
             result.append((call, queue.pop(0)))
         else:
             missed.append(call)
+            continue
+        if call.subgraph and call.code.call:
+            of_line[call.code.call] = result[-1][1]
     # The wrapper numbers a user's kernels: `double_0` is the first call form of `double`.
     for call in [call for call in missed if call.type == "user_triton"]:
         queue = written.get(re.sub(r"_\d+$", "", call.kernel))
@@ -153,9 +160,9 @@ def with_members(call: KernelCall, members: tuple[str, ...], schedule: Schedule,
     if not slices.told:
         return call
     ran = slices.ran(nodes)
-    evidence: Evidence = "origin_node" if slices.is_exact(nodes) else "origins"
+    biases = tuple(name for name in slices.parts(nodes) if is_convolution(slices.flow.nodes[name].target))
     named = slices.only_named(nodes, call.nodes)
-    return replace(call, nodes=ran, named_only=named, nodes_evidence=evidence if ran else None)
+    return replace(call, nodes=ran, named_only=named, biases=biases, nodes_evidence="lowering" if ran else None)
 
 
 def with_items(nodes: list[SchedulerNode], slices: OpSlices) -> list[SchedulerNode]:

@@ -211,66 +211,36 @@ class Slice:
 
 
 class OpSlices:
-    """The nodes that run in each scheduler node of one graph.
+    """The scheduler nodes of one graph, and the graph's nodes that run in each.
 
-    A scheduler node's value is torch's origin node, or else the last of its origins: the node that was being lowered.
-    One without an origin node whose result only others of the same value take is a part of it: the first half of a split
-    reduction, or the copy of an operand into the layout that a library wants.
+    The capture recorded them. From files they are the nodes of the call, by the origins where it has several scheduler
+    nodes: each runs in the first that has it.
     """
 
     def __init__(self, schedule: Schedule, graph: Graph, calls: Iterable[KernelCall] = ()) -> None:
         self.flow: Flow = Flow(graph)
-        self.schedule = schedule
-        # Printed schedules do not name what a library's kernel computes; its call does.
-        self._of_call = {
-            name: call.nodes[0]
-            for call in calls
-            if not call.is_generated and len(call.nodes) == 1
-            for name in call.scheduler_nodes
-        }
         self.by_name: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes}
         self.items: dict[str, list[SchedulerNode]] = defaultdict(list)  # buffer → nodes that name an item of it
         for node in schedule.nodes:
             for access in node.reads if node.type == "multi_output" else ():
                 self.items[access.buffer].append(node)
         computing = [node for node in schedule.nodes if node.type not in TRANSPARENT]
-        # Printed schedules name origins of some nodes only: that does not tell where every node ran.
-        self.told: bool = bool(computing) and all(node.origins or node.origin_node for node in computing)
-        self._lowered = {node.name: self._last(node) for node in schedule.nodes}
-        # Of a tuple's item also what makes the tuple: what prepares an operand was lowered with that.
-        self._opaque = {
-            name
-            for node in schedule.nodes
-            if is_opaque(node) and (value := self.value(node)) is not None
-            for name in (value, *(self.flow.nodes[value].inputs[:1] if self._is_item(value, node) else ()))
-        }
-        self._values: dict[str, tuple[str, ...]] = {}  # buffer → the nodes whose value it holds
-        self._parts: dict[str, str] = {}  # buffer → the node of which it holds an intermediate result
-        readers: dict[str, set[str | None]] = defaultdict(set)
-        self._started = {
-            (schedule.renames[access.buffer], self._lowered[node.name])
-            for node in schedule.nodes
-            for access in node.writes
-            if access.buffer in schedule.renames
-        }  # buffers that a node's own scatter goes on writing: they hold what it starts from
-        for node in schedule.nodes:
-            for access in node.reads:
-                readers[access.buffer].add(node.name)
-        for node in schedule.nodes:
-            lowered = self._lowered[node.name]
-            for access in node.writes:
-                same = {name for name in readers[access.buffer] - {node.name} if self._lowered[name or ""] == lowered}
-                half = (node.origin_node is None and same) or (access.buffer, lowered) in self._started
-                if lowered is not None and half and access.buffer not in schedule.renames:
-                    self._parts[access.buffer] = lowered
-                else:
-                    self._values[access.buffer] = self._names(node)
-        self._nodes: dict[str, frozenset[str]] = {node.name: frozenset(self._slice(node)) for node in schedule.nodes}
-        self._copies()
+        self.told: bool = bool(computing) and all(node.ran is not None for node in computing)
+        self._ran: dict[str, set[str]] = {node.name: set(node.ran or ()) for node in computing}
+        for call in calls if not self.told else ():
+            left = set(call.nodes)
+            members = [self.by_name[name] for name in call.scheduler_nodes if name in self._ran]
+            for node in members:
+                self._ran[node.name] = left & set(node.origins) if len(members) > 1 else left
+                left = left - self._ran[node.name]
 
     def ran(self, nodes: Iterable[SchedulerNode]) -> tuple[str, ...]:
         """The graph's nodes that run in these scheduler nodes, in graph order."""
-        return self.flow.sorted(name for node in nodes for name in self._nodes[node.name])
+        return self.flow.sorted(name for node in nodes for name in self._ran.get(node.name, ()))
+
+    def parts(self, nodes: Iterable[SchedulerNode]) -> tuple[str, ...]:
+        """The nodes of library kernels of which these scheduler nodes compute a part, in graph order."""
+        return self.flow.sorted(name for node in nodes for name in node.parts)
 
     def only_named(self, nodes: Iterable[SchedulerNode], more: Iterable[str] = ()) -> tuple[str, ...]:
         """What is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""
@@ -278,77 +248,6 @@ class OpSlices:
         inside = set(self.ran(members))
         names = {*more, *(name for node in members for name in node.origins)}
         return self.flow.sorted(name for name in names - inside if self.flow.computes(name))
-
-    def is_exact(self, nodes: Iterable[SchedulerNode]) -> bool:
-        """Whether torch itself named the value of each of these."""
-        return all(node.origin_node is not None for node in nodes if node.type not in TRANSPARENT)
-
-    def value(self, node: SchedulerNode) -> str | None:
-        """The graph's node whose value, or a part of it, a scheduler node computes."""
-        known = node.origin_node
-        if known is not None and known in self.flow.nodes and (known in node.origins or self._is_item(known, node)):
-            return known
-        return self._lowered[node.name]
-
-    def _is_item(self, name: str, node: SchedulerNode) -> bool:
-        """A later node that writes in place gives its name to the buffer too; an item of a tuple's result does not."""
-        found = self.flow.nodes[name]
-        return op_name(found.target) == "getitem" and (not node.origins or found.inputs[:1] == node.origins[-1:])
-
-    def _last(self, node: SchedulerNode) -> str | None:
-        last = next((name for name in reversed(node.origins) if name in self.flow.nodes), None)
-        return last if node.origins or not is_opaque(node) else self._of_call.get(node.name)
-
-    def _names(self, node: SchedulerNode) -> tuple[str, ...]:
-        """The nodes whose value a buffer holds: one, and another that is a view of it."""
-        value, later = self.value(node), node.origin_node
-        if value is None:
-            return ()
-        if later is None or later == value or later not in self.flow.nodes:
-            return (value,)
-        return (value, later) if self.flow.is_view(later) and self.flow.base(later) == value else (value,)
-
-    def _slice(self, node: SchedulerNode) -> set[str]:
-        value = self.value(node)
-        if value is None or node.type in TRANSPARENT:
-            return set()
-        if is_opaque(node):
-            made = self.flow.nodes[value].inputs[:1] if self._is_item(value, node) else ()
-            return set(made) & set(node.origins) or {
-                value
-            }  # not the item of a tuple's result, but what makes the tuple
-        read = [access.buffer for access in node.reads]
-        given = {name for buffer in read for name in self._values.get(buffer, (buffer,))}
-        partly = {self._parts[buffer] for buffer in read if buffer in self._parts}
-        inside = Slice(self.flow, given, partly, {*node.origins, value} - (self._opaque - {value}))
-        if value in given:
-            return set()  # a copy of what is stored already, in another layout
-        starts = any((access.buffer, self._lowered[node.name]) in self._started for access in node.writes)
-        if value in self._opaque or starts:
-            held = [{buffer, *self._values.get(buffer, ())} for buffer in read]
-            found = inside.operand(value, held, [access.shape for access in node.writes])
-        else:
-            found, _ = inside.back_from([value])
-        if value in partly and value not in self._opaque:  # what it starts from was made where that was stored
-            sources = [name for name in self.flow.sources(value, inside.given) if name in found]
-            slices = [inside.back_from([name]) for name in sources]
-            found = {value, *(name for nodes, used in slices if used for name in nodes)}
-        return {name for name in found if name in node.origins or not self.flow.is_view(name)}
-
-    def _copies(self) -> None:
-        """A final `copy_` into a graph's input is no loop of its own: what computes its source writes there."""
-        values = {self.value(node) for node in self.schedule.nodes}
-        homes = {
-            (self.schedule.renames[access.buffer], self.value(node)): node.name
-            for node in self.schedule.nodes
-            for access in node.writes
-            if access.buffer in self.schedule.renames
-        }
-        for node in self.flow.nodes.values():
-            if op_name(node.target) == "copy_" and len(node.inputs) == 2 and node.name not in values:
-                home = homes.get((node.inputs[0], self.flow.base(node.inputs[1])))
-                if home is not None:
-                    self._nodes[home] |= {node.name}
 
 
 def is_heavy(target: str) -> bool:

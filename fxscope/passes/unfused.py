@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 # Types of calls that no generated pointwise or reduction kernel replaces → whose kernel it is.
 _OTHERS = {
-    "extern": "the library's",
-    "fallback": "the library's",
-    "triton_template": "Inductor's template",
-    "user_triton": "the program's own",
+    "extern": "library kernels",
+    "fallback": "library kernels",
+    "triton_template": "Inductor's templates",
+    "user_triton": "the program's own kernels",
 }
 
 
@@ -256,7 +256,7 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
 
 
 def stood_in_for(decision: Decision, recording: Recording) -> list[str]:
-    """Whose kernels one that fuses would take the place of: what is expected holds if it is as fast as they are."""
+    """Name the kinds of kernels that a fused one would replace, of which no pair was measured."""
     index = index_of(recording)
     found: dict[str, None] = {}
     for end in decision.ends:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 import gzip
+import itertools
 import json
 import re
+import textwrap
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,8 +40,9 @@ from fxscope.text import counted, num_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fxscope.model import Node
+    from fxscope.model import CallType, Node, Stage
 
+LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 MAX_BYTES = 4 << 30  # of a log, unpacked, or of a folder
 MAX_LINE = 64 << 20
 MAX_STRAY = 1_000_000  # lines of a log that belong to no entry
@@ -71,7 +74,8 @@ class Collected:
     found: list[InductorGraph] = field(default_factory=list)
     compiles: dict[str, Compile] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    environment: dict[str, str] = field(default_factory=dict)
+    phases: dict[str, dict[str, float]] = field(default_factory=dict)  # of a compile, in µs
+    num_entries: int = 0
 
     def count(self, size: int, path: Path, limit: int | None = None) -> None:
         """Count bytes that were read. Raises TraceError beyond the limit, or the lower one of this file."""
@@ -102,27 +106,74 @@ def _refused(read: Callable[..., Recording]) -> Callable[..., Recording]:
     return reader
 
 
+def is_log(path: Path) -> bool:
+    """Whether a file is a TORCH_TRACE log, packed or not, by its first line that is not empty."""
+    try:
+        if not path.is_file():  # a pipe has no second beginning
+            return False
+        with path.open("rb") as file:
+            magic = file.read(4)
+        with _opened(path, magic) as file:
+            return any(
+                _ENTRY.match(line.decode("utf-8", errors="replace"))
+                for line in itertools.islice(iter(lambda: file.readline(1 << 16), b""), 20)
+            )
+    except (OSError, EOFError, zlib.error, *zstandard_errors(), *FOREIGN):
+        return False
+
+
+def logs_of_ranks(folder: Path) -> dict[int | None, list[Path]]:
+    """The logs below a folder by their rank (`rank_3/…`, `…_rank_3_….log`), `None` where no name contains one."""
+    found: dict[int | None, list[Path]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.name.endswith(LOG_SUFFIXES) and path.is_file() and path.stat().st_size:
+            numbers = re.findall(r"rank[_-]?(\d+)", str(path.relative_to(folder)))
+            found.setdefault(int(numbers[-1]) if numbers else None, []).append(path)
+    return dict(sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0)))
+
+
 @_refused
 def read_log(path: str | Path, *, max_bytes: int | None = None) -> Recording:
-    """Read a TORCH_TRACE log (.log, .log.gz, .log.zst) or a folder of them, of 4 GiB unpacked at most or of `max_bytes`.
+    """Read a TORCH_TRACE log (.log, .log.gz, .log.zst) or a rank's folder of them, of 4 GiB unpacked at most or of `max_bytes`.
 
     Raises:
-        TraceError: there is none, it is no such log, or it is larger.
+        TraceError: there is none, it is not such a log, it is larger, or the folder has logs of several ranks.
     """
     path = Path(path)
-    files = (
-        sorted(p for p in path.rglob("*") if p.name.endswith((".log", ".log.gz", ".log.zst")) and p.is_file())
-        if path.is_dir()
-        else [path]
-    )
+    files = [path]
+    if path.is_dir():
+        ranks = logs_of_ranks(path)
+        numbers = [rank for rank in ranks if rank is not None]
+        if len(numbers) > 1:
+            first = ranks[numbers[0]][0]
+            raise TraceError(
+                f"{path} holds the logs of {len(numbers)} ranks ({numbers[0]} to {numbers[-1]}): which one? Give its log, "
+                f"such as {first}, or compare all with `fxscope fleet {path}`."
+            )
+        files = [file for found in ranks.values() for file in found]
     if not files:
         raise TraceError(f"{path} holds no .log files. Set TORCH_TRACE=FOLDER, run the program, and give that folder.")
     collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
     for file in files:
-        _read_log_file(file, collected)
-    if not collected.found and not collected.graphs:
-        raise TraceError(f"{path} holds no compile: nothing was compiled, or it is no TORCH_TRACE log.")
+        _Log(file, collected).read()
+    if not collected.num_entries:
+        raise TraceError(f"{path} is not a TORCH_TRACE log: it has no entry of one.")
+    if not collected.found and not collected.graphs and not collected.compiles:
+        message = "the log holds no compile: nothing was compiled in this process"
+        collected.problems.append(Problem(where=path.name, message=message))
     return _recording(collected)
+
+
+def artifacts(path: Path, *names: str, max_bytes: int | None = None) -> list[tuple[str, str, Any]]:
+    """(Compile id, name, value) of a log's JSON artifacts of these names, in order; damaged ones are left out."""
+    collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES)
+    found: list[tuple[str, str, Any]] = []
+    for entry, payload in _entries(path, collected):
+        about = entry.get("artifact")
+        name = about.get("name") if isinstance(about, dict) else None
+        if name in names and (compile_id := _compile_id(entry)) is not None:
+            found.append((compile_id, str(name), _json(payload)))
+    return found
 
 
 def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any], str]]:
@@ -136,12 +187,15 @@ def _entries(path: Path, collected: Collected) -> Iterator[tuple[dict[str, Any],
             if entry is not None:
                 payload += line[1:]
             continue
+        if not line.strip() and entry is not None:  # torch.export's payloads have them
+            payload += b"\n"
+            continue
         if entry is not None:
             yield entry, payload.decode("utf-8", errors="replace")
         entry, payload = None, bytearray()
         text = line.decode("utf-8", errors="replace")
         start = text.find("{")
-        if start >= 0 and re.match(r"^[VDIWEC]\d{4} ", text):
+        if start >= 0 and _ENTRY.match(text):
             try:
                 entry = decoder.raw_decode(text, start)[0]
             except ValueError:
@@ -194,108 +248,195 @@ def _opened(path: Path, magic: bytes) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path) if magic[:2] == b"\x1f\x8b" else path.open("rb"))
 
 
-def _read_log_file(path: Path, collected: Collected) -> None:
-    strings: dict[int, str] = {}
-    current: dict[tuple[str, str], InductorGraph] = {}
-    attempts: dict[str, int] = {}
-    direction: dict[str, Direction] = {}
-    for entry, payload in _entries(path, collected):
-        if "str" in entry and isinstance(entry["str"], list) and len(entry["str"]) == 2:
-            strings[entry["str"][1]] = entry["str"][0]
-            continue
-        compile_id = _compile_id(entry)
-        if compile_id is None:
-            continue
-        attempt = entry.get("attempt")
-        if isinstance(attempt, int) and attempt > attempts.get(compile_id, 0):
-            # Dynamo starts over after a graph break: what the first try left is not what was compiled
-            attempts[compile_id] = attempt
-            prefix = f"{compile_id}:"
-            collected.graphs = [graph for graph in collected.graphs if not graph.id.startswith(prefix)]
-        _entry(entry, payload, compile_id, strings, current, direction, collected)
+class _Log:
+    """One log file, read entry by entry into what was collected.
 
+    `torch.export` and AOTInductor compile outside of Dynamo: their entries name no compile. They become `aot/0`, `aot/1`, …,
+    a new one where a graph comes that the last one already has.
+    """
 
-def _entry(
-    entry: dict[str, Any],
-    payload: str,
-    compile_id: str,
-    strings: dict[int, str],
-    current: dict[tuple[str, str], InductorGraph],
-    direction: dict[str, Direction],
-    collected: Collected,
-) -> None:
-    artifact = entry.get("artifact")
-    name = artifact.get("name") if isinstance(artifact, dict) else None
-    if "dynamo_start" in entry:
-        stack = entry["dynamo_start"].get("stack") or []
-        _compile(collected, compile_id, source=_frame(stack[-1], strings) if stack else None)
-    elif "dynamo_output_graph" in entry:
-        _graph(collected, f"{compile_id}:pre_grad", "pre_grad", compile_id, None, payload)
-    elif "aot_joint_graph" in entry:
-        _graph(collected, f"{compile_id}:joint", "joint", compile_id, None, payload)
-    elif "aot_forward_graph" in entry:
-        direction[compile_id] = "forward"
-        _graph(collected, f"{compile_id}:forward", "forward", compile_id, "forward", payload)
-    elif "aot_backward_graph" in entry:
-        _graph(collected, f"{compile_id}:backward", "backward", compile_id, "backward", payload)
-    elif "aot_inference_graph" in entry:
-        direction[compile_id] = "inference"
-        _graph(collected, f"{compile_id}:inference", "forward", compile_id, "inference", payload)
-    elif name == "inductor_post_grad_graph":
-        found = InductorGraph(
-            compile_id=compile_id, direction=direction.get(compile_id, "inference"), post_grad=payload
-        )
-        current[compile_id, "last"] = found
-        collected.found.append(found)
-    elif "inductor_output_code" in entry:
-        found = current.get((compile_id, "last"))
+    def __init__(self, path: Path, collected: Collected) -> None:
+        self._path = path
+        self._collected = collected
+        self._strings: dict[int, str] = {}
+        self._last: dict[str, InductorGraph] = {}  # by compile id
+        self._attempts: dict[str, int] = {}
+        self._direction: dict[str, Direction] = {}
+        self._phases: dict[tuple[str, str], list[float]] = {}  # start of each phase of a compile that has not ended
+        self._num_aot = 0
+
+    def read(self) -> None:
+        for entry, payload in _entries(self._path, self._collected):
+            self._collected.num_entries += 1
+            text = entry.get("str")
+            if isinstance(text, list) and len(text) == 2:
+                self._strings[text[1]] = text[0]
+                continue
+            kind = next((key for key in entry if key not in _ENVELOPE), "")
+            name = str(entry["artifact"].get("name")) if kind == "artifact" else kind
+            compile_id = _compile_id(entry) or f"aot/{self._num_aot}"
+            attempt = entry.get("attempt")
+            if isinstance(attempt, int) and attempt > self._attempts.get(compile_id, 0):
+                # Dynamo starts over after a graph break: what the first try left is not what was compiled
+                self._attempts[compile_id] = attempt
+                prefix = f"{compile_id}:"
+                graphs = self._collected.graphs
+                self._collected.graphs = [graph for graph in graphs if not graph.id.startswith(prefix)]
+            self._entry(name, entry, payload, compile_id)
+
+    def _entry(self, name: str, entry: dict[str, Any], payload: str, compile_id: str) -> None:
+        about = entry.get(name)
+        if name in _GRAPHS:
+            self._graph(name, payload, compile_id)
+        elif name in _INDUCTOR:
+            if name != "graph_dump" or about.get("name") == "inductor_aot_wrapper_code":
+                self._inductor(name, payload, compile_id)
+        elif name == "dynamo_start":
+            stack = about.get("stack") or []
+            _compile(self._collected, compile_id, source=_frame(stack[-1], self._strings) if stack else None)
+        elif name == "chromium_event":
+            self._phase(_json(payload), compile_id)
+        elif name == "compilation_metrics":
+            self._metrics(about, compile_id)
+        elif name in ("guard_added", "propagate_real_tensors_provenance"):
+            self._export_guard(name, about, compile_id)
+        elif fields := _fields(name, payload):
+            _compile(self._collected, compile_id, **fields)
+
+    def _graph(self, name: str, payload: str, compile_id: str) -> None:
+        suffix, stage, direction = _GRAPHS[name]
+        if compile_id.startswith("aot/"):
+            if any(graph.id == f"{compile_id}:{suffix}" for graph in self._collected.graphs):
+                self._num_aot += 1
+                compile_id = f"aot/{self._num_aot}"
+            _compile(self._collected, compile_id)
+        if direction is not None and direction != "backward":
+            self._direction[compile_id] = direction
+        if name == "exported_program":
+            payload = textwrap.dedent(payload.partition("\n")[2].partition("\nGraph signature:")[0])
+        _graph(self._collected, f"{compile_id}:{suffix}", stage, compile_id, direction, payload)
+
+    def _inductor(self, name: str, payload: str, compile_id: str) -> None:
+        found = self._last.get(compile_id)
+        if _INDUCTOR[name] == "mappings":
+            if found is not None:
+                found.mappings |= _mappings(name, _json(payload))
+            return
         if found is None or found.code is not None:
-            found = InductorGraph(compile_id=compile_id, direction=direction.get(compile_id, "inference"))
-            current[compile_id, "last"] = found
-            collected.found.append(found)
-        found.code = payload
-        found.direction = _direction_of_code(payload) or found.direction
-    elif name == "inductor_provenance_tracking_node_mappings":
-        found = current.get((compile_id, "last"))
-        if found is not None:
-            found.mappings = _json(payload)
-    elif name in ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"):
-        state = {"hit": "hit", "miss": "miss", "bypass": "bypassed"}[name.rsplit("_", 1)[1]]
-        _compile(collected, compile_id, cache=state)
-    elif name == "dynamo_graph_break_reason":
-        reason, source = _break(payload)
-        _compile(collected, compile_id, break_reason=reason, break_source=source)
-    elif name == "recompile_reasons":
-        reasons = _json(payload)
-        text = "; ".join(map(str, reasons)) if isinstance(reasons, list) else payload.strip()
-        _compile(collected, compile_id, recompile_reason=text or None)
-    elif "dynamo_cpp_guards_str" in entry:
-        guards = tuple(
-            m[1].strip()
-            for m in re.finditer(
-                r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)", payload
-            )
+            found = InductorGraph(compile_id=compile_id, direction=self._direction.get(compile_id, "inference"))
+            self._last[compile_id] = found
+            self._collected.found.append(found)
+        setattr(found, _INDUCTOR[name], payload)
+        if name == "inductor_output_code":
+            found.direction = _direction_of_code(payload) or found.direction
+
+    def _phase(self, event: Any, compile_id: str) -> None:
+        """Add the time of a phase where its end is written; a phase inside one of the same name counts once."""
+        if not isinstance(event, dict) or event.get("ph") not in ("B", "E"):
+            return
+        arguments = event.get("args")
+        said = arguments.get("compile_id") if isinstance(arguments, dict) else None
+        key = (str(said) if said and said != "None" else compile_id, str(event.get("name")))
+        began = self._phases.setdefault(key, [])
+        if event["ph"] == "B":
+            began.append(float(event.get("ts") or 0))
+        elif began and (start := began.pop(), not began)[1]:
+            phases = self._collected.phases.setdefault(key[0], {})
+            phases[key[1]] = phases.get(key[1], 0.0) + float(event.get("ts") or 0) - start
+
+    def _metrics(self, metrics: dict[str, Any], compile_id: str) -> None:
+        if compile_id not in self._collected.compiles and compile_id.startswith("aot/"):
+            return  # of no compile: torch writes them of whatever it timed
+        seconds, micros = metrics.get("entire_frame_compile_time_s"), metrics.get("duration_us")
+        start, end = metrics.get("start_time_us"), metrics.get("end_time_us")
+        duration = float(micros) if micros else seconds * 1e6 if isinstance(seconds, int | float) else None
+        if duration is None and start and end:
+            duration = float(end - start)
+        known = self._collected.compiles.get(compile_id)
+        failure = None
+        if metrics.get("fail_type"):
+            lines = str(metrics.get("fail_reason")).strip().splitlines() or [""]
+            reason = " ".join(lines[: 2 if lines[0].endswith(":") else 1])
+            failure = f"{metrics['fail_type']}: {reason}"
+            self._collected.problems.append(Problem(where=f"compile {compile_id}", message=failure))
+        dynamic = metrics.get("shape_env_guard_count")
+        recompiled = metrics.get("recompile_reason")
+        _compile(
+            self._collected,
+            compile_id,
+            duration_us=duration,
+            recompile_reason=None if known and known.recompile_reason else recompiled or None,
+            dynamic=bool(dynamic) if dynamic is not None else None,
+            cudagraph_skip=metrics.get("cudagraph_skip_reason"),
+            failure=failure,
         )
-        _compile(collected, compile_id, guards=guards)
-    elif "compilation_metrics" in entry:
-        _metrics(entry["compilation_metrics"], compile_id, collected)
+
+    def _export_guard(self, name: str, about: dict[str, Any], compile_id: str) -> None:
+        """A guard that `torch.export` took; one that it could only take by looking at real tensors is a problem."""
+        if not compile_id.startswith("aot/"):
+            return
+        _compile(self._collected, compile_id)
+        known = self._collected.compiles[compile_id].guards
+        text = str(about.get("expr"))
+        if name == "guard_added":
+            _compile(self._collected, compile_id, guards=tuple(dict.fromkeys((*known, text))))
+            return
+        stack = about.get("user_stack") or []
+        place = _frame(stack[-1], self._strings) if stack else Source()
+        message = f"export read real data at {place.file}:{place.line}: {text} is {about.get('result')}"
+        self._collected.problems.append(Problem(where=f"compile {compile_id}", message=message))
 
 
-def _metrics(metrics: dict[str, Any], compile_id: str, collected: Collected) -> None:
-    seconds, micros = metrics.get("entire_frame_compile_time_s"), metrics.get("duration_us")
-    duration = float(micros) if micros else seconds * 1e6 if isinstance(seconds, int | float) else None
-    dynamic = metrics.get("shape_env_guard_count")
-    reasons = metrics.get("recompile_reason")
-    _compile(
-        collected,
-        compile_id,
-        duration_us=duration,
-        recompile_reason=reasons or None,
-        dynamic=bool(dynamic) if dynamic is not None else None,
-    )
-    if metrics.get("fail_type"):
-        message = f"{metrics['fail_type']}: {str(metrics.get('fail_reason')).strip().splitlines()[0]}"
-        collected.problems.append(Problem(where=f"compile {compile_id}", message=message))
+_ENTRY = re.compile(r"^[VDIWEC]\d{4} .*\{")
+_ENVELOPE = frozenset("frame_id frame_compile_id compiled_autograd_id attempt has_payload rank stack pathname".split())
+_GUARD = re.compile(r"\+- ((?:TENSOR_MATCH|LAMBDA_GUARD|EQUALS_MATCH|SHAPE_ENV|DUPLICATE_INPUT)[^\n]*)")
+_CACHE = {"fx_graph_cache_hit": "hit", "fx_graph_cache_miss": "miss", "fx_graph_cache_bypass": "bypassed"}
+_CACHE |= {key.replace("fx_graph", "aotautograd"): state for key, state in _CACHE.items() if state == "hit"}
+_GRAPHS: dict[str, tuple[str, Stage, Direction | None]] = {  # entry → end of the graph's id, stage, direction
+    "dynamo_output_graph": ("pre_grad", "pre_grad", None),
+    "exported_program": ("pre_grad", "pre_grad", None),
+    "aot_joint_graph": ("joint", "joint", None),
+    "aot_forward_graph": ("forward", "forward", "forward"),
+    "aot_backward_graph": ("backward", "backward", "backward"),
+    "aot_inference_graph": ("inference", "forward", "inference"),
+}
+_INDUCTOR = {  # entry → field of `InductorGraph`; torch has named the last graph before lowering in three ways
+    "after_post_grad_graph": "post_grad",
+    "after_recompile_post_grad": "post_grad",
+    "inductor_post_grad_graph": "post_grad",
+    "inductor_output_code": "code",
+    "graph_dump": "code",
+    "inductor_provenance_tracking_node_mappings": "mappings",
+    "inductor_triton_kernel_to_post_grad_nodes": "mappings",
+    "inductor_post_to_pre_grad_nodes": "mappings",
+}
+
+
+def _fields(name: str, payload: str) -> dict[str, Any]:
+    """What an entry says of its compile."""
+    if name in _CACHE:
+        return {"cache": _CACHE[name]}
+    if name == "dynamo_graph_break_reason":
+        reason, source = _break(payload)
+        return {"break_reason": reason, "break_source": source}
+    if name == "recompile_reasons":
+        reasons = _json(payload)
+        texts = tuple(map(str, reasons)) if isinstance(reasons, list) else (payload.strip(),)
+        return {"recompile_reason": "; ".join(texts) or None, "recompile_reasons": texts}
+    if name == "dynamo_cpp_guards_str":
+        return {"guards": tuple(found[1].strip() for found in _GUARD.finditer(payload))}
+    if name == "dynamo_error":
+        return {"failure": payload.strip().rpartition("\n")[2].strip() or None}
+    return {}
+
+
+def _mappings(name: str, found: Any) -> dict[str, Any]:
+    """torch's mapping of kernels and nodes, by the keys of its newest form."""
+    if not isinstance(found, dict):
+        return {}
+    if name == "inductor_triton_kernel_to_post_grad_nodes":
+        return {"cppCodeToPost": found}
+    return {} if name == "inductor_post_to_pre_grad_nodes" else found
 
 
 def _compile_id(entry: dict[str, Any]) -> str | None:
@@ -449,7 +590,8 @@ def _recording(collected: Collected) -> Recording:
     for found in _last_of_each(collected.found):
         prefix = f"{found.compile_id}:{found.direction}"
         graph_id = f"{prefix}:post_grad"
-        parsed = output_code.parse(found.code) if found.code is not None else None
+        is_python = found.code is not None and "::run_impl(" not in found.code
+        parsed = output_code.parse(found.code) if found.code is not None and is_python else None
         nodes, outputs = graph_text.parse(found.post_grad or "")
         known = {node.name for node in nodes}
         nodes = _with_from_node(nodes, found, parsed)
@@ -466,17 +608,25 @@ def _recording(collected: Collected) -> Recording:
             if parsed.unread:
                 collected.problems.append(Problem(where=graph_id, message=parsed.unread, remedy=parsed.remedy))
             calls += _calls(parsed, found, graph_id, prefix, known)
-            source_id = f"{prefix}:output_code"
-            sources.append(SourceText(id=source_id, kind="output_code", text=found.code, graph=graph_id))
             compile_ = compiles.get(found.compile_id) or Compile(compile_id=found.compile_id)
             if found.direction != "backward":
                 compile_ = replace(compile_, assertions=parsed.assertions)
             compiles[found.compile_id] = compile_
+        elif found.code is not None:
+            calls += _cpp_calls(found, graph_id, prefix, known)
+        if found.code is not None:
+            source_id = f"{prefix}:output_code"
+            sources.append(SourceText(id=source_id, kind="output_code", text=found.code, graph=graph_id))
         links += _links(found, graph_id, graphs)
-        if found.ir and found.code:
+        if found.ir and found.code and parsed is not None:
             schedule = schedule_text.schedule(found.ir, found.fusion_log, graph_id=graph_id, graph=post_grad)
             if schedule is not None:
-                schedules.append(schedule_text.as_called(schedule, parsed) if parsed is not None else schedule)
+                schedules.append(schedule_text.as_called(schedule, parsed))
+    for compile_id, phases in collected.phases.items():
+        if compile_id in compiles:
+            item = compiles[compile_id]
+            whole = phases.get("dynamo", phases.get("entire_frame_compile"))
+            compiles[compile_id] = replace(item, phases=phases, duration_us=item.duration_us or whole)
     return Recording(
         title=collected.where,
         graphs=tuple(graphs),
@@ -501,6 +651,9 @@ def _calls(
     order = {name: position for position, name in enumerate(n.name for n in graph_text.parse(found.post_grad or "")[0])}
     result: list[KernelCall] = []
     for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=prefix):
+        if call.subgraph is not None:  # its nodes are those of another graph, which is not in the log
+            result.append(call)
+            continue
         ran = [name for name in handles.get(call.handle, ()) if name in known]
         evidence: Any = "debug_handle"
         # torch writes the comment above a kernel for its first call; a later one has nodes of its own.
@@ -510,6 +663,57 @@ def _calls(
         ran.sort(key=order.__getitem__)
         result.append(replace(call, nodes=tuple(ran), nodes_evidence=evidence if ran else None))
     return result
+
+
+def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: set[str]) -> list[KernelCall]:
+    """The kernel calls of AOTInductor's C++ wrapper, with the nodes that torch's mapping gives for a handle.
+
+    A mapping of torch before 2.9 has no handles: it is taken where the kernel is called once.
+    """
+    code = found.code or ""
+    lines = code[code.rindex("::run_impl(") :].splitlines()
+    kernels = [match for line in lines if (match := _CPP_CALL.match(line) or _CPP_HANDLE.match(line))]
+    mapping = found.mappings.get("cppCodeToPost") or {}
+    called = [match["kernel"] for match in kernels if match.re is _CPP_CALL]
+    result: list[KernelCall] = []
+    handle: str | None = None
+    for match in kernels:
+        if match.re is _CPP_HANDLE:
+            handle = match["handle"]
+            continue
+        kernel = match["kernel"]
+        nodes = mapping.get(handle or "") or (mapping.get(kernel, ()) if called.count(kernel) == 1 else ())
+        nodes = tuple(name for name in nodes if name in known)
+        kind: CallType = "extern" if kernel.startswith("aoti_torch_") else "cpp"
+        if kernel.startswith("triton_"):
+            kind = _TRITON.get(kernel.split("_")[1], "triton_other")
+        result.append(
+            KernelCall(
+                id=f"{prefix}:{len(result)}",
+                graph=graph_id,
+                handle=handle or f"{kernel}:{len(result)}",
+                kernel=kernel,
+                type=kind,
+                nodes=nodes,
+                nodes_evidence="debug_handle" if nodes else None,
+            )
+        )
+        handle = None
+    return result
+
+
+_TRITON: dict[str, CallType] = {
+    "poi": "triton_pointwise",
+    "red": "triton_reduction",
+    "per": "triton_persistent_reduction",
+    "tem": "triton_template",
+    "for": "triton_foreach",
+    "spl": "triton_scan",
+}
+_CPP_CALL = re.compile(
+    r"\s*(?:AOTI_TORCH_ERROR_CODE_CHECK\()?(?:call_)?(?P<kernel>triton_\w+|cpp_fused\w*|aoti_torch_(?:cuda|cpu|xpu|mps)_\w+)\("
+)
+_CPP_HANDLE = re.compile(r"\s*// \[Provenance debug handles\] (?P<handle>\S+)")
 
 
 def _with_from_node(

@@ -14,28 +14,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIME = "gpu__time_duration.sum"
-READ, WRITTEN, L2 = "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_bytes.sum"
-MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
-COMPUTE = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
-TENSOR = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
-OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
-REGISTERS = "launch__registers_per_thread"
+WHOLE = {
+    "dram_bytes_read": "dram__bytes_read.sum",
+    "dram_bytes_written": "dram__bytes_write.sum",
+    "l2_bytes": "lts__t_bytes.sum",
+    "registers": "launch__registers_per_thread",
+}
+SHARES = {  # in percent
+    "memory_share": "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+    "compute_share": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "tensor_share": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "occupancy": "sm__warps_active.avg.pct_of_peak_sustained_active",
+}
 LOCAL = ("l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum", "l1tex__t_bytes_pipe_lsu_mem_local_op_st.sum")
 STALLS = "group:smsp__pcsamp_warp_stall_reasons"
 STALL = "smsp__pcsamp_warps_issue_stalled_"
-METRICS = (TIME, READ, WRITTEN, L2, MEMORY, COMPUTE, TENSOR, OCCUPANCY, REGISTERS, *LOCAL, STALLS)
+METRICS = (TIME, *WHOLE.values(), *SHARES.values(), *LOCAL, STALLS)
 # Issuing, or able to: no reason to wait.
 _NOT_WAITING = ("selected", "not_selected")
 _ERROR = re.compile(r"^==ERROR== (.+)$", re.MULTILINE)
 # Nanoseconds and bytes are what base units are; another unit would be another metric.
-_UNITS = {
-    TIME: {"ns", "nsecond"},
-    READ: {"byte"},
-    WRITTEN: {"byte"},
-    L2: {"byte"},
-    LOCAL[0]: {"byte"},
-    LOCAL[1]: {"byte"},
-}
+_UNITS = {TIME: ("ns", "nsecond")} | {name: ("byte",) for name in (*WHOLE.values(), *LOCAL) if "bytes" in name}
 
 
 def read(text: str) -> list[CountedKernel]:
@@ -68,20 +67,15 @@ def read(text: str) -> list[CountedKernel]:
 
 def _of(row: Mapping[str, str]) -> Counters:
     local = [_whole(row, name) for name in LOCAL]
-    time = _number(row, TIME)
+    time_ns = _number(row, TIME)
+    shares = {field: _number(row, metric) for field, metric in SHARES.items()}
     return Counters(
         launches=1,
-        time_us=None if time is None else time / 1e3,
-        dram_bytes_read=_whole(row, READ),
-        dram_bytes_written=_whole(row, WRITTEN),
-        l2_bytes=_whole(row, L2),
-        memory_share=_share(row, MEMORY),
-        compute_share=_share(row, COMPUTE),
-        tensor_share=_share(row, TENSOR),
-        occupancy=_share(row, OCCUPANCY),
-        registers=_whole(row, REGISTERS),
-        local_bytes=None if None in local else sum(value or 0 for value in local),
+        time_us=None if time_ns is None else time_ns / 1e3,
+        local_bytes=None if None in local else sum(filter(None, local)),
         stalls=_stalls(row),
+        **{field: _whole(row, metric) for field, metric in WHOLE.items()},
+        **{field: None if value is None else value / 100 for field, value in shares.items()},
     )
 
 
@@ -104,11 +98,6 @@ def _number(row: Mapping[str, str], name: str) -> float | None:
 def _whole(row: Mapping[str, str], name: str) -> int | None:
     value = _number(row, name)
     return None if value is None else round(value)
-
-
-def _share(row: Mapping[str, str], name: str) -> float | None:
-    value = _number(row, name)
-    return None if value is None else value / 100
 
 
 def _sizes(text: str | None) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
-"""The eager graph: the profiler's op tree, with what the dispatcher said of each op, as a `Graph` like any other.
+"""The eager graph: the profiler's op tree, with what a session says of each op, as a `Graph` like any other.
 
-The tree comes from a trace (`Recording.ops`); storages, lines and modules from `_torch.dispatch`, joined by the trace's
-external id. The same program runs again without the observer for the times: `tie` finds each of its ops in the graph.
+The tree comes from a trace (`Recording.ops`); tensors, lines and modules from `_torch.event_tree`, by the trace's external
+id. `tie` finds the ops of further steps in the graph.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import difflib
 import re
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import column, with_columns
 from fxscope.index import grouped
 from fxscope.model import Graph, Node, Op, StartUpOp, replace
-from fxscope.op_names import expected_nature, op_name, out_of_place
+from fxscope.op_names import expected_nature, op_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fxscope.model import Source
 
@@ -30,27 +31,22 @@ _INDUCTOR_RUNS = "## Call CompiledFxGraph"
 NOT_OPS = ("ProfilerStep", "TorchDynamo Cache Lookup", "Pregraph bytecode", "AOTDispatcher Runtime Wrapper")
 # What the graph is made of.
 FIELDS = ("parent", "external_id", "sequence_number", "source", "shapes", "strides", "dtypes", "concrete_inputs")
-_MAX_SKIPPED = 64  # ops in a row that were seen and left no event
 _MAX_DIFFERENT = 3000  # ops of a step that differs from the graph; beyond, the alignment would take too long
 
 
-def eager_graph(ops: Sequence[Op], seen: Sequence[Any] = (), seen_ids: Sequence[int] = ()) -> Graph:
+def eager_graph(ops: Sequence[Op], facts: Mapping[int, Any] = MappingProxyType({})) -> Graph:
     """The graph of one step's ops.
 
     Args:
         ops: the step's ops, of one run of the program.
-        seen: what the dispatcher said, in order (`_torch.dispatch.SeenOp`).
-        seen_ids: the external id of each op in `seen`.
+        facts: external id → what the session says (`_torch.event_tree.SeenOp`).
     """
-    return _graph_and_nodes(ops, seen, seen_ids)[0]
+    return _graph_and_nodes(ops, facts)[0]
 
 
-def _graph_and_nodes(
-    ops: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], seen_names: Sequence[str] = ()
-) -> tuple[Graph, dict[int, str]]:
+def _graph_and_nodes(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph, dict[int, str]]:
     """The graph, and which node each op (by id) is."""
     tree = op_tree(ops)
-    facts = _paired(tree, seen, seen_ids, seen_names)
     names = _Names()
     inputs: dict[Any, Node] = {}
     node_of: dict[int, str] = {}  # op id → node
@@ -59,6 +55,8 @@ def _graph_and_nodes(
     for op in tree:
         name = node_of[op.id] = names.new(op.name)
         fact = facts.get(op.external_id) if op.external_id is not None else None
+        if fact is not None and fact.name != op.name:
+            fact = None
         parent = op.parent
         node = Node(
             name=name,
@@ -75,11 +73,11 @@ def _graph_and_nodes(
             node = replace(
                 node,
                 inputs=tuple(dict.fromkeys(sources)),
-                outputs=tuple(tensor.meta for tensor in fact.outputs),
+                outputs=fact.outputs,
                 arguments=fact.arguments,
                 source=fact.source or op.source,
                 sequence_number=fact.sequence_number if fact.sequence_number is not None else op.sequence_number,
-                aliases=_chosen(sources, fact.aliases),
+                aliases=None if fact.aliases is None else _chosen(sources, fact.aliases),
                 mutates=_chosen(sources, fact.mutates),
             )
         nodes.append(node)
@@ -90,72 +88,28 @@ def _chosen(names: Sequence[str], positions: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names[position] for position in positions))
 
 
-def _paired(
-    tree: Sequence[Op], seen: Sequence[Any], seen_ids: Sequence[int], seen_names: Sequence[str] = ()
-) -> dict[int, Any]:
-    """External id → what was seen of it.
-
-    Both are in order. A few ops that the dispatcher shows leave no event in the trace (a `detach` inside attention), so
-    an op takes the next fact of its name and its shapes. Of ops that are not in the tree, in steps that are not kept,
-    the names are known.
-    """
-    by_id = {op.external_id: op for op in tree if op.external_id is not None}
-    facts: dict[int, Any] = {}
-    position = 0
-    for order, external_id in enumerate(seen_ids):
-        op = by_id.get(external_id)
-        name = op.name if op is not None else seen_names[order] if order < len(seen_names) else None
-        end = min(len(seen), position + _MAX_SKIPPED)
-        found = next((index for index in range(position, end) if _is_seen(op, name, seen[index])), None)
-        if found is not None:
-            facts[external_id] = seen[found]
-            position = found + 1
-    return facts
-
-
-def _is_seen(op: Op | None, name: str | None, fact: Any) -> bool:
-    if name != fact.name:
-        return False
-    if op is None:
-        return True
-    shapes: list[Any] = [shape for shape in op.shapes or () if isinstance(shape, (list, tuple)) and shape]
-    first: tuple[Any, ...] | None = tuple(shapes[0]) if shapes else None
-    if first is None or not fact.inputs or not all(isinstance(size, int) for size in first):
-        return True
-    return any(tensor.meta.shape == first for tensor in fact.inputs)
-
-
-def program_graph(
-    ops: Sequence[Op],
-    seen: Sequence[Any],
-    seen_ids: Sequence[int],
-    unseen_ids: Iterable[int] = (),
-    seen_names: Sequence[str] = (),
-) -> tuple[Graph, tuple[Op, ...]]:
+def program_graph(ops: Sequence[Op], facts: Mapping[int, Any]) -> tuple[Graph, tuple[Op, ...]]:
     """The graph of a whole program's eager ops, and the ops tied to its nodes.
 
-    In it are the ops that the dispatcher saw, what calls them and what they call, and those that are known to have run
-    out of its sight (in other threads). What Inductor's code runs is left out, it has graphs of its own; and what the
-    compiler runs while it compiles. Steps of the same ops are one stretch of the graph; each other kind of step is
-    another.
+    In it are the ops that something is known of, what calls them and what they call. What Inductor's code runs is left
+    out, it has graphs of its own. Steps of the same ops are one stretch of the graph; each other kind of step is another.
     """
     tree = op_tree(ops)
     by_id = {op.id: op for op in tree}
     compiled: set[int] = set()
-    inside: set[int] = set()  # an op that was seen, or below one
-    wanted = {*seen_ids, *unseen_ids}
+    inside: set[int] = set()  # an op that is known, or below one
     inductors = _above(by_id, (op for op in tree if op.name.startswith(_INDUCTOR_RUNS)))
     for op in tree:  # parents first
         if op.parent in compiled or (op.id in inductors and op.name.startswith(COMPILED_REGIONS)):
             compiled.add(op.id)
-        elif (op.external_id is not None and op.external_id in wanted) or op.parent in inside:
+        elif (op.external_id is not None and op.external_id in facts) or op.parent in inside:
             inside.add(op.id)
     keep = _above(by_id, (by_id[op_id] for op_id in inside))
     steps = grouped((op for op in tree if op.id in keep), lambda op: op.step)
     kinds: dict[tuple[str, ...], list[Op]] = {}
     same = [(kinds.setdefault(tuple(op.name for op in step), step), step) for step in steps.values()]
     shown = [op for step in kinds.values() for op in step]
-    graph, nodes = _graph_and_nodes(shown, seen, seen_ids, seen_names)
+    graph, nodes = _graph_and_nodes(shown, facts)
     for first, step in same:
         nodes |= {op.id: nodes[twin.id] for op, twin in zip(step, first, strict=True)}
     return graph, tuple(replace(op, graph=graph.id, node=nodes[op.id]) if op.id in nodes else op for op in ops)
@@ -172,70 +126,28 @@ def _above(by_id: dict[int, Op], ops: Iterable[Op]) -> set[int]:
     return found
 
 
-def adopted_graph(ops: Sequence[Op], seen: Sequence[Any]) -> Graph:
-    """The graph of the first step of a trace in which nothing was observed.
-
-    The same ops may have been observed before it, in the program's warm-up: then storages and lines are known from
-    there. They are the same ops if a whole stretch of what was seen agrees with the step, op for op.
-    """
+def first_step(ops: Sequence[Op]) -> Sequence[Op]:
+    """The ops of the first step that belong to its eager graph."""
     first = min((op.step for op in ops), default=0)
-    tree = [op for op in op_tree(op for op in ops if op.step == first) if not op.name.startswith("ProfilerStep")]
+    tree = [op for op in op_tree(op for op in ops if op.step == first) if not op.name.startswith(NOT_OPS)]
     compiled: set[int] = set()
     for op in tree:
         if op.name.startswith(COMPILED_REGIONS) or op.parent in compiled:
             compiled.add(op.id)
-    tree = [op for op in tree if op.id not in compiled and not op.name.startswith(NOT_OPS)]
-    ids, stretch = _same_stretch(tree, seen)
-    with_ids = [replace(op, external_id=op.id) for op in tree]
-    return eager_graph(with_ids, [_elsewhere(fact) for fact in stretch], ids)
+    return [op for op in tree if op.id not in compiled]
 
 
-def _elsewhere(fact: Any) -> Any:
-    """Leave out a line that belongs to the warm-up: only in a module's `forward` is it the same line again."""
-    source = fact.source
-    if source is None or source.function == "forward":
-        return fact
-    return replace(fact, source=replace(source, file=None, line=None, code=None, function=None))
-
-
-def _same_stretch(tree: Sequence[Op], seen: Sequence[Any]) -> tuple[list[int], Sequence[Any]]:
-    """(op ids, what was seen of each), from the last stretch that agrees; nothing where none does."""
-    names = [fact.name for fact in seen]
-    parents = {op.parent for op in tree}
-    for start in range(len(names) - 1, -1, -1):
-        position = start
-        ids: list[int] = []
-        matched: set[int] = set()  # ops that were seen, or below one
-        for op in tree:
-            if op.parent in matched:
-                matched.add(op.id)
-            elif position < len(names) and op.name == names[position]:
-                position += 1
-                ids.append(op.id)
-                matched.add(op.id)
-            elif op.id not in parents and op.name.startswith("aten::"):
-                break  # every op without children was seen, or is below one that was
-        else:
-            if ids:
-                return ids, seen[start:position]
-    return [], ()
-
-
-def start_up_ops(
-    calls: Sequence[tuple[str, float, int | None]], seen: Sequence[Any], seen_names: Sequence[str]
-) -> tuple[StartUpOp, ...]:
+def start_up_ops(calls: Sequence[tuple[str, float, int | None]], facts: Mapping[int, Any]) -> tuple[StartUpOp, ...]:
     """The ops of a program's start-up by name and line, most expensive first.
 
     Args:
-        calls: of outermost ops: name, µs, and the position among the names of the first op that went through the mode.
-        seen: what the mode wrote down, in order.
-        seen_names: of the ops in the trace that went through it.
+        calls: of outermost ops: name, µs, and the external id of the first op in it that something is known of.
+        facts: by external id.
     """
-    places = dict(_align(list(seen_names), [fact.name for fact in seen]))
     found: dict[tuple[str, Source | None], tuple[int, float]] = {}
-    for name, duration, position in calls:
-        place = None if position is None else places.get(position)
-        key = (name, None if place is None else seen[place].source)
+    for name, duration, first in calls:
+        fact = None if first is None else facts.get(first)
+        key = (name, None if fact is None else fact.source)
         count, total = found.get(key, (0, 0.0))
         found[key] = (count + 1, total + duration)
     ops = (
@@ -243,21 +155,6 @@ def start_up_ops(
         for (name, source), (count, total) in found.items()
     )
     return tuple(sorted(ops, key=lambda op: -op.total_us))
-
-
-def flat_ops(seen: Sequence[Any]) -> list[Op]:
-    """The ops that the dispatcher saw as a tree without nesting, for where there is no trace."""
-    return [
-        Op(
-            id=fact.position,
-            name=fact.name,
-            category="cpu_op",
-            start_ns=fact.position,
-            duration_ns=0,
-            external_id=fact.position,
-        )
-        for fact in seen
-    ]
 
 
 def op_tree(ops: Iterable[Op]) -> list[Op]:
@@ -284,11 +181,10 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
         only: positions of the ops that can be in it, all by default.
     """
     wanted = [node for node in graph.nodes if node.op == "dispatch"]
-    names = [_unobserved(node.target) for node in wanted]
+    names = [node.target for node in wanted]
     category, step, start, duration, ids, name = (
         column(ops, field) for field in ("category", "step", "start_ns", "duration_ns", "id", "name")
     )
-    unobserved = {text: _unobserved(text) for text in set(name)}
     steps = grouped(
         (position for position in (range(len(ops)) if only is None else only) if category[position] == "cpu_op"),
         lambda position: step[position],
@@ -296,19 +192,9 @@ def tie(ops: Sequence[Op], graph: Graph, *, only: Sequence[int] | None = None) -
     graphs, nodes = column(ops, "graph"), column(ops, "node")
     for _, positions in sorted(steps.items()):
         positions.sort(key=lambda position: (start[position], -duration[position], ids[position]))
-        for index, place in _align([unobserved[name[position]] for position in positions], names):
+        for index, place in _align([name[position] for position in positions], names):
             graphs[positions[index]], nodes[positions[index]] = graph.id, wanted[place].name
     return with_columns(ops, graph=graphs, node=nodes)
-
-
-@lru_cache(maxsize=8192)
-def _unobserved(name: str) -> str:
-    """A name under which an op is the same with and without an observer.
-
-    Under a dispatch mode autograd adds gradients out of place (`add`, not `add_`), and `reshape` calls `view`, not
-    `_reshape_alias` (torch 2.13: torch/csrc/autograd/input_buffer.cpp, aten/src/ATen/native/TensorShape.cpp).
-    """
-    return "view" if op_name(name) == "_reshape_alias" else out_of_place(name)
 
 
 def _align(left: list[str], right: list[str]) -> Iterable[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope.columns import column, picked, uncollected
@@ -13,7 +14,6 @@ from fxscope.readers import eager_graph, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from fxscope.model import Node, Op
 
@@ -27,24 +27,31 @@ def read_trace(
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
+    capture: str | Path | None = None,
 ) -> Recording:
     """Read a profiler trace, join it with the compile's files, and run every pass.
 
     Args:
-        path: a Kineto trace (.json, .json.gz), as `torch.profiler` exports it.
+        path: a Kineto trace (.json, .json.gz), as `torch.profiler` exports it; or a log, or a rank's folder of logs, of
+            `TORCH_TRACE` alone, which says what was compiled and not what ran.
         debug_dir: a folder of `TORCH_COMPILE_DEBUG=1`.
         compile_log: a log, or the folder of logs, of `TORCH_TRACE`.
         steps: indices of the active steps to keep, counted from 0; all of them by default.
         strict: raise on damage instead of recovering around it.
         max_bytes: largest size of the trace, and of each of the others, after unpacking.
         progress: called with the number of bytes read so far.
+        capture: the trace in which the CUDA or HIP graphs were captured that this one replays.
 
     Raises:
         TraceError: a file is missing, is not what it should be, or belongs to another program.
     """
     from fxscope import passes
 
-    recording = trace.recording(path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress)
+    if is_log(path):
+        return passes.run(compile_files.read_log(path, max_bytes=max_bytes))
+    recording = trace.recording(
+        path, steps=steps, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture
+    )
     for artefact in artefacts(debug_dir, compile_log, max_bytes):
         recording = merged(recording, artefact)
     try:
@@ -60,6 +67,12 @@ def read_trace(
         ) from error
     check_same_program(recording, debug_dir or compile_log)
     return recording
+
+
+def is_log(path: str | Path) -> bool:
+    """Whether a path is a log of `TORCH_TRACE`, or a folder with logs below it."""
+    path = Path(path)
+    return bool(compile_files.logs_of_ranks(path)) if path.is_dir() else compile_files.is_log(path)
 
 
 def artefacts(debug_dir: str | Path | None, log: str | Path | None, max_bytes: int | None = None) -> list[Recording]:

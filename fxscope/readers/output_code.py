@@ -71,6 +71,8 @@ class Call:
     tensors: tuple[BufferAccess | None, ...] = ()  # one for each argument as written, with all that is known of it
     out: BufferAccess | None = None  # the keyword `out`
     keywords: tuple[tuple[str, str], ...] = ()
+    subgraph: str | None = None  # the function of the wrapper for a graph of its own
+    conditional: bool = False  # under an `if` or a loop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +181,11 @@ def _ops_in_name(call: Call) -> tuple[str, ...]:
     return tuple(f"aten.{op}" for op in ops) if all(op in table() for op in ops) else ()
 
 
+def subgraph_id(graph_id: str, name: str) -> str:
+    """The id of a graph that another calls: `0/0:inference:true_graph_0:post_grad`."""
+    return graph_id.replace(":post_grad", f":{name}:post_grad")
+
+
 def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[KernelCall]:
     """The calls as items of the record; ids count from 1: `0/0:inference:3`. Nodes are not filled in."""
     found: list[KernelCall] = []
@@ -203,7 +210,9 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
         found.append(
             KernelCall(
                 id=f"{prefix}:{number}",
-                graph=graph_id,
+                graph=subgraph_id(graph_id, call.subgraph) if call.subgraph else graph_id,
+                subgraph=call.subgraph,
+                conditional=call.conditional,
                 handle=handle,
                 kernel=call.kernel,
                 original_aten=call.original_aten or _ops_in_name(call),
@@ -375,6 +384,8 @@ class _Walk:
         self.dtypes: dict[str, str] = {}  # of buffers that a Triton kernel's signature names
         self.device: str | None = None
         self.active: list[str] = []
+        self.entered: set[str] = set()  # under a condition: a line that may run again is one call
+        self.conditions = 0  # `if`s and loops around
         entry = self.functions.get("call") or _method(tree, "Runner", "call")
         self.has_entry = entry is not None
         self.inputs = _inputs(entry)
@@ -389,10 +400,12 @@ class _Walk:
                 if found:
                     self.device = f"{found[1]}:{found[2]}"
                 self.block(statement.body)
-            elif isinstance(statement, ast.If):
+            elif isinstance(statement, ast.If | ast.For | ast.While):
+                self.conditions += 1
                 self.block(statement.body)
                 self.block(statement.orelse)
-            elif isinstance(statement, ast.For | ast.While | ast.Try):
+                self.conditions -= 1
+            elif isinstance(statement, ast.Try):
                 self.block(statement.body)
             elif isinstance(statement, ast.Expr):
                 self.value(statement.value, (), statement)
@@ -472,8 +485,9 @@ class _Walk:
         return function if function in self.functions and function not in self.kernels else None
 
     def enter(self, name: str) -> None:
-        if name in self.active or name not in self.functions:
+        if name in self.active or name not in self.functions or (self.conditions and name in self.entered):
             return
+        self.entered.add(name)
         self.active.append(name)
         self.block(self.functions[name].body)
         self.active.pop()
@@ -502,6 +516,8 @@ class _Walk:
                 tensors=tuple(self.whole(arg) for arg in call.args),
                 out=next((self.whole(word.value) for word in call.keywords if word.arg == "out"), None),
                 keywords=tuple((word.arg or "", ast.unparse(word.value)) for word in call.keywords),
+                subgraph=next((name for name in reversed(self.active) if name not in self.partitions), None),
+                conditional=self.conditions > 0,
             )
         )
         self.learn_dtypes(kernel, call)

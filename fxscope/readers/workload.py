@@ -94,8 +94,10 @@ def _rounded(num_bytes: float) -> float:
 
 def workload(call: Call, kernel: Kernel | None) -> tuple[Workload | None, dict[str, int]]:
     """What one call does, `None` where the code does not say, and the bytes of each buffer that it reads."""
-    if call.type in ("cpp", "user_triton", "triton_foreach") or (call.device or "").startswith("cpu"):
+    if call.type == "cpp" or (call.device or "").startswith("cpu"):
         return None, {}
+    if call.type in ("user_triton", "triton_foreach"):
+        return _other(call), {}
     if kernel is not None and call.type != "triton_template":
         return _triton(call, kernel)
     read = {access.buffer for access in call.reads}
@@ -513,4 +515,5 @@ def _other(call: Call) -> Workload | None:
     ]
     if not sizes:
         return None
-    return Workload(family="other", variant=call.kernel, num_bytes=sum(sizes), elements=max(sizes) // 4)
+    variant = "foreach" if call.type == "triton_foreach" else call.kernel
+    return Workload(family="other", variant=variant, num_bytes=sum(sizes), elements=max(sizes) // 4)

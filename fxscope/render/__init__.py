@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 # Format → "module:function", loaded when asked for: rich and the page's assets are not free to import.
 RENDERERS: dict[str, str] = {
     "terminal": "fxscope.render.terminal:render",
+    "report": "fxscope.render.report:to_json",
     "dot": "fxscope.render.dot:render",
-    "svg": "fxscope.render.svg:render",
+    "svg": "fxscope.render.strip:picture",
+    "png": "fxscope.render.strip:png",
+    "graph": "fxscope.render.svg:render",
     "html": "fxscope.render.page.html:render",
-    "slide": "fxscope.render.slide:render",
     "md": "fxscope.render.markdown:render",
     "json": "fxscope.render.json:render",
     "fxscope": "fxscope.store:encode",
@@ -31,15 +33,16 @@ SUFFIXES = {
     ".dot": "dot",
     ".gv": "dot",
     ".svg": "svg",
+    ".png": "png",
     ".html": "html",
     ".htm": "html",
     ".md": "md",
     ".json": "json",
     ".fxscope": "fxscope",
 }
-WITHOUT_STAGE = frozenset({"json", "fxscope", "slide"})  # they hold every graph, or none
-WITHOUT_TABLES = frozenset({"dot", "svg", "slide"})  # they show nothing of a trace's summary
-ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal"}
+WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png"})  # they hold every graph, or none
+WITHOUT_TABLES = frozenset({"dot", "svg", "graph", "png"})  # they show nothing of a trace's summary
+ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
 
 
 def format_of(path: str | Path | None, format: str | None = None) -> str:
@@ -87,21 +90,30 @@ def save(
     check_target(path, format=format, force=force)
     name = format_of(path, format)
     data = render(recording, name, **options)
-    if name == "slide" and Path(path).suffix.lower() == ".png":
-        from fxscope.render import chart
+    if name == "svg" and Path(path).suffix.lower() == ".png":
+        from fxscope.render import strip
 
-        data = chart.png(str(data))
+        data = strip.rasterised(str(data))
     return store.write(path, data, force=force)
 
 
-def show(recording: Recording, *, stage: str | None = None) -> None:
-    """Print the recording, or one stage of it, to the terminal. Raises RenderError where it has no such stage."""
+def show(recording: Recording, *, stage: str | None = None, everything: bool = False, name: str | None = None) -> None:
+    """Print the report of a recording to the terminal: one screen, or everything; or one stage.
+
+    Raises:
+        RenderError: the recording has no such stage.
+    """
     from fxscope.render import terminal
 
-    terminal.show(recording, stage=stage)
+    terminal.show(recording, stage=stage, everything=everything, name=name)
 
 
 def notebook(recording: Recording) -> str:
-    from fxscope.render.page import html
+    """What a notebook displays: the report. A page is made with `recording.save("page.html")`."""
+    from html import escape
 
-    return html.notebook(recording)
+    from fxscope.render import report
+    from fxscope.render.legible import legible
+
+    text = escape(legible(report.render(recording, width=100)))
+    return f'<pre style="line-height:1.25">{text}</pre>'

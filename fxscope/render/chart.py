@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import math
-import shutil
-import subprocess
 from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from fxscope import children
 from fxscope.analysis.sweep import setups_of, values_of
 from fxscope.errors import RenderError
 from fxscope.render import theme
@@ -214,28 +209,3 @@ def nice(value: float) -> float:
     """The next 1, 2 or 5 times a power of ten."""
     base = 10 ** math.floor(math.log10(value))
     return next(base * factor for factor in (1, 2, 5, 10) if base * factor >= value * 0.999)
-
-
-TIMEOUT_S = 120
-
-
-def png(text: str) -> bytes:
-    """Convert an SVG with whatever this machine has. Raises RenderError where it has nothing."""
-    if importlib.util.find_spec("cairosvg"):
-        return importlib.import_module("cairosvg").svg2png(bytestring=text.encode(errors="replace"), scale=2)
-    for command in (
-        ["rsvg-convert", "--zoom", "2"],
-        ["magick", "-density", "192", "svg:-", "png:-"],
-        ["inkscape", "--pipe", "--export-type=png", "--export-filename=-"],
-    ):
-        if shutil.which(command[0]):
-            try:
-                done = children.run(command, input=text.encode(errors="replace"), timeout=TIMEOUT_S)
-            except (OSError, subprocess.TimeoutExpired):
-                continue
-            if done.returncode == 0 and done.stdout.startswith(b"\x89PNG"):
-                return done.stdout
-    raise RenderError(
-        "a .png needs one of: the Python package cairosvg, or rsvg-convert, ImageMagick or Inkscape on PATH. "
-        "Write .svg or .html instead: they need nothing."
-    )

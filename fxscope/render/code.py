@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope.analysis import kernel_lines, select
+from fxscope.analysis import select
 from fxscope.index import index_of
 from fxscope.render import labels
 from fxscope.render.decisions import whole
@@ -30,31 +30,25 @@ class Line(NamedTuple):
 def annotate(recording: Recording, source: SourceText) -> list[Line]:
     """Every line of one output code with what it belongs to."""
     texts = source.text.splitlines()
-    calls = index_of(recording).calls_of_graph.get(source.graph or "", [])
-    nodes = index_of(recording).nodes.get(source.graph or "", {})
-    schedule = next((item for item in recording.schedules if item.graph == source.graph), None)
-    origin = (
-        {item.name: item.origin_node for item in schedule.nodes if item.origin_node in item.origins} if schedule else {}
-    )
+    calls = [call for call in recording.calls if call.wrapper == source.graph]
+    nodes = index_of(recording).by_key
     owner: dict[int, KernelCall] = {}
-    computed: dict[int, str] = {}
+    computed: dict[int, tuple[str, str]] = {}  # line → graph and node
     for call in calls:
         if call.code.call is not None:
             owner.update((number, call) for number in span(call.code.call))
         if call.code.kernel is None:
             continue
-        first = call.code.kernel[0]
         for number in span(call.code.kernel):
             owner.setdefault(number, call)  # a kernel that is called twice is shown under its first call
-        also = [origin[name] for name in call.scheduler_nodes if name in origin]
-        tied = kernel_lines.tie(texts[first - 1 : call.code.kernel[1]], call, nodes, also)
-        for offset, name in tied.items():
-            computed.setdefault(first + offset, name)
+        for number, name in call.lines:
+            computed.setdefault(number, (call.graph, name))
     lines: list[Line] = []
     for number, text in enumerate(texts, 1):
-        call, name = owner.get(number), computed.get(number)
-        place = select.place(nodes[name].source) if name in nodes else None
-        lines.append(Line(number, text, call.id if call else None, call.handle if call else None, name, place))
+        call, key = owner.get(number), computed.get(number, ("", ""))
+        place = select.place(nodes[key].source) if key in nodes else None
+        ids = (call.id, call.handle) if call else (None, None)
+        lines.append(Line(number, text, *ids, key[1] or None, place))
     return lines
 
 
@@ -78,12 +72,11 @@ def render(
     if full:
         return "\n".join(numbered(line) for line in lines) + "\n"
     parts: list[str] = []
-    nodes = index_of(recording).nodes.get(source.graph or "", {})
     shown: set[int] = set()
     for item in recording.calls:
-        if item.graph != source.graph or (call is not None and item.id != call):
+        if item.wrapper != source.graph or (call is not None and item.id != call):
             continue
-        parts.append("\n".join(headline(item, nodes, width)))
+        parts.append("\n".join(headline(item, index_of(recording).nodes.get(item.graph, {}), width)))
         body = [line for line in lines if item.code.kernel and line.number in span(item.code.kernel)]
         if body and body[0].number in shown and call is None:
             parts[-1] += f"\n{'':>5}   {'':{GUTTER}} (the kernel is above)"

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fxscope import english
 from fxscope.index import index_of
 from fxscope.model import DecisionEnd
 from fxscope.op_names import only_named, perhaps_ran
@@ -32,13 +33,6 @@ if TYPE_CHECKING:
     from fxscope.index import Key
     from fxscope.model import Counters, Decision, KernelCall, Node, Recording
 
-VERDICT_WORDS: dict[str | None, str] = {
-    "fused": "fused",
-    "rejected": "not fused: rejected",
-    "never_considered": "not fused: never considered",
-    None: "cannot be told",
-}
-
 
 def render(
     recording: Recording, decisions: list[Decision], *, width: int = 80, asked: frozenset[Key] = frozenset()
@@ -58,14 +52,13 @@ def block(
 ) -> str:
     """One decision: a headline, the reason, hint and cost, where its two ends are in the source."""
     glyph, _ = theme.VERDICTS[decision.verdict]
-    words = VERDICT_WORDS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
+    words = english.VERDICTS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
     lines = [f"{glyph} {pair}", f"  {words}"]
     lines += wrap(decision.reason, width)
-    if decision.raw_reason and decision.raw_reason not in decision.reason:
+    if decision.raw_reason and decision.reason_code not in ("torch_says", "graph_break"):
         lines += wrap(f"Inductor: {first_line(decision.raw_reason)!r}", width)
-    if decision.hint:
-        switch = f" (torch._inductor.config.{decision.config})" if decision.config else ""
-        lines += wrap(f"hint: {decision.hint}{switch}", width)
+    if decision.hint_code:
+        lines += wrap(f"hint: {decision.hint}", width)
     price = cost(decision, recording)
     if price:
         lines += wrap(price, width)
@@ -79,24 +72,29 @@ def cost(decision: Decision, recording: Recording) -> str | None:
         return None
     across = decision.other_graph is not None and not decision.saved_launches  # two kernels, come what may
     least_bytes = "at least " if decision.saved_bytes_least else ""
-    text = f"costs {least_bytes}{num_bytes(decision.saved_bytes)} of traffic"
-    text += ": the second reads what the first saved for it" if across else " that one kernel would not have"
+    text = f"Cost: {least_bytes}{num_bytes(decision.saved_bytes)} of memory traffic"
+    if across:
+        text += " (the second reads what the first saved for it)"
     if decision.saved_launches:
         text += f" and {counted(decision.saved_launches, 'launch')}"
-    expected, least = about(decision.expected_us), at_least(decision.saved_us)
+    least = at_least(decision.saved_us)
+    if decision.expected_us is not None and about(decision.expected_us):
+        text += f", ~{microseconds(decision.expected_us)} ("
+        text += f"estimate, {least})" if least else "estimate" + _not_validated(decision, recording, across) + ")"
+    elif least:
+        text += f", {least}"
     runs = runs_a_step(recording, decision.b_call or decision.a_call)
-    if expected or least:
-        text += f"; {expected or least} of device time{' for as much' if least_bytes and expected else ''}"
-        text += f", {least}" if expected and least else ""
-        if expected and not across and decision.saved_us is None and (whose := stood_in_for(decision, recording)):
-            text += (
-                f" by a model that was checked on no such pair, if the kernel that fuses is as fast as {listed(whose)}"
-            )
     if runs > 1:
-        text += f". A step runs the two {labels.times(runs)}"
-        if decision.expected_us is not None and expected:
-            text += f": {about(decision.expected_us * runs)} a step"
+        text += f"; {labels.times(runs)} per step"
+        if decision.expected_us is not None and about(decision.expected_us):
+            text += f": ~{microseconds(decision.expected_us * runs)}"
     return text
+
+
+def _not_validated(decision: Decision, recording: Recording, across: bool) -> str:
+    """Name the kernels that the fused one would replace, of which no pair was measured."""
+    whose = () if across or decision.saved_us is not None else stood_in_for(decision, recording)
+    return f"; not validated for {listed(whose)}" if whose else ""
 
 
 def places(recording: Recording, decision: Decision, width: int, asked: frozenset[Key] = frozenset()) -> list[str]:

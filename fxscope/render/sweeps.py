@@ -6,7 +6,7 @@ from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.sweep import values_of
+from fxscope.analysis.sweep import sentences, values_of
 from fxscope.render import chart, theme
 from fxscope.render import markdown as md
 from fxscope.text import aligned, microseconds, num_bytes, roof_share
@@ -50,27 +50,27 @@ def in_order(sweep: Sweep) -> list[SweepPoint]:
     return sorted(sweep.points, key=lambda point: values.index(point.vary.get(sweep.vary)))
 
 
-def text(sweep: Sweep, sentences: Sequence[str]) -> str:
+def text(sweep: Sweep) -> str:
     """An aligned table and where the crossovers lie."""
     lines = [sweep.title or "", f"{sweep.environment.get('device') or ''}", ""]
     lines += aligned([[sweep.vary, *HEADINGS], *rows(sweep)])
-    return "\n".join([*lines, "", *sentences]) + "\n"
+    return "\n".join([*lines, "", *sentences(sweep)]) + "\n"
 
 
-def markdown(sweep: Sweep, sentences: Sequence[str]) -> str:
+def markdown(sweep: Sweep) -> str:
     """A Markdown table and where the crossovers lie."""
     lines = [f"### {md.text(sweep.title or 'sweep')}", "", md.text(str(sweep.environment.get("device") or "")), ""]
     lines += [f"| {sweep.vary} | {' | '.join(HEADINGS)} |", f"|--:|---|{'--:|' * (len(HEADINGS) - 1)}"]
     lines += [f"| {' | '.join(md.text(cell) for cell in row)} |" for row in rows(sweep)]
-    return "\n".join([*lines, "", *(f"- {md.text(line)}" for line in sentences)]) + "\n"
+    return "\n".join([*lines, "", *(f"- {md.text(line)}" for line in sentences(sweep))]) + "\n"
 
 
-def html(sweep: Sweep, sentences: Sequence[str]) -> str:
+def html(sweep: Sweep) -> str:
     """One offline page: the chart, the sentences and the table."""
     title = escape(sweep.title or "sweep")
     head = "".join(f"<th>{escape(name)}</th>" for name in (sweep.vary, *HEADINGS))
     body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows(sweep))
-    said = "".join(f"<li>{escape(line)}</li>" for line in sentences)
+    said = "".join(f"<li>{escape(line)}</li>" for line in sentences(sweep))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">

@@ -13,17 +13,14 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 
 from fxscope.analysis import traced_regions
-from fxscope.analysis.stats import stall
 from fxscope.index import index_of
-from fxscope.model import WHOLE
 from fxscope.op_names import only_named
-from fxscope.passes import bound
 from fxscope.passes.predicted import runs_of
-from fxscope.render import labels, theme
+from fxscope.render import labels, report, theme, work
 from fxscope.render.bounded import Text
 from fxscope.render.legible import LegibleStream, legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import counted, kernel_name, listed, microseconds, percent, roof_share, shorten, span
+from fxscope.text import counted, listed, microseconds, percent, roof_share, shorten, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,15 +28,28 @@ if TYPE_CHECKING:
     from fxscope.model import KernelCall, Node, Recording
 
 MAX_CALLS = 60
-MAX_KERNELS = 15
 MAX_DECISIONS = 5
 MAX_START_UP = 8
 WIDE = 100  # columns from which a range is shown instead of the maximum
 WITH_CALLS = ("post_grad", "scheduler", "kernel_calls")  # stages of which the kernel calls are a view
 
 
-def render(recording: Recording, *, width: int = 80, color: bool = False, stage: str | None = None) -> str:
-    """The terminal view as text of at most `width` columns, without colour unless asked for."""
+def render(
+    recording: Recording, *, width: int = 80, color: bool = False, stage: str | None = None, everything: bool = False
+) -> str:
+    """The report as text; with `everything` all rows and all details; with `stage` that stage.
+
+    Raises:
+        RenderError: the recording has no such stage.
+    """
+    parts = [legible(report.render(recording, width=width, everything=everything))] if not stage else []
+    if stage or everything:
+        parts.append(printed(details(recording, width=width, stage=stage), width=width, color=color))
+    return "\n".join(parts)
+
+
+def printed(shown: Group, *, width: int, color: bool = False) -> str:
+    """What rich makes of a group, of at most `width` columns."""
     out = io.StringIO()
     console = Console(
         file=out,
@@ -49,30 +59,27 @@ def render(recording: Recording, *, width: int = 80, color: bool = False, stage:
         highlight=False,
         legacy_windows=False,
     )
-    _print(console, view(recording, width=width, stage=stage))
+    # What was made legible first: a colour in a name is the name's, not ours.
+    pieces = [Segment(legible(text), style) for text, style, control in console.render(shown) if not control]
+    console.print(Segments(pieces), end="")
     return ("\n".join(line.rstrip() for line in out.getvalue().split("\n")).rstrip("\n")) + "\n"
 
 
-def _print(console: Console, shown: Group) -> None:
-    """Print what was made legible first: a colour in a name is the name's, not ours."""
-    pieces = [Segment(legible(text), style) for text, style, control in console.render(shown) if not control]
-    console.print(Segments(pieces), end="")
-
-
-def show(recording: Recording, *, stage: str | None = None) -> None:
+def show(recording: Recording, *, stage: str | None = None, everything: bool = False, name: str | None = None) -> None:
     """Print to stdout; colour only on a terminal and where `NO_COLOR` is not set (rich's rule)."""
     stream = LegibleStream(sys.stdout, colours=True)
     console = Console(file=cast("IO[str]", stream), highlight=False)
     width = console.width if console.is_terminal else 80
-    if console.is_terminal and not console.no_color:
-        _print(console, view(recording, width=width, stage=stage))
-    else:
-        stream.write(render(recording, width=width, stage=stage))
+    if not stage:
+        stream.write(legible(report.render(recording, width=width, everything=everything, name=name)))
+    if stage or everything:
+        color = console.is_terminal and not console.no_color
+        stream.write(printed(details(recording, width=width, stage=stage), width=width, color=color))
 
 
-def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> Group:
-    """The whole view as one rich renderable."""
-    parts: list[RenderableType] = [header(recording)]
+def details(recording: Recording, *, width: int = 80, stage: str | None = None) -> Group:
+    """What the report sums up: the dispatch chain, the kernel calls of each graph, tables, what was assumed."""
+    parts: list[RenderableType] = []
     graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
     for graph in graphs:
         if graph.stage == "eager":
@@ -80,16 +87,15 @@ def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> 
                 title("eager dispatch chain"),
                 Padding(dispatch_tree(recording, graph, width=width), (0, 0, 0, 1)),
             ]
-    if recording.calls:
-        if not stage or any(graph.stage in WITH_CALLS for graph in graphs):
-            parts += calls(recording, width=width)
-    elif recording.summary and recording.summary.kernels:
-        parts += kernels(recording, width=width)
+    if recording.calls and (not stage or any(graph.stage in WITH_CALLS for graph in graphs)):
+        parts += calls(recording, width=width)
     if seen := traced_regions.lines(recording):
         parts.append(title("compiled code, as far as a trace tells"))
         parts += [Padding(Text(line.strip()), (0, 0, 0, 1 + len(line) - len(line.lstrip()))) for line in seen]
-    parts += unfused(recording)
     if not stage:
+        parts += [title("GEMMs, convolutions and attention"), Text(work.gemm_table(recording, width=width))]
+        if overhead := work.compile_table(recording):
+            parts += [title("CPU time of each call of compiled code"), Text(overhead)]
         parts += start_up(recording)
     parts += footer(recording)
     return Group(*parts)
@@ -97,46 +103,6 @@ def view(recording: Recording, *, width: int = 80, stage: str | None = None) -> 
 
 def title(text: str) -> Rule:
     return Rule(Text(text, style="bold"), align="left", style="dim", characters="─")
-
-
-def header(recording: Recording) -> RenderableType:
-    """What was recorded, where, and in how many steps."""
-    environment = recording.environment
-    where = environment.device or "device unknown"
-    if environment.target:
-        where = f"planned for {environment.target}, no GPU was used"
-    versions = [
-        f"torch {environment.torch}" if environment.torch else "",
-        f"triton {environment.triton}" if environment.triton else "",
-    ]
-    line = Text.assemble(
-        (recording.title or "recording", "bold"), "  ", (" · ".join(v for v in (where, *versions) if v), "dim")
-    )
-    lines = [line]
-    facts = []
-    if recording.launches:
-        steps = index_of(recording).num_steps
-        per_step, time = len(recording.launches) / steps, microseconds(index_of(recording).device_us)
-        if [step.name for step in recording.steps] == [WHOLE]:
-            launches = counted(len(recording.launches), "launch")
-            facts.append(f"the whole run, no steps were found: {launches}, {time} of device time")
-        else:
-            launches = f"{per_step:g} {'launch' if per_step == 1 else 'launches'}"
-            uneven = stall(index_of(recording).step_us)
-            mean = (
-                f" on average (median {microseconds(uneven[1])}, at most {microseconds(uneven[0])})" if uneven else ""
-            )
-            facts.append(f"{counted(steps, 'step')}; per step {launches}, {time} of device time{mean}")
-    compiled = len({call.graph for call in recording.calls})
-    if compiled:
-        facts.append(f"{counted(compiled, 'compiled graph')}, {counted(len(recording.calls), 'kernel call')}")
-    if facts:
-        lines.append(Text("; ".join(facts), style="dim"))
-    if recording.predicted is not None:
-        lines.append(Text(labels.predicted_words(recording.predicted), style="dim"))
-    elif missing := labels.no_step(recording):
-        lines.append(Text(missing, style="dim"))
-    return Group(*lines)
 
 
 def calls(recording: Recording, *, width: int) -> list[RenderableType]:
@@ -242,32 +208,6 @@ def _ran(call: KernelCall, nodes: dict[str, Node]) -> Text:
     return ops
 
 
-def kernels(recording: Recording, *, width: int) -> list[RenderableType]:
-    """The kernel table of a trace, most expensive first."""
-    assert recording.summary is not None
-    table = Table(box=None, padding=(0, 1), header_style="dim")
-    table.add_column("kernel", no_wrap=True)
-    middle = labels.middle(recording.summary.kernels)
-    for name in ("calls", "total", middle, "range" if width >= WIDE else "max", "share"):
-        table.add_column(name, justify="right", no_wrap=True)
-    stats = sorted(recording.summary.kernels, key=lambda item: -item.total_us)
-    for item in stats[:MAX_KERNELS]:
-        table.add_row(
-            kernel_name(item.name, width - (62 if width >= WIDE else 53)),
-            f"{item.count}",
-            microseconds(item.total_us),
-            microseconds(item.typical_us),
-            span(item.min_us, item.max_us) if width >= WIDE else microseconds(item.max_us),
-            percent(item.share),
-        )
-    parts: list[RenderableType] = [title("kernels"), table]
-    if len(stats) > MAX_KERNELS:
-        parts.append(Text(f"   … {counted(len(stats) - MAX_KERNELS, 'more kernel')}", style="dim"))
-    if limit := bound.of_summary(recording.summary):
-        parts.append(Text(f" {limit.words}"))
-    return parts
-
-
 def start_up(recording: Recording) -> list[RenderableType]:
     """The table of what ran before the first step, most expensive first."""
     found = recording.start_up
@@ -285,24 +225,6 @@ def start_up(recording: Recording) -> list[RenderableType]:
     if len(found.ops) > MAX_START_UP:
         parts.append(Text(f"   … {counted(len(found.ops) - MAX_START_UP, 'more line')}", style="dim"))
     return parts
-
-
-def unfused(recording: Recording) -> list[RenderableType]:
-    """The most expensive unfused neighbours, one line and one reason each."""
-    costly = labels.costly(recording)
-    if not costly:
-        return []
-    ends = labels.Ends(recording)
-    lines: list[RenderableType] = [title("unfused neighbours, most expensive first")]
-    for item in costly[:MAX_DECISIONS]:
-        glyph, style = theme.VERDICTS[item.verdict]
-        a, b = ends(item)
-        cost = "cost not known" if item.saved_bytes is None else f"costs {labels.price(item, recording)}"
-        lines.append(Text.assemble(" ", (glyph, style), f" {a} → {b}  ", (cost, "bold")))
-        lines.append(Padding(Text(item.reason, style="dim"), (0, 0, 0, 5)))
-    if len(costly) > MAX_DECISIONS:
-        lines.append(Text(f"   … {len(costly) - MAX_DECISIONS} more: fxscope why RECORDING", style="dim"))
-    return lines
 
 
 def footer(recording: Recording) -> list[RenderableType]:

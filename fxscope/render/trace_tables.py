@@ -88,8 +88,8 @@ def render(summary: Summary, *, width: int = 80) -> str:
             lambda g: (
                 microseconds(g.duration_ns / 1e3),
                 str(g.step),
-                kernel_name(g.before or "?", half),
-                kernel_name(g.after or "?", half),
+                kernel_name(g.before or "start of the step", half),
+                kernel_name(g.after or "end of the step", half),
             ),
         )
     if summary.syncs:

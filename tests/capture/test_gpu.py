@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 import torch
 
@@ -91,29 +89,3 @@ def test_a_program_with_its_own_session_on_the_device(tmp_path) -> None:
     recording = recorder.recording
     assert recording.coverage.to_call == recording.coverage.device_events > 0
     assert (tmp_path / "mine.json").stat().st_size > 1000
-
-
-def test_what_other_threads_launch_while_the_session_ends_is_no_part_of_it(capfd) -> None:
-    going, launched = True, threading.Event()
-
-    def work() -> None:
-        y = torch.ones(1 << 16, device="cuda")
-        while going:
-            y = y.sin()
-            launched.set()
-
-    others = [threading.Thread(target=work) for _ in range(2)]
-    with fxscope.record() as recorder:
-        for other in others:
-            other.start()
-        x = torch.ones(1 << 10, device="cuda")
-        for _ in range(50):
-            x = x.cos()
-        assert launched.wait(60)
-    going = False
-    for other in others:
-        other.join()
-    recording = recorder.recording
-    assert recording is not None and not recording.problems and "Toggling" not in capfd.readouterr().err
-    ops = [launch.op for launch in recording.launches]
-    assert ops.count("aten::cos") == 50 and "aten::sin" in ops and None not in ops

@@ -88,7 +88,7 @@ def test_only_the_result_goes_to_stdout(folder, capfd) -> None:
     assert run("script.py", "--json") == 0
     captured = capfd.readouterr()
     recording = json.loads(captured.out)
-    assert recording["graphs"][0]["id"] == "eager"
+    assert recording["contents"] == "eager"
     assert "argv []" in captured.err
 
 
@@ -106,6 +106,11 @@ def test_the_scripts_own_exit_code(folder, capfd) -> None:
 def test_a_program_without_torch_captures_nothing(folder, capfd) -> None:
     assert run("no_torch.py") == 3
     assert "no graph and no op was captured" in capfd.readouterr().err
+    Path("threads.py").write_text(
+        "import threading, torch\nt = threading.Thread(target=lambda: torch.ones(3).sin())\nt.start()\nt.join()\n"
+    )
+    assert run("threads.py") == 3
+    assert "only one thread is recorded, and the program started 1 thread" in capfd.readouterr().err
 
 
 def test_a_factory_with_its_options_after_it(folder) -> None:

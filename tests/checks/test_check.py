@@ -14,7 +14,7 @@ from fxscope.analysis.findings import Sweep, SweepPoint
 from fxscope.cli import main
 from fxscope.errors import PassError
 from fxscope.model import Recording
-from fxscope.render import findings
+from fxscope.render import findings, reports
 from tests import build
 
 RECORDINGS = {
@@ -49,8 +49,6 @@ BOTH_WAYS: dict[str, tuple[str, object, object]] = {
     "gemms": ("compiled", 1, 3),
     "kernel_calls": ("compiled", 2, 3),
     "kernel_counts": ("eager", {"elementwise*": 2}, {"elementwise*": 1}),
-    "has_kernels": ("compiled", ["triton_poi*"], ["elementwise<mul>"]),
-    "no_kernels": ("compiled", ["elementwise<mul>"], ["triton_poi*"]),
     "ops": ("eager", {"aten::mm": 1}, {"mm": 2}),
     "has_ops": ("eager", ["aten::t"], ["TorchDynamo Cache Lookup"]),
     "no_ops": ("compiled", ["aten::t"], ["aten::mm"]),
@@ -191,7 +189,7 @@ def test_every_occurrence_of_the_rarest_op_counts() -> None:
         ('[[expect]]\nin = "compiled"\nfused = ["gelo", "mul"]', ["'gelo' does not occur in compiled", "gelu"]),
         ('[[expect]]\nin = "eager"\nlaunches_none = ["aten::tt"]', ["'aten::tt'", "aten::t"]),
         ('[[expect]]\nin = "compiled"\nno_ops = ["aten::geluu"]', ["occurs in none", "aten::gelu"]),
-        ('[[expect]]\nin = "compiled"\nno_kernels = ["elementwis<mul>"]', ["no kernel", "elementwise<mul>"]),
+        ('[[expect]]\nin = "compiled"\nkernel_counts = { "elementwis<mul>" = 0 }', ["no kernel", "elementwise<mul>"]),
         ('[[expect]]\nin = "eager"\ndecoded = { mm = { tiles = [1] } }', ["'tiles'", "tile"]),
         ('[[expect]]\nin = "eager"\nshapes = { "aten::mm#3" = [[1]] }', ["only 1 op of aten::mm"]),
         ('[[expect]]\nbetween = { pair = ["mm", "gelu"], verdit = "fused" }\nin = "compiled"', ["'verdit'", "verdict"]),
@@ -295,7 +293,7 @@ def test_the_reports(tmp_path: Path) -> None:
     report = check.check({"compiled": build.gelu_mul_compiled()}, data)
     text = findings.check_text(report)
     assert "✗ a & b | c" in text and "expected 9; found 2 kernels" in text and "0 of 2 hold, 2 do not" in text
-    suite = ElementTree.fromstring(findings.check_junit(report))
+    suite = ElementTree.fromstring(reports.junit(report))
     assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
     assert [case.get("name") for case in suite] == ["kernels 3", "a & b | c"]
     assert json.loads(report.to_json())["outcomes"][1]["status"] == "not_met"
@@ -311,6 +309,22 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["check", *files, "--junit", str(tmp_path / "junit.xml")]) == 0
     assert "2 of 2 hold" in capsys.readouterr().out
     assert ElementTree.parse(tmp_path / "junit.xml").getroot().get("failures") == "0"
+    expectations.write_text("kernels = 3\n[[expect]]\nclaim = 'one: 100 %, no'\ngemms = 9\n")
+    assert main(["check", *files, "--format", "github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"::error file={expectations},title=kernels 3::expected 3; found 2 kernels")
+    assert "title=one%3A 100 %25%2C no::" in lines[1] and lines[-1].startswith("::notice title=fxscope check::1 of 4")
+    assert main(["check", *files, "-o", str(tmp_path / "check.sarif"), "--junit", str(tmp_path / "b.xml")]) == 1
+    (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
+    assert [item["kind"] for item in run["results"]] == ["pass", "fail", "fail", "fail"]
+    assert {item["id"] for item in run["tool"]["driver"]["rules"]} == {"kernels", "gemms"}
+    assert main(["check", *files, "-o", str(tmp_path / "check.xml")]) == 1
+    assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "3"
+    capsys.readouterr()
+    for text in ("kernels = " + "9" * 5000, 'ratio = { of = "x", to = "y", is = ' + "9" * 5000 + " }"):
+        expectations.write_text(text)
+        assert main(["check", *files]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
     expectations.write_text("kernels = 3\n")
     assert main(["check", *files]) == 1
     assert main(["check", *files, "--json"]) == 1

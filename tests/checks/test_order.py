@@ -6,9 +6,7 @@ import random
 
 import pytest
 
-from fxscope.analysis import compare as compare_module
 from fxscope.analysis.compare import compare, order
-from fxscope.analysis.select import Unit
 from fxscope.model import Recording
 from tests import build
 
@@ -66,40 +64,3 @@ def test_a_long_run_is_gone_in_stretches_up_to_its_end() -> None:
         a = [*range(length), "a", "tail"]
         b = ["b", *range(length), "tail"]
         assert order._shortest(a, b) == [(0, 1, length), (length + 1, length + 1, 1)]
-
-
-def test_kernels_that_are_left_over_are_not_looked_at_for_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is looked at once: of 100,000 in another order a diff took minutes."""
-    count = 0
-
-    def counted(units: list[Unit], work=compare_module.work) -> set[str]:
-        nonlocal count
-        count += len(units)
-        return work(units)
-
-    def step(name: str, seed: int) -> Recording:
-        kernels = [i % 40 for i in range(1500)]
-        random.Random(seed).shuffle(kernels)
-        launches = [
-            build.launch(i, f"k_{k}", op=f"aten::op{k}", chain=(f"aten::op{k}",), step=0) for i, k in enumerate(kernels)
-        ]
-        return Recording(title=name, launches=tuple(launches), steps=build.steps(1))
-
-    monkeypatch.setattr(compare_module, "work", counted)
-    found = compare(step("a", 1), step("b", 2)).kernels
-    assert sum(len(item.a) for item in found) == 1500 and count < 20 * 3000
-
-
-def test_the_nearest_kernel_that_runs_nothing_else_is_taken_for_what_is_missing() -> None:
-    def unit(position: int, *ops: str, modules: tuple[str, ...] = ()) -> Unit:
-        return Unit(position, "k", "kernel", (), None, (), None, ops, frozenset(ops), ops, modules, ())
-
-    units = [unit(9, "aten::mul"), unit(1, "aten::mul"), unit(4, "aten::mul", "aten::add"), unit(30, "aten::mul")]
-    alone = compare_module.Alone(
-        [*units, unit(40, "aten::exp", modules=("m",)), unit(41, "aten::exp", modules=("m", "n"))]
-    )
-    to = [unit(5, "aten::sub")]
-    taken = [compare_module.taken_for({"aten::mul"}, alone, to) for _ in range(4)]
-    assert [[found.position for found in units] for units in taken] == [[9], [1], [30], []]  # of two as near the first
-    assert alone.of_modules({"m"}) == [4] and alone.of_modules({"m", "n"}) == [4, 5]
-    assert [found.position for found in alone.left.values()] == [4, 40, 41]

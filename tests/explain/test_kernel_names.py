@@ -342,7 +342,8 @@ KNOWN = [
             "tile": [256, 208],
             "split_k": True,
             "arch": "gfx942",
-            "epilogue": "bias",
+            "epilogue": None,
+            "able": ["bias"],
         },
     ),
     (

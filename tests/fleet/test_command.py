@@ -37,6 +37,49 @@ def test_the_terminal_says_who_and_why_within_80_columns(capsys: pytest.CaptureF
     assert "4 → 44" in out and max(map(len, out.splitlines())) <= 80
 
 
+LOGS = """V0804 12:34:15.353000 1 torch/_x.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}
+V0804 12:34:15.353000 1 torch/_x.py:1] {"artifact": {"name": "inductor_collective_schedule", "encoding": "json"}, \
+"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "x"}
+\t%s
+V0804 12:34:15.353000 1 torch/_x.py:1] {"artifact": {"name": "inductor_runtime_and_tensor_meta", "encoding": "json"}, \
+"frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": "x"}
+\t{"ops": [{"name": "mm", "estimated_runtime_ns": %d}]}
+"""
+
+
+def test_compile_logs_without_traces_say_which_ranks_differ_and_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both, one = '["torch.ops.c.reduce", "torch.ops.c.wait"]', '["torch.ops.c.reduce"]'
+    for rank, (calls, ns) in enumerate(((both, 1000), (one, 9000), (both, 1000))):
+        folder = tmp_path / f"rank_{rank}" if rank else tmp_path
+        folder.mkdir(exist_ok=True)
+        (folder / f"dedicated_log_torch_trace_rank_{rank}_x.log").write_text(LOGS % (calls, ns))
+    assert cli.main(["fleet", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "Collectives and estimated runtimes differ between ranks." in lines and len(lines) <= 40
+    assert lines[lines.index("Collectives") + 1 :][:2] == [
+        "  ranks 0, 2: 2",
+        "  rank 1: 1; first in 0/0: nothing (others: c.wait)",
+    ]
+    assert "  rank 1: 1; first in 0/0: 9.00 µs (others: 1.00 µs)" in lines
+    shutil.rmtree(tmp_path / "rank_1")
+    assert cli.main(["fleet", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["differences"] == []
+    shutil.rmtree(tmp_path / "rank_2")
+    assert cli.main(["fleet", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("job", ["ddp_even", "fsdp_even", "ddp_slow_gpu", "ddp_other_plan"])
+def test_a_job_fits_a_screen(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["fleet", str(JOBS / job)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert cli.main(["fleet", str(JOBS / job), "--all"]) == 0
+    assert "majority" not in capsys.readouterr().out
+
+
 def test_an_even_job_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["fleet", str(JOBS / "fsdp_even")]) == 0
     assert "No rank stands out among 4" in capsys.readouterr().out
@@ -182,7 +225,6 @@ def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
         ([SLOW, "--pattern", "("], "not a regular expression"),
         ([SLOW, "--input-annotation", "["], "not a regular expression"),
         ([SLOW, "-o", "fleet.pdf"], "names no format"),
-        ([SLOW, "--format", "parquet"], "name a file"),
         ([SLOW, "--shard", "0/2"], "name their folder"),
         (["--from", "nowhere"], "does not exist"),
     ],
@@ -257,7 +299,7 @@ def test_two_ranks_are_compared_without_what_they_wait(tmp_path: Path, capsys: p
     steps = ["--steps", "1:3"]  # in the cut data the first step has its collectives only
     for rank in (0, 2):
         recording = str(tmp_path / f"rank{rank}.fxscope")
-        assert cli.main(["trace", str(job / f"rank{rank}.json.gz"), *steps, "-o", recording]) == 0
+        assert cli.main(["view", str(job / f"rank{rank}.json.gz"), *steps, "-o", recording]) == 0
     capsys.readouterr()
     assert cli.main(["diff", str(tmp_path / "rank0.fxscope"), str(tmp_path / "rank2.fxscope"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

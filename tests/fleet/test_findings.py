@@ -112,12 +112,6 @@ def test_another_batch_that_is_not_late_is_another_plan_without_cost(tmp_path: P
     ]
 
 
-def test_drift_is_told_from_lateness(tmp_path: Path) -> None:
-    make(JOBS / "ddp_even", tmp_path, ranks=8, steps=8, faults=[Fault("input_drift", 3, 700.0)], seed=2)
-    found = {item.kind: item for item in examined(tmp_path).findings}
-    assert found["drift"].ranks == (3,) and found["drift"].cause == "input"
-
-
 def test_two_late_ranks_are_both_named(tmp_path: Path) -> None:
     faults = [Fault("input", 1, 4000.0), Fault("host", 6, 3500.0)]
     make(JOBS / "ddp_even", tmp_path, ranks=8, steps=5, faults=faults, seed=8)
@@ -316,3 +310,14 @@ def test_a_host_that_is_stuck_in_a_driver_call_while_the_device_idles_is_late(tm
     path.write_bytes(gzip.compress(msgspec.json.encode(trace), 1))
     first = examined(tmp_path).findings[0]
     assert (first.ranks, first.cause) == ((1,), "host")
+
+
+@pytest.mark.parametrize(("steps", "first"), [(3, "device_work"), (4, "host")])
+def test_with_fewer_than_three_steps_host_findings_come_last(steps: int, first: str, tmp_path: Path) -> None:
+    faults = [Fault("host", 1, 6000.0), Fault("device_work", 2, 60.0)]
+    make(JOBS / "ddp_even", tmp_path, ranks=5, steps=steps, faults=faults, seed=9)
+    found = examined(tmp_path)
+    assert len(found.steps) == steps - 1
+    late = [item for item in found.findings if item.kind == "late"]
+    assert {item.cause for item in late} == {"host", "device_work"}
+    assert found.findings[0].cause == first and max(late, key=lambda item: item.cost_us or 0).cause == "host"

@@ -32,7 +32,7 @@ def trained(recording_of, tmp_path_factory):
 INLINED = """\
 ✓ gelu → mul
   fused (inlined)
-    inlined at lowering into one scheduler node (op2, 12 ops)
+    inlined at lowering into one scheduler node (op2, 10 ops)
   in cpp_fused__unsafe_view_gelu_mul_0:3
      programs.py:20  h = F.gelu(g, approximate="tanh")
      programs.py:21  m = h * u
@@ -63,15 +63,15 @@ def test_a_pair_that_was_not_fused(geglu, capsys, a, b):
     assert main(["why", geglu, a, b]) == 0
     out = capsys.readouterr().out
     assert out.startswith("– gelu·mul → mm\n  not fused: never considered\n")
-    assert "BLAS GEMM (extern_kernels.mm), opaque to the scheduler" in out
-    assert "costs 8.19 kB of traffic that one kernel would not have and 1 launch" in out
+    assert "BLAS GEMM, opaque to Inductor" in out
+    assert "Cost: 8.19 kB of memory traffic and 1 launch" in out
     assert "return self.down_proj(m)" in out
     assert max(len(line) for line in out.splitlines()) <= 80
 
 
 def test_the_users_bandwidth_gives_the_time_of_the_traffic(geglu, capsys):
     assert main(["why", geglu, "mul_6", "mm_2", "--bandwidth", "1e9"]) == 0
-    assert "about 8.19 µs of device time" in capsys.readouterr().out.replace("\n      ", " ")
+    assert "~8.19 µs (estimate" in capsys.readouterr().out.replace("\n      ", " ")
 
 
 def test_all_unfused_neighbours_most_expensive_first(geglu, capsys):
@@ -91,13 +91,14 @@ def test_one_name_tells_its_kernel_in_order(geglu, capsys):
     assert "reads 8.19 kB, writes 4.10 kB" in out
 
 
-def test_a_name_with_several_places_lists_them(geglu, capsys):
-    assert main(["why", geglu, "mm"]) == 2
-    error = capsys.readouterr().err
-    assert "ran in 3 places. Choose one; " in error and "#1 is the first:" in error
-    assert "#2  call:" in error and "row " in error
-    assert "call:0/0:inference:4" in error
-    assert "return self.down_proj(m)" in error
+def test_a_name_with_several_places_answers_for_equal_ones_and_lists_the_others(geglu, capsys):
+    assert main(["why", geglu, "mm"]) == 0
+    out = capsys.readouterr().out
+    assert "×1 gate_proj:" in out and "Other places (--all shows each):\n  ×1 up_proj: mm → 1 kernel" in out
+    assert "  ×1 down_proj: mm → 1 kernel" in out and len(out.splitlines()) <= 40
+    assert main(["why", geglu, "mm", "--all"]) == 0
+    everything = capsys.readouterr().out
+    assert "×1 down_proj:\n" in everything and "extern_kernels.mm:4" in everything
 
 
 def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, capsys):
@@ -109,7 +110,14 @@ def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, ca
     kernel = build.call(0, "triton_per_fused", *(name for name, _ in places))
     decisions = tuple(
         Decision(
-            graph=build.GRAPH, a=a, b=b, a_call=kernel.id, b_call=kernel.id, verdict="fused", reason=f"join {number}"
+            graph=build.GRAPH,
+            a=a,
+            b=b,
+            a_call=kernel.id,
+            b_call=kernel.id,
+            verdict="fused",
+            reason_code="recorded",
+            reason_arguments={"words": f"join {number}"},
         )
         for number in (1, 2, 3)
         for a, b in [
@@ -122,10 +130,7 @@ def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, ca
     store.write(path, store.encode(Recording(graphs=(graph,), calls=(kernel,), decisions=decisions)))
     assert main(["why", str(path), "op:pow", "op:mean"]) == 0
     told = capsys.readouterr().out
-    assert " ".join(told.split()).startswith(
-        "op:pow and op:mean are 3 pairs in triton_per_fused:0, in order. One alone: fxscope why RECORDING node:pow_3 "
-        "node:mean_3 ✓ pow → mean fused join 1"
-    )
+    assert " ".join(told.split()).startswith("✓ pow → mean fused join 1")
     assert [line.strip() for line in told.splitlines() if "m.py" in line] == ["m.py:1", "m.py:2", "m.py:3"]
     assert main(["why", str(path), "node:pow_2", "node:mul_2"]) == 0
     told = capsys.readouterr().out
@@ -144,23 +149,21 @@ def test_an_unknown_name_has_its_nearest(geglu, capsys):
 
 
 def test_no_neighbours_are_told_the_way_between(geglu, capsys):
-    assert main(["why", geglu, "mm", "mm_2"]) == 2  # three mm
-    capsys.readouterr()
     assert main(["why", geglu, "node:mm", "node:mm_2"]) == 0
     out = capsys.readouterr().out
     assert "never considered, no shared buffer" in out
-    assert "Between them: cpp_fused__unsafe_view_gelu_mul_0:3" in out
+    assert "Between them: gelu·mul." in " ".join(out.split())
 
 
 @pytest.mark.slow
 def test_forward_and_backward(trained, capsys):
     assert main(["why", trained, "call:0/0:forward:3", "call:0/0:backward:1"]) == 0
-    assert "forward and backward: the forward saves view_4" in capsys.readouterr().out
+    assert "forward and backward are two graphs: the forward saves" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_an_op_computed_in_forward_and_backward_is_marked(trained, capsys):
-    assert main(["why", trained, "call:0/0:backward:3"]) == 0
+    assert main(["why", trained, "call:0/0:backward:3", "--all"]) == 0
     out = capsys.readouterr().out
     assert "vertical" in out or "inlined" in out  # torch 2.11 inlines all of it
     assert "horizontal" in out
@@ -184,7 +187,7 @@ def test_a_missing_file_is_one_line(capsys):
 
 
 def test_code_ties_each_line(geglu, capsys):
-    assert main(["code", geglu, "gelu"]) == 0
+    assert main(["code", geglu, "gelu", "--all"]) == 0
     out = capsys.readouterr().out
     lines = {
         line.split("│")[1].strip(): line.split("│")[2].strip() for line in out.splitlines() if line.count("│") >= 2
@@ -244,8 +247,8 @@ def test_what_if_compares(tmp_path, capsys):
     saved = [str(tmp_path / "before.fxscope"), str(tmp_path / "after.fxscope")]
     assert main(["what-if", f"{factory}:make", "--set", "max_fusion_size=1", "--steps", "2", "--save", *saved]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("what if max_fusion_size=1?\n  kernels: 1 calls before")
-    assert "one process each" in out and "→ cannot tell" in out
-    assert "→" in out
+    assert "max_fusion_size: default → 1" in out and "kernels" in out and len(out.splitlines()) <= 40
+    assert main(["what-if", f"{factory}:make", "--set", "debug_index_asserts=true", "--steps", "2"]) == 0
+    assert capsys.readouterr().out == "debug_index_asserts=true: no difference beyond noise.\n"
     after = store.load(saved[1])
     assert any("max_fusion_size = 1" in item.reason for item in after.decisions)

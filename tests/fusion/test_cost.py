@@ -7,6 +7,7 @@ import pytest
 from fxscope import gpus
 from fxscope.analysis.check import check
 from fxscope.analysis.compare import compare
+from fxscope.analysis.report import report
 from fxscope.model import (
     BufferAccess,
     Compile,
@@ -27,8 +28,7 @@ from fxscope.passes.cost import cost
 from fxscope.passes.fusion import fusion
 from fxscope.passes.schedules import schedules
 from fxscope.render import decisions, labels
-from fxscope.render.page import spent
-from fxscope.text import microseconds
+from fxscope.text import at_least, microseconds
 from tests import build
 from tests.build import timing
 
@@ -66,7 +66,7 @@ def test_what_a_shared_graph_costs_a_step():
         a_call="0/0:inference:0",
         b_call="0/0:inference:1",
         verdict="not_fused",
-        reason="because",
+        reason_code="eager",
         saved_bytes=2 * MEGABYTES_50,
         saved_launches=1,
     )
@@ -89,12 +89,9 @@ def test_what_a_shared_graph_costs_a_step():
     assert labels.price(once.decisions[0], once) == f"100.7 MB, about {microseconds(us)}"
     assert labels.price(often.decisions[0], often) == f"100.7 MB, about {microseconds(us)}, 12 times a step"
     said = decisions.cost(often.decisions[0], often)
-    assert said == (
-        decisions.cost(once.decisions[0], once)
-        + f". A step runs the two 12 times: about {microseconds(12 * us)} a step"
-    )
-    (row,) = spent.missed(often)
-    assert row["expected"] == pytest.approx(12 * us) and row["bytes"] == 12 * 2 * MEGABYTES_50
+    assert said == (decisions.cost(once.decisions[0], once) + f"; 12 times per step: ~{microseconds(12 * us)}")
+    (row,) = report(often).missed
+    assert row.time_us == pytest.approx(12 * us) and row.bytes == 12 * 2 * MEGABYTES_50
     matches = compare(once, often).kernels
     assert [match.predicted_us for match in matches] == pytest.approx([11 * call.estimated_us for call in once.calls])
     assert [match.saved_bytes for match in matches] == [-11 * 2 * MEGABYTES_50] * 2
@@ -103,9 +100,9 @@ def test_what_a_shared_graph_costs_a_step():
 @pytest.mark.parametrize(
     ("kernel", "kind", "whose"),
     [
-        ("extern_kernels.mm", "extern", "the library's"),
-        ("triton_tem_fused_mm", "triton_template", "Inductor's template"),
-        ("mine", "user_triton", "the program's own"),
+        ("extern_kernels.mm", "extern", "library kernels"),
+        ("triton_tem_fused_mm", "triton_template", "Inductor's templates"),
+        ("mine", "user_triton", "the program's own kernels"),
         ("triton_poi_fused_1", "triton_pointwise", ""),
     ],
 )
@@ -113,13 +110,19 @@ def test_whose_kernel_one_that_fuses_would_stand_in_for(kernel, kind, whose):
     traffic = {"bytes_read": MEGABYTES_50, "bytes_written": MEGABYTES_50, "device": "cuda:0", "timing": timing(40, 1)}
     calls = (build.call(0, kernel, **traffic, type=kind), build.call(1, "triton_poi_fused_2", **traffic))
     pair = Decision(
-        graph=calls[0].graph, a=(), b=(), a_call=calls[0].id, b_call=calls[1].id, reason="", saved_bytes=MEGABYTES_50
+        graph=calls[0].graph,
+        a=(),
+        b=(),
+        a_call=calls[0].id,
+        b_call=calls[1].id,
+        reason_code="eager",
+        saved_bytes=MEGABYTES_50,
     )
     recording = on_h200(*calls, decisions=(pair,))
     said = decisions.cost(recording.decisions[0], recording)
-    model = " by a model that was checked on no such pair, if the kernel that fuses is as fast as " if whose else ""
-    assert " of device time" in said and said.endswith(model + (whose or microseconds(recording.decisions[0].saved_us)))
-    assert not (model and (recording.decisions[0].saved_us is not None or "at least" in said))  # nothing is certain
+    least = recording.decisions[0].saved_us
+    assert said.endswith(f"(estimate; not validated for {whose})" if whose else f"(estimate, {at_least(least)})")
+    assert not whose or least is None  # nothing is certain
 
 
 def test_a_long_kernel_that_moves_little_is_not_saved_by_its_neighbour():
@@ -129,7 +132,7 @@ def test_a_long_kernel_that_moves_little_is_not_saved_by_its_neighbour():
         build.call(1, "triton_poi_fused_gather_1", bytes_read=10**5, bytes_written=10**5, timing=timing(1.2, 1)),
     )
     pair = Decision(
-        graph=calls[0].graph, a=(), b=(), a_call=calls[0].id, b_call=calls[1].id, reason="", saved_bytes=10**5
+        graph=calls[0].graph, a=(), b=(), a_call=calls[0].id, b_call=calls[1].id, reason_code="eager", saved_bytes=10**5
     )
     expected = on_h200(*calls, decisions=(pair,)).decisions[0].expected_us
     assert expected is not None and 0 < expected <= 1.2 + 80 * 0.5e5 / 2e6 + 1e-9
@@ -155,7 +158,7 @@ def two_of(a_us, b_us, *, saved, a_writes="t", b_reads="t", **decided):
         )
         for number, us in enumerate((a_us, b_us))
     )
-    ends = {"graph": "g0", "a": (), "b": (), "a_call": calls[0].id, "b_call": calls[1].id, "reason": "r"}
+    ends = {"graph": "g0", "a": (), "b": (), "a_call": calls[0].id, "b_call": calls[1].id, "reason_code": "eager"}
     pair = Decision(**ends, saved_bytes=saved, **decided)
     recording = on_h200(*calls, decisions=(pair,))
     return recording.decisions[0], recording
@@ -176,8 +179,8 @@ def test_what_the_forward_saves_costs_its_read_alone():
     )
     assert saved.saved_us is None and 0 < saved.expected_us < 10**6 / 3e12 * 1e6
     assert decisions.cost(saved, recording) == (
-        f"costs 1.00 MB of traffic: the second reads what the first saved for it; about {microseconds(saved.expected_us)} of "
-        "device time"
+        f"Cost: 1.00 MB of memory traffic (the second reads what the first saved for it), ~{microseconds(saved.expected_us)} "
+        "(estimate)"
     )
 
 
@@ -306,7 +309,9 @@ def eager_pair(rows: int, first: str, second: str, times: tuple[float, float]):
     x, y = (build.placeholder(name, rows, 1024) for name in "xy")
     a = build.dispatched("a", first, "x", outputs=x.outputs, timing=timing(times[0]))
     b = build.dispatched("b", second, "a", "y", outputs=x.outputs, timing=timing(times[1]))
-    decision = Decision(graph="g", a=("a",), b=("b",), verdict="never_considered", reason="x", saved_bytes=2 * size)
+    decision = Decision(
+        graph="g", a=("a",), b=("b",), verdict="never_considered", reason_code="eager", saved_bytes=2 * size
+    )
     graph = Graph(id="g", stage="eager", nodes=(x, y, a, b))
     return on_h200(graphs=(graph,), decisions=(decision,)).decisions[0]
 
@@ -343,13 +348,15 @@ def test_a_reduction_beside_a_product_is_not_saved_whole(order):
 
 
 def test_a_gpu_that_was_not_calibrated_gets_bytes_and_no_time():
-    decision = Decision(graph="g", a=("a",), b=("b",), verdict="never_considered", reason="x", saved_bytes=10**9)
+    decision = Decision(
+        graph="g", a=("a",), b=("b",), verdict="never_considered", reason_code="eager", saved_bytes=10**9
+    )
     found = cost(Recording(environment=Environment(device="NVIDIA A100-SXM4-80GB"), decisions=(decision,))).decisions[0]
     assert (found.saved_bytes, found.saved_us, found.expected_us) == (10**9, None, None)
 
 
 def test_fused_pairs_cost_nothing():
-    decision = Decision(graph="g", a=("a",), b=("b",), verdict="fused", reason="x", saved_us=1.0)
+    decision = Decision(graph="g", a=("a",), b=("b",), verdict="fused", reason_code="eager", saved_us=1.0)
     assert on_h200(decisions=(decision,)).decisions[0].saved_us is None
 
 
@@ -440,9 +447,9 @@ def test_bytes_of_which_more_may_be_saved_are_a_lower_bound_in_every_view() -> N
     recording = fusion(Recording(graphs=(graph,), calls=(product, reader)))
     (found,) = recording.decisions
     assert (found.saved_bytes, found.saved_bytes_least) == (8192, True)
-    assert "costs at least 8.19 kB of traffic that one kernel would not have" in str(decisions.cost(found, recording))
+    assert "Cost: at least 8.19 kB of memory traffic" in str(decisions.cost(found, recording))
     assert labels.price(found, recording) == "at least 8.19 kB"
-    assert [row["price"] for row in spent.missed(recording)] == ["at least 8.19 kB"]
+    assert [row.bytes for row in report(recording).missed] == [8192]
     expected = {"saved_bytes": ">= 8 kB"}, {"saved_bytes": "16384 B"}, {"saved_bytes": "< 8 kB"}
     asked = [{"between": {"pair": ["mm", "sin"], **item}} for item in expected]
     assert [item.status for item in check({"it": recording}, {"expect": asked}).outcomes] == [

@@ -108,7 +108,7 @@ def test_a_gemm_is_never_considered_and_costs_its_result_twice(recording_of):
     assert "GEMM" in mm.reason
     assert "opaque" in mm.reason
     assert mm.saved_bytes == 2 * 4096
-    assert mm.config == "max_autotune"
+    assert mm.config == "max_autotune_gemm"
 
 
 def test_joins_of_the_backward(recording_of):
@@ -131,7 +131,7 @@ def test_forward_and_backward_are_two_graphs(recording_of):
     across = [item for item in recording.decisions if item.other_graph]
     assert across
     for item in across:
-        assert item.reason.startswith("forward and backward: the forward saves")
+        assert item.reason_code == "forward_backward"
         assert item.graph.startswith("0/0:forward")
         assert item.other_graph.startswith("0/0:backward")
     # The saved product is the fused kernel's, although the view of it belongs to the last GEMM's arguments.

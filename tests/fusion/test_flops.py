@@ -11,12 +11,21 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import fxscope
 from fxscope._torch.nodes import tensors
-from fxscope._torch.op_recorder import _arguments
-from fxscope.model import Node, Op
+from fxscope.model import Node, Op, replace
 from fxscope.op_names import op_name
 from fxscope.passes import flops
 
 aten = torch.ops.aten
+
+
+def _arguments(args, kwargs):
+    return ", ".join([*map(_argument, args), *(f"{name}={_argument(value)}" for name, value in kwargs.items())])
+
+
+def _argument(value):
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    return f"[{', '.join(map(_argument, value))}]" if isinstance(value, (list, tuple)) else str(value)
 
 
 def fake(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -247,3 +256,16 @@ def test_compiled_calls_have_the_flops_that_torch_counts(everything) -> None:
                 assert call.flops == known, call.handle
                 said += 1
     assert said >= 12
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_a_sparse_product_has_no_dense_flops(layout: torch.layout) -> None:
+    class Product(torch.nn.Module):
+        def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+            return x @ w
+
+    recording = fxscope.record(Product(), torch.eye(64).to_sparse(layout=layout), torch.randn(64, 32))
+    products = [op for op in recording.ops if op.name in ("aten::mm", "aten::addmm")]
+    assert products and {flops.of_op(op) for op in products} == {None}
+    assert flops.of_op(replace(products[0], strides=((64, 1), (32, 1)))) == 2 * 64 * 64 * 32

@@ -6,20 +6,20 @@ import json
 import lzma
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fxscope import cli, gpus
 from fxscope.analysis.compare import compare
 from fxscope.gpus import fitting
-from fxscope.gpus.prediction import FORMULAS, family_of, measured_op, predict, time_of
+from fxscope.gpus.prediction import FORMULAS, family_of, is_outside, measured_of, predict, time_of
 from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, replace
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
 from fxscope.readers.measured import measured_calls
 from fxscope.readers.workload import accesses
 from fxscope.render import markdown
-from fxscope.render.findings import comparison_markdown
 from fxscope.text import microseconds, span
 
 ZOO = Path(__file__).parents[1] / "data" / "zoo"
@@ -68,7 +68,7 @@ def test_a_symbolic_size_gives_no_workload_and_no_time():
     assert found.predicted is None
 
 
-GEMM = Workload(family="gemm", dtype="bfloat16", m=4096, n=4096, k=4096, num_bytes=3 * 2 * 4096**2)
+GEMM = Workload(family="gemm", dtype="bfloat16", m=4096, n=4096, k=4096, num_bytes=3 * 2 * 4096**2, layout="nt")
 
 
 def test_a_prediction_lies_in_its_interval_and_says_what_it_stands_on():
@@ -143,15 +143,26 @@ def test_intervals_hold_eight_of_ten():
     assert sum(spread.low * 1.5 <= real <= spread.high * 1.5 for real, _ in pairs) in range(78, 83)
 
 
+def held(ratios: list[float], *, outside: bool = False) -> list[fitting.LeftOut]:
+    items = [fitting.Observation(f"{outside} {at}", GEMM, ratio) for at, ratio in enumerate(ratios)]
+    return [fitting.LeftOut(item, 1.0, outside) for item in items]
+
+
 def test_a_steps_range_holds_eight_of_ten_whatever_its_odd_programs():
     usual = [1.02 * 1.01**number for number in range(-21, 22)]  # 43 of 51
-    low, middle, high = fitting.around_the_middle([*usual, *(number for number in range(2, 10))])
-    assert middle == pytest.approx(1.02 * 1.01**4, abs=1e-3), "eight are far above"
-    assert low / middle == pytest.approx(middle / high, rel=2e-3)
-    assert high < 2, "eight odd ones of 51 do not set it"
-    assert sum(low <= ratio <= high for ratio in usual) >= 0.8 * 51
-    few = fitting.around_the_middle([1.0, 2.0, 4.0])
-    assert few == (1.0, 2.0, 4.0), "of too few, all that was seen"
+    step = fitting.step_fit(held([*usual, *(float(number) for number in range(2, 10))]))
+    assert step.middle == pytest.approx(1.02 * 1.01**4, abs=1e-3), "eight are far above"
+    assert step.low / step.middle == pytest.approx(step.middle / step.high, rel=2e-3)
+    assert step.high < 2, "eight odd ones of 51 do not set it"
+    assert sum(step.low <= ratio <= step.high for ratio in usual) >= 0.8 * 51
+    assert fitting.step_fit(held([1.0, 2.0, 4.0])) is None, "of too few nothing is said"
+
+
+def test_a_steps_range_is_wider_where_programs_unlike_the_measured_ones_were_further_off():
+    like = held([1.01**number for number in range(-10, 11)])
+    off = fitting.step_fit([*like, *held([1.05**number for number in range(-10, 11)], outside=True)])
+    same = fitting.step_fit([*like, *held([1.01**number for number in range(-10, 11)], outside=True)])
+    assert off.outside > 2 > 0.5 > same.outside
 
 
 def test_a_planned_step_has_a_time_with_a_range(bert):
@@ -175,7 +186,6 @@ def test_a_floor_is_no_prediction_in_a_comparison(bert):
     floors = tuple(replace(call, estimated_range_us=None, estimated_basis="a floor") for call in plan.calls)
     shown = compare(plan, replace(plan, title="b", calls=floors))
     assert all(match.predicted_us is None and len(match.not_predicted) == 1 for match in shown.kernels)
-    assert comparison_markdown(shown).count("| not predicted |") == 4
     assert [match.predicted_us for match in compare(plan, plan).kernels] == [0.0] * 4
     totals = {change.subject: change.a for change in shown.totals}
     assert (totals["kernels per step"], totals.get("device events per step")) == (4, None)
@@ -257,11 +267,6 @@ def test_a_user_kernel_has_no_prediction():
     ("work", "why"),
     [
         (
-            {"family": "other", "variant": "aten.scatter_reduce_.two"},
-            "nothing was measured of aten.scatter_reduce_.two",
-        ),
-        ({"family": "gemm", "dtype": "float64", "m": 8, "n": 8, "k": 8}, "no gemm in float64 was measured"),
-        (
             {"family": "template", "dtype": "float32", "variant": "64x64x32 w4 s3", "m": 8, "n": 8, "k": 8},
             "no template in float32 was measured",
         ),
@@ -308,32 +313,59 @@ def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):
     elsewhere = replace(planned, environment=Environment(target="a_gpu_of_somebody"))
     assert cost(elsewhere).calls[0].estimated_range_us == planned.calls[0].estimated_range_us
     assert cost(elsewhere).predicted == planned.predicted
-    work = Workload(family="other", variant="aten.scatter_reduce_.two")
+    work = Workload(family="template", dtype="float32", variant="64x64x32 w4 s3", m=8, n=8, k=8)
     scatter = KernelCall(id="1", graph="g", handle="k:1", kernel="k", type="extern", device="cuda:0", workload=work)
     unknown = cost(replace(planned, calls=(scatter,)))
-    assert "nothing was measured of aten.scatter" in unknown.calls[0].estimated_basis
+    assert "no template in float32 was measured" in unknown.calls[0].estimated_basis
     assert cost(replace(elsewhere, calls=unknown.calls)).calls == unknown.calls
 
 
 @pytest.mark.parametrize(
-    ("function", "expected"),
+    ("function", "family"),
     [
-        ("torch.ops.aten.topk.default", "topk"),
-        ("aten.sort.stable", "sort"),
-        ("aten.randint.low_out", "random"),
-        ("torch.ops.mylib.topk_gate.default", None),  # a custom op is not what its name resembles
-        ("torch.ops.mylib.topk.default", None),
+        ("torch.ops.aten.topk.default", "function topk"),
+        ("aten.sort.stable", "function sort"),
+        ("torch.ops.mylib.topk_gate.default", "function torch.ops.mylib.topk_gate.default"),
+        ("torch.ops.mylib.topk.default", "function torch.ops.mylib.topk.default"),  # not what its name resembles
     ],
 )
-def test_only_the_functions_that_were_measured_are_predicted(function: str, expected: str | None) -> None:
-    assert measured_op(function) == expected
+def test_a_custom_op_is_no_measured_function(function: str, family: str) -> None:
+    assert family_of(Workload(family="other", variant=function)) == family
 
 
-def test_what_was_never_measured_is_not_predicted() -> None:
+@pytest.mark.parametrize(
+    "work",
+    [
+        Workload(family="gemm", dtype="float64", num_bytes=3 * 8 * 512**2, m=512, n=512, k=512, flops=2 * 512**3),
+        Workload(family="other", variant="torch.ops.mylib.route.default", num_bytes=10**7, elements=10**6),
+    ],
+)
+def test_what_was_never_measured_has_a_roofline_with_a_wide_interval(work: Workload) -> None:
+    found = predict(gpus.load("h200"), work)
+    assert found.basis.startswith("roofline of the h200: nothing was measured of ")
+    assert found.low < found.us < found.high
+    assert found.high / found.low > 2
+    bigger = replace(work, num_bytes=work.num_bytes * 100, flops=work.flops * 100)
+    assert predict(gpus.load("h200"), bigger).us > found.us
+
+
+@pytest.mark.parametrize(
+    ("change", "outside"),
+    [({}, False), ({"m": 2048}, False), ({"m": 65536}, True), ({"k": 1001}, True), ({"layout": "tt"}, True)],
+)
+def test_a_call_unlike_all_that_were_measured_is_outside(change: dict[str, Any], outside: bool) -> None:
+    gemms = [replace(GEMM, m=m, n=n, k=k, layout="nn") for m in (64, 1024) for n in (64, 4096) for k in (64, 4096)]
+    work = replace(GEMM, **{"m": 128, "n": 512, "k": 512, "layout": "nn", **change})
+    assert is_outside(measured_of(gemms), work) is outside
+
+
+def test_a_call_outside_what_was_measured_has_a_wider_interval_and_says_so() -> None:
     gpu = gpus.load("h200")
-    work = Workload(family="gemm", variant="", dtype="bfloat16", num_bytes=3 * 2 * 4096**2, m=4096, n=4096, k=4096)
-    assert predict(gpu, work) is not None
-    assert all(predict(gpu, replace(work, dtype=dtype)) is None for dtype in ("float64", "complex64", "int8"))
+    work = next(i.call.workload for i in measured_calls(zoo("gpt2")) if family_of(i.call.workload) == "gemm")
+    inside, outside = predict(gpu, work), predict(gpu, replace(work, m=10**7))
+    assert "outside what was measured" not in inside.basis
+    assert outside.basis.endswith("outside what was measured")
+    assert outside.high / outside.low > inside.high / inside.low
 
 
 def test_an_index_is_read_to_its_own_bracket() -> None:

@@ -1,15 +1,20 @@
-"""Inductor's reasons in the user's terms: all that this torch can say, and only switches that it has."""
+"""Inductor's reasons as codes: all that this torch can say has one, every code has words, and no logic reads words."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import re
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
 import torch
 
+import fxscope
+from fxscope import english
+from fxscope._torch.scheduler_facts import limits
 from fxscope.model import (
     BufferAccess,
     FusionAttempt,
@@ -23,58 +28,111 @@ from fxscope.model import (
 )
 from fxscope.passes.fusion import fusion
 from fxscope.passes.fusion import reasons as fusion_reasons
-from fxscope.passes.fusion.reasons import translate
+from fxscope.passes.fusion.reasons import CAUSES, RAW_REASONS, Reason, translate, with_value
 from tests import build, captures
 
 INDUCTOR = Path(torch.__file__).parent / "_inductor"
+PACKAGE = Path(fxscope.__file__).parent
+NEW = {"epilogue_fusion_user_defined_triton_kernel", "loop_reindexing_after_fusion", "triton.nested_reduction"}
 
 
-def switches():
-    """Every switch that a reason or a hint names."""
-    tables = (*fusion_reasons.RAW_REASONS, *fusion_reasons.CAUSES)
-    named = {switch for _, _, _, switch in tables if switch}
-    return sorted(
-        named
-        | {
-            "max_autotune",
-            "aggressive_fusion",
-            "max_fusion_buffer_group_pairwise_attempts",
-            "cpp.max_horizontal_fusion_size",
-            "b2b_gemm_pass",
-            "epilogue_fusion_user_defined_triton_kernel",
-        }
-    )
+@functools.cache
+def parsed() -> dict[str, ast.Module]:
+    return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
 
 
-@pytest.mark.parametrize("name", switches())
+def constants(node: ast.AST | None) -> set[str]:
+    """The text constants in an expression."""
+    found = (item.value for item in ast.walk(node) if isinstance(item, ast.Constant)) if node else ()
+    return {value for value in found if isinstance(value, str)}
+
+
+@functools.cache
+def used() -> dict[str, set[str]]:
+    """The codes that the passes name, by table."""
+    found: dict[str, set[str]] = {"REASONS": set(), "NOTES": set(), "HINTS": set()}
+    for name, tree in parsed().items():
+        if not name.startswith("passes/fusion"):
+            continue
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            words = {word.arg: word.value for word in node.keywords}
+            first = 1 if called == "Rule" else 0
+            if called in ("Reason", "Rule"):
+                code = node.args[first]
+                found["REASONS"] |= (
+                    constants(code.body) | constants(code.orelse) if isinstance(code, ast.IfExp) else constants(code)
+                )
+                found["HINTS"] |= constants(node.args[2] if len(node.args) > 2 else words.get("hint"))
+            found["REASONS"] |= constants(words.get("reason_code"))
+            if called == "noted":
+                found["NOTES"] |= set().union(*map(constants, node.args))
+    return found
+
+
+def test_every_code_has_words_and_all_words_are_of_a_code():
+    for table, codes in used().items():
+        assert codes <= set(getattr(english, table)), table
+    dynamic = {"recorded", "other_region", "compiled_trace", "extern_attention", "fallback"}
+    assert set(english.REASONS) - used()["REASONS"] <= dynamic
+    source = "".join(path.read_text() for path in (PACKAGE / "passes" / "fusion").glob("*.py"))
+    for code in {*english.NOTES, *english.HINTS} - {"recorded"}:
+        assert f'"{code}"' in source, f"nothing gives {code}"
+
+
+def test_a_rules_groups_are_what_its_words_name():
+    for rule in (*RAW_REASONS, *CAUSES):
+        named = {field for _, field, _, _ in Formatter().parse(english.REASONS[rule.code]) if field}
+        assert named - {"buffer"} == set(re.compile(rule.pattern).groupindex), rule
+
+
+def test_a_new_reason_is_a_rule_and_its_words(monkeypatch):
+    """CONTRIBUTING.md: two files. Here: an entry of each of two tables."""
+    rule = fusion_reasons.Rule(r"moon is (?P<phase>\w+)", "moon", "enable", "combo_kernels")
+    monkeypatch.setattr(fusion_reasons, "RAW_REASONS", (rule, *RAW_REASONS))
+    monkeypatch.setitem(english.REASONS, "moon", "the moon is {phase}")
+    found = translate("the moon is full", None, {"combo_kernels": False})
+    assert english.reason_text(found.code, found.arguments) == "the moon is full"
+    assert found.config == "combo_kernels" and found.hint == "enable"
+
+
+SENTENCE = re.compile(r"\b(reason|hint|words)\b")
+
+
+def test_no_logic_reads_a_rendered_sentence():
+    """Nothing tests the words of a reason or a hint: no comparison, search or prefix of one."""
+    for name, tree in parsed().items():
+        if name.startswith("render/page/payload") or name == "english.py":
+            continue
+        for node in ast.walk(tree):
+            tested: list[ast.AST] = []
+            if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn | ast.Eq) for op in node.ops):
+                tested = node.comparators
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("startswith", "endswith", "find"):
+                tested = [node.func.value]
+            for item in tested:
+                shown = isinstance(item, ast.Attribute) and item.attr in ("reason", "hint") and not is_torchs(item)
+                assert not shown, f"{name}:{item.lineno} reads {ast.unparse(item)}"
+
+
+def is_torchs(item: ast.Attribute) -> bool:
+    return isinstance(item.value, ast.Name) and item.value.id in ("why", "graph_break")
+
+
+@pytest.mark.parametrize(
+    "name", sorted({rule.config for rule in (*RAW_REASONS, *CAUSES) if rule.config} | {"b2b_gemm_pass", *NEW})
+)
 def test_a_hint_names_a_switch_only_where_the_recorded_torch_has_it(name):
     from torch._inductor import config
 
-    from fxscope._torch.scheduler_facts import limits
-
-    recorded = limits()
     try:
         functools.reduce(getattr, name.split("."), config)
     except AttributeError:
-        assert name not in recorded
-        reason = fusion_reasons.with_value(fusion_reasons.Reason("because", f"{name} lets it", name), recorded)
-        assert reason == ("because", None, None)
-        # An older torch lacks some; one that lacks what it was released with had it taken away.
-        assert name in {
-            "epilogue_fusion_user_defined_triton_kernel",
-            "loop_reindexing_after_fusion",
-            "triton.nested_reduction",
-        }
-
-
-def test_every_switch_in_the_passes_is_in_the_list_above():
-    found = set()
-    for path in Path(fusion_reasons.__file__).parent.glob("fusion*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Reason" and len(node.args) == 3:
-                value = getattr(node.args[2], "value", None)
-                found.add(value if isinstance(value, str) else None)
-    assert found - {None} <= set(switches())
+        assert name not in limits()
+        assert with_value(Reason("cycle", {}, "enable", name), limits()) == Reason("cycle")
+        assert name in NEW  # an older torch lacks these
 
 
 def said_by_inductor():
@@ -92,111 +150,110 @@ def said_by_inductor():
     return sorted(reasons)
 
 
-def test_there_are_reasons_to_translate():
+def test_every_reason_of_the_installed_torch_has_a_code():
     assert len(said_by_inductor()) > 30
+    unknown = [
+        words for words in said_by_inductor() if translate(words.replace("%s", "7"), None, {}).code == "torch_says"
+    ]
+    assert not unknown, "new reasons: add them to RAW_REASONS and to english.py"
 
 
-@pytest.mark.parametrize("reason", said_by_inductor())
-def test_every_reason_of_the_installed_torch_is_translated(reason):
-    words = reason.replace("%s", "7")
-    assert not translate(words, None, {}).text.startswith("Inductor:"), "a new reason: add it to RAW_REASONS"
-
-
-def test_unknown_words_are_quoted_not_dropped():
-    assert translate("the moon is full", None, {}).text == "Inductor: the moon is full"
+ON, OFF = {"loop_ordering_after_fusion": True}, {"loop_ordering_after_fusion": False}
+BOTH = {**ON, "loop_reindexing_after_fusion": False}
 
 
 @pytest.mark.parametrize(
-    ("printed", "swapped", "words"),
+    ("raw", "cause", "limits", "code", "hint", "words"),
     [
+        ("the moon is full", None, {}, "torch_says", None, "Inductor: the moon is full"),
+        ("exceeds max fusion", None, {"max_fusion_size": 64}, "too_many_nodes", "raise", "(max_fusion_size = 64)"),
+        ("memory deps did not match", None, OFF, "other_elements", "enable", "just written"),
+        ("memory deps did not match", None, ON, "other_elements", None, "is on, and does not help"),
+        ("memory deps did not match", None, BOTH, "other_elements", "enable", "just written"),
+        ("template epilogue not satisfied", None, {"epilogue_fusion": True}, "epilogue_not_pointwise", None, "is on"),
         # torch prints (numel1, numel2), (rnumel1, rnumel2)
-        ("(reduce) (2048, 4), (256, 512)", False, "is (2048, 256) in the first and (4, 512) in the second"),
-        ("(reduce) (2048, 4), (256, 512)", True, "is (4, 512) in the first and (2048, 256) in the second"),
-        ("(reduce) (Max(1, s0), 4), (s1, 512)", False, "is (Max(1, s0), s1) in the first and (4, 512) in the second"),
-        ("(non-reduce) (64, 4096), (1, 1)", False, "their iteration spaces differ: 64 and 4096 elements"),
-        ("prologue mismatch (64, 32), (1, 1)", False, "the prologue that the template has: 64 and 32 elements"),
+        (
+            "numel/rnumel mismatch (reduce) (Max(1, s0), 4), (s1, 512)",
+            None,
+            {},
+            "reduction_spaces_differ",
+            "enable",
+            "(numel, rnumel) is (Max(1, s0), s1) and (4, 512)",
+        ),
+        (
+            "numel/rnumel mismatch (non-reduce) (64, 4096), (1, 1)",
+            None,
+            {"combo_kernels": True},
+            "spaces_differ",
+            None,
+            "different iteration spaces: 64 and 4096 elements",
+        ),
+        ("no shared data", "{'b': 'different offset: 0 v.s. 512'}", {}, "offsets_differ", "enable", "0 and from"),
+        (
+            "no shared data",
+            "{'b': \"Mismatch loop orders: M('b') v.s. x\"}",
+            OFF,
+            "loop_orders_differ",
+            "enable",
+            "order",
+        ),
+        ("no shared data", "{'b': 'broadcast'}", {}, "broadcast", "enable", "reads b broadcast"),
+        ("no shared data", "{'b': 'different numel: 8 v.s. 64'}", {}, "loops_differ_in_number", "enable", ": 8 and 64"),
+        ("no shared data", "{'b': \"not MemoryDep: <class 'A'>\"}", {}, "whole_buffer", "enable", "b as a whole"),
     ],
 )
-def test_each_kernel_has_its_own_iteration_space(printed, swapped, words):
-    assert translate(f"numel/rnumel mismatch {printed}", None, {}, swapped=swapped).text.endswith(words)
+def test_inductors_words_become_a_code_and_a_hint(raw, cause, limits, code, hint, words):
+    found = translate(raw, cause, limits)
+    assert (found.code, found.hint) == (code, hint)
+    assert words in english.reason_text(found.code, found.arguments, found.notes, found.config)
 
 
-def test_a_scan_beside_a_sum_is_not_called_a_reduction():
-    (found,) = [item for item in captures.read("attn_compiled").decisions if "numel/rnumel" in (item.raw_reason or "")]
-    assert found.reason == (
-        "both run along an axis (a reduction, a scan or a sort), but over different iteration spaces: (numel, rnumel) is "
-        "(2048, 256) in the first and (4, 512) in the second"
-    )
+def test_the_two_spaces_keep_the_order_of_the_pair():
+    for swapped in (False, True):
+        found = translate("numel/rnumel mismatch (reduce) (2048, 4), (256, 512)", None, {}, swapped=swapped)
+        assert found.arguments["spaces"] == [("2048", "256"), ("4", "512")][:: -1 if swapped else 1]
+    (real,) = [item for item in captures.read("attn_compiled").decisions if "numel/rnumel" in (item.raw_reason or "")]
+    assert real.reason_code == "reduction_spaces_differ"  # a scan beside a sum
+    assert real.reason.endswith("(numel, rnumel) is (2048, 256) and (4, 512)")
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "flows", "words"),
+    ("a", "b", "flows", "code", "words"),
     [
         # codegen/cpp.py: a whole reduction before what reads it, whatever the two spaces are
-        (["((), (4096,))"], ["((4096,), ())"], True, "share no outer loop: one that reduces 4096, then 4096"),
-        (["((4096,), ())", "((), (4096,))"], ["((), ())"], True, "one that reduces 4096, then one element"),
-        (["((64,), (64,))"], ["((16,), (256,))"], False, "differ, 64 that reduce 64 each and 16 that reduce 256 each"),
-        (["((64,), (64,))"], ["((), (4096,))"], False, "differ, 64 that reduce 64 each and one that reduces 4096"),
+        (["((), (4096,))"], ["((4096,), ())"], True, "needs_reduction", "one that reduces 4096, then 4096"),
+        (["((4096,), ())", "((), (4096,))"], ["((), ())"], True, "needs_reduction", "then one element"),
+        (["((64,), (64,))"], ["((16,), (256,))"], False, "cpp_loops_differ", "64 that reduce 64 each and 16 that"),
+        (["((64,), (64,))"], ["((), (4096,))"], False, "cpp_loops_differ", "and one that reduces 4096"),
         # joined where nothing else is against it: the spaces are no reason
-        (["((64, 64), ())"], ["((64,), (64,))"], False, "without giving a reason"),
-        (["((64,), (64,))"], ["((64, 64), ())"], True, "without giving a reason"),
-        (["((4096,), ())"], ["((64, 64), ())"], False, "without giving a reason"),
-        (["((s0,), ())"], ["((64, s1), ())"], False, "without giving a reason"),
-        ([None], ["((64,), ())"], False, "without giving a reason"),
+        (["((64, 64), ())"], ["((64,), (64,))"], False, "declined", "without a reason"),
+        (["((64,), (64,))"], ["((64, 64), ())"], True, "declined", "without a reason"),
+        (["((4096,), ())"], ["((64, 64), ())"], False, "declined", "without a reason"),
+        (["((s0,), ())"], ["((64, s1), ())"], False, "declined", "without a reason"),
+        ([None], ["((64,), ())"], False, "declined", "without a reason"),
     ],
 )
-def test_loops_of_one_function_differ_only_where_that_decides(a, b, flows, words):
-    loops = [fusion_reasons.cpp_loops(ranges) for ranges in (a, b)]
-    assert words in fusion_reasons.declined(*loops, flows=flows).text
-
-
-def test_a_limit_says_its_value():
-    assert "max_fusion_size = 64" in translate("exceeds max fusion", None, {"max_fusion_size": 64}).text
-
-
-def test_a_switch_that_is_on_is_no_hint():
-    off = translate("memory deps did not match", None, {"loop_ordering_after_fusion": False})
-    on = translate("memory deps did not match", None, {"loop_ordering_after_fusion": True})
-    assert off.hint
-    assert on.hint is None
-    assert "is on" in on.text
+def test_loops_of_one_function_differ_only_where_that_decides(a, b, flows, code, words):
+    found = fusion_reasons.declined(*(fusion_reasons.cpp_loops(ranges) for ranges in (a, b)), flows=flows)
+    assert found.code == code and words in english.reason_text(found.code, found.arguments)
 
 
 @pytest.mark.parametrize(
-    ("cause", "words"),
+    ("kernel", "type", "device", "code", "hint"),
     [
-        ("{'buf0': 'different offset: 0 v.s. 512'}", "different parts of buf0: from element 0 and from element 512"),
-        ("{'buf1': \"Mismatch loop orders: MemoryDep('buf1', c0, {c0: 8}) v.s. x\"}", "buf1 in different loop orders"),
-        ("{'buf2': 'broadcast'}", "reads buf2 broadcast"),
-        ("{'arg0_1': 'different numel: 8 v.s. 64'}", "over arg0_1 a different number of times: 8 and 64"),
-        ("{'buf3': \"not MemoryDep: <class 'A'> v.s. <class 'B'>\"}", "uses buf3 as a whole"),
+        ("extern_kernels.mm", "extern", "cuda:0", "extern_gemm", "template_epilogue"),
+        ("extern_kernels.addmm", "extern", "cpu", "extern_gemm", "template_cpp"),
+        ("extern_kernels.convolution", "extern", "cuda:0", "extern_convolution", "template_convolution"),
+        ("torch.ops.aten._scaled_dot_product_flash_attention.default", "fallback", "cuda:0", "extern_attention", None),
+        ("torch.ops.aten.topk.default", "fallback", "cuda:0", "fallback", None),
+        ("add_kernel_0", "user_triton", "cuda:0", "user_triton", "enable"),
     ],
 )
-def test_no_shared_data_is_refined_to_its_cause(cause, words):
-    assert words in translate("no shared data", cause, {}).text
-
-
-@pytest.mark.parametrize(
-    ("kernel", "type", "device", "words"),
-    [
-        ("extern_kernels.mm", "extern", "cuda:0", "cuBLAS GEMM"),
-        ("extern_kernels.addmm", "extern", "cpu", "BLAS GEMM"),
-        ("extern_kernels.convolution", "extern", "cuda:0", "convolution"),
-        ("torch.ops.aten._scaled_dot_product_flash_attention.default", "fallback", "cuda:0", "attention"),
-        ("torch.ops.aten.topk.default", "fallback", "cuda:0", "Inductor writes no kernel for"),
-        ("add_kernel_0", "user_triton", "cuda:0", "user-written Triton kernel"),
-    ],
-)
-def test_opaque_kernels_say_what_they_are(kernel, type, device, words):
-    assert words in fusion_reasons.opaque(kernel, type, producer=True, device=device, limits={}).text
-
-
-def test_a_gemm_that_autotuning_kept_gives_no_hint_to_autotune():
-    found = fusion_reasons.opaque(
-        "extern_kernels.mm", "extern", producer=True, device="cuda:0", limits={"max_autotune": True}
-    )
-    assert found.hint is None
-    assert "the library's kernel was taken all the same" in found.text
+def test_opaque_kernels_say_what_they_are(kernel, type, device, code, hint):
+    found = fusion_reasons.opaque(kernel, type, producer=True, device=device, limits={})
+    assert (found.code, found.hint) == (code, hint)
+    tuned = fusion_reasons.opaque(kernel, type, producer=True, device=device, limits={"max_autotune": True})
+    assert tuned.hint is None or type == "user_triton"
 
 
 def test_calls_whose_other_loops_were_asked_about_were_considered() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fxscope.model import BufferAccess, Graph, KernelCall, Recording, replace
+from fxscope.model import BufferAccess, Graph, KernelCall, replace
 from fxscope.passes import stages
-from fxscope.render import render
 from tests import build
 
 GRAPH = Graph(
@@ -44,11 +43,6 @@ def test_where_no_buffer_is_known_the_nodes_tell_through_views() -> None:
     assert stages.call_edges(BARE, GRAPH) == {("k_mm:0", "k_relu:1"): None, ("k_relu:1", "k_sum_1:2"): None}
     drawn = {node.name: node.inputs for node in stages.call_graph(BARE, GRAPH, "g").nodes}
     assert drawn == {"k_mm:0": (), "k_relu:1": ("k_mm:0",), "k_sum_1:2": ("k_relu:1",)}
-
-
-def test_markdown_draws_the_same_edges() -> None:
-    text = render(Recording(graphs=(GRAPH,), calls=tuple(CALLS)), "md")
-    assert "k0 -->|10 B| k1" in text and "k1 --> k2" in text
 
 
 def test_a_buffer_written_twice_comes_from_the_last_writer() -> None:

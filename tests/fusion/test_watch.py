@@ -85,4 +85,4 @@ def test_a_graph_without_a_scheduler_has_no_schedule():
         scheduler = None
 
     with Hooks() as hooks:
-        assert scheduler.Watch(hooks).collect(Lowering(), graph="x") is None
+        assert scheduler.Watch(hooks).collect(Lowering(), graph="x") == (None, {})

@@ -15,7 +15,7 @@ import fxscope
 from fxscope.analysis import select
 from fxscope.analysis.check import check, parse
 from fxscope.analysis.check.learn import learn
-from fxscope.commands.why import between
+from fxscope.analysis.why import why
 from fxscope.errors import FxscopeError
 from fxscope.model import Recording
 from fxscope.op_names import expected_nature
@@ -73,7 +73,7 @@ def test_gelu_is_known_from_a_debug_folder_alone() -> None:
     debug, log = sources("mlp_compiled")
     (place,) = select.find(debug, "gelu").places
     assert place.call == "0/0:inference:3" and len(place.nodes) == 11
-    assert [item.verdict for item in between(debug, "gelu", "mul")[0]] == ["fused"]
+    assert [item.verdict for item in why(debug, "gelu", "mul").decisions] == ["fused"]
     graph, other = (recording.graph("0/0:inference:post_grad") for recording in (debug, log))
     assert {node.name: node.original_aten for node in graph.nodes} == {
         node.name: node.original_aten for node in other.nodes
@@ -169,7 +169,7 @@ def test_live_and_from_files(tmp_path: Path) -> None:
     assert {op: where(debug, f"op:{op}") for op in asked} == answers
     for question in QUESTIONS:
         said = [
-            [(item.verdict, item.a_call, item.b_call) for item in between(recording, *question)[0]]
+            [(item.verdict, item.a_call, item.b_call) for item in why(recording, *question).decisions]
             for recording in (live, log, debug)
         ]
         assert said[0] == said[1] == said[2] != [], question

@@ -12,6 +12,7 @@ import pytest
 from fxscope import cli, store
 from fxscope.analysis.redact import public, redact
 from fxscope.commands import common
+from fxscope.model import Graph, Launch, Node, Op, Recording, Source
 from fxscope.passes import verify
 from tools import fuzz
 
@@ -100,13 +101,33 @@ def test_what_is_pytorchs_stays(name: str) -> None:
     ("word", "known"),
     [
         ("triton_poi_fused_add_relu_0", True),
-        ("s16816gemm_f16_128x64", True),
+        ("arg12_1", True),
+        ("AddmmBackward0", True),
+        ("torch.bfloat16", True),
         ("hunter2pass", False),
         ("AKIAIOSFODNN7EXAMPLE", False),
+        ("l4155512.weight", False),
+        ("add_555_123_4567", False),
+        ("555-123-4567", False),
+        ("add_0815", False),
+        ("mul_1234", False),  # of 200 nodes
     ],
 )
 def test_what_counts_as_public(word: str, known: bool) -> None:
-    assert public(word) is known
+    assert public(word, counters=200) is known
+
+
+def test_no_number_of_the_program_is_left() -> None:
+    """Telephone and case numbers, wherever a program may write them."""
+    where = Source(file="a.py", line=3, module="cases.4155512.p_555_123_4567")
+    node = Node(name="l4155512_weight", op="dispatch", target="case::add_4155512", source=where, reason="555 123 4567")
+    kernel = Launch(id=0, name="add_kernel_4155512", category="kernel", start_ns=1, duration_ns=2)
+    names = ("aten::add", "555-123-4567")
+    ops = tuple(Op(id=i, name=name, category="cpu_op", start_ns=0, duration_ns=1) for i, name in enumerate(names))
+    kept = redact(Recording(graphs=(Graph(id="g", stage="eager", nodes=(node,)),), launches=(kernel,), ops=ops))
+    text = kept.to_json()
+    assert not [number for number in ("4155512", "555", "4567", "123") if number in text]
+    assert "aten::add" in text
 
 
 @pytest.mark.slow

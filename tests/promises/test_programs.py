@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import gc
 import inspect
@@ -13,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +20,20 @@ import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import fxscope
-from fxscope import capture, children, store
+from fxscope import capture, store
 from fxscope._torch import (
     environment,
-    event_bound,
+    event_tree,
     hooks,
     inductor,
+    module_names,
     nodes,
-    op_recorder,
+    own_trace,
     profiler,
     running,
-    signals,
     step_plan,
     steps,
 )
-from fxscope._torch.signals import HeldSignals
-from fxscope.commands import common, script
 from fxscope.errors import CaptureError, RenderError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -51,8 +47,7 @@ def run(code: str, folder: Path, *arguments: str, timeout_s: float = 120) -> sub
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["_finish", "_with_facts", "environment", "_read", "profiler.strip_observation", "eager_graph.program_graph"],
+    "name", ["_finish", "_with_facts", "environment", "_read", "own_trace.prepare", "eager_graph.program_graph"]
 )
 def test_what_fails_in_fxscope_is_a_problem_and_a_warning(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
@@ -97,7 +92,7 @@ def test_an_environment_that_torch_cannot_read_harms_no_program(tmp_path, monkey
     assert "aten::addmm" in {node.target for node in recording.graph("eager").nodes}
     [problem] = recording.problems
     assert problem.where == "torch._dynamo" and "base 10: 'many'" in problem.message
-    assert [item.detail for item in recording.unobserved] == ["tensors of the ops in 1 thread"]
+    assert [item.what for item in recording.unobserved] == ["start-up"]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +111,9 @@ def test_a_recording_may_be_left_in_another_thread(tmp_path: Path) -> None:
     code += (
         "torch.ones(3).add(1)\nt = threading.Thread(target=r.__exit__, args=(None, None, None))\nt.start()\nt.join()\n"
     )
-    done = run(f"{code}print(r.failure, hooks.active(), torch.ones(2).add(1).tolist())\n", tmp_path)
-    assert (done.returncode, done.stdout) == (0, "None () [2.0, 2.0]\n"), done.stderr
+    done = run(f"{code}print(hooks.active(), torch.ones(2).add(1).tolist())\n", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "() [2.0, 2.0]\n"), done.stderr
+    assert "ended in another thread than it began in: its ops are lost" in done.stderr
 
 
 @pytest.mark.parametrize("where", ["begin()", "threading.Thread(target=begin, daemon=True).start(); begun.wait()"])
@@ -141,6 +137,7 @@ sys.exit(3)
     assert done.stderr.count("a recording (recording) was still running as the program ended, and is lost") == 1
 
 
+@pytest.mark.xfail(reason="an open fault: sessions that begin and end in different threads")
 @pytest.mark.slow
 def test_a_recording_may_begin_in_another_thread_and_end_while_others_run(tmp_path: Path) -> None:
     code = """
@@ -165,58 +162,14 @@ for number in range(4):
     ending = elsewhere(end) if number < 3 else end()
     for _ in range(30): torch.ones(3).add(1)
     if ending: ending.join()
-    print(r.failure, hooks.active(), any(l.op == "aten::add" for l in r.recording.launches))
+    print(hooks.active(), "another thread" in str(r.failure))
 going = False
 for thread in threads: thread.join()
 print(torch.ones(2).add(1).tolist())
 """
     done = run(code, tmp_path)
-    assert (done.returncode, done.stdout) == (0, "None () True\n" * 4 + "[2.0, 2.0]\n"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (0, "() True\n" * 4 + "[2.0, 2.0]\n"), done.stdout + done.stderr
     assert "Toggling" not in done.stderr and "exhausted" not in done.stderr  # torch's remarks: see `quiesce`
-
-
-def test_what_is_launched_after_the_recordings_end_is_left_out_but_for_ops_that_had_begun(tmp_path: Path) -> None:
-    def host(
-        kind: str, name: str, thread: int, start: float, duration: float, correlation: int = 0
-    ) -> dict[str, object]:
-        args = {"correlation": correlation} if correlation else {"External id": int(start)}
-        return {
-            "ph": "X",
-            "cat": kind,
-            "name": name,
-            "pid": 1,
-            "tid": thread,
-            "ts": start,
-            "dur": duration,
-            "args": args,
-        }
-
-    def launch(thread: int, start: float, number: int) -> list[dict[str, object]]:
-        arrow = {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": number, "pid": 1, "tid": thread, "ts": start}
-        return [
-            host("cuda_runtime", "cudaLaunchKernel", thread, start, 1, number),
-            host("kernel", f"kernel {number}", 7, start + 5, 1, number),
-            arrow,
-        ]
-
-    events = [
-        host("cpu_op", "aten::cos", 1, 10, 10),
-        *launch(1, 12, 1),
-        host("cpu_op", "aten::sin", 2, 10, 100),  # begun before, and ends after the recording
-        host("user_annotation", steps.RECORDING_ENDS, 1, 50, 1),
-        *launch(2, 60, 2),
-        *launch(2, 200, 3),
-        *launch(3, 60, 4),
-    ]
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    profiler.strip_observation(path)
-    kept = json.loads(path.read_text())["traceEvents"]
-    assert [event["name"] for event in kept if event["cat"] != "cuda_runtime"] == [
-        *("aten::cos", "kernel 1", "ac2g"),
-        *("aten::sin", "kernel 2", "ac2g"),
-    ]
-    assert sum(event["cat"] == "cuda_runtime" for event in kept) == 2
 
 
 @pytest.mark.skipif(not hasattr(torch._C._autograd, "_toggle_collection_dynamic"), reason="an older torch")
@@ -252,10 +205,10 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 kept = r.recording
 r.__exit__(None, None, None)
-print(r.failure, r.recording is kept, any(l.op == "aten::add" for l in kept.launches))
+print(r.recording is kept, "another thread" in str(r.failure))
 """
     done = run(code, tmp_path, "-W", "error")
-    assert (done.returncode, done.stdout) == (0, "None True True\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "True True\n"), done.stderr
 
 
 @pytest.mark.slow
@@ -276,42 +229,14 @@ y = Leave.apply(x).sum()
 thread = threading.Thread(target=y.backward)
 thread.start()
 thread.join()
-print(r.failure, x.grad.tolist(), bool(r.recording.launches))
+print(x.grad.tolist(), "another thread" in str(r.failure))
 """
     done = run(code, tmp_path)
-    assert (done.returncode, done.stdout) == (0, "None [3.0, 3.0, 3.0] True\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "[3.0, 3.0, 3.0] True\n"), done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 class TestForks:
-    @pytest.mark.slow
-    def test_a_child_is_ended_by_a_signal_that_comes_while_it_is_forked(self, tmp_path: Path) -> None:
-        code = """
-import os, signal, sys
-early = sys.argv[1] == 'early'
-def sent():
-    if early: os.kill(os.getpid(), signal.SIGTERM)
-os.register_at_fork(after_in_child=sent)  # before fxscope's own
-from fxscope import cli
-open('forks.py', 'w').write('''
-import os, signal, torch
-torch.ones(3).add(1)
-for _ in range(2):
-    if (pid := os.fork()) == 0:
-        os._exit(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
-os.kill(os.getpid(), signal.SIGTERM)  # the parent is ended by its own, and recorded
-''')
-sys.exit(cli.main(['run', 'forks.py', '-o', 'out.fxscope', '--force']))
-"""
-        for argument, ends in (("early", -signal.SIGTERM), ("late", 1)):
-            script = tmp_path / "script.py"
-            script.write_text(code)
-            command = [sys.executable, str(script), argument]
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-            assert done.stdout == f"{ends} set()\n" * 2 and done.returncode == -signal.SIGTERM, done.stderr
-            assert store.load(tmp_path / "out.fxscope").launches
-
     LEAVE = (
         "import os, sys, torch, fxscope\nwith fxscope.record() as r:\n    torch.ones(3).add(1)\n    pid = os.fork()\n"
     )
@@ -475,52 +400,6 @@ def test_an_interrupted_program_dies_of_it_as_python_does(tmp_path: Path) -> Non
     assert store.load(tmp_path / "out.fxscope").launches
 
 
-@pytest.mark.timeout(0)  # its SIGALRM has Python's own disposition, not pytest-timeout's
-def test_a_program_that_replaces_getpid_is_ended_by_its_signal_and_its_picture_drawn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    mine, ended = os.getpid(), list[int]()
-    monkeypatch.setattr(os, "getpid", lambda: 2**22 + 1)
-    assert children.run([sys.executable, "-c", "print(1)"], timeout=60).stdout == b"1\n"
-    with common.on_termination(ended.append):
-        os.kill(mine, signal.SIGHUP)
-    assert ended == [signal.SIGHUP]
-    # Nothing stays ignored, in this process or in those that it starts.
-    assert {signal.getsignal(getattr(signal, name)) for name in common._ENDS} == {signal.SIG_DFL}
-
-
-class _Leaving(script._Run):
-    """A program that runs; `_finish` notes that it was called, and hangs."""
-
-    def __init__(self) -> None:
-        self.process, self.runs, self.how = os.getpid(), True, ""
-        self.ended, self.finished, self.found = threading.Event(), 0, script._Found()
-        self.timers = script._Timers()
-
-    def _finish(self, status: int) -> None:
-        self.finished += 1
-        self.ended.wait(60)
-
-
-def test_what_hangs_while_a_recording_ends_does_not_keep_os_exit(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, codes = _Leaving(), []
-    monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), run.ended.set()))
-    monkeypatch.setattr(script, "_FINISH_S", 0.05)
-    with run._before_leaving():
-        os._exit(3)
-    assert codes == [1, 3]  # the fuse's, and, as this process goes on all the same, the program's own
-
-
-def test_what_cannot_be_run_does_not_end_the_recording(tmp_path: Path) -> None:
-    run, plain = _Leaving(), tmp_path / "plain"
-    plain.write_text("")
-    with run._before_leaving(), plain.open() as file:
-        for name in (tmp_path, plain, tmp_path / "none", "a\0b", file.fileno(), None):
-            with pytest.raises((OSError, TypeError, ValueError)):
-                os.execve(name, ["x"], {})  # type: ignore[arg-type]
-    assert not run.finished
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("where", ["closed", "full"])
 def test_a_standard_output_that_takes_nothing_is_one_line(where: str, tmp_path: Path) -> None:
@@ -562,24 +441,8 @@ def test_names_that_no_file_can_have_and_devices_are_known_before_the_work(tmp_p
 # What the program calls directly, and stands guard over the rest: broken itself, it is no longer what is tested.
 GUARDS = {
     "_user_compiler", "__torch_dispatch__", "stop", "_leave", "record", "on_trace_ready", "__init__", "__enter__", "__exit__",
-    "_fail", "_close", "__call__",
+    "_fail", "_close", "__call__", "_compiles", "_calls_compiled", "pause",
 }  # fmt: skip
-
-
-def test_signals_that_are_held_twice_come_once() -> None:
-    came: list[int] = []
-    before = signal.signal(signal.SIGUSR1, lambda number, _: came.append(number))
-    mine = signal.getsignal(signal.SIGUSR1)
-    try:
-        held = HeldSignals({signal.SIGALRM: signal.getsignal(signal.SIGALRM)})
-        held.hold()
-        held.hold()
-        signal.raise_signal(signal.SIGUSR1)
-        assert not came
-        held.go_on()
-        assert came == [signal.SIGUSR1] and signal.getsignal(signal.SIGUSR1) == mine
-    finally:
-        signal.signal(signal.SIGUSR1, before)
 
 
 def internals(module: Any) -> list[tuple[Any, str]]:
@@ -597,7 +460,8 @@ def internals(module: Any) -> list[tuple[Any, str]]:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "module", [capture, inductor, profiler, steps, op_recorder, nodes, running, step_plan, environment, event_bound]
+    "module",
+    [capture, inductor, profiler, steps, event_tree, module_names, own_trace, nodes, running, step_plan, environment],
 )
 def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
@@ -616,20 +480,17 @@ def test_each_internal_may_raise(module: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["start", "stop", "start_trace", "stop_trace", "Observer.stop", "Observer.start"])
+@pytest.mark.parametrize("name", ["start", "stop", "start_trace", "stop_trace"])
 def test_a_session_of_the_profiler_ends_whatever_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # One that is on as the process ends crashes it.
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("broken")
 
-    owner = running.Observer if "." in name else torch.profiler.profile
-    monkeypatch.setattr(owner, name.rpartition(".")[2], broken)
+    monkeypatch.setattr(torch.profiler.profile, name, broken)
     with fxscope.record() as recorder:
         result = torch.ones(2) + 1
     assert result.tolist() == [2, 2] and recorder.recording is not None
     assert "broken" in " ".join(problem.message for problem in recorder.recording.problems)
-    while _get_current_dispatch_mode_stack():  # of an observer that could not be stopped: it is mute
-        running.Observer._leave(recorder._mode)
     assert not hooks.active() and not capture._current
     with contextlib.suppress(RuntimeError):  # of an older torch, where none is on
         assert torch._C._autograd._disable_profiler().trace_start_ns() <= 0, "it was on"
@@ -671,35 +532,6 @@ def test_a_trace_that_a_limit_cuts_off_is_told_with_the_limit(tmp_path: Path, mo
         profiler.check_written(tmp_path / "gone" / "own.json")
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="a signal of Unix")
-def test_the_limit_of_cpu_time_that_tells_every_second_ends_a_program_once() -> None:
-    came: list[int] = []
-    with common.on_termination(came.append):
-        for _ in range(3):
-            signal.raise_signal(signal.SIGXCPU)
-    assert came == [signal.SIGXCPU]
-
-
-@pytest.mark.parametrize("name", ["time.sleep", "fxscope._torch.profiler._without_warnings"])
-def test_what_keeps_other_threads_from_settling_costs_no_recording(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any, **__: Any) -> None:
-        raise ZeroDivisionError("broken")
-
-    monkeypatch.setattr(name, broken)
-    done = threading.Event()
-    thread = threading.Thread(target=done.wait)
-    thread.start()
-    try:
-        with fxscope.record() as recorder:
-            torch.ones(2).add(1)
-    finally:
-        done.set()
-        thread.join()
-    assert recorder.recording is not None and recorder.recording.launches
-    where = [problem.where for problem in recorder.recording.problems]
-    assert where == ([] if name == "time.sleep" else ["other threads"])
-
-
 def test_a_program_that_recurses_too_deeply_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda found: said.append(str(found.exc_value)))
@@ -721,147 +553,14 @@ def test_a_program_that_recurses_too_deeply_says_nothing_more(monkeypatch: pytes
     assert recorder.failure is None and not said, said
 
 
-class Late(Exception):
-    pass
+def test_an_interrupt_as_hooks_come_off_keeps_none_on() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
 
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    "place",
-    [
-        (op_recorder.OpRecorder, "_here"),
-        (op_recorder.OpRecorder, "_after"),
-        (steps.StepWatch, "start"),
-        (running.Observer, "start"),
-        (running.Observer, "stop"),
-        (torch.profiler.profile, "stop"),
-        (capture, "_finish"),
-    ],
-    ids=lambda place: place[1],
-)
-def test_what_a_handler_of_a_signal_raises_in_fxscopes_work_ends_the_program_as_ever(
-    place: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def late(number: int, *_: Any) -> None:
-        raise Late(number)
-
-    monkeypatch.setattr(*place, lambda *_, **__: signal.raise_signal(signal.SIGUSR1))
-    before = signal.signal(signal.SIGUSR1, late)
-    try:
-        with pytest.raises(Late), fxscope.record():
-            torch.ones(2).add(1)
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-    monkeypatch.undo()
-    assert not hooks.active() and not capture._current and not profiler.is_profiling()
-    while stack := _get_current_dispatch_mode_stack():  # of an observer that could not be stopped
-        stack[-1].__exit__(None, None, None)
-    with fxscope.record() as recorder:
-        torch.ones(2).add(1)
-    assert recorder.recording is not None and not recorder.recording.problems
-
-
-def _interrupting(owner: Any, name: str, numbers: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    original = getattr(owner, name)
-
-    def interrupted(*values: Any, **named: Any) -> Any:
-        while numbers:
-            signal.raise_signal(numbers.pop())
-        return original(*values, **named)
-
-    monkeypatch.setattr(owner, name, interrupted)
-
-
-@pytest.mark.parametrize(("number", "kind"), [(signal.SIGUSR1, Late), (signal.SIGINT, KeyboardInterrupt)])
-@pytest.mark.parametrize(
-    "place",
-    [
-        (running.Observer, "stop"),
-        (profiler.Session, "stop"),
-        (profiler, "check_written"),
-        (hooks.Hooks, "close"),
-        (capture, "_finish"),
-        (profiler.Session, "cleanup"),
-    ],
-    ids=lambda place: ".".join((place[0].__name__.rpartition(".")[2], place[1])),
-)
-def test_a_signal_that_comes_as_a_recording_ends_does_not_cost_it_and_what_its_handler_raises_follows(
-    place: tuple[Any, str],
-    number: int,
-    kind: type[BaseException],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def late(number: int, _: Any) -> None:
-        raise Late(number)
-
-    before = signal.signal(number, late if kind is Late else signal.default_int_handler)
-    recorder = fxscope.record()
-    try:
-        with pytest.raises(kind), recorder:
-            torch.ones(2).add(1)
-            _interrupting(*place, [number], monkeypatch)
-    finally:
-        handler = signal.signal(number, before)
-    monkeypatch.undo()
-    assert handler is (late if kind is Late else signal.default_int_handler)
-    assert recorder.failure is None and recorder.recording.launches and not recorder.recording.problems
-    assert not hooks.active() and not _get_current_dispatch_mode_stack()
-    assert ("ctrl-C again" in capsys.readouterr().err) == (number == signal.SIGINT)
-
-
-@pytest.mark.parametrize(
-    ("place", "times"),
-    [((capture, "_finish"), 2), ((capture, "_finish"), 1), ((inductor.InductorCapture, "__exit__"), 2)],
-    ids=["a second one", "one where it hangs", "a second one as hooks come off"],
-)
-def test_a_second_signal_ends_what_finishes_a_recording_and_one_ends_what_hangs(
-    place: tuple[Any, str], times: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def late(number: int, _: Any) -> None:
-        raise Late(number)
-
-    monkeypatch.setattr(signals, "_HELD_S", 60 if times > 1 else 0.05)
-    monkeypatch.setattr(capture, "_finish", lambda _: time.sleep(30))
-    _interrupting(*place, [signal.SIGUSR1] * times, monkeypatch)
-    before, began = signal.signal(signal.SIGUSR1, late), time.monotonic()
-    try:
-        with pytest.raises(Late), fxscope.record():
-            torch.ones(2).add(1)
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-    assert time.monotonic() - began < 25 and not hooks.active() and not capture._current
-    assert not _get_current_dispatch_mode_stack() and not profiler.is_profiling()
-
-
-@pytest.mark.parametrize("kind", [Late, KeyboardInterrupt])
-def test_what_a_handler_raises_as_hooks_come_off_keeps_none_on(kind: type[BaseException]) -> None:
-    def late(number: int, _: Any) -> None:
-        raise kind(number)
-
-    before = signal.signal(signal.SIGUSR1, late)
-    try:
-        with pytest.raises(kind), hooks.Hooks() as patches:
-            patches.wrap("json:dumps", before=print)
-            patches.at_end("a label", lambda: signal.raise_signal(signal.SIGUSR1))
-    finally:
-        signal.signal(signal.SIGUSR1, before)
+    with pytest.raises(KeyboardInterrupt), hooks.Hooks() as patches:
+        patches.wrap("json:dumps", before=print)
+        patches.at_end("a label", interrupted)
     assert not hooks.active() and not hasattr(json.dumps, "__wrapped__") and not patches.problems
-
-
-def test_a_session_ends_beside_threads_that_threading_does_not_know_and_without_the_programs_sleep(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    quiet: list[int] = []
-    monkeypatch.setattr(profiler, "quiesce", lambda original=profiler.quiesce: (quiet.append(1), original()))
-    monkeypatch.setattr(time, "sleep", lambda _: quiet.append(2))
-    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
-    _thread.start_new_thread(lambda: (begun.set(), go_on.wait(), ended.set()), ())
-    assert begun.wait(10)
-    with fxscope.record() as recorder:
-        torch.ones(2).add(1)
-    go_on.set()
-    assert ended.wait(10) and quiet == [1] and recorder.failure is None
 
 
 def test_a_program_that_leaves_no_file_to_open_is_told_so(tmp_path: Path) -> None:

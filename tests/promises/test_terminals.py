@@ -35,7 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         graphs=tuple(replace(graph, nodes=new) for graph, new in zip(made.graphs, nodes, strict=True)),
         calls=tuple(replace(call, kernel=HOSTILE, handle=f"{HOSTILE}:{i}") for i, call in enumerate(made.calls)),
         launches=tuple(replace(launch, name=HOSTILE, op=HOSTILE) for launch in made.launches),
-        decisions=tuple(replace(item, reason=HOSTILE) for item in made.decisions),
+        decisions=tuple(
+            replace(item, reason_code="recorded", reason_arguments={"words": HOSTILE}) for item in made.decisions
+        ),
         problems=(Problem(where=HOSTILE, message=HOSTILE, remedy=HOSTILE),),
         sources=(
             SourceText(id="s", kind="output_code", text=f"def call(args):\n    {HOSTILE}\n", graph=made.graphs[0].id),
@@ -60,8 +62,8 @@ WITH_A_FILE = [
     "view a.fxscope --format svg", "why a.fxscope", "why a.fxscope --json", "why a.fxscope gelu mul", "code a.fxscope",
     "code a.fxscope --json", "explain a.fxscope", "explain a.fxscope triton", "explain a.fxscope --json",
     "diff a.fxscope b.fxscope", "diff a.fxscope b.fxscope --json", "check a.fxscope --learn", "fleet job", "fleet job --json",
-    "fleet job --format md", "trace job/rank0.json", "trace job/rank0.json --json", "trace job/rank0.json --tables",
-    "trace job/rank0.json --format md", "sweep --from sweep.json", "sweep --from sweep.json --json",
+    "fleet job --format md", "view job/rank0.json", "view job/rank0.json --json", "view job/rank0.json --tables",
+    "view job/rank0.json --format md", "sweep --from sweep.json", "sweep --from sweep.json --json",
     "redact a.fxscope -o r.json",
 ]  # fmt: skip
 

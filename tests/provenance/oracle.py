@@ -10,11 +10,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch._inductor import ir
-from torch._inductor.graph import GraphLowering
+from torch._inductor.graph import GraphLowering, SubgraphLowering
+from torch._inductor.output_code import CompiledFxGraph
 from torch._inductor.virtualized import V
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ def listening(path: Path) -> Generator[None]:
     The hooks are there in a forked child as well, which is where another device's code is planned.
     """
     current: list[str] = []
-    ran: dict[str, set[str]] = {}
+    ran: dict[int, dict[str, set[str]]] = {}  # id of a GraphLowering → buffer → nodes
     post_init, store, codegen = ir.IRNode.__post_init__, ir.ComputedBuffer.get_store_function, GraphLowering.codegen
 
     def made(self: Any) -> None:
@@ -40,7 +43,7 @@ def listening(path: Path) -> Generator[None]:
             @functools.wraps(inner)
             def told(*args: Any, **kwargs: Any) -> Any:
                 if current and name is not None:
-                    ran.setdefault(current[-1], set()).add(name)
+                    ran.setdefault(id(V.graph), {}).setdefault(current[-1], set()).add(name)
                 return inner(*args, **kwargs)
 
             object.__setattr__(self, "inner_fn", told)
@@ -58,12 +61,12 @@ def listening(path: Path) -> Generator[None]:
         return told
 
     def written(self: Any, *args: Any, **kwargs: Any) -> Any:
-        ran.clear()
+        ran.pop(id(self), None)
         result = codegen(self, *args, **kwargs)
-        if type(self) is GraphLowering:
+        if type(self) in (GraphLowering, SubgraphLowering):
             line = {
                 "names": [node.name for node in self.module.graph.nodes],
-                "ran": {name: sorted(nodes) for name, nodes in ran.items()},
+                "ran": {name: sorted(nodes) for name, nodes in ran.get(id(self), {}).items()},
             }
             with path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -74,3 +77,44 @@ def listening(path: Path) -> Generator[None]:
         yield
     finally:
         ir.IRNode.__post_init__, ir.ComputedBuffer.get_store_function, GraphLowering.codegen = post_init, store, codegen
+
+
+class Lines:
+    """How often each line of the wrappers in Inductor's cache folder is executed: file → line → count.
+
+    `entries` counts the runs of each wrapper as a whole.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[int]] = defaultdict(Counter)
+        self.entries: Counter[str] = Counter()
+
+    def __enter__(self) -> Lines:
+        self.run = run = CompiledFxGraph.__call__
+
+        def traced(graph: Any, *args: Any, **kwargs: Any) -> Any:
+            before = sys.gettrace()
+            sys.settrace(self.called)
+            try:
+                return run(graph, *args, **kwargs)
+            finally:
+                sys.settrace(before)
+
+        CompiledFxGraph.__call__ = traced
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        CompiledFxGraph.__call__ = self.run
+
+    def called(self, frame: Any, event: str, argument: Any) -> Any:
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        if "torchinductor" not in file or name == "<module>":
+            return None
+        if name == "call":
+            self.entries[file] += 1
+        return self.line
+
+    def line(self, frame: Any, event: str, argument: Any) -> Any:
+        if event == "line":
+            self.counts[frame.f_code.co_filename][frame.f_lineno] += 1
+        return self.line

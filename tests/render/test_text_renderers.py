@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 CASES = {
     "compiled.txt": lambda: terminal.render(build.mlp_compiled()),
-    "compiled_120.txt": lambda: terminal.render(build.mlp_compiled(), width=120),
+    "compiled_all.txt": lambda: terminal.render(build.mlp_compiled(), width=120, everything=True),
     "eager.txt": lambda: terminal.render(build.linear_eager()),
     "compiled.md": lambda: markdown.render(build.mlp_compiled()),
     "eager.md": lambda: markdown.render(build.linear_eager()),
@@ -40,28 +40,28 @@ def test_golden(name: str, request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_line_is_wider_than_asked(width: int) -> None:
     for recording in (build.mlp_compiled(), build.linear_eager()):
-        assert max(map(len, terminal.render(recording, width=width).splitlines())) <= width
+        assert max(map(len, terminal.render(recording, width=width, everything=True).splitlines())) <= width
 
 
 def test_colour_only_when_asked_for() -> None:
     assert "\x1b[" not in terminal.render(build.linear_eager())
-    assert "\x1b[" in terminal.render(build.linear_eager(), color=True)
+    assert "\x1b[" in terminal.render(build.linear_eager(), color=True, everything=True)
 
 
 def test_a_chain_that_holds_fewer_ops_than_the_step_dispatched_says_of_how_many() -> None:
     recording = build.linear_eager()
-    assert " 5 ops dispatched, 1 of" in terminal.render(recording)
+    assert " 5 ops dispatched, 1 of" in terminal.render(recording, everything=True)
     step = recording.steps[0].index
     ops = [
         Op(id=number, name="aten::t", category="cpu_op", step=step, start_ns=0, duration_ns=1) for number in range(6)
     ]
     more = replace(recording, ops=tuple(ops))
-    assert " 5 of the 6 ops that a step dispatches, 1 of" in terminal.render(more)
+    assert " 5 of the 6 ops that a step dispatches, 1 of" in terminal.render(more, everything=True)
 
 
 def test_a_long_chain_is_cut_and_says_so() -> None:
     nodes = tuple(Node(name=f"n{i}", op="dispatch", target="aten::relu", kind="kernel") for i in range(400))
-    text = terminal.render(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)))
+    text = terminal.render(Recording(graphs=(Graph(id="eager", stage="eager", nodes=nodes),)), everything=True)
     assert "the chain goes on" in text
     assert text.count("aten::relu") == 150
 
@@ -82,7 +82,7 @@ def test_dot_times_the_kernel_of_an_eager_op_at_the_median_as_the_tree_does() ->
     first, *_ = recording.launches
     slow = [replace(first, id=1000 + step, step=step, duration_ns=7_000 if step < 2 else 970_000) for step in range(3)]
     recording = replace(recording, launches=tuple(slow))
-    assert "7.00 µs" in dot.render(recording) and "7.00 µs" in terminal.render(recording)
+    assert "7.00 µs" in dot.render(recording) and "7.00 µs" in terminal.render(recording, everything=True)
     assert microseconds(328) not in dot.render(recording), "the mean"
 
 
@@ -126,7 +126,7 @@ def test_markdown_escapes_what_github_would_read_as_markup() -> None:
 def test_json_is_the_contract_and_round_trips() -> None:
     recording = build.mlp_compiled()
     data = json.loads(render(recording, "json"))
-    assert data["schema"] == "fxscope/1"
+    assert data["schema"] == "fxscope/2"
     assert data["graphs"][0]["nodes"][6]["outputs"][0]["shape"] == [8192, 3072]
     assert data["calls"][2]["handle"] == "triton_poi_fused__unsafe_view_gelu_mul_0:3"
     assert data["calls"][0]["flops"] is None  # unknown is null, not missing and not zero
@@ -197,6 +197,6 @@ def test_what_predicted_choices_stand_on_is_said_once_and_under_them() -> None:
     recording = replace(build.mlp_compiled(), choices=choices)
     told = [" • k0: ", " • k2: ", "   ten kernels", " • k1: ", "   many kernels"]
     told = [f"{line}one (20 % sure); else: two" if line.startswith(" •") else line for line in told]
-    assert "\n".join(told) in terminal.render(recording)
+    assert "\n".join(told) in terminal.render(recording, everything=True)
     text = markdown.render(recording).partition("will choose")[2]
     assert text.count("ten kernels") == 1 and text.index("k2") < text.index("ten kernels") < text.index("k1")

@@ -371,7 +371,7 @@ def test_backward_has_both_directions() -> None:
 @pytest.mark.slow
 def test_command_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fxscope", "run", f"{FACTORIES}:small", "--target", "h200"]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["environment"]["target"] == "h200"
     done = subprocess.run([*command, "--set", "triton.multi_kernel=1"], capture_output=True, text=True, check=False)

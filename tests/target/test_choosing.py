@@ -11,10 +11,11 @@ import pytest
 
 from fxscope import gpus
 from fxscope._torch.target import child
-from fxscope.commands import why
+from fxscope.analysis.why import why
 from fxscope.gpus import prediction
 from fxscope.readers.workload import product
 from fxscope.render import labels, terminal
+from fxscope.render.why import words
 
 ROOT = Path(__file__).parents[2]
 FACTORIES = Path(__file__).parent / "factories.py"
@@ -95,10 +96,10 @@ def test_max_autotune_is_planned_with_every_candidate(tuned) -> None:
 
 @pytest.mark.slow
 def test_choices_are_shown(tuned) -> None:
-    text = re.sub(r"\s+", " ", terminal.render(tuned, width=200))
+    text = re.sub(r"\s+", " ", terminal.render(tuned, width=200, everything=True))
     assert "what benchmarks on the device will choose, predicted" in text
     assert labels.choice_words(tuned.choices[0]) in text
-    _, notes = why.about(tuned, tuned.calls[0].handle, width=120)
+    notes = [words(tuned, why(tuned, tuned.calls[0].handle), width=120)]
     assert any(
         "a benchmark on the device will choose. Predicted: template" in re.sub(r"\s+", " ", note) for note in notes
     )

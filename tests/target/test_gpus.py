@@ -31,7 +31,7 @@ def test_every_value_has_a_source(name: str) -> None:
 
 
 def test_names_and_finding() -> None:
-    assert {"h200", "a100", "h100", "l4", "rtx4090", "b200", "mi300x"} <= set(gpus.names())
+    assert {"h200", "a100", "h100", "l4", "rtx4090", "b200", "mi210", "mi300x", "mi325x", "mi355x"} <= set(gpus.names())
     found = gpus.find("NVIDIA H200")
     assert found is not None
     assert found.name == "h200"

@@ -127,7 +127,7 @@ def step_table(recording: Recording) -> tuple[StepStats, ...]:
     runtime: dict[int, int] = {}
     launching = {launch.correlation for launch in recording.launches if launch.correlation is not None}
     for op in recording.ops:
-        if op.category == "runtime" and op.correlation in launching:
+        if op.category == "runtime" and op.correlation in launching and not _is_sync(op):
             runtime[op.step] = runtime.get(op.step, 0) + op.duration_ns
     lines: list[StepStats] = []
     for step in recording.steps:
@@ -164,8 +164,10 @@ def merged(launches: Iterable[Launch]) -> list[tuple[int, int]]:
 
 
 def gaps(recording: Recording) -> tuple[Gap, ...]:
-    """Return the longest times in which a device ran nothing, between its first and its last launch of a step."""
+    """Return the longest times of a step in which a device ran nothing."""
     found: list[Gap] = []
+    steps = {step.index: step for step in recording.steps}
+    outer: list[Gap] = []
     groups: dict[tuple[int | None, int], list[Launch]] = {}
     for launch in recording.launches:
         groups.setdefault((launch.device, launch.step), []).append(launch)
@@ -181,12 +183,19 @@ def gaps(recording: Recording) -> tuple[Gap, ...]:
                 )
             if launch.start_ns + launch.duration_ns > last.start_ns + last.duration_ns:
                 last = launch
+        begin, end = steps[step].start_ns, steps[step].start_ns + steps[step].duration_ns
+        lead, tail = ordered[0].start_ns - begin, end - (last.start_ns + last.duration_ns)
+        if lead > 0:
+            outer.append(Gap(device=device, start_ns=begin, duration_ns=lead, step=step, after=ordered[0].name))
+        if tail > 0:
+            outer.append(Gap(device=device, start_ns=end - tail, duration_ns=tail, step=step, before=last.name))
     found.sort(key=lambda gap: -gap.duration_ns)
-    return tuple(found[:MAX_GAPS])
+    found = [*found[:MAX_GAPS], *outer]
+    return tuple(sorted(found, key=lambda gap: -gap.duration_ns)[:MAX_GAPS])
 
 
 def _is_sync(op: Op) -> bool:
-    return op.category == "runtime" and op.name.endswith("Synchronize")
+    return op.category == "runtime" and (op.name.endswith("Synchronize") or op.name == "hipMemcpyWithStream")
 
 
 def sync_table(ops: Iterable[Op]) -> list[OpStats]:

@@ -238,8 +238,7 @@ def test_a_gzip_that_unpacks_too_far_stops(tmp_path: Path) -> None:
         (b"hello", "is not JSON"),
         (b'{"a": 1}', "has no traceEvents"),
         (b'{"traceEvents": []}', "holds no events"),
-        (b'{"schema": "fxscope/1"}', "is a recording, not a trace"),
-        (b"\x1f\x8b\x08broken", "gzip|empty|no traceEvents"),
+        (b"\x1f\x8b\x08broken", "is truncated or damaged|no traceEvents"),
         (None, "cannot read"),
     ],
 )
@@ -249,7 +248,7 @@ def test_what_is_no_trace_is_one_line_and_exit_2(content: bytes | None, message:
         path.write_bytes(content)
     out = tmp_path / "out.json"
     done = subprocess.run(
-        [sys.executable, "-m", "fxscope", "trace", str(path), "-o", str(out)],
+        [sys.executable, "-m", "fxscope", "view", str(path), "-o", str(out)],
         capture_output=True,
         text=True,
         check=False,
@@ -260,14 +259,26 @@ def test_what_is_no_trace_is_one_line_and_exit_2(content: bytes | None, message:
         trace.recording(path)
 
 
-def test_files_of_another_program_are_refused() -> None:
+def test_a_file_cut_off_before_its_kernels_is_not_a_trace_of_a_cpu(tmp_path: Path) -> None:
+    path = tmp_path / "x.json.gz"
+    path.write_bytes((H200 / "mlp_compiled" / "trace.json.gz").read_bytes()[:1800])
+    recording = read_trace(path)
+    assert recording.environment.device == "NVIDIA H200" and not recording.launches
+    assert "the gzip stream ends early" in recording.problems[0].message
+
+
+def test_files_of_another_program_are_refused(tmp_path: Path) -> None:
+    recording = tmp_path / "x.json"
+    recording.write_text('{"schema": "fxscope/1"}')
+    with pytest.raises(TraceError, match="is a recording, not a trace"):
+        trace.recording(recording)
     with pytest.raises(TraceError, match="belongs to another program"):
         read_trace(H200 / "mlp_compiled" / "trace.json.gz", debug_dir=H200 / "plans" / "softmax" / "real" / "inductor")
     with pytest.raises(TraceError, match="shows no compiled graph"):
         read_trace(H200 / "mlp_eager" / "trace.json.gz", debug_dir=H200 / "mlp_compiled" / "inductor")
     with pytest.raises(TraceError, match="is not a folder"):
         read_trace(H200 / "mlp_compiled" / "trace.json.gz", debug_dir=H200 / "missing")
-    with pytest.raises(TraceError, match="no compile"):
+    with pytest.raises(TraceError, match="not a TORCH_TRACE log"):
         read_trace(H200 / "mlp_compiled" / "trace.json.gz", compile_log=H200 / "mlp_compiled" / "table.txt")
 
 

@@ -30,7 +30,10 @@ COLUMNS = (
     "parent",
     "launcher",
     "op",
-    "op_by_external",
+    "op_evidence",
+    "issuer",
+    "graph",
+    "graph_node",
 )
 
 
@@ -222,10 +225,13 @@ def test_open_serves_one_file_once_to_perfetto_alone(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
         url = process.stdout.readline().strip()
-        assert url == "https://ui.perfetto.dev/#!/?url=http://127.0.0.1:9001/my%20trace.json"
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen("http://127.0.0.1:9001/etc/passwd", timeout=5)
-        with urllib.request.urlopen("http://127.0.0.1:9001/my%20trace.json", timeout=5) as answer:
+        page, _, served = url.partition("/#!/?url=")
+        assert page == "https://ui.perfetto.dev"
+        assert re.fullmatch(r"http://127\.0\.0\.1:9001/[\w-]{22}/my%20trace\.json", served)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(served, timeout=5)
+        asked = urllib.request.Request(served, headers={"Origin": page})
+        with urllib.request.urlopen(asked, timeout=5) as answer:
             assert answer.headers["Access-Control-Allow-Origin"] == "https://ui.perfetto.dev"
             assert answer.read() == path.read_bytes()
         assert process.wait(timeout=10) == 0

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fxscope.commands import trace as command
+from fxscope.commands import view as command
 from fxscope.errors import TraceError
 from fxscope.model import Recording, replace
 from fxscope.readers import trace
@@ -256,7 +256,7 @@ def test_memory_does_not_grow_with_the_steps_left_out(
         try:
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 assert command.run(parser.parse_args([str(path), *what])) == 0
-            assert "aten::mm" in out.getvalue()
+            assert "NVIDIA H200" in out.getvalue() or "aten::mm" in out.getvalue()
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

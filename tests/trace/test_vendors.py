@@ -69,19 +69,6 @@ def test_a_training_step_on_an_mi250(native: bool, monkeypatch: pytest.MonkeyPat
     assert all(launch.stream == 0 and launch.device == 2 for launch in recording.launches)
 
 
-def test_a_replayed_graph_on_an_mi300() -> None:
-    recording = trace.recording(DATA / "mi300_graph.json.gz")
-    replayed = [launch for launch in recording.launches if launch.runtime == ("hipGraphLaunch",)]
-    assert len(replayed) == 12 and len({launch.correlation for launch in replayed}) == 1
-    assert {launch.op for launch in replayed} == {None} and all(launch.launched_ns is not None for launch in replayed)
-    assert [launch.name[:24] for launch in replayed][2] == "Cijk_Alik_Bljk_BBS_BH_Bi"
-    (problem,) = recording.problems
-    assert problem.message == (
-        "15 of 26 device events were launched outside of any op (hipGraphLaunch 12, hipLaunchKernel 2, "
-        "hipModuleLaunchKernel 1): no op is known of them"
-    )
-
-
 @pytest.mark.parametrize("native", [True, False])
 def test_a_queue_of_an_xpu_is_its_stream(native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kineto's XPU plugin writes `sycl queue` and `l0 queue`, and neither a stream nor a grid."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.analysis import select
+from fxscope.analysis.check import quantity
+from fxscope.analysis.findings import Outcome
 from fxscope.analysis.stats import compare_runs
 from fxscope.errors import PassError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fxscope.analysis.check.quantity import Quantity
     from fxscope.analysis.findings import Status, Sweep, TimeComparison
     from fxscope.analysis.select import Unit
     from fxscope.model import Recording
+
+
+Row = tuple[bool, str, str]  # whether it holds, what was expected, what was found
 
 
 class Answer(NamedTuple):
@@ -24,6 +30,19 @@ class Answer(NamedTuple):
     expected: str
     found: str
     reason: str | None = None
+
+    def outcome(self, kind: str, subject: str, *, claim: str | None = None, note: str | None = None) -> Outcome:
+        """The row of a report."""
+        return Outcome(
+            claim=claim or f"{kind} {self.expected}",
+            kind=kind,
+            subject=subject,
+            status=self.status,
+            expected=self.expected,
+            found=self.found,
+            reason=self.reason if self.status != "met" else None,
+            note=note,
+        )
 
 
 class Context(NamedTuple):
@@ -91,6 +110,22 @@ def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:
     return units
 
 
+class NotRecorded(Exception):
+    """What is expected, and why the recording cannot tell."""
+
+    def __init__(self, expected: object, why: str) -> None:
+        super().__init__(expected, why)
+        self.answer = unknown(expected, why)
+
+
+def all_of(rows: Iterable[Row]) -> Answer:
+    """Join several parts of one expectation; where some are not met, only those are shown."""
+    rows = list(rows)
+    wrong = [row for row in rows if not row[0]]
+    expected, found = ("; ".join(dict.fromkeys(row[part] for row in wrong or rows)) for part in (1, 2))
+    return met(not wrong, expected, found)
+
+
 def met(holds: bool, expected: object, found: object, reason: str | None = None) -> Answer:
     """A verdict; the reason is kept where it is needed, for what is not met."""
     return Answer("met" if holds else "not_met", str(expected), str(found), reason)
@@ -101,14 +136,26 @@ def unknown(expected: object, why: str) -> Answer:
     return Answer("cannot_tell", str(expected), "not in the recording", why)
 
 
-def counted(counts: Sequence[int], quantity: Quantity, noun: str) -> Answer:
+def counted(counts: Sequence[int], expected: Quantity, noun: str) -> Answer:
     """Hold a count per step against a quantity; steps that differ are shown one by one."""
     distinct = sorted(set(counts))
     if not distinct:
-        return unknown(quantity.text, "no step was recorded")
+        return unknown(expected.text, "no step was recorded")
     noun = noun.removesuffix("s") if distinct == [1] else noun
     found = f"{distinct[0]} {noun}" if len(distinct) == 1 else f"{', '.join(map(str, counts))} {noun} (by step)"
-    return met(all(quantity.holds(count) for count in distinct), quantity.text, found)
+    return met(all(expected.holds(count) for count in distinct), expected.text, found)
+
+
+def listed(items: Iterable[str]) -> str:
+    """Names with their numbers: "a, b (2×)"."""
+    counts = Counter(items)
+    return ", ".join(name if count == 1 else f"{name} ({count}×)" for name, count in counts.items())
+
+
+def quantities(value: object, kind: str, example: str) -> Iterator[tuple[str, Quantity]]:
+    """The places of a table with the number expected at each. Raises PassError."""
+    for place, amount in a_table(value, kind, example).items():
+        yield place, quantity.parse(amount)
 
 
 def a_list(value: object, kind: str, *, least: int = 1) -> list[str]:

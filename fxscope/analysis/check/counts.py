@@ -7,53 +7,61 @@ from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Answer, Context, a_list, a_table, counted, met, unknown
-from fxscope.analysis.compare import is_gemm
+from fxscope.analysis.check.context import (
+    Answer,
+    Context,
+    NotRecorded,
+    a_list,
+    counted,
+    listed,
+    met,
+    quantities,
+    unknown,
+)
+from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
+from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import KERNELS
 from fxscope.op_names import is_called
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
-    from fxscope.model import Launch, Recording
+    from fxscope.analysis.check.context import Row
+    from fxscope.model import Recording
 
 
-def per_step(recording: Recording, chosen: Callable[[Launch], bool]) -> list[int]:
-    """How many launches of each step are chosen; a step with none counts."""
-    return [sum(map(chosen, launches)) for launches in index_of(recording).launches_of_step.values()]
+def per_step(recording: Recording, *categories: str) -> list[int]:
+    """How many launches of these categories each step has, of any where none is named; a step without counts as 0."""
+    kinds = column(recording.launches, "category")
+    return [
+        sum(not categories or kinds[row] in categories for row in rows)
+        for rows in index_of(recording).launch_rows_of_step.values()
+    ]
 
 
 def kernels(context: Context, value: object) -> Answer:
     """Kernels per step, without memsets and copies; planned kernel calls where nothing ran."""
     expected, recording = quantity.parse(value), context.recording
     if recording.launches:
-        return counted(per_step(recording, lambda item: item.category in KERNELS), expected, "kernels")
+        return counted(per_step(recording, *KERNELS), expected, "kernels")
     if recording.calls:
         return counted([len(recording.calls)], expected, "planned kernel calls")
     return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
 
 
-def by_category(category: str, noun: str) -> Callable[[Context, object], Answer]:
-    """The expectation that counts one category of device events."""
+def of_categories(noun: str, *categories: str) -> Callable[[Context, object], Answer]:
+    """The expectation that counts device events of some categories, of all where none is named."""
 
     def count(context: Context, value: object) -> Answer:
         expected = quantity.parse(value)
         if not context.recording.launches:
             return unknown(expected.text, "the recording has no device events")
-        return counted(per_step(context.recording, lambda item: item.category == category), expected, noun)
+        return counted(per_step(context.recording, *categories), expected, noun)
 
     return count
-
-
-def device_events(context: Context, value: object) -> Answer:
-    """Kernels, memsets and copies per step."""
-    expected = quantity.parse(value)
-    if not context.recording.launches:
-        return unknown(expected.text, "the recording has no device events")
-    return counted(per_step(context.recording, lambda _: True), expected, "device events")
 
 
 def gemms(context: Context, value: object) -> Answer:
@@ -112,96 +120,58 @@ def again(compile_id: str) -> bool:
     return tail.split("_")[0].isdigit() and int(tail.split("_")[0]) > 0
 
 
-def ops(context: Context, value: object) -> Answer:
+def ops(context: Context, value: object) -> Iterator[Row]:
     """CPU ops per step: `ops = { "aten::mm" = 3 }`."""
     recording = context.recording
-    rows: list[tuple[bool, str, str]] = []
-    for name, amount in a_table(value, "ops", '{ "aten::mm" = 3 }').items():
-        expected = quantity.parse(amount)
+    for name, expected in quantities(value, "ops", '{ "aten::mm" = 3 }'):
         known_somewhere(context, name)
+        if not recording.ops:
+            raise NotRecorded(f"{name} {expected.text}", "the recording has no CPU ops")
         count = len(select.ops_named(recording, name)) if select.known(recording, name) else 0
-        rows.append((expected.holds(count), f"{name} {expected.text}", f"{name} {count}"))
-    if not recording.ops:
-        return unknown(", ".join(row[1] for row in rows), "the recording has no CPU ops")
-    return all_of(rows)
+        yield expected.holds(count), f"{name} {expected.text}", f"{name} {count}"
 
 
-def kernel_counts(context: Context, value: object) -> Answer:
-    """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3 }`."""
-    units = select.units(context.recording)
-    rows: list[tuple[bool, str, str]] = []
-    for pattern, amount in a_table(value, "kernel_counts", '{ "nvjet*" = 3 }').items():
-        expected = quantity.parse(amount)
-        found = sum(matches(unit.kernel, pattern) for unit in units)
+def kernel_counts(context: Context, value: object) -> Iterator[Row]:
+    """Kernels per step by name, globs allowed: `kernel_counts = { "nvjet*" = 3, "*softmax*" = 0 }`."""
+    names = [unit.kernel for unit in select.units(context.recording)]
+    for pattern, expected in quantities(value, "kernel_counts", '{ "nvjet*" = 3 }'):
+        found = sum(matches(name, pattern) for name in names)
         if not found:
             kernel_somewhere(context, pattern)
-        rows.append((expected.holds(found), f"{pattern} {expected.text}", f"{pattern} {found}"))
-    return all_of(rows)
+        yield expected.holds(found), f"{pattern} {expected.text}", f"{pattern} {found}"
 
 
-def has_kernels(context: Context, value: object) -> Answer:
-    """Kernels that occur."""
-    return presence(context, a_list(value, "has_kernels"), wanted=True)
-
-
-def no_kernels(context: Context, value: object) -> Answer:
-    """Kernels that do not occur, though another of the recordings has them."""
-    return presence(context, a_list(value, "no_kernels"), wanted=False)
-
-
-def presence(context: Context, patterns: list[str], *, wanted: bool) -> Answer:
-    """Whether each pattern matches a kernel (or none does)."""
-    every = {unit.kernel for unit in select.units(context.recording)}
-    rows: list[tuple[bool, str, str]] = []
-    for pattern in patterns:
-        found = sorted(name for name in every if matches(name, pattern))
-        if not found:
-            kernel_somewhere(context, pattern)
-        rows.append((bool(found) == wanted, pattern if wanted else f"no {pattern}", listed(found) or f"no {pattern}"))
-    return all_of(rows)
-
-
-def has_ops(context: Context, value: object) -> Answer:
+def has_ops(context: Context, value: object) -> Iterator[Row]:
     """CPU ops that occur in a step."""
     return op_presence(context, a_list(value, "has_ops"), wanted=True)
 
 
-def no_ops(context: Context, value: object) -> Answer:
+def no_ops(context: Context, value: object) -> Iterator[Row]:
     """CPU ops that do not occur, though another of the recordings has them."""
     return op_presence(context, a_list(value, "no_ops"), wanted=False)
 
 
-def op_presence(context: Context, wanted_names: list[str], *, wanted: bool) -> Answer:
+def op_presence(context: Context, names: list[str], *, wanted: bool) -> Iterator[Row]:
     """Whether each op occurs (or none does)."""
-    for name in wanted_names:
+    recording = context.recording
+    for name in names:
         known_somewhere(context, name)
-    if not context.recording.ops:
-        return unknown(listed(wanted_names), "the recording has no CPU ops")
-    rows: list[tuple[bool, str, str]] = []
-    for name in wanted_names:
-        count = sum(
-            select.op_named(op, name)
-            for op in context.recording.ops
-            if op.step == index_of(context.recording).first_step
-        )
-        rows.append((bool(count) == wanted, name if wanted else f"no {name}", f"{count} × {name}"))
-    return all_of(rows)
+    if not recording.ops:
+        raise NotRecorded(listed(names), "the recording has no CPU ops")
+    first = index_of(recording).first_step
+    for name in names:
+        count = sum(op.step == first and select.op_named(op, name) for op in recording.ops)
+        yield bool(count) == wanted, name if wanted else f"no {name}", f"{count} × {name}"
 
 
-def launches_none(context: Context, value: object) -> Answer:
+def launches_none(context: Context, value: object) -> Iterator[Row]:
     """Ops under which nothing runs on the device."""
-    recording, sure = context.recording, True
-    rows: list[tuple[bool, str, str]] = []
     for name in a_list(value, "launches_none"):
-        select.require(recording, name)
-        under = launched_under(recording, name)
+        select.require(context.recording, name)
+        under = launched_under(context.recording, name)
         if under is None:
-            sure = False
-            continue
-        rows.append((not under, f"{name} launches nothing", f"{name} → {listed(under) or 'nothing'}"))
-    if not sure:
-        return unknown("launches nothing", "neither launches nor kernel calls tell what became of it")
-    return all_of(rows)
+            raise NotRecorded("launches nothing", "neither launches nor kernel calls tell what became of it")
+        yield not under, f"{name} launches nothing", f"{name} → {listed(under) or 'nothing'}"
 
 
 def launched_under(recording: Recording, name: str) -> list[str] | None:
@@ -225,38 +195,17 @@ def launched_under(recording: Recording, name: str) -> list[str] | None:
     return found
 
 
-def launches(context: Context, value: object) -> Answer:
+def launches(context: Context, value: object) -> Iterator[Row]:
     """Device events under an op per step: `launches = { "aten::linear" = 3 }`; kernels only."""
-    rows: list[tuple[bool, str, str]] = []
-    for name, amount in a_table(value, "launches", '{ "aten::linear" = 3 }').items():
-        expected, recording = quantity.parse(amount), context.recording
-        select.require(recording, name)
-        under = [u for u in select.units_matching(recording, name) if u.is_kernel]
-        rows.append((expected.holds(len(under)), f"{name} {expected.text}", f"{name} {len(under)}"))
-    return all_of(rows)
-
-
-def all_of(rows: Iterable[tuple[bool, str, str]]) -> Answer:
-    """Join several parts of one expectation; where some are not met, only those are shown."""
-    rows = list(rows)
-    wrong = [row for row in rows if not row[0]]
-    shown = wrong or rows
-    return met(
-        not wrong, "; ".join(dict.fromkeys(row[1] for row in shown)), "; ".join(dict.fromkeys(row[2] for row in shown))
-    )
+    for name, expected in quantities(value, "launches", '{ "aten::linear" = 3 }'):
+        select.require(context.recording, name)
+        under = [u for u in select.units_matching(context.recording, name) if u.is_kernel]
+        yield expected.holds(len(under)), f"{name} {expected.text}", f"{name} {len(under)}"
 
 
 def matches(kernel: str, pattern: str) -> bool:
     """Whether a kernel's name is the pattern, or fits it as a glob."""
     return kernel == pattern or fnmatchcase(kernel, pattern)
-
-
-def listed(items: Iterable[str]) -> str:
-    """Names with their numbers: "a, b (2×)"."""
-    counts: dict[str, int] = {}
-    for item in items:
-        counts[item] = counts.get(item, 0) + 1
-    return ", ".join(name if count == 1 else f"{name} ({count}×)" for name, count in counts.items())
 
 
 def known_somewhere(context: Context, name: str) -> None:

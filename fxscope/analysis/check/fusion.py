@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
 from fxscope.analysis.check.context import Answer, Context, a_list, a_table, keys_of, met, unknown
+from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import How, Verdict
@@ -61,7 +62,7 @@ def knows_nodes(recording: Recording) -> bool:
     """Whether it is known what ran in the kernels: calls with nodes, or an eager run's ops."""
     if recording.calls:
         return any(call.nodes for call in recording.calls)
-    return any(launch.op for launch in recording.launches)
+    return any(column(recording.launches, "op"))
 
 
 def places(recording: Recording, name: str) -> set[str]:
@@ -147,7 +148,7 @@ def between(context: Context, value: object) -> Answer:
     least: Decision | None = None
     for decision in found:
         holds = all(getattr(decision, key) == table[key] for key in ("verdict", "how") if key in table)
-        holds = holds and ("reason" not in table or fnmatchcase(decision.reason, f"*{table['reason']}*"))
+        holds = holds and ("reason" not in table or matches_reason(decision, table["reason"]))
         size, saved = sizes.get("saved_bytes"), decision.saved_bytes
         if holds and "saved_us" in sizes:
             holds = decision.saved_us is not None and sizes["saved_us"].holds(decision.saved_us)
@@ -161,6 +162,12 @@ def between(context: Context, value: object) -> Answer:
     if least is not None:
         return unknown(expected, f"of the bytes only a lower bound is known: {told(least)}")
     return met(False, expected, told(found[0]), found[0].reason)
+
+
+def matches_reason(decision: Decision, pattern: str) -> bool:
+    """Whether a reason's code, its words as shown, or torch's own words match what an expectation names."""
+    texts = (decision.reason_code, decision.reason, decision.raw_reason or "")
+    return any(fnmatchcase(text, f"*{pattern}*") for text in texts)
 
 
 def told(decision: Decision) -> str:

@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Answer, Context, a_list, a_table, met, unknown
-from fxscope.analysis.check.counts import all_of, listed
+from fxscope.analysis.check.context import (
+    Answer,
+    Context,
+    NotRecorded,
+    a_list,
+    a_table,
+    listed,
+    met,
+    quantities,
+    unknown,
+)
 from fxscope.analysis.compare.uses import use
 from fxscope.errors import PassError
 from fxscope.passes.flops import of_op
 from fxscope.text import flop, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from fxscope.analysis.check.context import Row
     from fxscope.model import Op
 
 
@@ -50,9 +60,9 @@ def same_launch(context: Context, value: object) -> Answer:
     rows: list[list[tuple[Any, ...]]] = []
     for place in places:
         units = context.units(place)
-        if not all(unit.launches for unit in units) or not units:
+        if not units or not all(unit.launch for unit in units):
             return unknown(expected, f"nothing ran at {place}")
-        rows.append([(u.kernel, x.grid, x.block, x.registers, x.shared_bytes) for u in units for x in u.launches[:1]])
+        rows.append([(u.kernel, x.grid, x.block, x.registers, x.shared_bytes) for u in units if (x := u.launch)])
     if any(launch[1] is None for row in rows for launch in row):
         return unknown(expected, "the trace does not tell grids")
     words = [
@@ -64,40 +74,35 @@ def same_launch(context: Context, value: object) -> Answer:
     )
 
 
-def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, object], Answer]:
+def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, object], Iterator[Row]]:
     """The expectation that holds one number of each selected kernel: `registers = { "nvjet*" = "<= 168" }`."""
 
-    def hold(context: Context, value: object) -> Answer:
-        table = cast("dict[str, object]", value) if isinstance(value, dict) else {"*": value}
-        rows: list[tuple[bool, str, str]] = []
-        for place, amount in table.items():
-            expected = quantity.parse(amount)
+    def hold(context: Context, value: object) -> Iterator[Row]:
+        for place, expected in quantities(value if isinstance(value, dict) else {"*": value}, kind, ""):
             where, _ = context.place(place)
             found = [(u.kernel, getattr(use(context.find(where), u), field)) for u in context.units(place)]
             known = [(kernel, number) for kernel, number in found if number is not None]
             if not known:
-                return unknown(f"{place} {expected.text}", f"the recording does not tell {unit_word} of {place}")
+                raise NotRecorded(f"{place} {expected.text}", f"the recording does not tell {unit_word} of {place}")
             for kernel, number in known:
                 shown = f"{percent(number)} {unit_word}" if field == "occupancy" else f"{number:,} {unit_word}"
-                rows.append((expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {shown}"))
-        return all_of(rows)
+                yield expected.holds(number), f"{kind} {expected.text}", f"{kernel}: {shown}"
 
     return hold
 
 
-def decoded(context: Context, value: object) -> Answer:
+def decoded(context: Context, value: object) -> Iterator[Row]:
     """What a kernel's name says: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
-    rows: list[tuple[bool, str, str]] = []
-    for place, wanted in a_table(value, "decoded", '{ "aten::addmm" = { epilogue = "bias" } }').items():
+    example = '{ "aten::addmm" = { epilogue = "bias" } }'
+    for place, wanted in a_table(value, "decoded", example).items():
         for unit in context.units(place):
-            told = unit.launches[0].decoded if unit.launches else None
+            told = unit.launch.decoded if unit.launch else None
             if told is None:
-                return unknown(f"{place} {wanted}", f"the name {unit.kernel} is not decoded")
-            for key, expected in a_table(wanted, "decoded", '{ "aten::addmm" = { epilogue = "bias" } }').items():
+                raise NotRecorded(f"{place} {wanted}", f"the name {unit.kernel} is not decoded")
+            for key, expected in a_table(wanted, "decoded", example).items():
                 if key not in told:
                     raise PassError(f"the name {unit.kernel} says nothing of {key!r}. {select.nearest(key, told)}")
-                rows.append((like(told[key], expected), f"{key} {expected}", f"{key} {told[key]} in {unit.kernel}"))
-    return all_of(rows)
+                yield like(told[key], expected), f"{key} {expected}", f"{key} {told[key]} in {unit.kernel}"
 
 
 def like(found: Any, expected: Any) -> bool:
@@ -112,48 +117,42 @@ def like(found: Any, expected: Any) -> bool:
     return found == expected
 
 
-def runtime(context: Context, value: object) -> Answer:
+def runtime(context: Context, value: object) -> Iterator[Row]:
     """The runtime calls by which an op launches: `runtime = { "aten::gelu" = ["cudaLaunchKernel"] }`."""
-    rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "runtime", '{ "aten::gelu" = ["cudaLaunchKernel"] }').items():
         expected = a_list(wanted, "runtime")
         for unit in context.units(place):
-            found = list(unit.launches[0].runtime) if unit.launches else []
+            found = list(unit.launch.runtime) if unit.launch else []
             if not found:
-                return unknown(f"{place}: {' '.join(expected)}", f"no runtime call is recorded for {unit.kernel}")
-            rows.append((found == expected, f"{place}: {' + '.join(expected)}", f"{place}: {' + '.join(found)}"))
-    return all_of(rows)
+                raise NotRecorded(f"{place}: {' '.join(expected)}", f"no runtime call is recorded for {unit.kernel}")
+            yield found == expected, f"{place}: {' + '.join(expected)}", f"{place}: {' + '.join(found)}"
 
 
-def config(context: Context, value: object) -> Answer:
+def config(context: Context, value: object) -> Iterator[Row]:
     """The launch configuration of a kernel: `config = { "triton_poi*" = "XBLOCK=1024*" }`."""
-    rows: list[tuple[bool, str, str]] = []
     for place, wanted in a_table(value, "config", '{ "triton_poi*" = "XBLOCK=1024*" }').items():
         where, _ = context.place(place)
         for unit in context.units(place):
             found = use(context.find(where), unit).config
             if found is None:
-                return unknown(f"{place}: {wanted}", f"no launch configuration is recorded for {unit.kernel}")
-            rows.append((fnmatchcase(found, str(wanted)), f"{place}: {wanted}", f"{place}: {found}"))
-    return all_of(rows)
+                raise NotRecorded(f"{place}: {wanted}", f"no launch configuration is recorded for {unit.kernel}")
+            yield fnmatchcase(found, str(wanted)), f"{place}: {wanted}", f"{place}: {found}"
 
 
-def tensors(kind: str, field: str) -> Callable[[Context, object], Answer]:
+def tensors(kind: str, field: str) -> Callable[[Context, object], Iterator[Row]]:
     """The expectation about an op's inputs: `shapes = { "aten::mm#1" = [[8192, 768], [768, 3072]] }`."""
 
-    def hold(context: Context, value: object) -> Answer:
-        rows: list[tuple[bool, str, str]] = []
+    def hold(context: Context, value: object) -> Iterator[Row]:
         for place, wanted in a_table(value, kind, '{ "aten::mm#1" = [[8192, 768], [768, 3072]] }').items():
-            rows_wanted = cast("list[Any]", wanted) if isinstance(wanted, list) else []
-            if not rows_wanted or not all(isinstance(item, list) for item in rows_wanted):
+            sizes = cast("list[Any]", wanted) if isinstance(wanted, list) else []
+            if not sizes or not all(isinstance(item, list) for item in sizes):
                 raise PassError(f"{kind}: {place} takes a list of lists of sizes, such as [[8192, 768], [768, 3072]].")
             for op in ops_at(context, place):
                 told = getattr(op, field)
                 if told is None:
-                    return unknown(f"{place} {wanted}", f"{kind} were not recorded: profile with record_shapes=True")
+                    raise NotRecorded(f"{place} {wanted}", f"{kind} were not recorded: profile with record_shapes=True")
                 found = [list(cast("list[Any]", item)) for item in told if isinstance(item, (list, tuple)) and item]
-                rows.append((found == wanted, f"{place} {wanted}", f"{place} {found}"))
-        return all_of(rows)
+                yield found == wanted, f"{place} {wanted}", f"{place} {found}"
 
     return hold
 
@@ -169,36 +168,24 @@ def ops_at(context: Context, place: str) -> list[Op]:
     return found
 
 
-def flops(context: Context, value: object) -> Answer:
+def flops(context: Context, value: object) -> Iterator[Row]:
     """Floating-point operations of a GEMM, convolution or attention, from the shapes of its inputs, as torch counts them."""
-    rows: list[tuple[bool, str, str]] = []
-    for place, amount in a_table(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }').items():
-        expected = quantity.parse(amount)
+    for place, expected in quantities(value, "flops", '{ "aten::mm#1" = "~ 38.7e9" }'):
         for op in ops_at(context, place):
             count = of_op(op)
             if count is None:
-                return unknown(
-                    f"{place} {expected.text}", f"{op.name} has no recorded shapes, or multiplies no matrices"
-                )
-            rows.append((expected.holds(count), f"{place} {expected.text}", f"{place} {flop(count)}"))
-    return all_of(rows)
+                why = f"{op.name} has no recorded shapes, or multiplies no matrices"
+                raise NotRecorded(f"{place} {expected.text}", why)
+            yield expected.holds(count), f"{place} {expected.text}", f"{place} {flop(count)}"
 
 
-def shares_storage(context: Context, value: object) -> Answer:
+def shares_storage(context: Context, value: object) -> Iterator[Row]:
     """Ops whose result is a view of an input's storage, as seen when they ran."""
-    recording = context.recording
-    rows: list[tuple[bool, str, str]] = []
     for name in a_list(value, "shares_storage"):
-        select.require(recording, name)
-        found = [n for _, n in select.nodes_named(recording, name) if n.aliases is not None and n.outputs]
+        select.require(context.recording, name)
+        found = [n for _, n in select.nodes_named(context.recording, name) if n.aliases is not None and n.outputs]
+        expected = f"{name} shares storage"
         if not found:
-            return unknown(f"{name} shares storage", "storage is compared only when a program is recorded live")
-        own = [node.name for node in found if not node.aliases]
-        rows.append(
-            (
-                not own,
-                f"{name} shares storage",
-                f"{name} has storage of its own" if own else f"{name} shares it with its input",
-            )
-        )
-    return all_of(rows)
+            raise NotRecorded(expected, "storage is compared only when a program is recorded live")
+        shares = all(node.aliases for node in found)
+        yield shares, expected, f"{name} {'shares it with its input' if shares else 'has storage of its own'}"

@@ -65,7 +65,11 @@ def parse(value: object) -> Quantity:
     pair = cast("list[Any]", value) if isinstance(value, (list, tuple)) else []
     given = [item for item in (value, *pair) if isinstance(item, (int, float))]
     if any(not abs(item) <= sys.float_info.max for item in given):  # nor nan
-        raise PassError(f"{shorten(str(value), 60)} is not a number that anything can be.")
+        raise (
+            PassError(f"{value:.3g} is not a number that anything can be.")
+            if isinstance(value, float)
+            else PassError("a number of more than 308 digits is not a number that anything can be.")
+        )
     if isinstance(value, (int, float)):
         return Quantity(f"{value:g}" if abs(value) < 1e6 else f"{value}", float(value), float(value))
     if len(pair) == 2 and all(isinstance(v, (int, float)) for v in pair):

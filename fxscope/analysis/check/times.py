@@ -9,9 +9,19 @@ import msgspec
 
 from fxscope.analysis import select
 from fxscope.analysis.check import quantity
-from fxscope.analysis.check.context import Answer, Context, a_list, a_table, keys_of, met, unknown
-from fxscope.analysis.check.counts import all_of
+from fxscope.analysis.check.context import (
+    Answer,
+    Context,
+    NotRecorded,
+    a_list,
+    a_table,
+    keys_of,
+    met,
+    quantities,
+    unknown,
+)
 from fxscope.analysis.compare.rest import traffic
+from fxscope.analysis.findings import SweepPoint
 from fxscope.analysis.stats import compare_times
 from fxscope.analysis.sweep import REPEATS, point_at
 from fxscope.errors import PassError
@@ -20,45 +30,35 @@ from fxscope.op_names import is_called
 from fxscope.text import counted, microseconds, num_bytes, roof_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from fxscope.analysis.check.context import Row
     from fxscope.analysis.check.quantity import Quantity
-    from fxscope.analysis.findings import Sweep, SweepPoint, TimeComparison
+    from fxscope.analysis.findings import Sweep, TimeComparison
 
 
-def time_us(context: Context, value: object) -> Answer:
+def time_us(context: Context, value: object) -> Iterator[Row]:
     """Mean duration of each selected kernel: `time_us = { "triton_poi*" = "50..60" }`."""
-    rows: list[tuple[bool, str, str]] = []
-    for place, amount in a_table(value, "time_us", '{ "triton_poi*" = "50..60" }').items():
-        expected = quantity.parse(amount)
+    for place, expected in quantities(value, "time_us", '{ "triton_poi*" = "50..60" }'):
         for unit in context.units(place):
             samples = unit.samples_us
             if not samples:
-                return unknown(f"{place} {expected.text}", "nothing ran: this recording is a plan")
+                raise NotRecorded(f"{place} {expected.text}", "nothing ran: this recording is a plan")
             spread = f"{microseconds(min(samples))} to {microseconds(max(samples))}, {counted(len(samples), 'repeat')}"
-            rows.append(
-                (
-                    expected.holds(fmean(samples)),
-                    f"{place} {expected.text} µs",
-                    f"{unit.kernel} {microseconds(fmean(samples))} ({spread})",
-                )
-            )
-    return all_of(rows)
+            found = f"{unit.kernel} {microseconds(fmean(samples))} ({spread})"
+            yield expected.holds(fmean(samples)), f"{place} {expected.text} µs", found
 
 
-def device_us(context: Context, value: object) -> Answer:
+def device_us(context: Context, value: object) -> Iterator[Row]:
     """Device time per step under an op and all it calls: `device_us = { "aten::t" = 0 }`."""
     recording = context.recording
-    rows: list[tuple[bool, str, str]] = []
     if not recording.launches:
-        return unknown("device time", "nothing ran: this recording is a plan")
-    for name, amount in a_table(value, "device_us", '{ "aten::t" = 0 }').items():
-        expected = quantity.parse(amount)
+        raise NotRecorded("device time", "nothing ran: this recording is a plan")
+    for name, expected in quantities(value, "device_us", '{ "aten::t" = 0 }'):
         select.require(recording, name)
         under = [u for u in select.units(recording) if any(is_called(c, name) for c in u.chain)]
         total = sum(sum(u.samples_us) for u in under) / index_of(recording).num_steps
-        rows.append((expected.holds(total), f"{name} {expected.text} µs", f"{name} {microseconds(total)}"))
-    return all_of(rows)
+        yield expected.holds(total), f"{name} {expected.text} µs", f"{name} {microseconds(total)}"
 
 
 def faster(context: Context, value: object) -> Answer:
@@ -122,36 +122,21 @@ def pair(time: TimeComparison, first: str, second: str) -> str:
     return f"{first} {microseconds(time.b_us)}, {second} {microseconds(time.a_us)}"
 
 
-def share_of_roof(context: Context, value: object) -> Answer:
+def share_of_roof(context: Context, value: object) -> Iterator[Row]:
     """Share of the nearer roof: of the selected kernel calls, or of all that have one where only a number is given."""
-    recording = context.recording
-    table: dict[str | None, object] = (
-        cast("dict[str | None, object]", value) if isinstance(value, dict) else {None: value}
-    )
-    rows: list[tuple[bool, str, str]] = []
-    for place, amount in table.items():
-        expected = quantity.parse(amount)
-        wanted = {u.call for u in context.units(place)} if place is not None else None
-        where = context.place(place)[0] if place is not None else context.here
-        recording = context.find(where)
-        found = [
-            c for c in recording.calls if (wanted is None or c.id in wanted) and c.roof and c.roof.share is not None
+    for place, expected in quantities(value if isinstance(value, dict) else {"": value}, "share_of_roof", ""):
+        wanted = {u.call for u in context.units(place)} if place else None
+        calls = context.find(context.place(place)[0] if place else context.here).calls
+        shares = [
+            (call.kernel, call.roof.share)
+            for call in calls
+            if (wanted is None or call.id in wanted) and call.roof and call.roof.share is not None
         ]
-        if not found:
-            return unknown(
-                f"{place or 'kernel calls'} {expected.text}",
-                "no share of a roof is known: it takes times, bytes and the device's limits",
-            )
-        for call in found:
-            share = call.roof.share if call.roof else None
-            rows.append(
-                (
-                    share is not None and expected.holds(share),
-                    f"{place or 'share'} {expected.text}",
-                    f"{call.kernel} {roof_share(share)}",
-                )
-            )
-    return all_of(rows)
+        if not shares:
+            why = "no share of a roof is known: it takes times, bytes and the device's limits"
+            raise NotRecorded(f"{place or 'kernel calls'} {expected.text}", why)
+        for kernel, share in shares:
+            yield expected.holds(share), f"{place or 'share'} {expected.text}", f"{kernel} {roof_share(share)}"
 
 
 def max_bytes(context: Context, value: object) -> Answer:
@@ -172,18 +157,7 @@ def peak_memory(context: Context, value: object) -> Answer:
     return met(expected.holds(memory.peak_bytes), expected.text, num_bytes(memory.peak_bytes))
 
 
-_METRICS = (
-    "wall_us",
-    "device_us",
-    "launch_cpu_us",
-    "num_kernels",
-    "num_launches",
-    "peak_bytes",
-    "share_of_roof",
-    "max_error",
-    "relative_rms_error",
-    "first_call_s",
-)
+_METRICS = tuple(name for name in SweepPoint.__struct_fields__ if name not in ("vary", "setup", "problem", "kernels"))
 
 
 def sweep(context: Context, value: object) -> Answer:
@@ -202,12 +176,12 @@ def sweep(context: Context, value: object) -> Answer:
         raise PassError(f"sweep: no metric {table['metric']!r}. {select.nearest(table['metric'], _METRICS)}")
     expected = quantity.parse(table["is"])
     metric, words = table["metric"], f"{table['setup']} {table['metric']} at {data.vary} {table['at']}"
-    mine = metric_of(point_of(data, table["setup"], table["at"]), metric)
+    mine = samples_at(data, table["setup"], table["at"], metric)
     if "against" not in table:
         if not mine:
             return unknown(f"{words} {expected.text}", "not measured")
         return met(expected.holds(fmean(mine)), f"{words} {expected.text}", shown(metric, fmean(mine)))
-    theirs = metric_of(point_of(data, table["against"], table["at"]), metric)
+    theirs = samples_at(data, table["against"], table["at"], metric)
     words = f"{words} : {table['against']} {expected.text}"
     if not mine or not theirs:
         return unknown(words, "not measured")
@@ -232,23 +206,19 @@ def find_sweep(context: Context, name: str) -> Sweep:
     return context.sweeps[name]
 
 
-def point_of(data: Sweep, setup: str, at: object) -> SweepPoint:
-    """The point of a setup at a value. Raises PassError naming those there are."""
+def samples_at(data: Sweep, setup: str, at: object, metric: str) -> Sequence[float]:
+    """A metric of a setup at a value: one where it is a single number, none where it was not measured. Raises PassError."""
     setups = {point.setup for point in data.points}
     if setup not in setups:
         raise PassError(f"the sweep has no setup {setup!r}. {select.nearest(setup, setups)}")
-    if (point := point_at(data, setup, at)) is not None:
-        return point
-    values = sorted({str(point.vary.get(data.vary)) for point in data.points if point.setup == setup})
-    raise PassError(f"the sweep has no {setup} at {data.vary} {at}. It has {', '.join(values)}.")
-
-
-def metric_of(point: SweepPoint, metric: str) -> Sequence[float]:
-    """A metric's samples, one where it is a single number, none where it was not measured."""
+    point = point_at(data, setup, at)
+    if point is None:
+        values = sorted({str(point.vary.get(data.vary)) for point in data.points if point.setup == setup})
+        raise PassError(f"the sweep has no {setup} at {data.vary} {at}. It has {', '.join(values)}.")
     found: Any = getattr(point, metric)
-    if found is None:
-        return ()
-    return cast("Sequence[float]", found) if isinstance(found, (list, tuple)) else (float(found),)
+    if isinstance(found, (list, tuple)):
+        return cast("Sequence[float]", found)
+    return () if found is None else (float(found),)
 
 
 def measured(context: Context, value: object) -> Answer:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fxscope.analysis import select
-from fxscope.analysis.compare.nodes import same_graphs
+from fxscope.analysis.compare.assign import same_graphs
 from fxscope.analysis.findings import DecisionChange
-from fxscope.index import grouped, index_of, kept
+from fxscope.english import reason_text, without_names
+from fxscope.index import grouped, index_of
 from fxscope.op_names import op_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Placed(NamedTuple):
     nodes: tuple[str, str, frozenset[str], frozenset[str]] | None  # and their graphs, where both recordings have these
     modules: Ends
     lines: Ends
-    said: tuple[str | None, str]  # verdict and reason, without numbers that only count
+    said: Hashable  # verdict and reason as data, without names that another compile gives otherwise
 
 
 def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
@@ -47,15 +48,24 @@ def decision_changes(a: Recording, b: Recording) -> tuple[DecisionChange, ...]:
 
 def change_of(alike: Sequence[tuple[Placed, Placed, tuple[str, ...]]]) -> DecisionChange:
     x, y, _ = alike[0]
-    reasons_a, reasons_b = {x.item.reason for x, *_ in alike}, {y.item.reason for _, y, _ in alike}
     return DecisionChange(
         pair=x.ops,
         a_verdict=x.item.verdict,
         b_verdict=y.item.verdict,
-        a_reason=x.item.reason if len(reasons_a) == 1 else x.said[1],
-        b_reason=y.item.reason if len(reasons_b) == 1 else y.said[1],
+        a_reason=_reason_of([x.item for x, *_ in alike]),
+        b_reason=_reason_of([y.item for _, y, _ in alike]),
         where=tuple(dict.fromkeys(name for *_, where in alike for name in where)),
         count=len(alike),
+    )
+
+
+def _reason_of(decisions: Sequence[Decision]) -> str:
+    """The reason of decisions that differ at most in names."""
+    item = decisions[0]
+    if len({item.reason for item in decisions}) == 1:
+        return item.reason
+    return reason_text(
+        item.reason_code, without_names(item.reason_code, item.reason_arguments), item.notes, item.config
     )
 
 
@@ -105,9 +115,12 @@ def placed(recording: Recording, same: set[str]) -> list[Placed]:
         same: the ids of the graphs that the other recording has too.
     """
     found: list[Placed] = []
+    eager = {graph.id for graph in recording.graphs if graph.stage == "eager"}
     for item in recording.decisions:
         ends = item.ends
         graphs = ends[0].graph, ends[1].graph
+        if graphs[0] in eager:
+            continue  # eager mode decides nothing
         a, b = (end_of(recording, end.graph, end.nodes) for end in ends)
         found.append(
             Placed(
@@ -116,10 +129,15 @@ def placed(recording: Recording, same: set[str]) -> list[Placed]:
                 (*graphs, a.nodes, b.nodes) if same.issuperset(graphs) else None,
                 (a.modules, b.modules),
                 (a.lines, b.lines),
-                (item.verdict, unnumbered(recording, item.reason)),
+                _said(item),
             )
         )
     return found
+
+
+def _said(item: Decision) -> Hashable:
+    arguments = without_names(item.reason_code, item.reason_arguments)
+    return item.verdict, item.reason_code, json.dumps(arguments, sort_keys=True), item.notes, item.config
 
 
 class End(NamedTuple):
@@ -143,23 +161,3 @@ def end_of(recording: Recording, graph: str, names: tuple[str, ...]) -> End:
         frozenset(source.module for source in sources if source.module),
         frozenset(line for source in sources if (line := select.place(source))),
     )
-
-
-def unnumbered(recording: Recording, reason: str) -> str:
-    """A reason without the numbers that only count: of calls, kernels, nodes, buffers and scheduler nodes.
-
-    `mm:5` and `mm:7` in two compiles are the same call; `max_fusion_size = 64` stays as it is.
-    """
-    counting = kept(recording, "counting names", _counting)
-    return re.sub(
-        r"[\w.]+(?::\d+)?",
-        lambda found: counting.get(found[0]) or re.sub(r"^(buf|op)\d+(?:_\d+)?$", r"\1", found[0]),
-        reason,
-    )
-
-
-def _counting(recording: Recording) -> dict[str, str]:
-    """Name → the name without its number, of the recording's own names that end in one."""
-    names = {node.name for graph in recording.graphs for node in graph.nodes}
-    names |= {name for call in recording.calls for name in (call.id, call.handle, call.kernel)}
-    return {name: short for name in names if (short := re.sub(r"(?:_\d+)?(?::\d+)?$", "", name)) != name}

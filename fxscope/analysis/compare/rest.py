@@ -9,7 +9,7 @@ from fxscope.analysis import select
 from fxscope.analysis.findings import Change, OpChange
 from fxscope.analysis.stats import mean, of_runs, stall
 from fxscope.columns import column
-from fxscope.index import index_of
+from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
 from fxscope.model import KERNELS, replace
 from fxscope.op_names import without_graph_number
@@ -53,8 +53,7 @@ def totals(side_a: Sequence[Recording], side_b: Sequence[Recording]) -> tuple[Ch
         ("ops dispatched per step", *both(a, b, dispatched), "count"),
         ("bytes read and written by kernel calls", *both(a, b, traffic), "bytes"),
         ("peak memory", *both(a, b, lambda r: r.memory.peak_bytes if r.memory else None), "bytes"),
-        ("most registers per thread", *both(a, b, most_registers), "count"),
-        ("graphs", *both(a, b, lambda r: len(r.compiles) or None), "count"),
+        ("compiled graphs", *both(a, b, lambda r: len({call.graph for call in r.calls}) or None), "count"),
         ("graph breaks", *both(a, b, graph_breaks), "count"),
     ]
     return tuple(
@@ -78,24 +77,31 @@ def per_step(recording: Recording, *categories: str) -> float | None:
 
 def own_step_us(recording: Recording) -> tuple[float, ...]:
     """Device time of each step without collectives, whose kernels run while they wait for other ranks."""
+    return kept(recording, "device time without collectives", _own_step_us)
+
+
+def _own_step_us(recording: Recording) -> tuple[float, ...]:
     total = dict.fromkeys(index_of(recording).steps, 0)
+    waiting = collectives(recording)
     columns = (column(recording.launches, field) for field in ("name", "step", "duration_ns"))
     for name, step, duration in zip(*columns, strict=True):
-        if not is_collective(name):
+        if name not in waiting:
             total[step] += duration
     return tuple(time / 1e3 for time in total.values())
 
 
+def collectives(recording: Recording) -> set[str]:
+    """The names of kernels that communicate with other ranks."""
+    names = set(column(recording.launches, "name"))
+    return {name for name in names if (decode(name) or {}).get("role") == "collective"}
+
+
 def collective_us(recording: Recording) -> float | None:
     """Device time in collectives per step, `None` where none ran."""
-    if not any(map(is_collective, set(column(recording.launches, "name")))):
+    if not collectives(recording):
         return None
     every, own = mean(index_of(recording).step_us), mean(own_step_us(recording))
     return None if every is None or own is None else every - own
-
-
-def is_collective(kernel: str) -> bool:
-    return (decode(kernel) or {}).get("role") == "collective"
 
 
 def both_planned(a: Recording, b: Recording) -> bool:
@@ -130,13 +136,6 @@ def traffic(recording: Recording) -> int | None:
     if any(None in pair for pair in values):
         return None
     return sum((read or 0) + (written or 0) for read, written in values)
-
-
-def most_registers(recording: Recording) -> int | None:
-    """The most registers per thread of any kernel."""
-    found = [launch.registers for launch in recording.launches if launch.registers]
-    found += [call.resources.registers for call in recording.calls if call.resources and call.resources.registers]
-    return max(found, default=None)
 
 
 def tells_of_dynamo(recording: Recording) -> bool:
@@ -226,25 +225,21 @@ def notes(a: Recording, b: Recording, *, of_runs: bool = False) -> tuple[str, ..
             found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}: its times are predicted")
         elif not side.launches:
             found.append(f"{side.title or 'one side'} has no device events: its kernels are those of its code, untimed")
-    if a.launches or b.launches:
-        found.append(
-            "times are means: of one recording over its steps, of several over the medians of each"
-            if of_runs
-            else "times are means over the steps, where a view of one recording shows the median of each kernel"
-        )
     for side in (a, b) if not of_runs else ():
         if uneven := stall(index_of(side).step_us):
             most, middle = map(microseconds, uneven)
             found.append(f"{side.title or 'one side'}: one step took the device {most}, the median step {middle}")
-    if any(side.launches and 0 < len(index_of(side).wall_us) < index_of(side).num_steps for side in (a, b)):
-        found.append(
-            "wall time leaves out the first of three and more steps, which still warms up; device time is of every step"
-        )
-    for what, x, y in (
-        ("device", a.environment.device, b.environment.device),
-        ("torch", a.environment.torch, b.environment.torch),
-        ("triton", a.environment.triton, b.environment.triton),
-    ):
-        if x and y and x != y:
-            found.append(f"{what} differs: {x} and {y}")
     return tuple(dict.fromkeys(found))
+
+
+def settings(a: Recording, b: Recording) -> tuple[tuple[str, str, str], ...]:
+    """(Name, value of A, value of B) of versions, devices and Inductor's switches that are known to differ."""
+    names = ("device", "torch", "triton", "cuda", "target", "float32_matmul_precision")
+    rows = [(name, getattr(a.environment, name), getattr(b.environment, name)) for name in names]
+    found = [(name, str(x), str(y)) for name, x, y in rows if x and y and x != y]
+    if a.compiles and b.compiles:
+        sides = [{key: value for item in side.compiles for key, value in item.config.items()} for side in (a, b)]
+        for key in sorted(sides[0].keys() | sides[1].keys()):
+            x, y = (repr(side[key]) if key in side else "default" for side in sides)
+            found += [(key, x, y)] if x != y else []
+    return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import KernelUse
@@ -22,10 +22,10 @@ T = TypeVar("T")
 def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUse:
     """The row of one unit, with the time of all its runs; what was not recorded stays `None`."""
     call = select.call_of(recording, unit)
-    launch = unit.launches[0] if unit.launches else None
+    launch = unit.launch
     resources = call.resources if call else None
     samples = [item.samples_us for item in runs or (unit,)]
-    config, chosen_by = configuration(recording, unit, resources)
+    config, num_warps, num_stages = settings_of(recording, unit, resources)
     return KernelUse(
         position=unit.position,
         kernel=unit.kernel,
@@ -44,11 +44,11 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
         occupancy=first(resources.occupancy if resources else None, launch.occupancy if launch else None),
         grid=first(launch.grid if launch else None, resources.grid if resources else None),
         block=first(launch.block if launch else None, resources.block if resources else None),
-        num_warps=num_warps(recording, unit, resources),
-        num_stages=num_stages(recording, unit, resources),
+        num_warps=num_warps,
+        num_stages=num_stages,
         config=config,
-        chosen_by=chosen_by,
-        runs=1 if unit.launches else runs_a_step(recording, unit.call),
+        chosen_by=chosen_by(recording, unit, resources),
+        runs=1 if unit.launch else runs_a_step(recording, unit.call),
         share_of_roof=call.roof.share if call and call.roof and unit.category != "gpu_memset" else None,
     )
 
@@ -84,15 +84,25 @@ def sum_bytes(uses: Sequence[KernelUse]) -> int | None:
     return round(total)
 
 
-def configuration(recording: Recording, unit: Unit, resources: Resources | None) -> tuple[str | None, str | None]:
-    """(launch configuration in words, who chose it)."""
+def settings_of(
+    recording: Recording, unit: Unit, resources: Resources | None
+) -> tuple[str | None, int | None, int | None]:
+    """(Launch configuration in words, warps per block, pipeline stages): as chosen, else as the trace or the name says."""
     chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
-    kwargs = dict(chosen.kwargs) if chosen else {}
-    op = select.op_launching(recording, unit)
-    if not kwargs and op is not None and op.config and isinstance(op.config.get("kernel_kwargs"), str):
-        return op.config["kernel_kwargs"], chosen_by(recording, unit, resources)
-    text = ", ".join(f"{key}={value}" for key, value in kwargs.items()) or None
-    return text, chosen_by(recording, unit, resources)
+    traced, launch = triton_config(recording, unit), unit.launch
+    words = ", ".join(f"{key}={value}" for key, value in chosen.kwargs.items()) if chosen else ""
+    warps, rest = divmod(math.prod(launch.block), 32) if launch and launch.block else (None, 0)
+    decoded = (launch.decoded if launch else None) or {}
+    return (
+        words or first_of(str, traced.get("kernel_kwargs")),
+        first_of(int, chosen and chosen.num_warps, traced.get("num_warps"), None if rest else warps),
+        first_of(int, chosen and chosen.num_stages, traced.get("num_stages"), decoded.get("stages")),
+    )
+
+
+def first_of(kind: type[T], *values: Any) -> T | None:
+    """The first value of a type: a trace may hold anything."""
+    return next((value for value in values if isinstance(value, kind)), None)
 
 
 def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
@@ -116,7 +126,8 @@ def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> 
         return "autotuner" if timed else "heuristic"
     if not unit.chain:
         return None
-    return "library" if is_library(unit) else "author"
+    # An ATen op launches what belongs to PyTorch or a vendor's library.
+    return "library" if unit.chain[-1].startswith(("aten::", "_c10d", "c10d", "cudnn")) else "author"
 
 
 def meta_of(code: str, kernel: str) -> str:
@@ -125,36 +136,9 @@ def meta_of(code: str, kernel: str) -> str:
     return next((line for line in code.splitlines() if wanted in line), "")
 
 
-def is_library(unit: Unit) -> bool:
-    """Whether the kernel belongs to PyTorch or a vendor's library: an ATen op launched it."""
-    return unit.chain[-1].startswith(("aten::", "_c10d", "c10d", "cudnn"))
-
-
-def num_warps(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
-    """Warps per block: as configured, else from the block of the launch."""
-    configured = _configured("num_warps", recording, unit, resources)
-    block = unit.launches[0].block if unit.launches else None
-    if configured is not None or not block:
-        return configured
-    warps, rest = divmod(math.prod(block), 32)
-    return None if rest else warps
-
-
-def num_stages(recording: Recording, unit: Unit, resources: Resources | None) -> int | None:
-    """Pipeline stages: as configured, else from a GEMM kernel's name."""
-    configured = _configured("num_stages", recording, unit, resources)
-    decoded = unit.launches[0].decoded if unit.launches else None
-    stages = decoded.get("stages") if decoded else None
-    return configured if configured is not None else stages if isinstance(stages, int) else None
-
-
-def _configured(
-    name: Literal["num_warps", "num_stages"], recording: Recording, unit: Unit, resources: Resources | None
-) -> int | None:
-    """Of the chosen config, or of the launch's record."""
-    chosen = next((c for c in resources.configs if c.chosen), None) if resources else None
-    if chosen and (value := getattr(chosen, name)) is not None:
-        return value
+def triton_config(recording: Recording, unit: Unit) -> dict[str, Any]:
+    """What the trace says of a Triton kernel's launch: the op around it has the kernel's name."""
+    if unit.launch is None or unit.launch.op != unit.kernel:
+        return {}
     op = select.op_launching(recording, unit)
-    value = op.config.get(name) if op is not None and op.config else None
-    return value if isinstance(value, int) else None
+    return (op.config if op is not None else None) or {}

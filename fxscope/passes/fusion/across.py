@@ -9,7 +9,7 @@ from fxscope.index import index_of
 from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
 from fxscope.op_names import runs_as
 from fxscope.passes.flops import total
-from fxscope.text import first_line, num_bytes
+from fxscope.text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,13 +66,10 @@ def between(
                 a_call=a.id,
                 b_call=b.id,
                 verdict="never_considered",
-                reason=f"forward and backward: the forward saves {', '.join(accesses)} for the backward, which is another "
-                "compiled graph",
+                reason_code="forward_backward",
+                reason_arguments={"saved": list(accesses)},
                 # A library's kernel would be called again, a kernel of its own as before.
-                hint="torch._functorch.config.activation_memory_budget below 1 recomputes in the backward what is "
-                "cheap, instead of saving it"
-                if a.is_generated and b.is_generated
-                else None,
+                hint_code="activation_memory_budget" if a.is_generated and b.is_generated else None,
                 shared_buffers=tuple(accesses),
                 saved_launches=0,
                 # Forward and backward cannot be one kernel, so only the read is counted.
@@ -145,13 +142,14 @@ def at_break(
                 items.update({(a.graph, written.buffer): written, (b.graph, read.buffer): read})
     pairs = list(matched.values()) or [(before[-1], behind[0], {})]
     where = compile.break_source
-    place = f" at {where.file.rsplit('/', 1)[-1]}:{where.line}" if where is not None and where.file else ""
-    code = f" ({where.code.strip()})" if where is not None and where.code else ""
-    why = first_line(compile.break_reason or "") or "no reason recorded"
+    arguments: dict[str, object] = {"why": first_line(compile.break_reason or "") or "no reason recorded"}
+    if where is not None and where.file:
+        arguments["file"] = f"{where.file.rsplit('/', 1)[-1]}:{where.line}"
+    if where is not None and where.code:
+        arguments["break_line"] = where.code
     result: list[Decision] = []
     for a, b, items in pairs:
         most = total(items.values())
-        passes = f"; by shape, up to {num_bytes(most)} written and read again may be the same" if most else ""
         result.append(
             Decision(
                 graph=a.graph,
@@ -161,9 +159,11 @@ def at_break(
                 a_call=a.id,
                 b_call=b.id,
                 verdict="never_considered",
-                reason=f"other graph: graph break{place}{code}: {why}{passes}",
+                reason_code="graph_break",
+                reason_arguments={**arguments, "size": most} if most else arguments,
+                notes=("shape_matches",) if most else (),
                 raw_reason=compile.break_reason,
-                hint="torch.compile(fullgraph=True) makes a break an error; remove it and both sides are one graph",
+                hint_code="remove_break",
                 saved_launches=1,
                 evidence="order",
             )

@@ -16,13 +16,10 @@ from fxscope.model import KERNELS, Decision, Graph, Node, Op, Recording, TensorM
 from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
-from fxscope.text import num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-JOINS = "torch.compile joins such neighbours"
-REASON = "eager: each op launches its own kernel, and nothing looks at two ops together"
 _COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph")  # what a trace calls compiled code
 
 
@@ -106,19 +103,19 @@ def flow(
 ) -> Decision:
     """The decision for a writer and a reader of its result, which `stays` where it is memory that was there before."""
     # An op that calls others may read it several times.
-    alone = "which nothing else reads" if b.nature == "composite" else "written once and read once"
-    words = alone if once else "which others read too"
+    note = ("passes_alone" if b.nature == "composite" else "passes_once") if once else "passes_shared"
     if once and stays:
-        words, once = "written in place into memory that was there before, so that it is written all the same", False
-    if read is not None and size is not None and read < size:
-        words = f"of which {num_bytes(read)} are read here, {words}"
+        note, once = "passes_in_place", False
+    in_part = read is not None and size is not None and read < size
     return Decision(
         graph=graph.id,
         a=(a.name,),
         b=(b.name,),
         verdict="never_considered",
-        reason=f"{REASON}; between them a tensor of {num_bytes(size)}, {words}",
-        hint=hint(a, b, on_cpu=any((item.device or "").startswith("cpu") for item in a.outputs)),
+        reason_code="eager",
+        reason_arguments={"size": size, "read": read},
+        notes=(note, "read_in_part") if in_part else (note,),
+        hint_code=hint(a, b, on_cpu=any((item.device or "").startswith("cpu") for item in a.outputs)),
         shared_buffers=(a.name,),
         # Nobody else reads it: fused, it need not be written either.
         saved_bytes=None if size is None or read is None else (size if once else 0) + read,
@@ -134,8 +131,10 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None, *, 
         a=(a.name,),
         b=(b.name,),
         verdict="never_considered",
-        reason=f"{REASON}; both read " + (f"{source.name}, {num_bytes(size)}" if meet else f"parts of {source.name}"),
-        hint=sibling_hint(graph, a, b),
+        reason_code="eager",
+        reason_arguments={"source": source.name, "size": size},
+        notes=("both_read" if meet else "both_read_parts",),
+        hint_code=sibling_hint(graph, a, b),
         shared_buffers=(source.name,),
         saved_bytes=size,
         saved_launches=1,
@@ -147,14 +146,13 @@ def hint(a: Node | Op, b: Node | Op, *, on_cpu: bool) -> str | None:
     """Say what would join a writer and its reader, as far as rules decide it; `None` where they do not."""
     first, second = (item.target if isinstance(item, Node) else item.name for item in (a, b))
     if any(is_gemm(name) or is_convolution(name) for name in (first, second)):
-        same = "torch.compile calls the same library kernel here"
-        # A template takes pointwise work behind it; what it takes before it hangs on dtypes and sizes (hints.py).
+        # A template takes pointwise work after it; what it takes before it depends on dtypes and sizes.
         # On a CPU a GEMM has a template only where its weight is frozen (Inductor's `use_cpp_gemm_template`).
         takes = (
             not on_cpu and (is_gemm(first) or is_convolution(first)) and keeps_shape(second) and not reductions(second)
         )
-        return f"{same}; mode='max-autotune' can try a template that takes both" if takes else same
-    return JOINS if joined(first, second) else None
+        return "compile_template" if takes else None
+    return "compile" if joined(first, second) else None
 
 
 def joined(first: str, second: str) -> bool:
@@ -169,12 +167,8 @@ def sibling_hint(graph: Graph, a: Node, b: Node) -> str | None:
     products = [is_gemm(node.target) for node in (a, b)]
     if all(products):
         nodes = {node.name: node for node in graph.nodes}
-        return (
-            "one Linear with the weights concatenated reads it once" if share_the_activation([a], [b], nodes) else None
-        )
-    if any(products):
-        return "a GEMM of a library reads its inputs alone"
-    return JOINS if joined(a.target, b.target) else None
+        return "concatenate_weights" if share_the_activation([a], [b], nodes) else None
+    return "compile" if joined(a.target, b.target) and not any(products) else None
 
 
 def of_trace(recording: Recording) -> list[Decision]:
@@ -275,22 +269,22 @@ def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None
     In compiled code it is the scheduler that decided, and a trace does not hold why: no verdict.
     """
     size = flops.tensor_bytes([source.result])
-    which = "" if len(source.ops) == source.num_unread else ", the result of one of these ops,"
+    note = "by_shape" if len(source.ops) == source.num_unread else "by_shape_one_of"
     around = {regions[item.id] for item in (*source.ops, op)}
-    reason, advice, undecided = REASON, hint(source.ops[0], op, on_cpu=on_cpu), False
+    reason, advice = "eager", hint(source.ops[0], op, on_cpu=on_cpu)
     if len(around) > 1:
-        reason, advice = "not in the same compiled region: the compiler sees one region at a time", None
+        reason, advice = "other_region", None
     elif around != {None}:
-        reason, undecided = "compiled, and a trace alone does not hold why these are two kernels", True
-        advice = "the compile's log has the reason: run with TORCH_TRACE=FOLDER, then fxscope trace TRACE --compile-log FOLDER"
+        reason, advice = "compiled_trace", "record_compile_log"
     return Decision(
         graph=graph,
         a=tuple(item.node or item.name for item in source.ops),
         b=(op.node or op.name,),
-        verdict=None if undecided else "never_considered",
-        reason=f"{reason}; by order and shape, a tensor of {num_bytes(size)}{which} passes between them (a trace does "
-        "not record which tensor)",
-        hint=advice,
+        verdict=None if reason == "compiled_trace" else "never_considered",
+        reason_code=reason,
+        reason_arguments={"size": size},
+        notes=(note,),
+        hint_code=advice,
         saved_bytes=None if size is None else 2 * size,
         saved_launches=1,
         evidence="order",

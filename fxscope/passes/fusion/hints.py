@@ -1,6 +1,5 @@
-"""Which switches torch would not even try for a pair: a hint that names one is not given.
-
-The conditions are torch's own, of 2.13; file and line stand beside each. `tests/fusion/test_hints.py` tries every hint.
+"""What speaks against a hint where torch cannot be asked (`_torch/fusion_trials.py` asks it): in files, and of a template
+that is not there. Such hints are marked "not verified".
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.kernel_names.cpp import split
-from fxscope.op_names import GEMMS, MAY_COPY, expected_nature, op_name, reductions
+from fxscope.op_names import CASTS, GEMMS, MAY_COPY, RESIZES, TRANSPOSES, expected_nature, op_name, reductions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +18,7 @@ if TYPE_CHECKING:
     from fxscope.model import BufferAccess, KernelCall, Node
 
 _REDUCES = ("reduction", "triton_reduction", "triton_persistent_reduction", "triton_scan", "scan", "split_scan")
-# Views that keep elements in their order, and those that only change the layout.
-_RESIZES = frozenset("view reshape _unsafe_view flatten unsqueeze squeeze".split())
-_LAYOUTS = frozenset("permute t transpose numpy_T mT".split())
-_CASTS = frozenset("convert_element_type _to_copy".split())
-PROLOGUE_MAY_READ = 1.1  # times what it writes: scheduler.py:7124
+PROLOGUE_MAY_READ = 1.1  # times what it writes
 
 
 class PairSide(NamedTuple):
@@ -47,7 +42,7 @@ class PairSide(NamedTuple):
         names = [op_name(node.target) for node in self.nodes]
         return all(
             name in MAY_COPY
-            or name in _CASTS
+            or name in CASTS
             or name in ("cat", "index", "embedding", "clone")
             or expected_nature(f"aten::{name}") == "view"
             for name in names
@@ -55,51 +50,22 @@ class PairSide(NamedTuple):
 
 
 def refused(a: PairSide, b: PairSide, *, flows: bool) -> frozenset[str]:
-    """The switches that change nothing for this pair, whatever they are set to."""
-    found: set[str] = set()
-    on_cpu = (a.call.device or "").startswith("cpu")
-    if on_cpu or a.opaque or b.opaque:
-        # scheduler.py:6854 and 6860 (loops); combo kernels are Triton's: scheduler.py, create_combo_kernel_nodes.
-        found |= {"loop_ordering_after_fusion", "loop_reindexing_after_fusion", "combo_kernels"}
-    if a.reduces and b.reduces:
-        found |= {"loop_ordering_after_fusion", "loop_reindexing_after_fusion"}  # scheduler.py:6979
-    elif not (a.reduces or b.reduces):
-        found.add("loop_reindexing_after_fusion")  # it reindexes a pointwise loop for a reduction: scheduler.py:6874
-    if flows:
-        found.add("combo_kernels")  # only kernels that do not depend on each other
+    """The switches that change nothing for a pair that torch was not asked about."""
+    found: set[str] = {"combo_kernels"} if flows else set()  # only of kernels that do not depend on each other
+    if (a.call.device or "").startswith("cpu") or a.opaque or b.opaque:
+        found |= {
+            "loop_ordering_after_fusion",
+            "loop_reindexing_after_fusion",
+            "combo_kernels",
+            "triton.nested_reduction",
+        }
     if a.reduces or b.reduces or a.opaque or b.opaque or set(a.ranges) != set(b.ranges):
-        found.add("aggressive_fusion")  # choices.py, can_fuse: "no shared data"; then the iteration spaces must agree
-    if on_cpu or not (flows and nests(a, b)):
-        found.add("triton.nested_reduction")
+        found.add("aggressive_fusion")
     return frozenset(found)
 
 
-def nests(a: PairSide, b: PairSide) -> bool:
-    """Whether the second reduces groups of what the first reduced whole: scheduler.py, FusedNestedReductions.is_candidate."""
-    spaces = [[extents for space in side.ranges if (extents := numbers(space)) and extents[1] > 1] for side in (a, b)]
-    return any(
-        outer[0] * outer[1] == inner[0] * inner[1] and outer[1] > inner[1] and outer[1] % inner[1] == 0
-        for outer in spaces[0]
-        for inner in spaces[1]
-    )
-
-
-def numbers(space: str | None) -> tuple[int, int] | None:
-    """(elements, reduced elements) of a printed iteration space, `None` where a size is a symbol.
-
-    Triton's are "(2048, 512)", C++'s and those in files "((8, 256), (512,))".
-    """
-    if space is None or re.search(r"[^\d\s(),]", space):
-        return None
-    found = re.fullmatch(r"\(\((.*?)\), \((.*?)\)\)", space) or re.fullmatch(r"\((\d+), (\d+)\)", space)
-    if found is None:
-        return None
-    outer, inner = (prod(int(size) for size in re.findall(r"\d+", part)) for part in found.groups())
-    return outer, inner
-
-
 def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *, mutates: bool) -> bool:
-    """Whether a template of the producer could take the consumer: scheduler.py:7554, and equal elements in simd.py."""
+    """Whether a template of the producer could take the consumer."""
     if consumer.reduces or consumer.opaque or mutates or {"template", "foreach"} & set(consumer.types):
         return False
     results = [access for access in gemm.call.writes or () if access.buffer in shared]
@@ -108,7 +74,7 @@ def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *
 
 
 def can_be_triton_convolution(convolution: PairSide) -> bool:
-    """Whether a Triton convolution could be tried: kernel/conv.py:616 wants it neither transposed nor dilated."""
+    """Whether a Triton convolution could be tried: torch has one that is neither transposed nor dilated."""
     for node in convolution.nodes:
         items = split(node.arguments or "") if op_name(node.target) == "convolution" else ()
         if len(items) > 7 and (
@@ -124,10 +90,7 @@ def can_be_users_epilogue(consumer: PairSide, shared: Iterable[str]) -> bool:
 
 
 def can_be_cpp_epilogue(gemm: PairSide) -> bool:
-    """Whether Inductor's C++ GEMM could be tried at all: utils.py:2780 wants a frozen weight, so no training.
-
-    Only these products have one (kernel/mm.py:477 and 739, kernel/bmm.py:257).
-    """
+    """Whether Inductor's C++ GEMM could be tried at all: it needs a frozen weight, so no training."""
     has_one = op_name(gemm.call.kernel) in ("mm", "addmm", "bias_addmm", "bmm")
     return (
         has_one
@@ -141,7 +104,7 @@ def can_be_cpp_epilogue(gemm: PairSide) -> bool:
 
 
 def can_be_prologue(producer: PairSide, gemm: PairSide, readers: Mapping[str, int], kept: frozenset[str]) -> bool:
-    """Whether a template of the consumer could take the producer: scheduler.py:7495 to 7549 and 7102 to 7161.
+    """Whether a template of the consumer could take the producer.
 
     Args:
         readers: buffer → how many kernels read it.
@@ -172,7 +135,7 @@ def share_the_activation(a: Sequence[Node], b: Sequence[Node], nodes: Mapping[st
     if one is None or other is None:
         return False
     (left_a, right_a), (left_b, right_b) = one, other
-    weights = {source(name, nodes, _LAYOUTS) for name in (right_a, right_b)}
+    weights = {source(name, nodes, TRANSPOSES) for name in (right_a, right_b)}
     given = [not nodes[name].inputs for name in weights if name in nodes]  # a parameter, not a result
     return source(left_a, nodes) == source(left_b, nodes) and len(given) == 2 and all(given)
 
@@ -191,7 +154,7 @@ def matrices(ran: Sequence[Node], nodes: Mapping[str, Node]) -> tuple[str, str] 
 
 def source(name: str, nodes: Mapping[str, Node], through: frozenset[str] = frozenset()) -> str:
     """What a node is a view of, through views that keep the order of elements and those named besides."""
-    while name in nodes and nodes[name].inputs and op_name(nodes[name].target) in (_RESIZES | through):
+    while name in nodes and nodes[name].inputs and op_name(nodes[name].target) in (RESIZES | through):
         name = nodes[name].inputs[0]
     return name
 

@@ -6,25 +6,13 @@ from typing import TYPE_CHECKING
 
 from fxscope.index import grouped
 from fxscope.model import Decision, Evidence, FusionAttempt, How, KernelCall, Node, Schedule, SchedulerNode
+from fxscope.passes.fusion.reasons import Reason
 from fxscope.passes.slices import TRANSPARENT, is_opaque
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fxscope.passes.slices import OpSlices
-
-WORDS: dict[str, str] = {
-    "vertical": "the second reads what the first computes",
-    "horizontal": "they do not need each other's result, and share data",
-    "reduction": "a reduction and the work around it share one loop nest",
-    "epilogue": "computed on the first's result before it is stored",
-    "prologue": "computed while the second loads its input",
-    "template": "part of a kernel template",
-    "foreach": "lists of tensors handled by one launch",
-    "combo": "independent kernels put into one launch",
-    "mix_order": "reductions over different axes of the same data share one read of it",
-    "nested_reduction": "a reduction inside another's loop",
-}
 
 
 def decisions(
@@ -61,7 +49,7 @@ def one_kernel(
     a: tuple[str, ...],
     b: tuple[str, ...],
     how: How | None,
-    reason: str,
+    reason: Reason,
     evidence: Evidence | None = None,
 ) -> Decision:
     return Decision(
@@ -72,14 +60,16 @@ def one_kernel(
         b_call=call.id,
         verdict="fused",
         how=how,
-        reason=reason,
+        reason_code=reason.code,
+        reason_arguments=dict(reason.arguments),
+        notes=reason.notes,
         evidence=evidence or call.nodes_evidence,
     )
 
 
 def folded(call: KernelCall) -> list[Decision]:
     """An op that became strides or another argument of the call costs nothing."""
-    reason = f"became an argument (strides, shape) of {call.handle}"
+    reason = Reason("folded", {"kernel": call.handle})
     return [
         one_kernel(call, (name,), tuple(node for node in call.nodes if node != name), "folded", reason)
         for name in call.folded
@@ -90,7 +80,7 @@ def untold(call: KernelCall) -> list[Decision]:
     """Without a schedule it is known that ops share a kernel, not how they came to."""
     if len(call.nodes) < 2 or call.is_extern:
         return []
-    reason = f"run inside {call.handle}; the files do not tell whether they were inlined or joined"
+    reason = Reason("in_one_kernel", {"kernel": call.handle}, notes=("unknown_ways",))
     return [one_kernel(call, call.nodes[:-1], call.nodes[-1:], None, reason)]
 
 
@@ -99,15 +89,15 @@ def without_origins(call: KernelCall, members: Sequence[SchedulerNode], schedule
     several hold was joined.
     """
     how: How | None = "inlined"
-    reason = f"inlined at lowering into one scheduler node ({members[0].name}, {len(call.nodes)} ops)"
+    reason = Reason("inlined", {"node": members[0].name, "ops": len(call.nodes)})
     if len(members) > 1:
         names = {member.name for member in members}
         joins = [item for item in schedule.attempts if item.fused and {*item.a, *item.b} <= names]
         if not joins or len(call.nodes) < 2:
             return untold(call)
-        ways = ", ".join(dict.fromkeys(item.how or "joined" for item in joins))
+        ways = tuple(dict.fromkeys(item.how or "joined" for item in joins))
         how = joins[-1].how
-        reason = f"{len(members)} scheduler nodes joined ({ways}); which op is in which, the files do not tell"
+        reason = Reason("joined", {"ways": ways, "count": len(members)}, notes=("unknown_ways",))
     elif is_opaque(members[0]) or len(call.nodes) < 2:
         return []
     return [one_kernel(call, call.nodes[:-1], call.nodes[-1:], how, reason)]
@@ -123,12 +113,12 @@ def inlined(call: KernelCall, member: SchedulerNode, slices: OpSlices, nodes: Ma
         return []
     last = member.origin_node if member.origin_node in ran else ran[-1]
     others = tuple(name for name in ran if name != last)
-    text = f"inlined at lowering into one scheduler node ({member.name}, {len(ran)} ops)"
+    reason = Reason("inlined", {"node": member.name, "ops": len(ran)})
     again = sorted({other for name in ran if name in nodes for other in nodes[name].calls if other != call.id})
     if again:
-        text += f"; some are computed again in {', '.join(again)}"
+        reason = reason.noted("recomputed", again=again)
     evidence: Evidence = "origin_node" if last == member.origin_node else "origins"
-    return [one_kernel(call, others, (last,), "inlined", text, evidence)]
+    return [one_kernel(call, others, (last,), "inlined", reason, evidence)]
 
 
 def joined(call: KernelCall, members: Sequence[SchedulerNode], schedule: Schedule, slices: OpSlices) -> list[Decision]:
@@ -164,6 +154,5 @@ def join(call: KernelCall, attempt: FusionAttempt, slices: OpSlices) -> list[Dec
     )
     if not first or not second:
         return []
-    words = WORDS.get(attempt.how or "", "the schedule does not tell how")
-    reason = f"{attempt.how or 'joined'}: {words} ({'+'.join(attempt.a)} with {'+'.join(attempt.b)})"
+    reason = Reason("joined_pair", {"how": attempt.how, "a": "+".join(attempt.a), "b": "+".join(attempt.b)})
     return [one_kernel(call, first, second, attempt.how, reason, "origins")]

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
 # A buffer with this many readers makes no pair per two of them, only of those that are near each other: else one shared
 # scalar in a large graph makes millions of decisions.
 MANY_USERS = 200
-CONCATENATE = "one Linear with the weights concatenated"
+# A switch that torch refused for a pair → others that may join it.
+OTHERWISE = {
+    "loop_ordering_after_fusion": ("loop_reindexing_after_fusion", "combo_kernels"),
+    "loop_reindexing_after_fusion": ("combo_kernels",),
+    "triton.nested_reduction": ("combo_kernels",),
+}
 NEAR = 8
 
 
@@ -208,6 +213,9 @@ class PairVerdict:
         self.unit_of: dict[str, tuple[str, tuple[str, ...]]] = {
             name: (unit.call.id, unit.members) for unit in units for name in unit.members
         }
+        self.trials: dict[tuple[int, int], dict[str, bool]] = defaultdict(dict)
+        for trial in schedule.trials if schedule else ():
+            self.trials[trial.a, trial.b][trial.config] = trial.accepted
         self.attempts: dict[tuple[object, object], list[FusionAttempt]] = defaultdict(list)
         for attempt in schedule.attempts if schedule else ():
             if attempt.fused:
@@ -231,7 +239,7 @@ class PairVerdict:
 
         main, _ = max(zip(group, costs, strict=True), key=speaks)
         verdict, reason, raw = self.verdict(main)
-        reason = self.possible(reason, main)
+        reason, verified = self.possible(reason, main)
         a, b = main.a, main.b
         same = a.call.id == b.call.id
         shared = tuple(dict.fromkeys(name for pair in group for name in pair.buffers))
@@ -243,9 +251,12 @@ class PairVerdict:
             a_call=a.call.id,
             b_call=b.call.id,
             verdict=verdict,
-            reason=reason.text + ("; both are loops of one C++ function" if same else ""),
+            reason_code=reason.code,
+            reason_arguments=dict(reason.arguments),
+            notes=(*reason.notes, "one_cpp_function") if same else reason.notes,
             raw_reason=raw,
-            hint=reason.hint,
+            hint_code=reason.hint,
+            hint_verified=verified,
             config=reason.config,
             shared_buffers=shared,
             saved_bytes=saved.num_bytes,
@@ -323,24 +334,50 @@ class PairVerdict:
             is_opaque(unit),
         )
 
-    def possible(self, reason: Reason, pair: Pair) -> Reason:
-        """Drop a hint to try a template, or to merge two GEMMs, that torch would refuse for this pair."""
+    def possible(self, reason: Reason, pair: Pair) -> tuple[Reason, bool | None]:
+        """The reason without a hint that torch refuses, and whether torch was asked and accepts it.
+
+        From files nobody can be asked: there a template's hint has to pass what is known of templates.
+        """
+        if reason.hint is None or reason.config is None:
+            if reason.hint != "concatenate_weights":
+                return reason, None
+            a, b = self.side(pair.a), self.side(pair.b)
+            return (reason if hints.share_the_activation(a.nodes, b.nodes, self.fx) else reason.without_hint()), None
+        answers = self.answers(pair)
+        for config in (reason.config, *OTHERWISE.get(reason.config, ())):
+            if answers.get(config) and self.may_exist(reason, pair):
+                return reason._replace(config=config, hint=reason.hint if config == reason.config else "enable"), True
+        holds = reason.config not in answers and self.holds_in_files(reason, pair)
+        return (reason if holds else reason.without_hint()), None
+
+    def answers(self, pair: Pair) -> dict[str, bool]:
+        """Switch → whether torch joins the two with it, as far as it was asked."""
+        groups = [{self.nodes[name].group for name in unit.members if name in self.nodes} for unit in pair[:2]]
+        found: dict[str, bool] = {}
+        for a in groups[0]:
+            for b in groups[1]:
+                for config, accepted in self.trials.get((min(a, b), max(a, b)), {}).items():
+                    found[config] = found.get(config, False) or accepted
+        return found
+
+    def may_exist(self, reason: Reason, pair: Pair) -> bool:
+        """Whether torch has the template that was tried in the place of a convolution."""
+        return reason.hint != "template_convolution" or hints.can_be_triton_convolution(self.side(pair.a))
+
+    def holds_in_files(self, reason: Reason, pair: Pair) -> bool:
+        """Whether what is known of templates speaks for a hint at one."""
+        if reason.config not in ("max_autotune_gemm", "epilogue_fusion_user_defined_triton_kernel"):
+            return True
         a, b = self.side(pair.a), self.side(pair.b)
-        if reason.hint == CONCATENATE:
-            return reason if hints.share_the_activation(a.nodes, b.nodes, self.fx) else Reason(reason.text)
-        if reason.hint is None or reason.config not in ("max_autotune", "epilogue_fusion_user_defined_triton_kernel"):
-            return reason
-        if a.opaque:
-            holds = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
-            if (a.call.device or "").startswith("cpu"):
-                holds = holds and hints.can_be_cpp_epilogue(a)
-            holds = holds and hints.can_be_triton_convolution(a)
-            if pair.a.call.type == "user_triton":
-                holds = holds and hints.can_be_users_epilogue(b, pair.buffers)
-            holds = holds and not self.waits_for_another(pair)
-        else:
-            holds = hints.can_be_prologue(a, b, self.readers, self.kept)
-        return reason if holds else Reason(reason.text)
+        if not a.opaque:
+            return hints.can_be_prologue(a, b, self.readers, self.kept)
+        if (a.call.device or "").startswith("cpu") and not hints.can_be_cpp_epilogue(a):
+            return False
+        if a.call.type == "user_triton" and not hints.can_be_users_epilogue(b, pair.buffers):
+            return False
+        takes = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
+        return takes and hints.can_be_triton_convolution(a) and not self.waits_for_another(pair)
 
     def waits_for_another(self, pair: Pair) -> bool:
         """Whether the second reads what a kernel between the two makes of the first's result: one kernel would be a cycle."""
@@ -354,17 +391,10 @@ class PairVerdict:
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
         if a.call.device and b.call.device and a.call.device != b.call.device:
-            return "never_considered", Reason(f"device boundary: {a.call.device} and {b.call.device}"), None
+            return "never_considered", Reason("device_boundary", {"a": a.call.device, "b": b.call.device}), None
         groups = [{self.nodes[name].group for name in unit.members if name in self.nodes} for unit in (a, b)]
         if groups[0] & groups[1]:
-            return (
-                "rejected",
-                Reason(
-                    "put into one group for one launch (combo_kernels), but written as two kernels: their kinds or "
-                    "sizes do not mix"
-                ),
-                None,
-            )
+            return "rejected", Reason("combo_kinds_differ"), None
         found = self.attempt(a, b)
         if found is not None:
             return self.from_attempt(found, pair)
@@ -372,23 +402,12 @@ class PairVerdict:
         if fixed is not None:
             return "never_considered", fixed, None
         if self.schedule is None or not self.schedule.complete:
-            return (
-                None,
-                Reason(
-                    "both are kernels that Inductor writes, and files without a fusion log do not tell what it said of "
-                    "them: record with TORCH_LOGS=fusion, or with fxscope run"
-                ),
-                None,
-            )
+            return None, Reason("no_fusion_log", {}, "record_fusion_log"), None
         streams = {self.nodes[name].stream for name in (*a.members, *b.members) if name in self.nodes}
         if len(streams - {None}) > 1:
-            return "never_considered", Reason("stream boundary: they run on different streams"), None
+            return "never_considered", Reason("stream_boundary"), None
         if not a.members or not b.members:
-            return (
-                "never_considered",
-                Reason("one of them is written outside the scheduler (a copy or a call that the wrapper adds)"),
-                None,
-            )
+            return "never_considered", Reason("outside_scheduler"), None
         return "never_considered", self.never_asked(a, b), None
 
     def never_asked(self, a: FusionUnit, b: FusionUnit) -> Reason:
@@ -398,17 +417,12 @@ class PairVerdict:
             return self.other_versions(a, b)
         limit = self.limits.get("max_fusion_buffer_group_pairwise_attempts")
         if isinstance(limit, int) and all(self.distance(name, a, b) > limit for name in common):
-            text = (
-                "outside the pairwise window: among the users of their common buffer they are further apart than "
-                f"max_fusion_buffer_group_pairwise_attempts = {limit}"
-            )
             name = "max_fusion_buffer_group_pairwise_attempts"
-            alike = set(self.side(a).ranges) == set(self.side(b).ranges)  # else the next question is whether they fit
-            return Reason(text, f"raise {name}", name) if alike else Reason(text)
-        return Reason(
-            "no round of the scheduler brought the two together: they became neighbours only when others were joined "
-            "or moved"
-        )
+            reason = Reason("outside_window", {"limit": limit}, "raise", name)
+            # Else the next question is whether their iteration spaces fit.
+            alike = set(self.side(a).ranges) == set(self.side(b).ranges)
+            return reason if alike else reason._replace(hint=None)
+        return Reason("never_neighbours")
 
     def other_versions(self, a: FusionUnit, b: FusionUnit) -> Reason:
         """Say why two nodes that use the same memory have no buffer in common."""
@@ -417,15 +431,8 @@ class PairVerdict:
         written = {access.buffer for name in a.members for access in self.nodes[name].writes}
         for node in joins:
             if read & {access.buffer for access in node.writes} and written & {access.buffer for access in node.reads}:
-                return Reason(
-                    "the second reads the whole of a concatenated buffer and the first writes a part of it: to the scheduler "
-                    "they are two buffers, with the concatenation, which launches nothing, between them"
-                )
-        if joins:
-            return Reason("each uses a part of its own of one concatenated buffer: neither reads what the other wrote")
-        return Reason(
-            "mutation: between the two their buffer is written again in place, so each uses another version of it"
-        )
+                return Reason("concatenated_whole")
+        return Reason("concatenated_parts" if joins else "other_version")
 
     def no_shared_data(self, pair: Pair) -> Reason:
         """Say what two nodes that "share no data" do with their common buffer, where Inductor does not."""
@@ -436,12 +443,9 @@ class PairVerdict:
         one, other = (self.names(unit)[buffer] for unit in (pair.a, pair.b))
         told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
         if told and one is not None and other is not None and one != other:
-            return Reason(f"they index {buffer} differently: {one} and {other}")
-        if is_opaque(pair.a) or is_opaque(pair.b):
-            return Reason(f"their loops over {buffer} do not match")
-        if one is None or other is None:
-            return Reason(f"one of them uses {buffer} as a whole (in place, or by a scatter), not element by element")
-        return Reason(f"their loops over {buffer} do not match; what was recorded does not tell where they differ")
+            return Reason("indices_differ", {"buffer": buffer, "words": (one, other)})
+        whole = None in (one, other) and not is_opaque(pair.a) and not is_opaque(pair.b)
+        return Reason("whole_buffer" if whole else "loops_do_not_match", {"buffer": buffer})
 
     def common(self, a: FusionUnit, b: FusionUnit) -> list[str]:
         """The buffers that both use, as the scheduler tells them apart."""
@@ -471,14 +475,7 @@ class PairVerdict:
         if raw is not None:
             return "rejected", self.in_words(found, raw, pair), raw
         if found.cause == "could be fused":
-            return (
-                "rejected",
-                Reason(
-                    "allowed, but not done: another pair with a higher score took one of them first, and what came "
-                    "of it was not joined further"
-                ),
-                None,
-            )
+            return "rejected", Reason("better_pair"), None
         return "rejected", self.without_words(found, pair), None
 
     def in_words(self, attempt: FusionAttempt, raw: str, pair: Pair) -> Reason:
@@ -500,19 +497,13 @@ class PairVerdict:
         if fixed is None:
             return reason
         # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
-        return reason._replace(
-            text=f"tried as a template: {reason.text}. Then the benchmark chose the library's kernel"
-        )
+        return reason.noted("tried_as_template")
 
     def without_words(self, attempt: FusionAttempt, pair: Pair) -> Reason:
         """Say what the backend checks where it declines without a reason (C++: codegen/cpp.py, can_fuse_*)."""
         limit = self.limits.get("cpp.max_horizontal_fusion_size")
         if not pair.flows and isinstance(limit, int) and len(attempt.a) + len(attempt.b) > limit:
-            return Reason(
-                f"together they hold more scheduler nodes than cpp.max_horizontal_fusion_size = {limit}",
-                "raise cpp.max_horizontal_fusion_size",
-                "cpp.max_horizontal_fusion_size",
-            )
+            return Reason("too_many_horizontal", {"limit": limit}, "raise", "cpp.max_horizontal_fusion_size")
         loops = [
             cpp_loops([self.nodes[name].ranges for name in names if name in self.nodes])
             for names in (attempt.a, attempt.b)
@@ -525,20 +516,13 @@ class PairVerdict:
         opaque_a, opaque_b = is_opaque(a), is_opaque(b)
         if opaque_a and opaque_b:
             return self.both_opaque(pair)
-        if opaque_a:
-            return (
-                opaque(a.call.kernel, a.call.type, producer=pair.flows, device=a.call.device, limits=self.limits)
-                if pair.flows
-                else sibling(pair, a, self.limits)
-            )
-        if opaque_b:
-            return (
-                opaque(b.call.kernel, b.call.type, producer=False, device=b.call.device, limits=self.limits)
-                if pair.flows
-                else sibling(pair, b, self.limits)
-            )
+        if opaque_a or opaque_b:
+            call = (a if opaque_a else b).call
+            producer = opaque_a or not pair.flows
+            reason = opaque(call.kernel, call.type, producer=producer, device=call.device, limits=self.limits)
+            return reason if pair.flows else sibling(pair, reason)
         if pair.a.type == "nop" or pair.b.type == "nop":
-            return Reason("no-op: it only names memory and launches nothing")
+            return Reason("no_op")
         return None
 
     def both_opaque(self, pair: Pair) -> Reason:
@@ -547,18 +531,15 @@ class PairVerdict:
 
         a, b = pair.a.call, pair.b.call
         kinds = [extern_kind(item.kernel) if item.type != "user_triton" else "user" for item in (a, b)]
-        text = f"both are extern kernels ({a.kernel}, {b.kernel}), opaque to the scheduler"
-        if kinds == ["gemm", "gemm"]:
-            if pair.flows:
-                # fx_passes/b2b_gemm.py: two plain mm on a GPU, the first's result read by nothing else.
-                plain = all(
-                    op_name(item.kernel) == "mm" and not (item.device or "").startswith("cpu") for item in (a, b)
-                )
-                alone = all(self.readers.get(name) == 1 for name in pair.buffers if name in pair.a.writes)
-                words = "b2b_gemm_pass joins back-to-back GEMMs where they are small enough"
-                return Reason(text, words, "b2b_gemm_pass") if plain and alone else Reason(text)
-            return Reason(f"{text}; GEMMs over one input are not merged", CONCATENATE)
-        return Reason(text)
+        reason = Reason("both_extern", {"kernels": (a.kernel, b.kernel)})
+        if kinds != ["gemm", "gemm"]:
+            return reason
+        if not pair.flows:
+            return reason._replace(hint="concatenate_weights").noted("not_merged")
+        # fx_passes/b2b_gemm.py: two plain mm on a GPU, the first's result read by nothing else.
+        plain = all(op_name(item.kernel) == "mm" and not (item.device or "").startswith("cpu") for item in (a, b))
+        alone = all(self.readers.get(name) == 1 for name in pair.buffers if name in pair.a.writes)
+        return reason._replace(hint="enable", config="b2b_gemm_pass") if plain and alone else reason
 
 
 def is_opaque(unit: FusionUnit) -> bool:
@@ -566,13 +547,10 @@ def is_opaque(unit: FusionUnit) -> bool:
     return not unit.call.is_generated or unit.type in (*EXTERN, "user_triton")
 
 
-def sibling(pair: Pair, unit: FusionUnit, limits: dict[str, object]) -> Reason:
-    """The pair shares memory but no result, and one is opaque."""
-    reason = opaque(unit.call.kernel, unit.call.type, producer=True, device=unit.call.device, limits=dict(limits))
+def sibling(pair: Pair, reason: Reason) -> Reason:
+    """The pair shares memory but no result, and one is opaque for this reason."""
     if any(name in pair.a.writes and name in pair.b.writes for name in pair.buffers):
-        words = "they write parts of one buffer"
-    elif pair.mutates:
-        words = "the second overwrites what the first reads"
+        note = "write_parts"
     else:
-        words = "the two share an input, neither needs the other's result"
-    return Reason(f"{reason.text}; {words}")
+        note = "overwrites_input" if pair.mutates else "share_input"
+    return reason.without_hint().noted(note)

@@ -1,7 +1,7 @@
-"""Inductor's words for "no", in the user's terms, with the documented switch that would change the answer.
+"""Inductor's words for "no" as codes, with the switch of `torch._inductor.config` that would change the answer.
 
-Each `Switch` names an attribute of `torch._inductor.config`; a test asserts that the installed torch has them all.
-Reasons: torch/_inductor/scheduler.py (`_can_fuse`, `can_fuse_vertical`), choices.py, codegen/simd.py of 2.11 to 2.15.
+The words of each code are in `fxscope/english.py`. Reasons: torch/_inductor/scheduler.py (`_can_fuse`,
+`can_fuse_vertical`), choices.py, codegen/simd.py.
 """
 
 from __future__ import annotations
@@ -14,276 +14,118 @@ from fxscope.kernel_names.cpp import split
 from fxscope.op_names import is_attention, is_convolution, is_gemm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class Reason(NamedTuple):
-    """Why a pair stayed apart: the words, a hint, and the switch that either is about."""
+    """Why a pair stayed apart, a hint, and the switch that either is about."""
 
-    text: str
+    code: str
+    arguments: Mapping[str, Any] = {}
+    hint: str | None = None
+    config: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def noted(self, *notes: str, **arguments: Any) -> Reason:
+        """The same with more notes."""
+        return self._replace(notes=(*self.notes, *notes), arguments={**self.arguments, **arguments})
+
+    def without_hint(self) -> Reason:
+        return self._replace(hint=None, config=None)
+
+
+class Rule(NamedTuple):
+    """A pattern of Inductor's words; its named groups are the arguments of the reason."""
+
+    pattern: str
+    code: str
     hint: str | None = None
     config: str | None = None
 
 
-COMBO = "combo_kernels puts kernels that do not depend on each other into one launch (CUDA)"
-# Pattern of Inductor's reason → what it means, hint, switch. `{0}`, `{1}` are the pattern's groups, `spaces` in words.
-RAW_REASONS: tuple[tuple[str, str, str | None, str | None], ...] = (
-    (
-        r"exceeds max fusion",
-        "together they hold more scheduler nodes than the limit",
-        "raise max_fusion_size",
-        "max_fusion_size",
-    ),
-    (
-        r"score_fusion_memory_threshold",
-        "they share too few bytes to be worth a common kernel",
-        "lower score_fusion_memory_threshold",
-        "score_fusion_memory_threshold",
-    ),
-    (
-        r"Nodes are too far away",
-        "more than 64 scheduler nodes lie between them; joining them could raise peak memory",
-        None,
-        None,
-    ),
-    (
-        r"Fusion will increase peak memory",
-        "joining them would keep more memory alive than it saves in traffic",
-        None,
-        None,
-    ),
-    (
-        r"fusion_prevent_too_many_reads_and_writes",
-        "the joined kernel would touch more buffers than the limit",
-        "raise max_fusion_unique_io_buffers",
-        "max_fusion_unique_io_buffers",
-    ),
-    (
-        r"fusing the two would make a cycle|will create cycle",
-        "another kernel must run between them: joining them would make a cycle",
-        None,
-        None,
-    ),
-    (
-        r"memory deps did not match",
-        "the second reads other elements of the buffer than the first's loop has just written",
-        "loop_ordering_after_fusion lets the scheduler try other loop orders",
-        "loop_ordering_after_fusion",
-    ),
-    (
-        r"intermediate nodes between node1 & node2",
-        "the second also needs a result that is computed between the two",
-        None,
-        None,
-    ),
-    (
-        r"numel/rnumel mismatch \(reduce\) ?(?P<spaces>.*)$",
-        "both run along an axis (a reduction, a scan or a sort), but over different iteration spaces{0}",
-        "triton.nested_reduction lets the one reduce groups inside the other's loop",
-        "triton.nested_reduction",
-    ),
-    (
-        r"numel/rnumel mismatch \(non-reduce\) ?(?P<spaces>.*)$",
-        "their iteration spaces differ{0}",
-        COMBO,
-        "combo_kernels",
-    ),
-    (
-        r"numel/rnumel mismatch prologue mismatch ?(?P<spaces>.*)$",
-        "as a prologue its iteration space differs from that of the prologue that the template has{0}",
-        None,
-        None,
-    ),
-    (
-        r"nodes numel/rnumel incompatibility",
-        "the pointwise loop does not cover the same elements as the reduction",
-        "loop_reindexing_after_fusion lets the scheduler reindex the pointwise loop",
-        "loop_reindexing_after_fusion",
-    ),
-    (r"nodes numel incompatibility", "the two loops do not cover the same number of elements", None, None),
-    (
-        r"tiling mismatch ?(.*)$",
-        "they want different tilings: {0}",
-        "set triton.tiling_prevents_pointwise_fusion to false",
-        "triton.tiling_prevents_pointwise_fusion",
-    ),
-    (
-        r"invalid tiling for reduction",
-        "the pointwise part wants a tiling that the reduction cannot have",
-        "set triton.tiling_prevents_reduction_fusion to false",
-        "triton.tiling_prevents_reduction_fusion",
-    ),
-    (
-        r"invalid loop order and tiling for native matmul",
-        "a native matmul fixes the loop order and tiling, and the other node does not fit",
-        None,
-        None,
-    ),
-    (r"Split scan cannot fuse with reductions", "a split scan cannot share a kernel with a reduction", None, None),
-    (r"device mismatch \((.*) vs (.*)\)", "they run on different devices: {0} and {1}", None, None),
-    (r"node1 must go before node2", "the one needs the other's result, so they cannot run in this order", None, None),
-    (r"fusion for buffer explicit disabled", "fusion of this buffer is switched off by torch itself", None, None),
-    (r"grouped node must not be fused", "the node belongs to a group that must stay as it is", None, None),
-    (
-        r"node1 is (?:extern or )?nop|node2 is extern or nop",
-        "one of them launches nothing or calls a kernel as it is",
-        None,
-        None,
-    ),
-    (
-        r"node1 is extern but not a triton kernel",
-        "one of them is an extern kernel, opaque to the scheduler",
-        None,
-        None,
-    ),
-    (
+_SPACES = r" ?(?P<spaces>.*)$"
+RAW_REASONS: tuple[Rule, ...] = (
+    Rule(r"exceeds max fusion", "too_many_nodes", "raise", "max_fusion_size"),
+    Rule(r"score_fusion_memory_threshold", "too_few_shared_bytes", "lower", "score_fusion_memory_threshold"),
+    Rule(r"Nodes are too far away", "too_far_apart"),
+    Rule(r"Fusion will increase peak memory", "raises_peak_memory"),
+    Rule(r"fusion_prevent_too_many_reads_and_writes", "too_many_buffers", "raise", "max_fusion_unique_io_buffers"),
+    Rule(r"fusing the two would make a cycle|will create cycle", "cycle"),
+    Rule(r"memory deps did not match", "other_elements", "enable", "loop_ordering_after_fusion"),
+    Rule(r"intermediate nodes between node1 & node2", "needs_between"),
+    Rule(r"numel/rnumel mismatch \(reduce\)" + _SPACES, "reduction_spaces_differ", "enable", "triton.nested_reduction"),
+    Rule(r"numel/rnumel mismatch \(non-reduce\)" + _SPACES, "spaces_differ", "enable", "combo_kernels"),
+    Rule(r"numel/rnumel mismatch prologue mismatch" + _SPACES, "prologue_spaces_differ"),
+    Rule(r"nodes numel/rnumel incompatibility", "pointwise_not_covering", "enable", "loop_reindexing_after_fusion"),
+    Rule(r"nodes numel incompatibility", "elements_differ"),
+    Rule(r"tiling mismatch ?(?P<tilings>.*)$", "tilings_differ", "disable", "triton.tiling_prevents_pointwise_fusion"),
+    Rule(r"invalid tiling for reduction", "tiling_not_reducible", "disable", "triton.tiling_prevents_reduction_fusion"),
+    Rule(r"invalid loop order and tiling for native matmul", "native_matmul"),
+    Rule(r"Split scan cannot fuse with reductions", "split_scan"),
+    Rule(r"device mismatch \((?P<a>.*) vs (?P<b>.*)\)", "devices_differ"),
+    Rule(r"node1 must go before node2", "wrong_order"),
+    Rule(r"fusion for buffer explicit disabled", "disabled"),
+    Rule(r"grouped node must not be fused", "grouped"),
+    Rule(r"node1 is (?:extern or )?nop|node2 is extern or nop", "launches_nothing_or_extern"),
+    Rule(r"node1 is extern but not a triton kernel", "extern"),
+    Rule(
         r"triton kernel doesn't support epilogue fusion",
-        "a user-written Triton kernel: Inductor calls it as it is",
-        "epilogue_fusion_user_defined_triton_kernel lets it take a pointwise epilogue",
+        "user_triton_epilogue",
+        "enable",
         "epilogue_fusion_user_defined_triton_kernel",
     ),
-    (
+    Rule(
         r"epilogue reads from buffers other than the mutated output|node1 and node2 uses different buf layouts|"
         r"node1 is extern but node2|epilogue is not a unary read of the output buffer|"
         r"epilogue's read and write indices differ",
-        "a user-written Triton kernel only takes a pointwise epilogue that reads nothing but its output",
-        None,
-        None,
+        "user_triton_epilogue_refused",
     ),
-    (
-        r"strict (?:reduction|sum) ordering",
-        "a reduction whose order of additions is prescribed (numerics) stays in a kernel of its own",
-        "numerics='default' allows it",
-        None,
-    ),
-    (
-        r"incompatible reduction contracts",
-        "the backend cannot keep what each of the two reductions prescribes in one kernel",
-        None,
-        None,
-    ),
-    (
-        r"a consumer depends on another producer sub-node",
-        "the parts of a foreach kernel run in parallel, and one needs another's result",
-        None,
-        None,
-    ),
-    (
+    Rule(r"strict (?:reduction|sum) ordering", "prescribed_order"),
+    Rule(r"incompatible reduction contracts", "contracts_differ"),
+    Rule(r"a consumer depends on another producer sub-node", "foreach_dependency"),
+    Rule(
         r"(?:nested reduction append|sub-parent epilogue) planning failed|invalid sub-parent epilogue fusion|"
         r"nested reduction append producer placement mismatch|consumer is not wholly in the sub-parent epilogue|"
         r"staged fusion dependency proof failed|staged reduction plan would be lost",
-        "no plan puts the reduction and what follows it into the stages of one kernel",
-        None,
-        None,
+        "no_stage_plan",
     ),
-    (r"prologue fusion turned off", "prologue fusion is switched off", "set prologue_fusion", "prologue_fusion"),
-    (
-        r"prologue fusion only supported for TritonTemplates",
-        "only a Triton template takes a prologue, and the second is none",
-        None,
-        None,
-    ),
-    (
-        r"prologue fusion only supported for pointwise nodes",
-        "a template takes only pointwise work as its prologue",
-        None,
-        None,
-    ),
-    (
+    Rule(r"prologue fusion turned off", "prologues_off", "enable", "prologue_fusion"),
+    Rule(r"prologue fusion only supported for TritonTemplates", "prologue_needs_template"),
+    Rule(r"prologue fusion only supported for pointwise nodes", "prologue_not_pointwise"),
+    Rule(
         r"template has no allowed prologue inputs|prologue fusion not implemented for kernel for these inputs",
-        "the template takes no prologue on this input",
-        None,
-        None,
+        "prologue_not_allowed",
     ),
-    (
-        r"template prologue can only fuse functional pointwise nodes",
-        "a prologue may not write in place or alias its input",
-        None,
-        None,
-    ),
-    (
-        r"template prologue can only fuse nodes with a single use",
-        "the result is used elsewhere too, so it must be stored anyway",
-        None,
-        None,
-    ),
-    (
-        r"prologue fusion will not increase amount of bytes read",
-        "as a prologue it would make the template read more bytes than it reads now",
-        None,
-        None,
-    ),
-    (
-        r"prologue fusion will not increase attempt to fuse in padding",
-        "padding inside the template would make its reads unaligned",
-        None,
-        None,
-    ),
-    (
-        r"prologue fusion that must be upcast to fp32",
-        "as a prologue it would be computed in fp32 inside a low-precision template",
-        None,
-        None,
-    ),
-    (
-        r"template epilogue not satisfied",
-        "the template takes as epilogue only pointwise work that writes nothing in place",
-        "epilogue_fusion must be set for epilogues at all",
-        "epilogue_fusion",
-    ),
-    (r"multi-output template epilogue", "a template with several outputs takes no such epilogue", None, None),
-    (
-        r"register spilling of the (.*)",
-        "benchmarked: {0} would spill registers",
-        "benchmark_fusion decides by measuring; unset, such pairs are joined",
-        "benchmark_fusion",
-    ),
-    (
-        r"foreach do not have same length|.*foreach.*",
-        "a foreach kernel's lists do not pair up with the other node",
-        None,
-        None,
-    ),
+    Rule(r"template prologue can only fuse functional pointwise nodes", "prologue_mutates"),
+    Rule(r"template prologue can only fuse nodes with a single use", "prologue_used_elsewhere"),
+    Rule(r"prologue fusion will not increase amount of bytes read", "prologue_reads_more"),
+    Rule(r"prologue fusion will not increase attempt to fuse in padding", "prologue_padding"),
+    Rule(r"prologue fusion that must be upcast to fp32", "prologue_upcast"),
+    Rule(r"template epilogue not satisfied", "epilogue_not_pointwise", "enable", "epilogue_fusion"),
+    Rule(r"multi-output template epilogue", "multi_output_epilogue"),
+    Rule(r"register spilling of the (?P<kernel>.*)", "would_spill", "disable", "benchmark_fusion"),
+    Rule(r"foreach", "foreach_lists_differ"),
 )
 
 # What `decide_fusion_fail_reason` says of a common buffer without common data.
-CAUSES: tuple[tuple[str, str, str | None, str | None], ...] = (
-    (
-        r"different numel: (.*?) v\.s\. (.*?)(?:['\"]|$)",
-        "their loops go over {buffer} a different number of times: {0} and {1} elements",
-        None,
-        None,
-    ),
-    (
-        r"broadcast",
-        # `expand_dimension_for_pointwise_nodes` is no hint: it wants as many loops on both sides (scheduler.py:7201).
-        "one of them reads {buffer} broadcast over another iteration space",
-        None,
-        None,
-    ),
-    (
-        r"different offset: (.*?) v\.s\. (.*?)(?:['\"]|$)",
-        "they touch different parts of {buffer}: from element {0} and from element {1}",
-        COMBO,
-        "combo_kernels",
-    ),
-    (
-        r"Mismatch loop orders: (.*)",
-        "they walk {buffer} in different loop orders",
-        "loop_ordering_after_fusion lets the scheduler reorder one of the loops",
-        "loop_ordering_after_fusion",
-    ),
-    (r"indirect", "one of them looks {buffer} up at addresses that it loads", None, None),
-    (r"not MemoryDep", "one of them uses {buffer} as a whole, not element by element", None, None),
-    (r"Unknown reason: (.*?)\. Layout", "they index {buffer} differently: {0}", None, None),
-    (r"Unknown reason: (.*)", "they index {buffer} differently: {0}", None, None),
+CAUSES: tuple[Rule, ...] = (
+    Rule(r"different numel: (?P<a>.*?) v\.s\. (?P<b>.*?)(?:['\"]|$)", "loops_differ_in_number"),
+    # `expand_dimension_for_pointwise_nodes` is not a hint: it needs equally many loops on both sides.
+    Rule(r"broadcast", "broadcast"),
+    Rule(r"different offset: (?P<a>.*?) v\.s\. (?P<b>.*?)(?:['\"]|$)", "offsets_differ", "enable", "combo_kernels"),
+    Rule(r"Mismatch loop orders: .*", "loop_orders_differ", "enable", "loop_ordering_after_fusion"),
+    Rule(r"indirect", "indirect"),
+    Rule(r"not MemoryDep", "whole_buffer"),
+    Rule(r"Unknown reason: (?P<words>.*?)\. Layout", "indices_differ"),
+    Rule(r"Unknown reason: (?P<words>.*)", "indices_differ"),
 )
+WANTED = {"enable": True, "disable": False}  # hint → the value that it wants
 
 
 def translate(
     raw: str, cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset(), *, swapped: bool = False
 ) -> Reason:
-    """Inductor's reason in the user's terms; unknown words are quoted as they are, never dropped.
+    """Inductor's reason as a code; unknown words are quoted as they are.
 
     Args:
         refused: switches that torch does not try for this pair.
@@ -291,25 +133,24 @@ def translate(
     """
     if raw.startswith("no shared data"):
         return no_shared_data(cause, limits, refused)
-    for pattern, text, hint, switch in RAW_REASONS:
-        found = re.search(pattern, raw)
+    for rule in RAW_REASONS:
+        found = re.search(rule.pattern, raw)
         if found:
-            groups = [spaces(found[1], swapped=swapped)] if "spaces" in found.groupdict() else found.groups()
-            return with_value(Reason(text.format(*groups), hint, switch), limits, refused)
-    return Reason(f"Inductor: {raw}")
+            arguments: dict[str, Any] = found.groupdict()
+            if "spaces" in arguments:
+                arguments["spaces"] = spaces(arguments["spaces"], swapped=swapped)
+            return with_value(Reason(rule.code, arguments, rule.hint, rule.config), limits, refused)
+    return Reason("torch_says", {"words": raw})
 
 
-def spaces(printed: str, *, swapped: bool) -> str:
-    """The iteration space of each of the two, "" where they cannot be read: Inductor prints both `numel`s, then both
+def spaces(printed: str, *, swapped: bool) -> list[tuple[str, str]] | None:
+    """(numel, rnumel) of each of the two, `None` where they cannot be read: Inductor prints both `numel`s, then both
     `rnumel`s (codegen/simd.py, can_fuse), each an integer or an expression.
     """
     sizes = [split(pair[1:-1]) for pair in split(printed) if pair.startswith("(")]
     if len(sizes) != 2 or any(len(pair) != 2 for pair in sizes):
-        return ""
-    first, second = list(zip(*sizes, strict=True))[:: -1 if swapped else 1]
-    if first[1] == second[1] == "1":
-        return f": {first[0]} and {second[0]} elements"
-    return f": (numel, rnumel) is ({', '.join(first)}) in the first and ({', '.join(second)}) in the second"
+        return None
+    return list(zip(*sizes, strict=True))[:: -1 if swapped else 1]
 
 
 Loops = tuple[tuple[str, ...], tuple[str, ...]]  # the extents of the loops around a reduction, and of those inside it
@@ -328,27 +169,23 @@ def cpp_loops(ranges: Iterable[str | None]) -> Loops | None:
 
 
 def declined(a: Loops | None, b: Loops | None, *, flows: bool) -> Reason:
-    """Why the C++ backend joins two nodes of these loops not, as far as its rules say (codegen/cpp.py, _why_fuse_nodes and
-    can_fuse_vertical_outer_loop).
+    """Why the C++ backend does not fuse two nodes of these loops, as far as its rules say (codegen/cpp.py,
+    _why_fuse_nodes and can_fuse_vertical_outer_loop).
 
     Args:
         flows: the second reads the first's result.
     """
-    unknown = Reason("the backend declined without giving a reason: its loops for the two do not fit together")
     if a is None or b is None:
-        return unknown
+        return Reason("declined")
     depth = min(len(a[0]), len(b[0]))
     if flows and depth and a[0][:depth] == b[0][:depth]:
-        return unknown  # their outer loops could be shared
+        return Reason("declined")  # their outer loops could be shared
     if flows and a[1]:
-        return Reason(
-            f"the second needs the result of the first's reduction, and they share no outer loop: {loop_words(a)}, then "
-            f"{loop_words(b)}"
-        )
+        return Reason("needs_reduction", {"loops": (a, b)})
     flat = not a[1] and not b[1] and 1 in (len(a[0]), len(b[0])) and same_number(a[0], b[0])
     if a == b or flat or (not a[1] and a[0] == b[0] + b[1]):
-        return unknown
-    return Reason(f"the backend declined: their loops differ, {loop_words(a)} and {loop_words(b)}")
+        return Reason("declined")
+    return Reason("cpp_loops_differ", {"loops": (a, b)})
 
 
 def same_number(a: Sequence[str], b: Sequence[str]) -> bool:
@@ -357,50 +194,37 @@ def same_number(a: Sequence[str], b: Sequence[str]) -> bool:
     return not all(size.isdigit() for size in sizes) or prod(map(int, a)) == prod(map(int, b))
 
 
-def loop_words(loops: Loops) -> str:
-    """ "64 × 64", "16 that reduce 256 each", "one that reduces 4096"."""
-    outer, inner = (" × ".join(sizes) for sizes in loops)
-    if not inner:
-        return outer or "one element"
-    return f"{outer} that reduce {inner} each" if outer else f"one that reduces {inner}"
-
-
 def no_shared_data(cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
     """Refine "no shared data" to what really keeps the pair apart."""
     for buffer, words in re.findall(r"'(\w+)': (?:'|\")(.*?)(?:'|\")(?=, '\w+':|\}$)", cause or ""):
-        for pattern, text, hint, switch in CAUSES:
-            found = re.search(pattern, words)
+        for rule in CAUSES:
+            found = re.search(rule.pattern, words)
             if found:
-                if switch is None or switch in refused:
-                    hint, switch = COMBO, "combo_kernels"
-                return with_value(Reason(text.format(*found.groups(), buffer=buffer), hint, switch), limits, refused)
-    reason = Reason(
-        "they share no data: each reads and writes other buffers",
-        "aggressive_fusion lets the scheduler join pointwise kernels that share nothing",
-        "aggressive_fusion",
-    )
-    return with_value(reason, limits, refused)
+                hint, config = rule.hint, rule.config
+                if config is None or config in refused:
+                    hint, config = "enable", "combo_kernels"
+                reason = Reason(rule.code, {**found.groupdict(), "buffer": buffer}, hint, config)
+                return with_value(reason, limits, refused)
+    return with_value(Reason("no_shared_data", {}, "enable", "aggressive_fusion"), limits, refused)
 
 
 def with_value(reason: Reason, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:
-    """Say the limit's value, and drop a hint to set what is set already, or what changes nothing for this pair."""
-    if reason.config in refused or (reason.config == "combo_kernels" and limits.get("combo_kernels") is True):
-        return Reason(reason.text)
-    if limits and reason.config is not None and reason.config not in limits:
-        return Reason(reason.text)  # the torch that was recorded has no such switch, or its value was not recorded
-    value = limits.get(reason.config or "")
-    if reason.config is None or value is None:
+    """Add the limit's value, and drop a hint to set what is set already, or what changes nothing for this pair."""
+    config = reason.config
+    if config is None:
         return reason
-    if value is True and reason.hint and ("lets" in reason.hint or reason.hint.startswith("set ")):
-        if "false" in reason.hint:
-            return reason
-        text = f"{reason.text} ({reason.config} is on, and found nothing that fits both)"
+    if config in refused or (config == "combo_kernels" and limits.get(config) is True):
+        return reason.without_hint()
+    if limits and config not in limits:
+        return reason.without_hint()  # the recorded torch has no such switch, or its value was not recorded
+    value = limits.get(config)
+    if value is not None and value is WANTED.get(reason.hint or ""):
         other = "loop_reindexing_after_fusion"
-        if reason.config == "loop_ordering_after_fusion" and limits.get(other) is False and other not in refused:
-            return Reason(text, f"{other} lets the scheduler reindex the pointwise loop", other)
-        return Reason(text, None, reason.config)
+        if config == "loop_ordering_after_fusion" and limits.get(other) is False and other not in refused:
+            return reason._replace(config=other)
+        return reason._replace(hint=None).noted("is_set")
     if isinstance(value, int) and not isinstance(value, bool):
-        return Reason(f"{reason.text} ({reason.config} = {value})", reason.hint, reason.config)
+        return reason._replace(arguments={**reason.arguments, "limit": value})
     return reason
 
 
@@ -423,36 +247,27 @@ def opaque(kernel: str, type: str, *, producer: bool, device: str | None, limits
         device: "cuda:0", "cpu".
         limits: Inductor's switches as they were.
     """
-    side = "epilogue" if producer else "prologue"
+    arguments = {"kernel": kernel}
     if type == "user_triton":
-        return Reason(
-            f"user-written Triton kernel {kernel}: Inductor calls it as it is",
-            "epilogue_fusion_user_defined_triton_kernel lets it take a pointwise epilogue" if producer else None,
-            "epilogue_fusion_user_defined_triton_kernel" if producer else None,
-        )
+        reason = Reason("user_triton", arguments)
+        switch = "epilogue_fusion_user_defined_triton_kernel"
+        return reason._replace(hint="enable", config=switch) if producer else reason
     kind = extern_kind(kernel)
-    on_gpu = not (device or "").startswith("cpu")
+    on_cpu = (device or "").startswith("cpu")
+    tuned = bool(limits.get("max_autotune") or limits.get("max_autotune_gemm"))
     if kind == "gemm":
-        library = "cuBLAS" if (device or "").startswith("cuda") else "BLAS" if not on_gpu else "vendor"
-        text = f"extern kernel: {library} GEMM ({kernel}), opaque to the scheduler"
-        if limits.get("max_autotune") or limits.get("max_autotune_gemm"):
-            return Reason(
-                f"{text}; max_autotune was on, and the library's kernel was taken all the same", None, "max_autotune"
-            )
-        if on_gpu:
-            return Reason(text, f"max_autotune can try a Triton GEMM with this as its {side}", "max_autotune")
+        library = "cuBLAS" if (device or "").startswith("cuda") else "BLAS" if on_cpu else "vendor"
+        reason = Reason("extern_gemm", {**arguments, "library": library})
+        if tuned:
+            return reason.noted("autotuned")
+        hint = "template_cpp" if on_cpu else "template_epilogue"
         if not producer:  # Inductor's C++ GEMM takes no prologue
-            return Reason(text)
-        hint = (
-            "max_autotune with freezing can try a C++ GEMM with this as its epilogue, where the weight is a parameter"
-        )
-        return Reason(text, hint, "max_autotune")
+            return reason if on_cpu else reason._replace(hint="template_prologue", config="max_autotune_gemm")
+        return reason._replace(hint=hint, config="max_autotune_gemm")
     if kind == "convolution":
-        text = f"extern kernel: convolution ({kernel}), opaque to the scheduler"
-        if not on_gpu or not producer or limits.get("max_autotune"):  # the Triton convolution takes no prologue
-            return Reason(text)
-        return Reason(text, "max_autotune can try a Triton convolution with this as its epilogue", "max_autotune")
-    if kind == "attention":
-        return Reason(f"extern kernel: attention ({kernel}), opaque to the scheduler")
-    # Of an op that it can lower, too: complex numbers, dtypes and devices that it leaves alone.
-    return Reason(f"extern kernel: Inductor writes no kernel for {kernel} here and calls it as it is (fallback)")
+        reason = Reason("extern_convolution", arguments)
+        if on_cpu or not producer or tuned:  # the Triton convolution takes no prologue
+            return reason
+        return reason._replace(hint="template_convolution", config="max_autotune_gemm")
+    # A fallback may be of an op that Inductor lowers elsewhere: complex numbers, other dtypes and devices.
+    return Reason("extern_attention" if kind == "attention" else "fallback", arguments)

@@ -11,6 +11,7 @@ import numpy as np
 from fxscope.columns import uncollected
 from fxscope.errors import TraceError
 from fxscope.model import Problem
+from fxscope.readers.trace import graphs
 from fxscope.readers.trace import reader as reading
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.reader import Args, Reader, decode_args
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fxscope.readers.trace.graphs import Capture
     from fxscope.readers.trace.table import Wanted
 
 WINDOW_BYTES = 16 << 20
@@ -43,7 +45,10 @@ class Trace:
     parent: NDArray[np.int32]  # row of the enclosing host event
     launcher: NDArray[np.int32]  # device rows: row of the runtime call with the same correlation id
     op: NDArray[np.int32]  # device rows: row of the op that caused it
-    op_by_external: NDArray[np.bool_]  # that was found by the external id alone
+    op_evidence: NDArray[np.int8]  # how that is known: `table.BY_…`
+    issuer: NDArray[np.int32]  # device rows: the runtime call that asked for it, while a graph was captured or now
+    graph: NDArray[np.int64]  # device rows of a graph's replay: the graph's number
+    graph_node: NDArray[np.int64]  # and which of its nodes
     names: list[str]
     threads: list[tuple[Any, Any]]
     args: bytearray | None  # texts of arguments, where they were kept
@@ -53,9 +58,12 @@ class Trace:
     num_events: int  # of the file, those that were not wanted too
     on_device: bool  # whether one of them ran on a device
     steps: list[int]  # rows of ProfilerStep#N, in order of time
+    categories: set[str] = field(default_factory=set)  # of all events, as they are written
     header: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False  # the file is damaged: some events are not there
+    windows: list[tuple[int, int, int, int]] = field(default_factory=list)  # of captures: begin and end; rows from, to
+    num_own: int = 0  # rows of this file; those after it are of the file with the captures
 
     def __len__(self) -> int:
         return len(self.category)
@@ -92,6 +100,17 @@ class Trace:
         return found
 
     @property
+    def unread_device(self) -> str | None:
+        """The device that the program called and no event of which is known; `None` where there is none."""
+        kinds = {name.rpartition("_")[0] for name in self.categories if name.endswith(("_runtime", "_driver"))}
+        if self.on_device or not kinds:
+            return None
+        if others := kinds - {"cuda", "hip", "xpu"}:
+            return " and ".join(sorted(name.upper() for name in others))
+        runtime = np.unique(self.name[self.category == RUNTIME]).tolist()
+        return "GPU" if any(graphs.LAUNCHES.match(self.names[name]) for name in runtime) else None
+
+    @property
     def base_time_ns(self) -> int | None:
         """Nanoseconds since the epoch of time 0; `None` where the file does not say."""
         return whole(self.header.get("baseTimeNanoseconds"))
@@ -106,6 +125,7 @@ def read(
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
     wanted: Wanted | None = None,
+    capture: str | Path | None = None,
 ) -> Trace:
     """Read a trace (.json or .json.gz) into columns.
 
@@ -117,6 +137,7 @@ def read(
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
         progress: called with the number of bytes read so far.
         wanted: which rows to keep, all by default.
+        capture: the trace in which the graphs were captured that this one replays.
 
     Raises:
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
@@ -142,13 +163,18 @@ def read(
         parent=np.full(table.num_rows, -1, np.int32),
         launcher=np.full(table.num_rows, -1, np.int32),
         op=np.full(table.num_rows, -1, np.int32),
-        op_by_external=np.zeros(table.num_rows, np.bool_),
+        op_evidence=np.zeros(table.num_rows, np.int8),
+        issuer=np.full(table.num_rows, -1, np.int32),
+        graph=np.full(table.num_rows, -1, np.int64),
+        graph_node=np.full(table.num_rows, -1, np.int64),
+        num_own=table.num_rows,
         num_events=table.num_events,
         on_device=table.on_device,
         names=list(table.names),
         threads=list(table.threads),
         steps=[],
         header=reader.header,
+        categories=table.categories,
         problems=reader.problems,
         incomplete=reader.incomplete,
     )
@@ -161,7 +187,66 @@ def read(
     part_overlaps(trace)
     link(trace)
     trace.steps = find_steps(trace)
+    captures = graphs.captures_of(trace)
+    add_windows(trace, captures, 0, len(trace))
+    if capture is not None:
+        other = read(capture, keep_args=True, max_bytes=max_bytes, progress=progress)
+        captures += add_captures(trace, other)
+    graphs.link_replays(trace, captures)
     return trace
+
+
+def add_windows(trace: Trace, captures: list[Capture], first: int, after: int) -> None:
+    """Note when each capture was, and among which rows."""
+    trace.windows += [(item.begin_ns, item.end_ns, first, after) for item in captures]
+
+
+def add_captures(trace: Trace, other: Trace) -> list[Capture]:
+    """Append the host rows of another trace, and return its captures by their rows here.
+
+    Raises:
+        TraceError: the other trace holds no capture.
+    """
+    captures = graphs.captures_of(other)
+    if not captures:
+        raise TraceError(
+            f"{other.path} holds no capture of a graph: give the trace that was recorded while it was captured."
+        )
+    rows = np.flatnonzero(other.category < NUM_HOST)
+    here = np.full(len(other) + 1, -1, np.int64)  # the last for -1
+    here[rows] = np.arange(len(rows)) + len(trace)
+    known = {name: index for index, name in enumerate(trace.names)}
+    names = np.array([known.setdefault(name, len(known)) for name in other.names], np.int32)
+    first, num_threads = len(trace), len(trace.threads)
+    trace.names = list(known)
+    trace.threads += [(("capture", pid), tid) for pid, tid in other.threads]
+    none = np.full(len(rows), -1, np.int64)
+    at = other.args_at[rows]
+    if trace.args is not None and other.args is not None:
+        at = np.where(at >= 0, at + len(trace.args), -1)
+        trace.args += other.args
+    else:
+        at = none
+    added = {
+        "category": other.category[rows],
+        "name": names[other.name[rows]],
+        "thread": other.thread[rows] + num_threads,
+        "start_ns": other.start_ns[rows],
+        "duration_ns": other.duration_ns[rows],
+        "parent": here[other.parent[rows]],
+        "args_at": at,
+        "args_length": other.args_length[rows],
+        "op_evidence": np.zeros(len(rows), np.int8),
+    }
+    for field_name in ("correlation", "external_id", "launcher", "op", "issuer", "graph", "graph_node"):
+        added[field_name] = none  # the other file's ids mean nothing here
+    for field_name, values in added.items():
+        column = getattr(trace, field_name)
+        setattr(trace, field_name, np.concatenate([column, values.astype(column.dtype)]))
+    for item in captures:
+        item.calls, item.ops = here[item.calls], here[item.ops]
+    add_windows(trace, captures, first, len(trace))
+    return captures
 
 
 def nest(trace: Trace) -> None:
@@ -238,18 +323,19 @@ def link(trace: Trace) -> None:
     """Fill `launcher` and `op` of device rows: correlation id first, external id where that leads nowhere."""
     device = np.flatnonzero(trace.category >= KERNEL)
     runtime = np.flatnonzero((trace.category == RUNTIME) & (trace.correlation >= 0))
-    launcher, _ = _find(trace.correlation[runtime], runtime, trace.correlation[device])
+    launcher, _ = find_rows(trace.correlation[runtime], runtime, trace.correlation[device])
     op = np.where(launcher >= 0, nearest(trace.parent, trace.category == CPU_OP)[launcher], -1)
     ops = np.flatnonzero((trace.category == CPU_OP) & (trace.external_id >= 0))
-    by_external, count = _find(trace.external_id[ops], ops, trace.external_id[device])
+    by_external, count = find_rows(trace.external_id[ops], ops, trace.external_id[device])
     # An external id that several ops have decides nothing.
     fallback = (op < 0) & (by_external >= 0) & (count == 1)
     trace.launcher[device] = launcher
     trace.op[device] = np.where(fallback, by_external, op)
-    trace.op_by_external[device] = fallback
+    trace.op_evidence[device] = np.where(fallback, t.BY_EXTERNAL_ID, np.where(op >= 0, t.BY_CORRELATION, t.UNKNOWN))
+    trace.issuer[device] = launcher
 
 
-def _find(
+def find_rows(
     keys: NDArray[np.int64], rows: NDArray[np.intp], wanted: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each wanted key (the last row that has it, how many have it); -1 and 0 for none, and for key -1."""

@@ -40,6 +40,7 @@ def recording(
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
+    capture: str | Path | None = None,
 ) -> Recording:
     """What a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
 
@@ -49,11 +50,14 @@ def recording(
         strict: raise on any damage instead of recovering around it.
         max_bytes: largest size after unpacking.
         progress: called with the number of bytes read so far.
+        capture: the trace in which the graphs were captured that this one replays.
 
     Raises:
         TraceError: the trace cannot be read, has no event, or has no such step.
     """
-    kept = read_steps(path, steps, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress)
+    kept = read_steps(
+        path, steps, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture
+    )
     trace = kept.trace
     return Recording(
         title=_title(trace.path),
@@ -69,7 +73,7 @@ def recording(
 
 def _title(path: Path) -> str:
     """The file's stem; with its folder where the stem says nothing."""
-    stem = path.name.removesuffix(".gz").removesuffix(".json")
+    stem = path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".json")
     return path.resolve().parent.name if stem in ("trace", "profile", "chrome_trace") else stem
 
 
@@ -99,6 +103,7 @@ def ops(kept: Kept) -> Items[Op]:
             "concrete_inputs": details.made(lambda args: _strings(args.concrete)),
             "sequence_number": details.made(lambda args: whole(args.sequence_number)),
             "config": details.made(_config),
+            "captured": Chosen(kept.captured.astype(np.int8), (False, True)),
         },
     )
 
@@ -164,11 +169,11 @@ def _strings(value: Any) -> tuple[str, ...] | None:
 def launches(kept: Kept) -> Items[Launch]:
     """The events of the device in the kept steps, in order of their start."""
     trace, rows = kept.trace, kept.launch_rows
-    launcher, op = trace.launcher[rows], trace.op[rows]
+    launcher, issuer, op = trace.launcher[rows], trace.issuer[rows], trace.op[rows]
     chains, details = _Chains(trace), _Details(trace, rows)
     places = [device_and_stream(thread) for thread in trace.threads]
-    around = np.where(launcher >= 0, launcher, op)
-    evidence = np.where(op < 0, 0, np.where(trace.op_by_external[rows], 1, 2))
+    around = np.where(issuer >= 0, issuer, op)
+    in_replay = trace.graph[rows] >= 0
     return Items(
         Launch,
         len(rows),
@@ -194,15 +199,15 @@ def launches(kept: Kept) -> Items[Launch]:
             "shared_bytes": details.made(lambda args: whole(args.shared_bytes)),
             "bytes": details.made(lambda args: whole(args.bytes)),
             "occupancy": details.made(_occupancy),
-            "cuda_graph": details.made(lambda args: whole(args.graph_id) or None),
-            "cuda_graph_node": details.made(lambda args: whole(args.graph_node) or None),
-            "evidence": Chosen(evidence, _EVIDENCE),
+            "cuda_graph": Numbers(np.where(in_replay, trace.graph[rows], -1), none=-1),
+            "cuda_graph_node": Numbers(np.where(in_replay, trace.graph_node[rows], -1), none=-1),
+            "evidence": Chosen(trace.op_evidence[rows], _EVIDENCE),
         },
     )
 
 
 _NEVER = -(2**63)
-_EVIDENCE = tuple(LaunchEvidence(op=known) for known in (None, "external_id", "correlation"))
+_EVIDENCE = tuple(LaunchEvidence(op=known) for known in (None, "external_id", "correlation", "order"))
 
 
 def _occupancy(args: Args) -> float | None:
@@ -363,6 +368,8 @@ def _meaning(name: str) -> tuple[str | None, re.Match[str] | None]:
 
 
 def _environment(trace: Trace, on_device: bool) -> Environment:
+    if (unread := trace.unread_device) is not None:
+        return Environment(device=unread)
     told = trace.header.get("deviceProperties")
     devices = [item for item in told if isinstance(item, dict)] if isinstance(told, list) else []
     used = {

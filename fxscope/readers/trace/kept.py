@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fxscope.errors import TraceError
+from fxscope.index import whole_steps
 from fxscope.model import WHOLE, Problem, Step
 from fxscope.op_names import MAY_COPY, expected_nature, is_convolution, may_multiply, op_name, out_of_place, table
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import nearest, read
+from fxscope.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,7 +42,7 @@ class Kept:
     steps: tuple[Step, ...]
     on_device: bool
     rows: NDArray[np.int64]
-    step: NDArray[np.int32]  # index of the step
+    step: NDArray[np.int32]  # index of the step; -1 while a graph was captured outside of them
     parent: NDArray[np.int32]  # position of the nearest kept host event around it
     launch_rows: NDArray[np.int64]
     launch_step: NDArray[np.int32]
@@ -58,6 +60,11 @@ class Kept:
         return self.trace.name[self.rows]
 
     @property
+    def captured(self) -> NDArray[np.bool_]:
+        """Which host events ran while a graph was captured."""
+        return _captured(self.trace, self.trace.windows)[self.rows]
+
+    @property
     def launch_name(self) -> NDArray[np.int32]:
         """Index into `trace.names` of each launch."""
         return self.trace.name[self.launch_rows]
@@ -71,19 +78,37 @@ class Kept:
         """What could not be read of the trace, and how many launches lead to no op."""
         trace = self.trace
         found = list(trace.problems)
+        if (unread := trace.unread_device) is not None:
+            known = {*t.CATEGORIES, "ac2g", "fwdbwd", "Trace", "cpu_instant_event"}
+            kinds = ", ".join(sorted(trace.categories - known)) or "none"
+            message = (
+                f"no device event of the {unread} is known (other kinds of events: {kinds}): its work is not shown"
+            )
+            found.append(Problem(where=trace.path.name, message=message))
         if not self.on_device:
             return tuple(found)
-        launcher = trace.launcher[self.launch_rows[trace.op[self.launch_rows] < 0]]
+        rows = self.launch_rows[trace.op[self.launch_rows] < 0]
+        replayed = rows[trace.graph[rows] >= 0]
+        launcher = trace.launcher[rows[trace.graph[rows] < 0]]
         calls = Counter(trace.name_of(row) for row in launcher[launcher >= 0].tolist())
         lost = int((launcher < 0).sum())
         of_all = f"of {len(self.launch_rows)} device events"
+        where = trace.path.name
+        if len(replayed):
+            graphs = counted(len(np.unique(trace.graph[replayed])), "graph")
+            message = f"{len(replayed)} {of_all} are replays of {graphs}: their ops are in the trace of the capture"
+            if trace.num_own < len(trace) or trace.windows:
+                message = (
+                    f"{len(replayed)} {of_all} are replays of {graphs} that no capture here fits: their ops are unknown"
+                )
+            found.append(Problem(where=where, message=message, remedy="Give the capture's trace: --capture FILE."))
         if calls:
             by = ", ".join(f"{name} {number}" for name, number in calls.most_common(3))
             message = f"{calls.total()} {of_all} were launched outside of any op ({by}): no op is known of them"
-            found.append(Problem(where=trace.path.name, message=message))
+            found.append(Problem(where=where, message=message))
         if lost:
             message = f"{lost} {of_all} have neither a launch nor an external id: they are unattributed"
-            found.append(Problem(where=trace.path.name, message=message))
+            found.append(Problem(where=where, message=message))
         return tuple(found)
 
     @property
@@ -99,6 +124,7 @@ def read_steps(
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
+    capture: str | Path | None = None,
 ) -> Kept:
     """Read a trace and keep some steps' events, all by default.
 
@@ -115,7 +141,7 @@ def read_steps(
         if is_large(Path(path)):
             marks = read_rows(wanted=_is_step)
             wanted = _belonging(kept_steps(marks, steps), read_rows) if marks.steps else None
-    return keep(read_rows(keep_args=keep_args, wanted=wanted), steps)
+    return keep(read_rows(keep_args=keep_args, wanted=wanted, capture=capture), steps)
 
 
 def is_large(path: Path) -> bool:
@@ -171,13 +197,15 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
         raise TraceError(f"{trace.path} holds no events. Was the profiler active (schedule, `prof.step()`)?")
     kept = kept_steps(trace, steps)
     step_of = steps_of_rows(trace, kept)
-    rows = np.flatnonzero((step_of >= 0) & (trace.category < t.NUM_HOST) & (trace.category != t.PYTHON))
+    inside = (step_of >= 0) | _captured(trace, _replayed_windows(trace))
+    rows = np.flatnonzero(inside & (trace.category < t.NUM_HOST) & (trace.category != t.PYTHON))
     rows = rows[np.lexsort((rows, -trace.duration_ns[rows], trace.start_ns[rows]))]
     position = np.full(len(trace), -1, np.int32)
     position[rows] = np.arange(len(rows), dtype=np.int32)
     around = nearest(trace.parent, position >= 0)[rows]
     parent = np.where(around >= 0, position[around], -1).astype(np.int32)
-    on_device = trace.on_device
+    lost = trace.incomplete and bool(trace.header.get("deviceProperties"))  # kernels come last in a file
+    on_device = trace.on_device or trace.unread_device is not None or lost
     result = Kept(
         trace=trace,
         steps=kept,
@@ -193,6 +221,12 @@ def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     if not on_device:
         return _with_cpu_launches(result)
     launches = np.flatnonzero((trace.category >= t.KERNEL) & (step_of >= 0))
+    counts = {step.index: int((step_of[launches] == step.index).sum()) for step in kept}
+    if steps is None and (left := counts.keys() - (whole := whole_steps(counts))):
+        names = ", ".join(f"{step.name} ({counts[step.index]})" for step in kept if step.index in left)
+        message = f"left out as incomplete, with its device events: {names}; other steps have twice as many and more"
+        trace.problems.append(Problem(where=trace.path.name, message=message, remedy="Choose steps with --steps."))
+        return keep(trace, whole)
     launches = launches[np.lexsort((launches, trace.start_ns[launches]))]
     op = trace.op[launches]
     result.launch_rows, result.launch_step = launches, step_of[launches]
@@ -214,8 +248,9 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
             for index, row in enumerate(trace.steps)
         ]
     else:
-        start = int(trace.start_ns.min())
-        end = int((trace.start_ns + trace.duration_ns).max())
+        own = slice(trace.num_own)
+        start = int(trace.start_ns[own].min())
+        end = int((trace.start_ns + trace.duration_ns)[own].max())
         found = [Step(index=0, name=WHOLE, start_ns=start, duration_ns=end - start)]
     if steps is None:
         return tuple(found)
@@ -230,7 +265,7 @@ def kept_steps(trace: Trace, steps: Iterable[int] | None = None) -> tuple[Step, 
 def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
     """The step of each row, -1 outside: host events by their start, device events by their launch's."""
     if not trace.steps:
-        return np.zeros(len(trace), np.int32)
+        return np.where(np.arange(len(trace)) < trace.num_own, 0, -1).astype(np.int32)
     start = np.array([step.start_ns for step in steps], np.int64)
     end = start + np.array([step.duration_ns for step in steps], np.int64)
     step_of = np.full(len(trace), -1, np.int32)
@@ -241,12 +276,33 @@ def steps_of_rows(trace: Trace, steps: tuple[Step, ...]) -> NDArray[np.int32]:
     else:
         for step, first, after in zip(steps, start.tolist(), end.tolist(), strict=True):
             step_of[(trace.start_ns >= first) & (trace.start_ns < after)] = step.index
+    step_of[trace.num_own :] = -1
     device = np.flatnonzero(trace.category >= t.KERNEL)
     # What is only known by its external id belongs to its op's step; what has neither, to the step it ran in.
     for source in (trace.op, trace.launcher):
         known = device[source[device] >= 0]
         step_of[known] = step_of[source[known]]
     return step_of
+
+
+def _replayed_windows(trace: Trace) -> list[tuple[int, int, int, int]]:
+    """The captures of the graphs that the trace replays."""
+    used = np.unique(trace.issuer[(trace.graph >= 0) & (trace.op_evidence == t.BY_ORDER)])
+    times = trace.start_ns[used]
+    return [
+        window
+        for window in trace.windows
+        if ((times >= window[0]) & (times < window[1]) & (used >= window[2]) & (used < window[3])).any()
+    ]
+
+
+def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray[np.bool_]:
+    """Which rows began during these captures."""
+    found = np.zeros(len(trace), np.bool_)
+    for begin, end, first, after in windows:
+        start = trace.start_ns[first:after]
+        found[first:after] |= (start >= begin) & (start < end)
+    return found
 
 
 # Ops that hand all their work to an op they call, as those with one kernel for all devices do where they call any; other

@@ -114,6 +114,7 @@ class Args(
     sequence: Any = None
     graph_id: Any = None
     graph_node: Any = None
+    kernel: Any = None
 
 
 class Event(msgspec.Struct):
@@ -654,15 +655,15 @@ def mend(path: Path) -> tuple[dict[str, Any], list[Problem]]:
 
 
 def _not_a_trace(path: Path, head: bytes) -> str:
+    if not head and path.stat().st_size:
+        return f"{path} is truncated or damaged: nothing of it could be unpacked. Copy it again."
     if not head.strip():
         return f"{path} is empty. Export the profile again (`profiler.export_chrome_trace`)."
     if head.lstrip()[:1] not in (b"{", b"["):
         with contextlib.suppress(*NOT_JSON):
             msgspec.json.decode(head)
             return f"{path} is JSON of {head.strip()[:20].decode()} alone: it is not a profiler trace."
-        return (
-            f"{path} is not JSON. `fxscope trace` reads what `profiler.export_chrome_trace` writes (.json or .json.gz)."
-        )
+        return f"{path} is not JSON. fxscope reads what `profiler.export_chrome_trace` writes (.json or .json.gz)."
     if b'"fxscope/' in head[:4096]:
         return f"{path} is a recording, not a trace: use `fxscope view {path}`."
     return f"{path} has no traceEvents: it is not a profiler trace."

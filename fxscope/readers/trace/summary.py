@@ -50,7 +50,9 @@ def summarize(kept: Kept) -> Summary:
 def op_table(kept: Kept) -> tuple[OpStats, ...]:
     """One line per op name; device self time is the op's own launches, total adds those of ops it called."""
     num_rows = len(kept.rows)
-    is_op, name, duration = kept.category == t.CPU_OP, kept.name, kept.trace.duration_ns[kept.rows]
+    is_op, name = kept.category == t.CPU_OP, kept.name
+    ran = kept.step >= 0  # what was captured before the steps took no time in them; its replays did
+    duration = np.where(ran, kept.trace.duration_ns[kept.rows], 0)
     home = without_repeats(kept)
     left = home == np.arange(num_rows)
     parent = np.where(kept.parent >= 0, home[kept.parent], -1).astype(np.int32)
@@ -88,7 +90,7 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
             num_launches=launches,
         )
         for index, calls, cpu_total, cpu_self, device_total, device_self, launches in zip(
-            lines.tolist(), np.bincount(which, minlength=len(lines)).tolist(), *sums, strict=True
+            lines.tolist(), np.bincount(which[ran[ops]], minlength=len(lines)).tolist(), *sums, strict=True
         )
     ]
     return tuple(sorted(found, key=lambda item: (-item.device_total_us, -item.cpu_total_us, item.name)))
@@ -182,8 +184,8 @@ def step_table(kept: Kept) -> tuple[StepStats, ...]:
     launching = np.unique(trace.correlation[kept.launch_rows]) if kept.on_device else np.empty(0, np.int64)
     launching = launching[launching >= 0]
     is_runtime = kept.category == t.RUNTIME
-    calls = is_runtime & np.isin(correlation, launching)
     syncs = is_runtime & of_names(trace, kept.name, _is_sync)
+    calls = is_runtime & np.isin(correlation, launching) & ~syncs
     talks = of_names(trace, kept.launch_name, lambda name: collective(name) is not None)
     has_communication = kept.on_device and bool(talks.any())
     duration = trace.duration_ns[kept.rows]
@@ -230,7 +232,7 @@ def _by_step(kept: Kept, step: NDArray[np.int32]) -> list[NDArray[np.intp]]:
 
 
 def gaps(kept: Kept) -> tuple[Gap, ...]:
-    """The longest times in which a device ran nothing, between its first and its last launch of a step."""
+    """The longest times of a step in which a device ran nothing; before its first and after its last launch too."""
     trace, start, end = kept.trace, kept.launch_start, kept.launch_end
     devices = [device for device, _ in map(device_and_stream, trace.threads)]
     number = {device: index for index, device in enumerate(dict.fromkeys(devices))}
@@ -249,7 +251,7 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
     pairs = np.concatenate(parts)
     idle = start[pairs[:, 1]] - end[pairs[:, 0]]
     pairs = pairs[np.argsort(-idle, kind="stable")[:MAX_GAPS]]
-    return tuple(
+    inner = [
         Gap(
             device=devices[trace.thread[kept.launch_rows[before]]],
             start_ns=int(end[before]),
@@ -259,16 +261,48 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
             after=trace.name_of(int(kept.launch_rows[after])),
         )
         for before, after in pairs.tolist()
+    ]
+    outer = [gap for group in np.argsort(first).tolist() for gap in _ends(kept, order[ends[group] : ends[group + 1]])]
+    return tuple(sorted((*inner, *outer), key=lambda gap: -gap.duration_ns)[:MAX_GAPS])
+
+
+def _ends(kept: Kept, mine: NDArray[np.intp]) -> list[Gap]:
+    """The time of a step before its first launch on a device and after its last."""
+    step = next(step for step in kept.steps if step.index == kept.launch_step[mine[0]])
+    first, last = mine[np.argmin(kept.launch_start[mine])], mine[np.argmax(kept.launch_end[mine])]
+    device, _ = device_and_stream(kept.trace.threads[kept.trace.thread[kept.launch_rows[first]]])
+    begins, ends = int(kept.launch_start[first]), int(kept.launch_end[last])
+    lead = Gap(
+        device=device,
+        start_ns=step.start_ns,
+        duration_ns=begins - step.start_ns,
+        step=step.index,
+        after=kept.trace.name_of(int(kept.launch_rows[first])),
     )
+    tail = Gap(
+        device=device,
+        start_ns=ends,
+        duration_ns=step.start_ns + step.duration_ns - ends,
+        step=step.index,
+        before=kept.trace.name_of(int(kept.launch_rows[last])),
+    )
+    return [gap for gap in (lead, tail) if gap.duration_ns > 0]
 
 
 def _is_sync(name: str) -> bool:
-    return name.endswith("Synchronize") or name in ("urQueueFinish", "urEventWait")  # the latter two on an XPU
+    """Whether a runtime call returns when the device has done what was asked: the last two on an XPU."""
+    return name.endswith("Synchronize") or name in _BLOCKING
+
+
+_BLOCKING = frozenset(
+    "cudaMemcpy cuMemcpyDtoH cuMemcpyDtoH_v2 cuMemcpyHtoD cuMemcpyHtoD_v2 hipMemcpy hipMemcpyWithStream hipMemcpyDtoH "
+    "hipMemcpyHtoD urQueueFinish urEventWait".split()
+)
 
 
 def sync_table(kept: Kept) -> tuple[OpStats, ...]:
     """The runtime calls that wait for the device, the longest first."""
-    waits = np.flatnonzero((kept.category == t.RUNTIME) & of_names(kept.trace, kept.name, _is_sync))
+    waits = np.flatnonzero((kept.category == t.RUNTIME) & (kept.step >= 0) & of_names(kept.trace, kept.name, _is_sync))
     names, first, which = np.unique(kept.name[waits], return_index=True, return_inverse=True)
     total = np.zeros(len(names), np.int64)
     np.add.at(total, which, kept.trace.duration_ns[kept.rows[waits]])

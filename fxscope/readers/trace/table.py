@@ -46,6 +46,7 @@ CATEGORIES = {
 }
 KEPT_ARGS = (CPU_OP, ANNOTATION, KERNEL, MEMSET, MEMCPY)  # the columns have all of the others'
 _HAS_ARGS = np.isin(np.arange(7), KEPT_ARGS)
+UNKNOWN, BY_EXTERNAL_ID, BY_CORRELATION, BY_ORDER = range(4)  # how the op of a device row is known
 NUM_HOST = KERNEL  # categories below run on the host
 INT64_MAX = 2**63 - 1
 TIME_MAX = 2**62 - 1  # of a start and of a duration: their sum stays within int64
@@ -64,6 +65,7 @@ class Table:
         self.args = bytearray() if keep_args else None  # texts of the arguments of `KEPT_ARGS`, one after the other
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
+        self.categories: set[str] = set()  # as they are written, those that are not read too
         self.known_args: dict[int, Args] = {}  # of rows that were decoded, not scanned, or have a wanted name
         self._args_of = args_of
         self._decoded: list[bool] = []  # by index into `names`
@@ -72,6 +74,8 @@ class Table:
         self.on_device: bool = False  # whether one of them ran on a device
         self._wanted = wanted
         self.step_names: list[int] = []  # indices of `ProfilerStep#N` in `names`
+        self.launch_names: list[int] = []  # and of the runtime calls whose arguments name a kernel
+        self._category_spans: dict[bytes, int] = {}
         self._spans: dict[bytes, int] = {}  # names as they are written
         self._parts: list[list[NDArray[Any]]] = []
         self.num_rows: int = 0
@@ -107,7 +111,7 @@ class Table:
         if not rows:
             return
         table = np.frombuffer(rows, np.int64).reshape(-1, WIDTH + 1)
-        codes = _looked_up(table[:, CATEGORY], strings, lambda span: CATEGORIES.get(_string(span), -1))
+        codes = _looked_up(table[:, CATEGORY], strings, self._category_of)
         category = codes[table[:, CATEGORY]]
         if (category < 0).any():
             table, category = table[category >= 0], category[category >= 0]
@@ -124,12 +128,24 @@ class Table:
         if self._args_of is not None:
             self._decode_args(part, at, buffer)
         if self.args is not None:
-            kept = np.flatnonzero(_HAS_ARGS[part[:, CATEGORY]] & (at >= 0))
+            named = np.isin(part[:, NAME], self.launch_names)
+            kept = np.flatnonzero((_HAS_ARGS[part[:, CATEGORY]] | named) & (at >= 0))
             lengths = part[kept, ARGS_LENGTH]
             part[:, ARGS_AT] = -1
             part[kept, ARGS_AT] = len(self.args) + np.cumsum(lengths) - lengths
             self.args += gather(buffer, at[kept], lengths)
         self._append(part)
+
+    def _category(self, name: str) -> int:
+        self.categories.add(name)
+        return CATEGORIES.get(name, -1)
+
+    def _category_of(self, span: bytes) -> int:
+        """A category's number; the same spans come in every buffer."""
+        known = self._category_spans.get(span)
+        if known is None:
+            known = self._category_spans[span] = self._category(_string(span))
+        return known
 
     def _name_of(self, span: bytes) -> int:
         """A name's index; the same spans come in every buffer."""
@@ -156,8 +172,8 @@ class Table:
         rows: list[tuple[int, ...]] = []
         details: list[Args | None] = []
         for event in events:
-            category = CATEGORIES.get(event.cat) if isinstance(event.cat, str) else None
-            if event.ph != "X" or category is None:
+            category = self._category(event.cat) if event.ph == "X" and isinstance(event.cat, str) else -1
+            if category < 0:
                 continue
             start, duration = nanoseconds(event.ts), nanoseconds(event.dur)
             if start is None or duration is None:
@@ -211,6 +227,8 @@ class Table:
             known = self.names[name] = len(self.names)
             if name.startswith(STEP):
                 self.step_names.append(known)
+            elif name.startswith("hip") and "LaunchKernel" in name:
+                self.launch_names.append(known)
         return known
 
 

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from fxscope.model import replace
-from fxscope.render import labels, svg, theme
+from fxscope.render import labels, strip, svg, theme
 from fxscope.render.page import payload
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def render(
         pairs = zip(comparison, shown[1:], strict=False)
         comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
     data = payload.encode(payload.page(shown, comparison, stage=stage))
-    script, style = assemble("js"), palette() + assemble("css")
+    script, style = assemble("js"), palette() + assemble("css") + strip_colours()
     # Graphviz as WebAssembly, packed: the page lays out graphs itself (`assets/graphviz.txt` says where it is from).
     engine = base64.b64encode((ASSETS / "graphviz.zlib").read_bytes()).decode()
     title = html.escape(" · ".join(r.title or "recording" for r in shown))
@@ -118,6 +118,12 @@ def palette() -> str:
         f":root[data-theme=dark]{{color-scheme:dark;{block(dark)}}}\n"
         f"@media print{{:root{{color-scheme:light;{block(light)}}}}}\n"
     )
+
+
+def strip_colours() -> str:
+    """The dark colours of the strip, as the page chooses them."""
+    chosen, by_system = strip.css(":root[data-theme=dark] "), strip.css(":root:not([data-theme=light]) ")
+    return f"@media screen{{{chosen}@media (prefers-color-scheme:dark){{{by_system}}}}}"
 
 
 def notebook(recording: Recording) -> str:

@@ -1,68 +1,46 @@
-"""The report's first page in words: what ran where, in five lines; and the comparison's rows."""
+"""The first page: the report and its strip; and the comparison's rows."""
 
 from __future__ import annotations
 
-from collections import Counter
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fxscope.analysis import traced_regions
-from fxscope.analysis.stats import stall
+from fxscope.analysis.report import others, report
 from fxscope.index import index_of
-from fxscope.model import KERNELS
 from fxscope.op_names import op_name
-from fxscope.passes import bound
-from fxscope.render import labels
-from fxscope.render.findings import (
-    CHANGES,
-    change_word,
-    change_words,
-    change_words_of,
-    decision_title,
-    match_line,
-    op_change_words,
-)
-from fxscope.render.page import spent
-from fxscope.text import (
-    FASTER,
-    counted,
-    faster_than_limit,
-    kernel_name,
-    listed,
-    microseconds,
-    num_bytes,
-    of_roof,
-    percent,
-    sentence,
-)
+from fxscope.render import labels, strip
+from fxscope.render.findings import change_words, change_words_of, decision_title, match_line, op_change_words
+from fxscope.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.findings import Comparison, KernelUse
-    from fxscope.model import Compile, KernelCall, Recording, Source
+    from fxscope.analysis.report import Report
+    from fxscope.model import Compile, Recording, Source
+
+MAX_ROWS = 8
 
 
 def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
+    """What the first page shows of each recording: its report, drawn."""
     out: list[dict[str, Any]] = []
     for position, recording in enumerate(recordings):
         against = comparison[position - 1] if comparison and position else None
-        runs = spent.Runs(recording)
-        each = runs.all()
+        made = report(recording)
+        rows = missed(made)
         out.append(
             {
                 "what": what_it_is(recording),
-                "predicted": recording.predicted is not None,
-                "unknown": unknown(recording),
-                "tiles": tiles(recording),
-                "lines": lines(recording, against, each),
-                "strip": spent.strip(runs),
-                "modules": spent.by_module(each, spent.module_types(recording)),
-                "kernels": spent.top_kernels(each),
-                "missed": spent.missed(recording)[:8],
-                "num_missed": len(spent.missed(recording)),
+                "predicted": made.step.predicted,
+                "unknown": made.unknown,
+                "figures": strip.figures(made),
+                "strip": strip.render(recording, dark=False, head=False) if made.groups else None,
+                "kernels": kernels(recording, made),
+                "missed": rows[:8],
+                "num_missed": len(rows),
                 "coverage": labels.coverage_line(recording),
                 "covered": recording.coverage and msgspec.to_builtins(recording.coverage),
                 "assumptions": [[a.subject, a.assumed, a.because] for a in recording.assumptions],
@@ -73,6 +51,57 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
                 "history": recording.history,
                 "changes": [[c.subject, change_words(c)] for c in against.totals] if against else [],
                 "gaps": gaps(recording),
+            }
+        )
+    return out
+
+
+def beside(recordings: Sequence[Recording]) -> str | None:
+    """The strips of two or three recordings at one scale."""
+    if not 1 < len(recordings) <= strip.MAX_STRIPS or not all(report(item).groups for item in recordings):
+        return None
+    return strip.render(recordings[0], others=recordings[1:], dark=False)
+
+
+def kernels(recording: Recording, made: Report) -> list[dict[str, Any]]:
+    """The rows of the report's kernels, the first and the sum of the others."""
+    position = {call.id: place for place, call in enumerate(recording.calls)}
+    names = {group.id: group.kernels for group in made.groups}
+    rest = others(made.kernels, MAX_ROWS, made.step)
+    out: list[dict[str, Any]] = []
+    for row in [*made.kernels[:MAX_ROWS], *([rest] if rest else [])]:
+        kernel = next((name for group in row.groups for name in names[group]), None)
+        ref = ["call", position[row.calls[0]]] if row.calls else ["kernel", kernel] if kernel else None
+        out.append(
+            {
+                "ops": f"{row.label} ({row.phase})" if row.phase else row.label,
+                "where": " ".join(part for part in (row.module, f"×{row.count}" if row.count > 1 else "") if part),
+                "kernel": kernel,
+                "calls": row.launches,
+                "us": row.time_us,
+                "share": row.share,
+                "roof": row.roof,
+                "ref": None if row is rest else ref,
+            }
+        )
+    return out
+
+
+def missed(made: Report) -> list[dict[str, Any]]:
+    """The report's missed fusions; of those that exclude each other, the first has the saving of all."""
+    seen: set[int] = set()
+    out: list[dict[str, Any]] = []
+    for row in made.missed:
+        again = row.bracket in seen
+        seen |= {row.bracket} if row.bracket is not None else set()
+        out.append(
+            {
+                "pair": f"{row.producer} → {row.consumer}",
+                "all": row.decisions,
+                "price": None if again else strip.saving(made, row),
+                "reason": row.reason,
+                "hint": row.hint,
+                "once": row.bracket is not None,
             }
         )
     return out
@@ -98,181 +127,6 @@ def what_it_is(recording: Recording) -> str:
     if recording.launches or recording.ops:
         return f"A trace alone, {measured}: kernels and times, no graph."
     return "Nothing was run and nothing compiled."
-
-
-def unknown(recording: Recording) -> list[str]:
-    """What could not be known, in a few words each."""
-    out: list[str] = []
-    nodes = [n for g in recording.graphs for n in g.nodes if n.op not in ("placeholder", "output", "get_attr")]
-    if recording.launches and not recording.graphs:
-        out.append("which graph nodes the kernels ran")
-    if traced_regions.regions_of(recording):
-        out.append(
-            "why kernels were not fused: that takes the compile's log (TORCH_TRACE=FOLDER, --compile-log FOLDER)"
-        )
-    if nodes and not any(n.source and n.source.file for n in nodes):
-        out.append("source lines")
-    if nodes and not any(n.source and n.source.module for n in nodes):
-        out.append("modules")
-    lost = [n for g in recording.graphs if g.stage in ("post_grad", "eager") for n in g.nodes if n.kind == "unknown"]
-    if lost:
-        out.append(f"whether {counted(len(lost), 'node')} ran, and where ({listed([n.name for n in lost], 3)})")
-    covered = recording.coverage
-    if covered and covered.unattributed:
-        out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
-    if covered and recording.calls and covered.to_call is not None and covered.to_call < covered.device_events:
-        out.append(f"the kernel call of {covered.device_events - covered.to_call} of {covered.device_events} events")
-    without = [c for c in recording.calls if c.bytes_read is None or c.bytes_written is None]
-    if without:
-        out.append(f"the bytes of {len(without)} of {counted(len(recording.calls), 'kernel call')}")
-    ran = recording.calls or recording.launches
-    if ran and not any(c.roof and c.roof.share is not None for c in recording.calls):
-        out.append("how near to the device's limits the kernels run")
-    if recording.calls and not recording.decisions:
-        out.append("what was not fused")
-    return out
-
-
-def moved(recording: Recording) -> int | None:
-    """What one run of every call moves; `None` unless it is known of each."""
-    totals = [
-        c.bytes_read + c.bytes_written
-        for c in recording.calls
-        if c.bytes_read is not None and c.bytes_written is not None
-    ]
-    return sum(totals) if totals and len(totals) == len(recording.calls) else None
-
-
-def time_of(call: KernelCall) -> float | None:
-    """Measured time of a call, else the planned one."""
-    return call.timing.mean_us if call.timing else call.estimated_us
-
-
-def roof_share(recording: Recording) -> float | None:
-    """The floor of the calls over their time, where both are known of each."""
-    pairs = [(c.roof.floor_us, c.timing.mean_us) for c in recording.calls if c.roof and c.roof.floor_us and c.timing]
-    if not pairs or len(pairs) != len(recording.calls):
-        return None
-    return sum(floor for floor, _ in pairs) / sum(time for _, time in pairs)
-
-
-def tiles(recording: Recording) -> list[list[str]]:
-    """The numbers at the top: value, label, a remark."""
-    out: list[list[str]] = []
-    steps = index_of(recording).num_steps
-    if recording.launches:
-        kernels = sum(x.category in KERNELS for x in recording.launches) / steps
-        other = len(recording.launches) / steps - kernels
-        words = f"and {other:g} memsets or copies" if other else "launched each step"
-        out.append([f"{kernels:g}", "kernels per step", words])
-        time = index_of(recording).device_us
-        uneven = stall(index_of(recording).step_us)
-        most = f", median {microseconds(uneven[1])}, most {microseconds(uneven[0])}" if uneven else ""
-        on_cpu = all(x.category == "cpu_kernel" for x in recording.launches)
-        out.append(
-            [microseconds(time), "CPU kernel time" if on_cpu else "device time", f"per step, mean of {steps}{most}"]
-        )
-    walls = index_of(recording).wall_us if recording.summary else ()
-    if walls:
-        limit = bound.of_summary(recording.summary)
-        which = f"the {len(walls)} after the first" if len(walls) < steps else f"{len(walls)}"
-        words = f"per step, mean of {which}" + (f"; {limit.short}" if limit else "")
-        out.append([microseconds(fmean(walls)), "wall time", words])
-    if recording.calls:
-        fused = [c for c in recording.calls if not c.is_extern]
-        ops = sum(len(c.nodes) for c in fused)
-        out.append(
-            [
-                f"{len(recording.calls)}",
-                "kernel calls compiled",
-                f"{counted(ops, 'node')} inside {counted(len(fused), 'generated kernel')}",
-            ]
-        )
-    total = moved(recording)
-    if total is not None:
-        out.append([num_bytes(total), "moved by the calls", "inputs, weights and results, each call once"])
-    share = roof_share(recording)
-    if share is not None:
-        remark = f"; {FASTER}" if faster_than_limit(share) else ""
-        out.append([percent(share), "of the roof", f"floor over measured time, all calls{remark}"])
-    if not recording.launches and recording.calls:
-        step = recording.predicted
-        if step is not None:
-            times = step.device_range_us
-            remark = f"{labels.span(times)} in 80 of 100; {labels.sum_words(step)}" if times is not None else step.basis
-            out.append([f"≈ {microseconds(step.device_us)}", "predicted device time of a step", remark])
-        elif missing := labels.no_step(recording):
-            out.append(["–", "device time of a step", missing])
-    if recording.memory and recording.memory.peak_bytes is not None:
-        out.append([num_bytes(recording.memory.peak_bytes), "peak memory", recording.memory.device or ""])
-    if not out:
-        nodes = sum(len(g.nodes) for g in recording.graphs)
-        out.append([str(nodes), "nodes recorded", counted(len(recording.graphs), "graph")])
-    return out
-
-
-def lines(recording: Recording, against: Comparison | None, runs: Sequence[spent.Run]) -> list[list[str]]:
-    """The story: (glyph, text, reference or ""); what is not known has no line."""
-    limit = bound.of_summary(recording.summary)
-    found = (
-        against_line(against) if against is not None else None,
-        biggest_line(recording),
-        most_time_line(runs),
-        launchless_line(recording),
-        ["◷", sentence(limit.words), "timeline"] if limit else None,
-    )
-    return [line for line in found if line]
-
-
-def against_line(against: Comparison) -> list[str]:
-    """Say whether a step became faster, and what became of the kernels."""
-    time = against.step_time or against.wall_time
-    said = f"{time.verdict}, {time.reason}" if time else "times were not compared"
-    counts = Counter(map(change_word, against.kernels))
-    kinds = ", ".join(f"{counts[word]} {word}" for word in CHANGES if counts[word])
-    return ["⇄", f"Against {against.a_title}: {said}; kernels: {kinds}.", "compare"]
-
-
-def biggest_line(recording: Recording) -> list[str] | None:
-    """Name the fused kernel that takes longest."""
-    fused = [(time_of(c) or 0, -i) for i, c in enumerate(recording.calls) if not c.is_extern and len(c.nodes) > 1]
-    if not fused:
-        return None
-    position = -max(fused)[1]
-    call = recording.calls[position]
-    ops = " · ".join(labels.ops_of(call, index_of(recording).nodes.get(call.graph, {}))[:6])
-    time, share = time_of(call), call.roof.share if call.roof else None
-    facts = [microseconds(time)] if time is not None else []
-    if call.bytes_read is not None and call.bytes_written is not None:
-        facts.append(num_bytes(call.bytes_read + call.bytes_written))
-    if share is not None:
-        facts.append(of_roof(share))
-    tail = f" ({', '.join(facts)})" if facts else ""
-    return ["◆", f"{len(call.nodes)} nodes became one kernel: {ops}{tail}.", f"call={position}"]
-
-
-def most_time_line(runs: Sequence[spent.Run]) -> list[str] | None:
-    """Name the kernel with the most device time."""
-    top = next(iter(spent.top_kernels(runs, 1)), None)
-    if top is None or not top["share"]:
-        return None
-    name = top["kernel"]
-    text = f"{kernel_name(name, 72)}, {microseconds(top['us'])} per step, {percent(top['share'])} of it"
-    return ["■", f"Most device time: {text}.", f"kernel={name}"]
-
-
-def launchless_line(recording: Recording) -> list[str] | None:
-    """Count the ops that launch nothing."""
-    kinds = [
-        node.kind
-        for graph in recording.graphs
-        if graph.stage in ("eager", "post_grad")
-        for node in graph.nodes
-        if node.op in ("call_function", "dispatch")
-    ]
-    count = sum(kind in ("view", "folded", "eliminated") for kind in kinds)
-    what = "views, strides of other calls, or gone before code generation"
-    return ["·", f"{count} of {len(kinds)} ops launch nothing: {what}.", ""] if count else None
 
 
 def compile_words(item: Any) -> dict[str, Any]:
@@ -341,7 +195,9 @@ def side_of(recording: Recording, compile_id: str) -> dict[str, Any]:
 def gaps(recording: Recording) -> list[list[Any]]:
     """The longest times in which the device had nothing to do."""
     found = sorted(recording.summary.gaps if recording.summary else (), key=lambda g: -g.duration_ns)[:8]
-    return [[g.duration_ns / 1e3, g.before, g.after, g.during] for g in found]
+    return [
+        [g.duration_ns / 1e3, g.before or "start of the step", g.after or "end of the step", g.during] for g in found
+    ]
 
 
 def comparison(recordings: Sequence[Recording], position: int, item: Comparison) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from fxscope import english
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
 from fxscope.passes import stages
 from fxscope.render import dot, labels, legible, theme
-from fxscope.render.decisions import VERDICT_WORDS
 from fxscope.render.page import overview, scene, tables
 from fxscope.text import kernel_name, percent
 
@@ -74,6 +74,7 @@ def page(
         if comparison
         else None,
         "overview": overview.overview(recordings, comparison),
+        "beside": overview.beside(recordings),
     }
 
 
@@ -94,7 +95,7 @@ def look() -> dict[str, Any]:
         "calls": theme.CALLS,
         "extern": EXTERN,
         "verdicts": {verdict or "null": glyph for verdict, (glyph, _) in theme.VERDICTS.items()},
-        "verdict_words": {verdict or "null": words for verdict, words in VERDICT_WORDS.items()},
+        "verdict_words": {verdict or "null": words for verdict, words in english.VERDICTS.items()},
         "light": {
             "cost": theme.COST,
             "text": theme.TEXT,
@@ -302,7 +303,7 @@ class Encoder:
             verdict=lambda d: d.verdict,
             how=lambda d: d.how,
             reason=lambda d: d.reason,
-            raw=lambda d: d.raw_reason if d.raw_reason != d.reason else None,
+            raw=lambda d: d.raw_reason if d.reason_code != "torch_says" else None,
             hint=lambda d: d.hint,
             config=lambda d: d.config,
             bytes=lambda d: d.saved_bytes,

@@ -38,7 +38,7 @@ class Compare {
               : 'No alignment was made: each column lists its own kernels in order.',
           ),
         ),
-        this.bars(),
+        PAGE.beside ? stripOf(PAGE.beside, null) : null,
         el(
           'div',
           { class: 'versus', role: 'table', 'aria-label': 'Kernels side by side' },
@@ -81,25 +81,6 @@ class Compare {
     const factor = style === 'muted' ? '' : ` ×${by.toFixed(2)}`;
     const text = known(time.ratio) ? `${glyph} ${time.verdict}${factor}` : time.verdict;
     return el('span', { class: `delta ${style}`, title: time.reason }, text);
-  }
-  /** Device time of each recording's step, one bar each, to one scale. */
-  bars() {
-    const sums = PAGE.overview.map((o) => o.strip.total);
-    const most = Math.max(...sums);
-    if (!(most > 0)) return null;
-    return el(
-      'section',
-      { class: 'race', 'aria-label': 'A step of each, to scale' },
-      PAGE.all.map((r, k) =>
-        el(
-          'div',
-          { class: 'race-row' },
-          el('span', { class: 'race-name' }, r.title),
-          el('div', { class: 'race-track' }, stripOf(PAGE.overview[k].strip, k, most)),
-          el('span', { class: 'race-sum' }, microseconds(sums[k])),
-        ),
-      ),
-    );
   }
   totals() {
     const sets = PAGE.comparison;
@@ -197,29 +178,26 @@ class Compare {
     }));
   }
   unaligned() {
-    const lists = PAGE.overview.map((o) => o.strip.segments);
+    const lists = PAGE.overview.map((o) => o.kernels);
     const rows = Math.max(...lists.map((list) => list.length));
     const use = (segment) => ({
-      kernel: segment.kernel,
+      kernel: segment.kernel || segment.ops,
       us: segment.us,
-      ops: [segment.label],
+      ops: [segment.ops],
       call: segment.ref && segment.ref[0] === 'call' ? segment.ref[1] : -1,
       sources: [],
       modules: [],
       category: 'kernel',
-      style: segment.style,
     });
     return [...Array(rows).keys()].map((i) => ({
       cells: lists.map((list) => ({ uses: list[i] ? [use(list[i])] : [] })),
     }));
   }
   style(use, k) {
-    if (use.style) return use.style;
     if (use.category === 'gpu_memset' || use.category === 'gpu_memcpy') return 'input';
     const r = PAGE.all[k];
     if (use.call >= 0) return PAGE.theme.extern.includes(r.calls.type[use.call]) ? 'kernel' : 'fused';
-    const drawn = PAGE.overview[k].strip.segments.find((segment) => segment.kernel === use.kernel);
-    return drawn ? drawn.style : 'kernel';
+    return 'kernel';
   }
   cell(cell, k, most) {
     const r = PAGE.all[k];

@@ -1,10 +1,4 @@
-// The first page: what this is, where the time of a step goes, what to do next, and what is not known.
-
-const OF_STEP = {
-  plan: 'The plan, to scale',
-  mean: 'A step in order, to scale',
-  first: 'The first step in order, to scale',
-};
+// The first page: the strip with at most three numbers, kernels, missed fusions, and what is not known.
 
 /** Choose what a part of the first page stands for, and show it in the graph. */
 function openRef(ref, recording = chosen.recording) {
@@ -24,59 +18,40 @@ function openRef(ref, recording = chosen.recording) {
   } else choose(type, key, { recording, from: 'overview' });
   show('graph');
 }
-/** Open a segment of a strip: the launch itself where there is one. */
-function openSegment(segment, recording = chosen.recording) {
-  const r = PAGE.all[recording];
-  const launch = known(segment.launch) ? (r.launches.id || []).indexOf(segment.launch) : -1;
-  if (launch >= 0) choose('launch', launch, { recording });
-  else if (segment.ref) choose(...segment.ref, { recording });
+/** The element that a part of the strip stands for: "call:0/0:3", "node:GRAPH/NAME", "kernel:NAME". */
+function stripRef(r, ref) {
+  const cut = ref.indexOf(':');
+  const [type, key] = [ref.slice(0, cut), ref.slice(cut + 1)];
+  if (type === 'call') {
+    const call = r.calls.id.indexOf(key);
+    return call < 0 ? null : ['call', call];
+  }
+  if (type === 'kernel') return ['kernel', key];
+  const end = key.lastIndexOf('/');
+  const graph = r.graphs.findIndex((g) => g.id === key.slice(0, end));
+  const node = graph < 0 ? -1 : r.graphs[graph].nodes.name.indexOf(key.slice(end + 1));
+  return node < 0 ? null : ['node', [graph, node]];
 }
-
-/** How near to the roof: a class from far (0) to near (3). */
-function heat(share) {
-  if (!known(share)) return 'heat-none';
-  return `heat-${[0.3, 0.6, 0.8].filter((limit) => share >= limit).length}`;
-}
-const HEATS = [
-  ['heat-0', 'under 30 % of the roof'],
-  ['heat-1', '30–60 % of the roof'],
-  ['heat-2', '60–80 % of the roof'],
-  ['heat-3', 'over 80 % of the roof'],
-  ['heat-none', 'roof not known'],
-];
-
-/** A step as segments to scale; those too narrow for a word are told by their name and their tooltip. */
-function stripOf(strip, recording, most = strip.total) {
-  return el(
-    'div',
-    { class: 'strip', style: { width: `${(100 * strip.total) / most}%` } },
-    strip.segments.map((segment) => {
-      const wide = segment.us / most > 0.06;
-      const open = segment.style !== 'rest';
-      return el(
-        open ? 'button' : 'span',
-        {
-          type: open ? 'button' : null,
-          class: `segment kind-${segment.style}`,
-          title: `${segment.label}\n${segment.kernel ? `${segment.kernel}\n` : ''}${microseconds(segment.us)}`,
-          style: { flexGrow: segment.us, flexBasis: '0px' },
-          'aria-label': open && !wide ? `${segment.label}, ${microseconds(segment.us)}, ${segment.kernel}` : null,
-          onclick: open
-            ? () => {
-                openSegment(segment, recording);
-                show('graph');
-              }
-            : null,
-        },
-        wide ? [el('b', {}, segment.label), el('span', {}, microseconds(segment.us))] : null,
-      );
-    }),
-  );
+/** The strip as the recording's report draws it; a click chooses what is drawn there. */
+function stripOf(drawn, recording) {
+  const host = el('div', { class: 'strip-host', tabindex: 0, role: 'region', 'aria-label': 'The step, to scale' });
+  host.append(document.importNode(new DOMParser().parseFromString(drawn, 'image/svg+xml').documentElement, true));
+  host.addEventListener('click', (event) => {
+    const part = event.target.closest('[data-ref], [data-decision]');
+    if (!part || !known(recording)) return;
+    const { ref, decision } = part.dataset;
+    const found = decision ? ['decision', Number(decision)] : stripRef(PAGE.all[recording], ref);
+    if (!found) return;
+    choose(...found, { recording, from: 'overview' });
+    show('graph');
+  });
+  return host;
 }
 
 /** The switch that a hint is about. */
 const switchOf = (config) => (config ? [' ', el('code', {}, `torch._inductor.config.${config}`)] : []);
-const ONCE = 'These pairs share kernels; a kernel joins one GEMM, so its time counts once.';
+const ONCE = 'A kernel joins one of several pairs: this is what they save together.';
+const EXCLUDED = 'Counted above: a kernel joins one of these pairs.';
 
 /** Pairs kept apart, one entry for all of the same ops and reason: the sum they cost a step, why, what to try. */
 function missedList(items) {
@@ -96,8 +71,8 @@ function missedList(items) {
         item.price ? [': ', el('span', { class: 'price' }, `${item.price} a step`)] : null,
       ),
       el('p', {}, capital(item.reason)),
-      item.once ? el('p', { class: 'muted' }, ONCE) : null,
-      item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`, ...switchOf(item.config)) : null,
+      item.once ? el('p', { class: 'muted' }, item.price ? ONCE : EXCLUDED) : null,
+      item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`) : null,
     );
   };
   return el('ol', { class: 'missed' }, items.map(entry));
@@ -136,13 +111,10 @@ class Overview {
         el(
           'ul',
           { class: 'tiles', 'aria-label': 'Numbers' },
-          o.tiles.map(([value, label, remark]) =>
-            el('li', {}, el('b', {}, value), el('span', {}, label), el('small', {}, remark)),
-          ),
+          o.figures.map(([value, label]) => el('li', {}, el('b', {}, value), el('span', {}, label))),
         ),
-        el('div', { class: 'first' }, el('div', {}, this.modules(o), this.kernels(o)), this.next(r, o)),
-        this.strip(r, o),
-        this.story(o),
+        o.strip ? stripOf(o.strip, r.position) : null,
+        el('div', { class: 'first' }, this.kernels(o) || el('div', {}), this.next(r, o)),
         this.breaks(r, o),
         el(
           'div',
@@ -166,67 +138,13 @@ class Overview {
     );
   }
 
-  /** Modules and kernels as an icicle: width is time, colour is how near to the roof. */
-  modules(o) {
-    if (!o.modules) return null;
-    const total = o.modules.us;
-    const seen = new Set();
-    const words_ = (item) => {
-      const range = item.times > 1 ? ` × ${item.times} (${ranged(item.low, item.high)})` : '';
-      return `${item.label}${range}`;
-    };
-    const draw = (item, depth) => {
-      seen.add(heat(item.share));
-      const share = item.us / total;
-      const label = depth ? words_(item) : o.predicted ? 'all calls' : 'one step';
-      const roof = known(item.share) ? `, ${ofRoof(item.share)}` : '';
-      const type = item.type ? ` ${item.type}` : '';
-      return el(
-        'li',
-        { class: 'block', style: { flexGrow: item.us, flexBasis: '0px' } },
-        el(
-          item.ref ? 'button' : 'div',
-          {
-            type: item.ref ? 'button' : null,
-            class: `block-head ${heat(item.share)}`,
-            title: `${label}${type}\n${microseconds(item.us)}, ${words(share, 'share')} of the step${roof}`,
-            'aria-label': item.ref && share <= 0.06 ? `${label}${type}, ${microseconds(item.us)}${roof}` : null,
-            onclick: item.ref ? () => openRef(item.ref) : null,
-          },
-          share > 0.06 ? [el('b', {}, label), el('span', {}, microseconds(item.us))] : null,
-        ),
-        item.children.length && depth < 6
-          ? el(
-              'ul',
-              {},
-              item.children.map((child) => draw(child, depth + 1)),
-            )
-          : null,
-      );
-    };
-    const tree = el('ul', { class: 'icicle' }, draw(o.modules, 0));
-    return el(
-      'section',
-      { class: 'where' },
-      el('h2', {}, 'Where the time of a step goes'),
-      tree,
-      el(
-        'div',
-        { class: 'legend-row muted small' },
-        HEATS.filter(([name]) => seen.size > 1 && seen.has(name)).map(([name, label]) =>
-          el('span', {}, el('i', { class: `swatch ${name}` }), label),
-        ),
-      ),
-    );
-  }
-
   /** The most expensive pairs kept apart, each with the reason and the switch to try. */
   next(r, o) {
     if (!o.missed.length)
       return el(
         'section',
         { class: 'next' },
-        el('h2', {}, 'What to do next'),
+        el('h2', {}, 'Missed fusions'),
         el(
           'p',
           { class: 'muted' },
@@ -242,8 +160,8 @@ class Overview {
         'h2',
         {},
         o.missed[0].price
-          ? 'What to do next: the most expensive pairs kept apart'
-          : 'What to do next: pairs kept apart, at a cost that is not known',
+          ? 'Missed fusions, most expensive first'
+          : 'Missed fusions',
       ),
       missedList(o.missed.slice(0, 3)),
       o.num_missed > 3
@@ -258,47 +176,15 @@ class Overview {
                 show('tables');
               },
             },
-            `${plural(o.num_missed - 3, 'more kind')} of pairs in the table of decisions`,
+            `${o.num_missed - 3} more in the table of decisions`,
           )
         : null,
     );
   }
-  strip(r, o) {
-    const { strip } = o;
-    if (!(strip.total > 0)) return null;
-    const styles = new Set(strip.segments.map((segment) => segment.style));
-    const legend = [
-      ['fused', 'written by Inductor'],
-      ['kernel', 'library or hand-written'],
-      ['input', 'memset or copy'],
-      ['rest', 'small ones, summed up'],
-    ].filter(([kind]) => styles.has(kind));
-    const sum = `${plural(strip.count, 'launch')}, ${microseconds(strip.total)}`;
-    const mean = strip.of === 'mean' && strip.steps > 1 ? ` (mean of ${strip.steps} steps)` : '';
-    const first = strip.of === 'first' ? ': steps differ, the tiles are means' : '';
-    return el(
-      'section',
-      { class: 'strip-section' },
-      el('h2', {}, OF_STEP[strip.of]),
-      stripOf(strip, r.position),
-      el(
-        'div',
-        { class: 'legend-row muted small' },
-        legend.map(([kind, label]) => el('span', {}, el('i', { class: `swatch kind-${kind}` }), label)),
-        el('span', { class: 'spring' }),
-        el(
-          'span',
-          {},
-          strip.of === 'plan' ? `${plural(strip.count, 'call')}, ≈ ${microseconds(strip.total)}` : sum + mean + first,
-        ),
-      ),
-    );
-  }
-
   kernels(o) {
     if (!o.kernels.length) return null;
     const roofs = o.kernels.some((item) => known(item.roof));
-    const heads = ['Kernel', 'Calls', o.strip.of === 'plan' ? 'Planned' : 'Time a step', 'Share'];
+    const heads = ['Kernel', 'Calls', o.predicted ? 'Predicted' : 'Time a step', 'Share'];
     if (roofs) heads.push('Of the roof');
     const row = (item) =>
       el(
@@ -308,12 +194,10 @@ class Overview {
           'th',
           { scope: 'row' },
           el(
-            'button',
-            { type: 'button', title: item.kernel, onclick: () => openRef(item.ref) },
+            item.ref ? 'button' : 'span',
+            { type: item.ref ? 'button' : null, title: item.kernel, onclick: item.ref ? () => openRef(item.ref) : null },
             el('b', {}, shorten(item.ops, 44)),
-            item.ops === current().short(item.kernel)
-              ? null // what a trace alone calls it
-              : el('span', { class: 'mono' }, shorten(current().short(item.kernel), 44)),
+            item.where ? el('span', { class: 'mono' }, shorten(item.where, 44)) : null,
           ),
         ),
         el('td', {}, words(item.calls, 'int')),
@@ -346,31 +230,6 @@ class Overview {
     );
   }
 
-  story(o) {
-    const go = (ref) => {
-      if (ref === 'compare' || ref === 'timeline') return show(ref);
-      const cut = ref.indexOf('=');
-      const type = ref.slice(0, cut);
-      const value = ref.slice(cut + 1);
-      choose(type, type === 'kernel' ? value : Number(value));
-      return show('graph');
-    };
-    if (!o.lines.length) return null;
-    return el(
-      'ol',
-      { class: 'story', 'aria-label': 'The story' },
-      o.lines.map(([glyph, text, ref]) =>
-        el(
-          'li',
-          {},
-          el('b', { 'aria-hidden': 'true', class: glyph === '✗' ? 'cost' : null }, glyph),
-          ref
-            ? el('button', { type: 'button', class: 'line-link', onclick: () => go(ref) }, text)
-            : el('span', {}, text),
-        ),
-      ),
-    );
-  }
   coverage(o) {
     const c = o.covered;
     const bar = (label, n) =>
@@ -554,9 +413,3 @@ const gauge = (share) =>
     el('i', { style: { width: `${Math.min(100, 100 * (share || 0))}%` } }),
   );
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
-/** Least and most in one unit: "297–355 µs"; one number where they do not differ. */
-function ranged(low, high) {
-  const [a, b] = [microseconds(low), microseconds(high)];
-  const unit = b.slice(b.indexOf(' '));
-  return a === b ? a : `${a.endsWith(unit) ? a.slice(0, -unit.length) : a}–${b}`;
-}

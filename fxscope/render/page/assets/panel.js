@@ -3,6 +3,7 @@
 const EVIDENCE_WORDS = {
   correlation: 'correlation id: the driver numbered the launch',
   external_id: 'external id: the profiler tied op and kernel',
+  lowering: 'recorded while Inductor wrote the kernel',
   debug_handle: 'debug handle: Inductor numbered the call',
   origin_node: 'origin node: Inductor named it as the one it lowered',
   from_node: 'from_node: torch recorded where the node came from',

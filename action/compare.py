@@ -1,0 +1,111 @@
+"""Compare a branch with its base: record or plan both, check expectations, write one Markdown comment.
+
+    python action/compare.py --base SHA --record "fxscope run --target h200 model.py:factory -o {output}"
+        [--expect perf.toml] [--gate decisions|expectations|none] [--folder fxscope-report] [--link URL]
+
+The command runs once in this checkout and once in a worktree of the base commit. Exit code 1 where the gate is broken:
+an expectation of the file, or, with `decisions`, more kernels, graphs or graph breaks than the base, or a pair that is no
+longer fused. Times are reported and gate nothing: another runner has other times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BOUNDS = re.compile(r"^(kernels|graphs|graph_breaks) = (\d+)$", re.MULTILINE)
+NOT_BETTER_OR_WORSE = re.compile(r"^(gemms|memsets|max_bytes|kernel_counts) = .*\n", re.MULTILINE)
+MARKER = "<!-- fxscope -->"
+LONGEST = 60_000  # of a comment; GitHub takes 65,536 characters
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--base", required=True, help="the commit to compare with")
+    parser.add_argument("--record", required=True, help="the command that records; {output} is its .fxscope file")
+    parser.add_argument("--expect", default="", help="a .toml file of expectations")
+    parser.add_argument("--gate", choices=("decisions", "expectations", "none"), default="decisions")
+    parser.add_argument("--folder", type=Path, default=Path("fxscope-report"))
+    parser.add_argument("--link", default="", help="where the page can be downloaded")
+    arguments = parser.parse_args()
+    folder = arguments.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    base, head = folder / "base.fxscope", folder / "head.fxscope"
+    record(arguments.record, head, Path.cwd())
+    with tempfile.TemporaryDirectory() as place:
+        run("git", "worktree", "add", "--detach", place, arguments.base)
+        try:
+            record(arguments.record, base, Path(place))
+        finally:
+            run("git", "worktree", "remove", "--force", place)
+    fxscope("diff", base, head, "-o", folder / "diff.md", "--force")
+    fxscope("view", base, head, "-o", folder / "page.html", "--force")
+    checks = [("Expectations", Path(arguments.expect).resolve())] if arguments.expect else []
+    if arguments.gate == "decisions":
+        checks.append(("Decisions of the base branch", learned(base, folder)))
+    tables = [(title, *check(head, file, folder)) for title, file in checks]
+    broken = [title for title, _, passed in tables if not passed]
+    text = comment([(title, table) for title, table, _ in tables], broken, folder, arguments.link)
+    (folder / "comment.md").write_text(text, encoding="utf-8")
+    print(text)
+    return 1 if broken and arguments.gate != "none" else 0
+
+
+def record(command: str, output: Path, checkout: Path) -> None:
+    """Run the recording command in a checkout; leave with its message where it makes no recording."""
+    output.unlink(missing_ok=True)
+    words = [word.replace("{output}", str(output)) for word in shlex.split(command)]
+    if words[0] == "fxscope":
+        words[:1] = [sys.executable, "-m", "fxscope"]
+    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
+    if not output.exists():
+        sys.exit(f"{command} made no recording in {checkout} (exit code {done.returncode}):\n{done.stderr[-2000:]}")
+
+
+def learned(base: Path, folder: Path) -> Path:
+    """Expectations that the base meets, as limits: fewer kernels, graphs or breaks are no fault."""
+    file = folder / "base.toml"
+    fxscope("check", base, "--learn", "-o", file, "--force")
+    text = NOT_BETTER_OR_WORSE.sub("", file.read_text(encoding="utf-8"))
+    file.write_text(BOUNDS.sub(r'\1 = "<= \2"', text), encoding="utf-8")
+    return file
+
+
+def check(head: Path, expectations: Path, folder: Path) -> tuple[str, bool]:
+    """Hold the recording against a file; its table, and whether everything is met."""
+    table, junit = folder / f"check-{expectations.stem}.md", folder / f"check-{expectations.stem}.xml"
+    code = fxscope("check", head, expectations, "-o", table, "--junit", junit, "--force", codes=(0, 1))
+    return table.read_text(encoding="utf-8"), code == 0
+
+
+def comment(tables: list[tuple[str, str]], broken: list[str], folder: Path, link: str) -> str:
+    """One comment: the verdict, what changed, the checks, the page."""
+    verdict = f"❌ {' and '.join(broken)} broken" if broken else "✅ No expectation is broken"
+    parts = [MARKER, f"## fxscope: {verdict}", (folder / "diff.md").read_text(encoding="utf-8").strip()]
+    for title, table in tables:
+        state = " open" if title in broken else ""
+        parts.append(f"<details{state}><summary>{title}</summary>\n\n{table.strip()}\n\n</details>")
+    text = "\n\n".join(parts)
+    end = f"\n\n[The page with both recordings]({link})\n" if link else "\n"
+    return (text if len(text) <= LONGEST else text[:LONGEST] + "\n\n… the rest is in the artefact") + end
+
+
+def fxscope(verb: str, *words: str | Path, codes: tuple[int, ...] = (0,)) -> int:
+    return run(sys.executable, "-m", "fxscope", verb, *map(str, words), codes=codes)
+
+
+def run(*words: str, codes: tuple[int, ...] = (0,)) -> int:
+    """Run a program; leave with its message where it fails."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode not in codes:
+        sys.exit(f"{shlex.join(words)} failed:\n{done.stderr[-2000:]}")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

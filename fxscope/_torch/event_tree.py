@@ -1,0 +1,550 @@
+"""What a profiler session says of each op: its tensors, which op made them, views, writes, the line and the module.
+
+The profiler's event tree (`record_shapes`, `with_stack`, `profile_memory`) has every tensor that goes into an op, by the
+address of its TensorImpl, which is not reused in a session, and by the allocation of its storage. It has no outputs: they
+are what the op's kernel for the meta device returns for the same arguments, held against the allocations inside the op
+and against the first op that reads each tensor. An event's correlation id is the trace's "External id": the join is exact.
+
+Nothing is put around the program. What the profiler cannot say is None.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch._C._profiler import _EventType as EventType
+
+from fxscope._torch import nodes as live
+from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
+from fxscope.model import Item, Source, TensorMeta, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fxscope._torch.module_names import ModuleNames
+
+COMPOSITE = "CompositeImplicitAutograd"
+_RUNS_BACKWARD = "autograd::engine::evaluate_function"
+_REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
+
+
+class SeenTensor(Item, frozen=True, kw_only=True):
+    """A tensor that went into an op."""
+
+    meta: TensorMeta
+    storage: int  # the same number, the same memory
+    producer: int | None = None  # position of the op whose output this is; None where it came from outside
+    name: str | None = None  # of a parameter, a buffer or an input, where it is one
+
+
+class SeenOp(Item, frozen=True, kw_only=True):
+    """One op that the dispatcher ran a kernel of its own for; what such a kernel calls is a part of it."""
+
+    position: int
+    name: str  # "aten::addmm"
+    overload: str | None = None
+    inputs: tuple[SeenTensor, ...] = ()
+    outputs: tuple[TensorMeta, ...] = ()
+    aliases: tuple[int, ...] | None = None  # positions in `inputs` whose storage an output shares; None: not known
+    mutates: tuple[int, ...] = ()  # positions in `inputs` that were written
+    arguments: str | None = None
+    source: Source | None = None
+    sequence_number: int | None = None
+    backward: bool = False
+
+
+class SessionFacts(NamedTuple):
+    """What a session says, by external id."""
+
+    ops: dict[int, SeenOp]
+    names: dict[int, str]  # of every op in the tree
+    calls: list[tuple[int, int]]  # for each module that no other module called: its first op, and the module's number
+
+
+class _Around(NamedTuple):
+    """What an event is inside of."""
+
+    place: Source | None = None  # the user's line that called
+    frame: Any = None  # the Python call, if it is the user's own code and nothing else was called since
+    module: tuple[int, str, int] | None = None  # the innermost module's address, class, and the outermost's address
+    root: list[int] | None = None  # [number of the outermost module], emptied by its first op
+    op: _Raw | None = None
+    sequence: int | None = None  # of the autograd function that runs
+
+
+class _Raw:
+    """An op on the way to a `SeenOp`."""
+
+    def __init__(self, event: Any, around: _Around) -> None:
+        self.id, self.start, self.name = event.correlation_id, event.start_time_ns, event.name
+        self.overload = event.overload_name or "default"
+        self.inputs, self.sequence = event.extra_fields.inputs, event.extra_fields.sequence_number
+        self.around = around
+        self.allocated: dict[int, None] = {}  # allocations that outlive the op, in order
+
+
+def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: ModuleNames) -> SessionFacts:
+    """Say what a session's tree says.
+
+    Args:
+        tree: the session's.
+        concrete: external id → the trace's "Concrete Inputs".
+        names: of modules, parameters and inputs.
+    """
+    names.read(tree.parameters)
+    with torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore
+        ops = _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
+    return SessionFacts(ops, tree.names, tree.calls)
+
+
+class EventTree:
+    """What is read of a session's tree, parents first, as soon as the session has ended.
+
+    The profiler does not keep the names of Python code alive: of code that is freed, they are what its memory holds by
+    then. Such a call is passed over where that shows; what runs in it has the lines and the module around the call.
+
+    Args:
+        results: `profile.profiler.kineto_results`.
+    """
+
+    def __init__(self, results: Any) -> None:
+        self.raws: list[_Raw] = []
+        self.names: dict[int, str] = {}
+        self.calls: list[tuple[int, int]] = []
+        self.parameters: dict[int, tuple[int, dict[str, int]]] = {}  # module → outermost one, and name → TensorImpl
+        self.has_allocations = False
+        self._roots: dict[int, int] = {}
+        self.results = results
+        self._down(results.experimental_event_tree())
+        self.raws.sort(key=lambda raw: raw.start)
+
+    def _down(self, roots: Sequence[Any]) -> None:
+        todo = [(root, _Around()) for root in reversed(roots)]
+        while todo:
+            event, around = todo.pop()
+            children = event.children
+            try:
+                inner = self._enter(event, around)
+                places = _places(inner.frame, children) if inner.frame is not None else {}
+            except UnicodeDecodeError:  # the names of code that is gone by now
+                inner, places = around._replace(frame=None), {}
+            for position in range(len(children) - 1, -1, -1):
+                place = inner._replace(place=places[position]) if position in places else inner
+                todo.append((children[position], place))
+
+    def _enter(self, event: Any, around: _Around) -> _Around:
+        tag = event.tag
+        if tag == EventType.TorchOp:
+            return self._op(event, around)
+        if tag == EventType.PyCall:
+            return self._python(event, around)
+        if tag == EventType.PyCCall:
+            return around._replace(place=_caller(event, around), frame=None)
+        if tag == EventType.Allocation:
+            self._allocation(event.extra_fields, around)
+        return around
+
+    def _python(self, event: Any, around: _Around) -> _Around:
+        fields = event.extra_fields
+        is_users = _is_users(whole_path(fields.callsite.file_name))
+        around = around._replace(place=_caller(event, around), frame=event if is_users else None)
+        if fields.module is None:
+            return around
+        here = fields.module.self_ptr
+        outermost = here if around.module is None else around.module[2]
+        if here not in self.parameters:
+            self.parameters[here] = outermost, {name: tensor.impl_ptr for name, tensor, _ in fields.module.parameters}
+        root = around.root
+        if around.module is None:
+            root = [self._roots.setdefault(here, len(self._roots))]
+        return around._replace(module=(here, fields.module.cls_name, outermost), root=root)
+
+    def _op(self, event: Any, around: _Around) -> _Around:
+        name = event.name
+        self.names[event.correlation_id] = name
+        if name.startswith(_RUNS_BACKWARD):
+            return around._replace(sequence=event.extra_fields.sequence_number, place=None, frame=None)
+        if "::" not in name or " " in name:
+            return around  # an annotation
+        if around.root:
+            self.calls.append((event.correlation_id, around.root.pop()))
+        if around.op is not None or not _has_own_kernel(name, event.overload_name, _device(event)):
+            return around._replace(frame=None)
+        raw = _Raw(event, around)
+        self.raws.append(raw)
+        return around._replace(op=raw, frame=None)
+
+    def _allocation(self, fields: Any, around: _Around) -> None:
+        self.has_allocations = True
+        if around.op is not None and fields.allocation_id is not None:
+            if fields.alloc_size > 0:
+                around.op.allocated[fields.allocation_id] = None
+            else:
+                around.op.allocated.pop(fields.allocation_id, None)
+
+
+def _caller(event: Any, around: _Around) -> Source | None:
+    caller = event.extra_fields.caller
+    file = whole_path(caller.file_name)
+    if not _is_users(file):
+        return around.place
+    return _source(file, caller.line_number, caller.function_name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users(file: str) -> bool:
+    return live.is_user_file(file) and not file.startswith("<") and (file in linecache.cache or is_there(file))
+
+
+def _places(frame: Any, children: Sequence[Any]) -> dict[int, Source]:
+    place = frame.extra_fields.callsite
+    file, function = whole_path(place.file_name), place.function_name
+    return {at: _source(file, line, function) for at, line in lines_of_operators(frame, children).items()}
+
+
+@functools.lru_cache(maxsize=4096)
+def _source(file: str, line: int | None, function: str) -> Source:
+    return Source(file=file, line=line, code=live.code_line(file, line) if line else None, function=function)
+
+
+def _device(event: Any) -> str:
+    for item in event.extra_fields.inputs:
+        for tensor in item if isinstance(item, list) else (item,):
+            if hasattr(tensor, "impl_ptr"):
+                return tensor.device.type.upper()
+    return "CPU"
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_own_kernel(name: str, overload: str, device: str) -> bool:
+    """Whether the dispatcher runs a kernel for an op, and not only code that calls other ops."""
+    full = f"{name}.{overload}" if overload else name
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    try:
+        return not has(full, COMPOSITE) or (device != "META" and has(full, device))
+    except RuntimeError:  # no op of this torch
+        return False
+
+
+# ---------------------------------------------------------------------- which tensor is whose
+
+
+class _Made:
+    """An output that no op has read yet."""
+
+    def __init__(self, position: int, meta: TensorMeta | None) -> None:
+        self.position, self.meta, self.is_open = position, meta, True
+
+
+class _Identity:
+    """Says of each tensor that an op reads which op it comes from; fed in order of time."""
+
+    def __init__(self, concrete: Mapping[int, Sequence[str]], names: ModuleNames, has_allocations: bool) -> None:
+        self._concrete, self._names, self._has_allocations = concrete, names, has_allocations
+        self._bound: dict[int, int | None] = {}  # TensorImpl → position of the op that made or wrote it
+        self._writers: dict[int, int] = {}  # storage → position of the op that wrote it last
+        self._made: dict[int, list[_Made]] = {}  # storage → outputs in it
+        self._late: dict[int, dict[int, TensorMeta]] = {}  # position → storage it made → how that was read first
+        self._sources: dict[int, Source] = {}  # of forward ops, by sequence number
+
+    def seen(self, raws: Iterable[_Raw]) -> dict[int, SeenOp]:
+        made = {raw.id: self._op(position, raw) for position, raw in enumerate(raws)}
+        for key, op in made.items():
+            if not op.outputs and op.position in self._late:
+                made[key] = replace(op, outputs=tuple(self._late[op.position].values()))
+        return made
+
+    def _op(self, position: int, raw: _Raw) -> SeenOp:
+        schema = _schema(raw.name, raw.overload)
+        inputs: list[SeenTensor] = []
+        mutates: list[int] = []
+        impls: list[int] = []
+        for index, item in enumerate(raw.inputs):
+            for tensor in item if isinstance(item, list) else (item,):
+                if not hasattr(tensor, "impl_ptr"):
+                    continue
+                if schema is not None and _is_written(schema, index):
+                    mutates.append(len(inputs))
+                inputs.append(self._read(tensor))
+                impls.append(tensor.impl_ptr)
+        values = self._concrete.get(raw.id, ())
+        replayed = _replay(raw.name, raw.overload, tuple(_frozen(item) for item in raw.inputs), tuple(values))
+        aliases = self._aliases(raw, schema, inputs, mutates, replayed)
+        outputs = tuple(meta for meta, _ in replayed or ())
+        self._wrote(position, [(impls[index], inputs[index].storage) for index in mutates])
+        self._gave(position, raw, inputs, mutates, aliases, outputs)
+        backward = raw.around.sequence is not None
+        number = raw.around.sequence if backward else raw.sequence
+        return SeenOp(
+            position=position,
+            name=raw.name,
+            overload=raw.overload,
+            inputs=tuple(inputs),
+            outputs=outputs,
+            aliases=aliases,
+            mutates=tuple(mutates),
+            arguments=_arguments(schema, raw.inputs, values),
+            source=self._source(raw, number, backward=backward),
+            sequence_number=number if number is not None and number >= 0 else None,
+            backward=backward,
+        )
+
+    def _read(self, tensor: Any) -> SeenTensor:
+        impl = tensor.impl_ptr
+        storage = tensor.allocation_id if self._has_allocations and tensor.allocation_id is not None else -impl
+        meta = _meta(tensor)
+        if impl not in self._bound:
+            self._bound[impl] = self._maker(storage, meta)
+        name = self._names.of_tensor(impl)
+        return SeenTensor(meta=meta, storage=storage, producer=self._bound[impl], name=name)
+
+    def _maker(self, storage: int, meta: TensorMeta) -> int | None:
+        """The op whose output a tensor is that no op has read before; of several that fit, who wrote the memory."""
+        made = self._made.get(storage, [])
+        fitting = [item for item in made if item.is_open and _is_like(item.meta, meta)]
+        exact = [item for item in fitting if item.meta is not None] or fitting
+        if len(exact) == 1:
+            exact[0].is_open = False
+            self._late.setdefault(exact[0].position, {}).setdefault(storage, meta)
+            return exact[0].position
+        return self._writers.get(storage)
+
+    def _wrote(self, position: int, written: Iterable[tuple[int, int]]) -> None:
+        for impl, storage in written:
+            self._writers[storage] = position
+            self._bound[impl] = position
+
+    def _aliases(
+        self,
+        raw: _Raw,
+        schema: Any,
+        inputs: Sequence[SeenTensor],
+        mutates: Sequence[int],
+        replayed: Sequence[tuple[TensorMeta, int | None]] | None,
+    ) -> tuple[int, ...] | None:
+        if schema is None:
+            return None
+        if mutates:  # an in-place op returns what it wrote
+            return tuple(mutates) if any(item.alias_info is not None for item in schema.returns) else ()
+        if not any("Tensor" in str(item.type) for item in schema.returns):
+            return ()
+        if raw.allocated:
+            return ()
+        shared = None if replayed is None else tuple(dict.fromkeys(at for _, at in replayed if at is not None))
+        if shared is None or shared or not self._has_allocations:
+            return shared
+        # Nothing was allocated: an output without elements needs no memory, and any other is unexplained.
+        return () if all(0 in meta.shape for meta, _ in replayed or ()) else None
+
+    def _gave(
+        self,
+        position: int,
+        raw: _Raw,
+        inputs: Sequence[SeenTensor],
+        mutates: Sequence[int],
+        aliases: tuple[int, ...] | None,
+        outputs: Sequence[TensorMeta],
+    ) -> None:
+        if mutates:
+            return
+        fresh = list(raw.allocated)
+        for storage in fresh:
+            self._writers[storage] = position
+        storages = fresh or [inputs[index].storage for index in aliases or ()]
+        if aliases is None and not fresh:
+            storages = list(dict.fromkeys(item.storage for item in inputs))
+        metas: Sequence[TensorMeta | None] = outputs or (None,)
+        for storage in storages:
+            # Several outputs that are new each have a memory of their own, in an order that is not known.
+            self._made.setdefault(storage, []).extend(
+                _Made(position, meta if len(storages) == 1 else None)
+                for meta in (metas if len(storages) == 1 else (None,))
+            )
+
+    def _source(self, raw: _Raw, number: int | None, *, backward: bool) -> Source | None:
+        if backward:  # it runs from the line of `backward()`, and belongs to the forward op with its number
+            return self._sources.get(number) if number is not None else None
+        source = raw.around.place
+        if raw.around.module is not None:
+            path, kind = self._names.of_module(*raw.around.module)
+            source = _in_module(source, path, kind)
+        if source is not None and number is not None and number >= 0:
+            self._sources[number] = source  # the last op with a number is the one whose node has it
+        return source
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_module(source: Source | None, path: str | None, kind: str) -> Source:
+    place = source or Source()
+    return Source(
+        file=place.file, line=place.line, code=place.code, function=place.function, module=path, module_type=kind
+    )
+
+
+def _is_like(known: TensorMeta | None, meta: TensorMeta) -> bool:
+    return known is None or (known.shape, known.stride, known.dtype) == (meta.shape, meta.stride, meta.dtype)
+
+
+def _meta(tensor: Any) -> TensorMeta:
+    strided = tensor.layout == torch.strided
+    return TensorMeta(
+        shape=tuple(tensor.sizes),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        stride=tuple(tensor.strides) if strided else None,
+        device=str(tensor.device),
+    )
+
+
+# ---------------------------------------------------------------------- asking torch
+
+
+@functools.lru_cache(maxsize=4096)
+def _overload(name: str, overload: str) -> Any:
+    namespace, _, base = name.partition("::")
+    try:
+        return getattr(getattr(getattr(torch.ops, namespace), base), overload)
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def _schema(name: str, overload: str) -> Any:
+    found = _overload(name, overload)
+    return None if found is None else found._schema
+
+
+def _is_written(schema: Any, index: int) -> bool:
+    info = schema.arguments[index].alias_info if index < len(schema.arguments) else None
+    return info is not None and info.is_write
+
+
+def _frozen(item: Any) -> Any:
+    """An argument as something that can be compared: what matters of a tensor for the shape of a result."""
+    if isinstance(item, list):
+        return tuple(_frozen(part) for part in item)
+    if not hasattr(item, "impl_ptr"):
+        return None
+    known = item.layout == torch.strided
+    return ("tensor", tuple(item.sizes), tuple(item.strides), item.dtype, str(item.device)) if known else "opaque"
+
+
+def _storage_of(tensor: torch.Tensor) -> int | None:
+    """Return the address of a tensor's storage; `None` of a sparse one, which has none of its own."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+@functools.lru_cache(maxsize=8192)
+def _replay(
+    name: str, overload: str, inputs: tuple[Any, ...], values: tuple[str, ...]
+) -> tuple[tuple[TensorMeta, int | None], ...] | None:
+    """Return (metadata, position of the tensor argument whose storage it shares) of each result, by the meta kernel.
+
+    None where it has none, or depends on data or on arguments that the profiler does not record.
+    """
+    target = _overload(name, overload)
+    if target is None or name.partition("::")[0] not in _REPLAYED:
+        return None
+    given: list[torch.Tensor] = []
+    devices: list[str] = []
+    try:
+        args, kwargs = _arguments_on_meta(target._schema, inputs, values, given, devices)
+        result = target(*args, **kwargs)
+    except Exception:  # any meta kernel may refuse: then the profiler's own facts are all there is
+        return None
+    device = kwargs_device(target._schema, values) or next((d for d in devices if d != "cpu"), "cpu")
+    storages = {_storage_of(tensor): index for index, tensor in reversed(list(enumerate(given)))}
+    storages.pop(None, None)
+    found: list[tuple[TensorMeta, int | None]] = []
+    for tensor in live.leaves(result):
+        meta = live.tensor_meta(tensor)
+        meta = TensorMeta(shape=meta.shape, dtype=meta.dtype, stride=meta.stride, device=device)
+        found.append((meta, storages.get(_storage_of(tensor))))
+    return tuple(found)
+
+
+def kwargs_device(schema: Any, values: Sequence[str]) -> str | None:
+    """The device that an op was given, as the profiler writes it."""
+    names = [argument.name for argument in schema.arguments]
+    position = names.index("device") if "device" in names else len(values)
+    return values[position] or None if position < len(values) else None
+
+
+def _arguments_on_meta(
+    schema: Any, inputs: tuple[Any, ...], values: Sequence[str], given: list[torch.Tensor], devices: list[str]
+) -> tuple[list[Any], dict[str, Any]]:
+    def tensor(item: Any) -> torch.Tensor:
+        _, sizes, strides, dtype, device = item
+        given.append(torch.empty_strided(sizes, strides, dtype=dtype, device="meta"))
+        devices.append(device)
+        return given[-1]
+
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    is_positional = True
+    for argument, item, text in zip(schema.arguments, inputs, values, strict=True):
+        value: Any
+        if argument.name == "device":
+            value = "meta"
+        elif isinstance(item, tuple) and item and item[0] == "tensor":
+            value = tensor(item)
+        elif isinstance(item, tuple) and item:
+            value = [tensor(part) if part else None for part in item]
+        elif text:
+            value = ast.literal_eval(text)
+        elif argument.has_default_value():
+            is_positional = False
+            continue
+        else:
+            value = None
+        if is_positional and not argument.kwarg_only:
+            args.append(value)
+        else:
+            kwargs[argument.name] = value
+    return args, kwargs
+
+
+def _arguments(schema: Any, inputs: Sequence[Any], values: Sequence[str]) -> str:
+    """The call's arguments as printed; those that the profiler does not record are left out."""
+    parts: list[str] = []
+    for index, item in enumerate(inputs):
+        text = values[index] if index < len(values) else ""
+        argument = schema.arguments[index] if schema is not None and index < len(schema.arguments) else None
+        if isinstance(item, list):
+            said = f"[{', '.join(_printed(part) for part in item)}]"
+        elif hasattr(item, "impl_ptr"):
+            said = _printed(item)
+        elif argument is not None and not text and argument.kwarg_only:
+            continue
+        else:
+            said = _value(text)
+        parts.append(f"{argument.name}={said}" if argument is not None and argument.kwarg_only else said)
+    text = ", ".join(parts)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _printed(tensor: Any) -> str:
+    if not hasattr(tensor, "impl_ptr"):
+        return "None"
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.sizes)}"
+
+
+def _value(text: str) -> str:
+    try:
+        return str(ast.literal_eval(text)) if text else "None"
+    except (ValueError, SyntaxError):
+        return text
+
+
+def concrete_inputs(events: Iterable[dict[str, Any]]) -> dict[int, Sequence[str]]:
+    """External id → "Concrete Inputs" of the ops of a trace."""
+    return {
+        event["args"]["External id"]: event["args"].get("Concrete Inputs", ())
+        for event in events
+        if event.get("cat") == "cpu_op" and "External id" in event.get("args", {})
+    }

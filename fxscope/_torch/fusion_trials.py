@@ -1,0 +1,291 @@
+"""Asks torch's scheduler, before it is gone, whether two kernels would be one with a switch set: a hint is then a fact.
+
+A trial is the scheduler's own `can_fuse` under `config.patch`, of the final groups; for a library's GEMM, of a template
+in its place; for `combo_kernels`, the partition that the backend would write. Everything it changes is restored.
+"""
+
+# torch's insides are untyped: what comes from there is Any.
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from itertools import combinations
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from fxscope._torch.hooks import switch_value
+from fxscope.model import FusionTrial, Problem, Schedule, replace
+from fxscope.passes.fusion.reasons import translate
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+MOST_PAIRS = 2000  # of one graph's groups, nearest first; the hints of further pairs are not verified
+TEMPLATES = "max_autotune_gemm"
+COMBO = "combo_kernels"
+LOOPS = ("loop_ordering_after_fusion", "loop_reindexing_after_fusion")
+USERS = "epilogue_fusion_user_defined_triton_kernel"
+HUGE = 1 << 40
+_WITH_TEMPLATE = tuple(f"extern_kernels.{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "convolution"))
+_LOADED_WITH_PROLOGUE = _WITH_TEMPLATE[:2]  # whose template reads its operands by `load_input` (kernel/templates)
+
+
+def tried(graph: Any, schedule: Schedule, problems: list[Problem]) -> Schedule:
+    """The schedule with a trial for each pair of its groups and each switch that could be named to join them."""
+    from torch._inductor.virtualized import V
+
+    scheduler = graph.scheduler
+    groups: list[Any] = list(scheduler.nodes)
+    pairs = _pairs(groups)
+    if (untried := len(pairs) - MOST_PAIRS) > 0:
+        message = f"{untried} pairs of kernels were not tried with other switches: their hints are not verified"
+        problems.append(Problem(where=f"trial fusions of {schedule.graph}", message=message))
+    pairs = pairs[:MOST_PAIRS]
+    with V.set_graph_handler(graph), unfrozen(scheduler):
+        found = [*_pairwise(scheduler, groups, pairs, schedule), *_combos(scheduler, groups, pairs, schedule)]
+    return replace(schedule, trials=tuple(found))
+
+
+def _pairs(groups: list[Any]) -> list[tuple[int, int]]:
+    """The positions of each two groups that share memory, nearest first."""
+    users: dict[str, list[int]] = defaultdict(list)
+    for position, group in enumerate(groups):
+        for name in group.used_buffer_names():
+            users[name].append(position)
+    pairs = {pair for positions in users.values() for pair in combinations(positions, 2)}
+    return sorted(pairs, key=lambda pair: (pair[1] - pair[0], pair))
+
+
+def _pairwise(
+    scheduler: Any, groups: list[Any], pairs: list[tuple[int, int]], schedule: Schedule
+) -> Iterator[FusionTrial]:
+    switches = _switches(schedule)
+    for one, other in pairs:
+        for config in _candidates(groups[one], groups[other], switches.get((one, other), set())):
+            accepted = _accepts(scheduler, groups[one], groups[other], config)
+            if accepted is not None:
+                yield FusionTrial(a=one, b=other, config=config, accepted=accepted)
+
+
+def _switches(schedule: Schedule) -> dict[tuple[int, int], set[str]]:
+    """Pair of groups → the switches that torch's own words of it point at."""
+    group_of = {node.name: node.group for node in schedule.nodes}
+    found: dict[tuple[int, int], set[str]] = {}
+    for attempt in schedule.attempts:
+        if attempt.fused or attempt.raw_reason is None:
+            continue
+        reason = translate(attempt.raw_reason, attempt.cause, schedule.limits)
+        key = tuple(sorted((group_of.get(attempt.a[0], -1), group_of.get(attempt.b[0], -1))))
+        if reason.hint and reason.config not in (None, COMBO, "benchmark_fusion"):
+            found.setdefault((key[0], key[1]), set()).add(reason.config or "")
+    return found
+
+
+def _candidates(a: Any, b: Any, named: set[str]) -> Iterator[str]:
+    yield from sorted(named)
+    if "loop_ordering_after_fusion" in named:
+        yield "loop_reindexing_after_fusion"
+    if _may_be_template(a) or _may_be_template(b):
+        yield TEMPLATES
+    elif a.is_extern() and USERS not in named:
+        yield USERS
+
+
+def _may_be_template(node: Any) -> bool:
+    if not node.is_extern() or node.get_device().type == "cpu":  # a C++ template wants a frozen weight as well
+        return False
+    return getattr(node.node, "python_kernel_name", None) in _WITH_TEMPLATE
+
+
+def _accepts(scheduler: Any, a: Any, b: Any, config: str) -> bool | None:
+    """Whether the scheduler would join the two with this switch; `None` where it cannot be asked."""
+    import torch._inductor.config as inductor
+
+    try:
+        before = switch_value(inductor, config)
+    except AttributeError:
+        return None
+    with inductor.patch({config: _wanted(config, before)}), _unchanged((a, b)):
+        if config in LOOPS:
+            _lay_out_anew(a, b)
+        if config != TEMPLATES:
+            return _joins(scheduler, a, b)
+        products = [_may_be_template(a), _may_be_template(b)]
+        if all(products) or not _has_template(a if products[0] else b):
+            return False
+        with _as_template(scheduler, a if products[0] else b) as template:
+            return _joins(scheduler, *((template, b) if products[0] else (a, template)))
+
+
+def _lay_out_anew(*nodes: Any) -> None:
+    """Undo the merging of loops that follows fusion: only loops that are apart can be reordered."""
+    import torch._inductor.ir as ir
+    from torch._inductor import scheduler
+
+    for node in nodes:
+        members = [item for item in node.get_nodes() if isinstance(item.node, ir.ComputedBuffer)]
+        for member in members:
+            member.recompute_size_and_body()
+        if members and len(node.get_nodes()) > 1:
+            scheduler.refresh_group_node_dependencies(node)
+
+
+def _wanted(config: str, before: Any) -> Any:
+    if isinstance(before, bool):
+        return config not in ("triton.tiling_prevents_pointwise_fusion", "triton.tiling_prevents_reduction_fusion")
+    return 0 if config == "score_fusion_memory_threshold" else HUGE
+
+
+def _joins(scheduler: Any, a: Any, b: Any) -> bool:
+    first, second = (b, a) if a.ancestors & b.get_operation_names() else (a, b)
+    if not scheduler.can_fuse(first, second, True):
+        return False
+    return not scheduler.will_fusion_create_cycle(first, second)
+
+
+# ---------------------------------------------------------------------- templates
+
+
+def _has_template(node: Any) -> bool:
+    """Whether torch would try a Triton template for this GEMM; under the switch, which is set."""
+    import torch._inductor.utils as utils
+
+    return bool(utils.use_triton_template(node.node.get_layout()))
+
+
+@contextlib.contextmanager
+def _as_template(scheduler: Any, extern: Any) -> Generator[Any]:
+    """A Triton template in the place of a library's call, for the scheduler alone; the graph does not keep it."""
+    import torch._inductor.ir as ir
+    from torch._inductor.scheduler import NodeUser
+    from torch._inductor.virtualized import V
+    from torch.utils._ordered_set import OrderedSet
+
+    operation, graph = extern.node, V.graph
+    kept = (list(graph.buffers), dict(graph.name_to_buffer), list(graph.operations), dict(graph.name_to_op))
+    operands = [item.get_name() for item in operation.inputs[-2:]]
+    if operation.python_kernel_name not in _LOADED_WITH_PROLOGUE:
+        operands = []
+    inside = ir.TritonTemplateBuffer(
+        operation.get_layout(), operation.inputs, None, allowed_prologue_inps=OrderedSet(operands)
+    )
+    inside.name, inside.operation_name = operation.get_name(), operation.get_operation_name()
+    inside.epilogue_fusable_outputs = {inside.name: inside.name}
+    inside.origins, inside.origin_node = operation.origins, operation.origin_node
+    graph.buffers[:], graph.operations[:] = kept[0], kept[2]
+    for table, before in ((graph.name_to_buffer, kept[1]), (graph.name_to_op, kept[3])):
+        table.clear()
+        table.update(before)
+    template = scheduler.create_scheduler_node(inside)
+    # Loops are merged when they are scheduled: so are those that the others are compared with.
+    template.set_read_writes(inside.extract_read_writes(normalize=True).rename(scheduler.mutation_renames))
+    for name in ("ancestors", "min_order", "max_order", "last_usage"):
+        setattr(template, name, getattr(extern, name))
+    unmet = {dependency.name for dependency in extern.unmet_dependencies}
+    template.unmet_dependencies = OrderedSet(item for item in template.read_writes.reads if item.name in unmet)
+    for own, theirs in zip(template.outputs, extern.outputs, strict=True):
+        own.users = theirs.users
+    buffers = [
+        scheduler.name_to_buf[name]
+        for name in dict.fromkeys(item.get_name() for item in operation.inputs)
+        if name in scheduler.name_to_buf
+    ]
+    users = [buffer.users for buffer in buffers]
+    name = extern.get_name()
+    fused = scheduler.name_to_fused_node.get(name)
+    try:
+        for buffer in buffers:
+            buffer.users = [
+                NodeUser(template, user.can_inplace, user.is_weak) if user.node is extern else user
+                for user in buffer.users
+            ]
+        scheduler.name_to_fused_node[name] = template
+        yield template
+    finally:
+        scheduler.name_to_fused_node[name] = fused
+        for buffer, before in zip(buffers, users, strict=True):
+            buffer.users = before
+
+
+# ---------------------------------------------------------------------- independent kernels in one launch
+
+
+class _Partitioned(Exception):
+    """The backend's partition of a combo kernel is known; its code need not be written."""
+
+
+def _combos(
+    scheduler: Any, groups: list[Any], pairs: list[tuple[int, int]], schedule: Schedule
+) -> Iterator[FusionTrial]:
+    """A trial for each two groups that share memory: whether the backend would write them as one combo kernel."""
+    import torch._inductor.config as inductor
+    from torch._inductor.scheduler import ForeachKernelSchedulerNode
+
+    place = {id(group): position for position, group in enumerate(groups)}
+    together: set[tuple[int, int]] = set()
+    if schedule.limits.get(COMBO) is not False:
+        return
+    with inductor.patch({COMBO: True}):
+        for level in ForeachKernelSchedulerNode.group_nodes_for_combo_kernels(scheduler):
+            members = ForeachKernelSchedulerNode.combinable_nodes(level)
+            for part in _partition(scheduler, members) if len(members) > 1 else ():
+                together |= set(combinations(sorted(place[id(node)] for node in part), 2))
+    for pair in pairs:
+        yield FusionTrial(a=pair[0], b=pair[1], config=COMBO, accepted=pair in together)
+
+
+def _partition(scheduler: Any, members: list[Any]) -> list[list[Any]]:
+    """The kernels that the backend would write for these nodes as a combo kernel."""
+    import torch._inductor.config as inductor
+    from torch._inductor.codegen.triton_combo_kernel import ComboKernel
+
+    own = ComboKernel.horizontal_partition
+    found: list[list[Any]] = []
+
+    def stop(*args: Any, **kwargs: Any) -> Any:
+        found.extend(own(*args, **kwargs))
+        raise _Partitioned
+
+    backend = scheduler.get_backend(members[0].get_device())
+    combo = SimpleNamespace(
+        get_subkernel_nodes=lambda: members,
+        snodes=members,
+        use_custom_partition_algo=True,
+        enable_autotune=False,
+        per_subkernel_blocks=getattr(inductor, "combo_kernel_per_subkernel_blocks", False),
+    )
+    with mock.patch.object(ComboKernel, "horizontal_partition", staticmethod(stop)), contextlib.suppress(_Partitioned):
+        backend.codegen_combo_kernel(combo)
+    return found
+
+
+# ---------------------------------------------------------------------- nothing is kept
+
+
+@contextlib.contextmanager
+def _unchanged(nodes: tuple[Any, ...]) -> Generator[None]:
+    """A trial may lay out loops anew: the nodes are put back as they were."""
+    every = {id(item): item for node in nodes for item in (node, *node.get_nodes())}
+    states = [(item, dict(vars(item))) for item in every.values()]
+    try:
+        yield
+    finally:
+        for item, state in states:
+            vars(item).clear()
+            vars(item).update(state)
+
+
+@contextlib.contextmanager
+def unfrozen(scheduler: Any) -> Generator[None]:
+    """What code generation left in the scheduler is as it was before fusion, for as long as it is asked."""
+    fused = dict(scheduler.name_to_fused_node)
+    scheduler.name_to_fused_node.update(
+        {node.get_name(): group for group in scheduler.nodes for node in group.get_nodes()}
+    )
+    try:
+        yield
+    finally:
+        scheduler.name_to_fused_node.clear()
+        scheduler.name_to_fused_node.update(fused)

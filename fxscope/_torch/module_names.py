@@ -1,0 +1,95 @@
+"""The names of modules and of their tensors, by address; nothing is kept alive."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fxscope._torch.hooks import Hooks
+
+_DEEPEST = 100
+REGISTRATION_HOOK = "torch.nn.modules.module:register_module_module_registration_hook"
+
+
+class ModuleNames:
+    """Which module is which part of which: those that live when it starts, and those that are built meanwhile.
+
+    torch tells of a part when it is given to its module (a public hook of construction, not of calls).
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[int, tuple[int, str]] = {}  # module → its owner, and the name there
+        self._kinds: dict[int, str] = {}
+        self._alive: dict[int, weakref.ref[Any]] = {}
+        self._tensors: dict[int, str] = {}  # TensorImpl → name
+        self._paths: dict[tuple[int, int], str | None] = {}
+
+    def start(self, hooks: Hooks) -> None:
+        """Note the modules that live now, and have torch tell of those to come."""
+        from fxscope._torch.hooks import resolve
+
+        for owner in gc.get_objects():
+            if issubclass(type(owner), torch.nn.Module):
+                for name, part in vars(owner).get("_modules", {}).items():
+                    self._note(owner, name, part)
+        handle = resolve(REGISTRATION_HOOK)[2](lambda *told: hooks.guard("names of modules", self._note, *told))
+        hooks.at_end("names of modules", handle.remove)
+
+    def add(self, model: torch.nn.Module) -> None:
+        """Note the parts of one model."""
+        for owner in model.modules():
+            for name, part in vars(owner).get("_modules", {}).items():
+                self._note(owner, name, part)
+        self._name_tensors([*model.named_parameters(), *model.named_buffers()])
+
+    def name_tensors(self, named: Mapping[str, torch.Tensor]) -> None:
+        self._name_tensors(list(named.items()))
+
+    def of_tensor(self, impl: int) -> str | None:
+        return self._tensors.get(impl)
+
+    def of_module(self, address: int, kind: str, root: int) -> tuple[str | None, str]:
+        """(Path from the outermost module, class) of a module; the path is None where it is not known."""
+        if (address, root) not in self._paths:
+            self._paths[address, root] = self._path(address, kind, root)
+        return self._paths[address, root], kind
+
+    def read(self, parameters: Mapping[int, tuple[int, Mapping[str, int]]]) -> None:
+        """Take the names of tensors from modules that were called: module → outermost module, and name → TensorImpl."""
+        for address, (root, named) in parameters.items():
+            path = self._path(address, None, root)
+            prefix = f"{path}." if path else ""
+            module = self._alive.get(address, lambda: None)()
+            buffers = vars(module).get("_buffers", {}) if module is not None and id(module) == address else {}
+            addresses = {name: tensor._cdata for name, tensor in buffers.items() if tensor is not None}
+            for name, impl in (*named.items(), *addresses.items()):
+                self._tensors.setdefault(impl, f"{prefix}{name}")
+
+    def _note(self, owner: Any, name: str, part: Any) -> None:
+        if part is None:
+            return
+        self._parts[id(part)] = (id(owner), name)
+        self._kinds[id(part)] = type(part).__name__
+        for module in (owner, part):
+            self._alive[id(module)] = weakref.ref(module)
+
+    def _path(self, address: int, kind: str | None, root: int) -> str | None:
+        if kind is not None and self._kinds.get(address, kind) != kind:
+            return None  # another module has the address by now
+        names: list[str] = []
+        while address != root:
+            if address not in self._parts or len(names) > _DEEPEST:
+                return None
+            address, name = self._parts[address]
+            names.append(name)
+        return ".".join(reversed(names))
+
+    def _name_tensors(self, named: list[tuple[str, torch.Tensor]]) -> None:
+        for name, tensor in named:
+            self._tensors.setdefault(tensor._cdata, name)

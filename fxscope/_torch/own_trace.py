@@ -1,0 +1,243 @@
+"""The trace of fxscope's own session: what it says of the program's ops and steps, and the file without our own work.
+
+Out of the file go the Python calls, the allocations and the compiler's own phases; the steps to keep go into it as the
+profiler's own `ProfilerStep#N` are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+from typing import TYPE_CHECKING, Any
+
+from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of
+from fxscope._torch.step_plan import StepPlan, plan
+from fxscope._torch.steps import STEP_ENDS
+from fxscope.model import Problem
+from fxscope.readers.trace.reader import mend
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fxscope._torch.module_names import ModuleNames
+
+# Dynamo's own phases: the outermost ones by name (torch 2.13), those inside by how their names end.
+COMPILE_SPANS = ("dynamo", "entire_frame_compile", "entire_backward_compile")
+COMPILING = " (dynamo_timed)"
+_COMPILED_CALL = "## Call CompiledFxGraph"
+_MODE = "PythonDispatchMode"
+_NOT_KEPT = ("python_function", "cpu_instant_event")
+
+
+@dataclasses.dataclass
+class Observed:
+    """What the session says beyond its trace."""
+
+    facts: SessionFacts
+    steps: StepPlan = dataclasses.field(default_factory=StepPlan)
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    num_ops: tuple[int, int] = (0, 0)  # outermost ops before the first step, and in all
+    # Of the ops before the first step: name, duration in µs, and the first op in it that something is known of.
+    start_up: list[tuple[str, float, int | None]] = dataclasses.field(default_factory=list)
+    compile_us: float = 0.0  # before the first step
+
+
+def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> Observed:
+    """Read a session's facts, and rewrite its trace for the reader; with options (`step_plan.plan`), write steps.
+
+    Args:
+        path: the exported trace.
+        tree: the session's.
+        names: of the program's modules.
+    """
+    import msgspec
+
+    trace, problems = _decoded(path)
+    events: list[dict[str, Any]] = [event for event in trace["traceEvents"] if event.get("cat") not in _NOT_KEPT]
+    found = _Spans()
+    spans = _sorted_spans(events, found)
+    facts = facts_of(tree, concrete_inputs(spans), names)
+    observed = Observed(facts, problems=[*problems, *_checked(spans, facts)])
+    if options and found.outer:
+        events.extend(_with_steps(observed, found, options))
+    trace["traceEvents"] = [event for event in events if id(event) not in found.drop]
+    path.write_bytes(msgspec.json.encode(trace))
+    return observed
+
+
+def without_compiling(path: Path) -> None:
+    """Take the compiler's own phases out of a trace."""
+    import msgspec
+
+    trace, _ = _decoded(path)
+    found = _Spans()
+    _sorted_spans(trace["traceEvents"], found)
+    trace["traceEvents"] = [event for event in trace["traceEvents"] if id(event) not in found.drop]
+    path.write_bytes(msgspec.json.encode(trace))
+
+
+def _sorted_spans(events: list[dict[str, Any]], found: _Spans) -> list[dict[str, Any]]:
+    spans = [event for event in events if event.get("ph") == "X" and event.get("cat") in ("cpu_op", "user_annotation")]
+    for event in spans:
+        event["name"] = without_overload(event["name"])
+        if event["name"].startswith(_COMPILED_CALL):
+            event["cat"] = "cpu_op"  # with shapes Kineto calls it an annotation
+    found.phases = compile_phases(spans)
+    spans.sort(key=lambda event: (event["ts"], -event["dur"]))
+    for event in spans:
+        found.add(event)
+    return spans
+
+
+def _decoded(path: Path) -> tuple[Any, list[Problem]]:
+    import msgspec
+
+    data = path.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    try:
+        return msgspec.json.decode(data), []
+    except (msgspec.DecodeError, UnicodeDecodeError):  # Kineto writes names as they are, quotes and all
+        return mend(path)
+
+
+def without_overload(name: str) -> str:
+    """An op's name as sessions write it that were not asked for overloads: "aten::add.Tensor" → "aten::add"."""
+    namespace, colons, rest = name.partition("::")
+    if not colons or not namespace.isidentifier() or " " in rest:
+        return name
+    return f"{namespace}::{rest.partition('.')[0]}"
+
+
+def _checked(spans: list[dict[str, Any]], facts: SessionFacts) -> list[Problem]:
+    """Drop the facts of ops that the trace and the tree call differently."""
+    wrong = 0
+    for event in spans:
+        number = event.get("args", {}).get("External id")
+        if event["cat"] == "cpu_op" and number in facts.ops and facts.ops[number].name != event["name"]:
+            del facts.ops[number]
+            wrong += 1
+    if not wrong:
+        return []
+    message = f"{wrong} ops have other names in the profiler's tree than in its trace"
+    return [Problem(where="profiler", message=f"{message}: their tensors and lines are not known")]
+
+
+def _with_steps(observed: Observed, found: _Spans, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """Plan the steps; return their events."""
+    outer = found.outer
+    ends = max(event["ts"] + event["dur"] for event in found.spans)
+    begins = min(event["ts"] for event in found.spans)
+    steps = plan(
+        [(event["ts"], event["name"]) for event in outer],
+        begins=begins,
+        ends=ends,
+        calls=found.calls(observed.facts),
+        step_ends=sorted(found.step_ends),
+        **options,
+    )
+    observed.steps = steps
+    if steps.start_up is not None:
+        end = steps.start_up.end
+        early = [event for event in outer if event["ts"] < end]
+        known = found.first_known(observed.facts)
+        observed.start_up = [(event["name"], event["dur"], known.get(id(event))) for event in early]
+        observed.compile_us = sum(duration for start, duration in found.compiles if start < end)
+    observed.num_ops = (len(observed.start_up), len(outer))
+    process, thread = outer[0]["pid"], outer[0]["tid"]
+    return [
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": f"ProfilerStep#{span.number}",
+            "pid": process,
+            "tid": thread,
+            "ts": span.start,
+            "dur": span.end - span.start,
+            "args": {},
+        }
+        for span in steps.kept
+    ]
+
+
+def compile_phases(events: list[dict[str, Any]]) -> dict[Any, set[str]]:
+    """The outermost phases of compiling by thread: elsewhere, a name like those of Dynamo's is the user's.
+
+    A phase `X` has an annotation `X_data: compile_id=…` in it, also in a thread where Inductor runs a C++ compiler
+    (torch 2.13: torch/_dynamo/utils.py, `log_event_start`).
+    """
+    found: dict[Any, set[str]] = {}
+    for event in events:
+        name = event["name"]
+        if name.endswith(COMPILING):
+            found.setdefault(event["tid"], set(COMPILE_SPANS))
+        elif "compile_id=" in name and (phase := name.partition("_data: ")[0]) != name:
+            found.setdefault(event["tid"], set(COMPILE_SPANS)).add(phase)
+    return found
+
+
+class _Spans:
+    """The host events of a trace; fed in order of time, parents first."""
+
+    def __init__(self) -> None:
+        self.phases: dict[Any, set[str]] = {}  # of compiling, by thread
+        self.drop: set[int] = set()
+        self.spans: list[dict[str, Any]] = []  # of the program
+        self.outer: list[dict[str, Any]] = []  # ops that no op calls
+        self.compiles: list[tuple[float, float]] = []  # start and duration of the phases, one after the other
+        self.step_ends: list[float] = []
+        self._stacks: dict[Any, list[Any]] = {}
+        self._outer_of: dict[int, dict[str, Any]] = {}  # external id → the outermost op that it is in
+        self._compiling: set[int] = set()
+
+    def add(self, event: dict[str, Any]) -> None:
+        stack = self._stacks.setdefault(event["tid"], [])
+        while stack and stack[-1]["ts"] + stack[-1]["dur"] <= event["ts"]:
+            stack.pop()
+        parent = stack[-1] if stack else None
+        stack.append(event)
+        if self._compiles(event, parent):
+            return
+        if self._is_mark(event):
+            stack.pop()
+            return
+        self.spans.append(event)
+        if event["cat"] != "cpu_op":
+            return
+        above = next((item for item in stack if item["cat"] == "cpu_op"), event)
+        if above is event:
+            self.outer.append(event)
+        self._outer_of[event.get("args", {}).get("External id", -1)] = above
+
+    def calls(self, facts: SessionFacts) -> list[tuple[float, str]]:
+        """When each call of an outermost module began its first op, and which module it was; else compiled regions."""
+        found = [(self._outer_of[op]["ts"], f"{module}") for op, module in facts.calls if op in self._outer_of]
+        return sorted(found)
+
+    def first_known(self, facts: SessionFacts) -> dict[int, int]:
+        """Outermost op → the first op in it that something is known of."""
+        found: dict[int, int] = {}
+        for number, outer in self._outer_of.items():
+            if number in facts.ops:
+                found.setdefault(id(outer), number)
+        return found
+
+    def _is_mark(self, event: dict[str, Any]) -> bool:
+        if event["name"] == STEP_ENDS:
+            self.step_ends.append(event["ts"])
+        elif event["name"] != _MODE:  # of the program's, or of torch's own around a compiled function's first call
+            return False
+        self.drop.add(id(event))
+        return True
+
+    def _compiles(self, event: dict[str, Any], parent: Any) -> bool:
+        inside = parent is not None and id(parent) in self._compiling
+        outermost = event["name"] in self.phases.get(event["tid"], ())
+        if not (inside or outermost or event["name"].endswith(COMPILING)):
+            return False
+        self._compiling.add(id(event))
+        if not inside and event["ts"] >= sum(self.compiles[-1] if self.compiles else (0.0, 0.0)):
+            self.compiles.append((event["ts"], event["dur"]))  # not what other threads compile for it meanwhile
+        if inside or event["cat"] == "cpu_op":
+            self.drop.add(id(event))
+        return True

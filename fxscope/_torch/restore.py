@@ -1,0 +1,367 @@
+"""Restore what a function changes that is run more than once.
+
+State is found from the arguments, the module and the function: its closure, its defaults and the globals that it names.
+Tensors are kept as the bytes of their memory, so overlapping, quantized and NaN ones are like all others; copies lie in the
+host's memory, where they do not count in the peak of a device's.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import os
+import random
+import sys
+import types
+from collections.abc import Iterator
+from operator import length_hint
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from fxscope.errors import one_line
+from fxscope.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+MAX_OBJECTS = 200_000
+_CHUNK = 64 << 20  # bytes compared at a time
+_ATOMS = (int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType)
+_TORCH_ATOMS = (torch.dtype, torch.device, torch.Size, torch.layout)
+_STATEFUL = ("torch.optim", "torch.nn", "torch.amp", "torch.cuda.amp")  # parts of torch whose objects are restored
+
+
+@contextlib.contextmanager
+def restored(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
+    """Restore afterwards what running a model changed; yield the list of what could not be."""
+    problems: list[Problem] = []
+    state = _State()
+    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        state.keep_global_generators()
+        for path, value in (("model", model), ("inputs", inputs), ("kwargs", kwargs)):
+            state.keep(path, value)
+    try:
+        yield problems
+    finally:
+        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+            problems += state.restore()
+
+
+class _State:
+    """What was found, and how to restore each part."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Any] = {}  # by id, which stays its own as long as the object is kept
+        self._ranges: set[tuple[int, int, int]] = set()
+        self._undo: list[tuple[str, Callable[[], Any]]] = []  # a text that one gives is why it could not
+        self._spare = _spare_bytes()
+        self._uncopied = 0  # bytes
+
+    def restore(self) -> list[Problem]:
+        lost: list[str] = []
+        for path, undo in self._undo:
+            try:
+                why = undo()
+            except Exception as error:
+                why = one_line(error)
+            if isinstance(why, str):
+                lost.append(f"{path}: {why}")
+        problems: list[Problem] = []
+        if lost:
+            more = f" (and {len(lost) - 3} more)" if len(lost) > 3 else ""
+            message = f"running it changed what could not be restored: {'; '.join(lost[:3])}{more}"
+            problems.append(Problem(where="state", message=message, remedy="record a copy of the model and its inputs"))
+        if self._uncopied or len(self._seen) > MAX_OBJECTS:
+            what = f"{self._uncopied / 1e9:.3g} GB of tensors" if self._uncopied else "more than 200,000 objects"
+            message = f"{what} were not copied before the runs, so changes to them stay"
+            problems.append(Problem(where="state", message=message, remedy="record a smaller model"))
+        return problems
+
+    def keep_global_generators(self) -> None:
+        self._keep_state("Python's random numbers", random.getstate, random.setstate)
+        if (numpy := sys.modules.get("numpy")) is not None:
+            self._keep_state("numpy's random numbers", numpy.random.get_state, numpy.random.set_state)
+        self.keep("torch's generator", torch.default_generator)
+        for name in ("cuda", "xpu"):
+            device = getattr(torch, name, None)
+            if not getattr(device, "is_available", bool)():
+                continue
+            self._undo.append(
+                (f"generators of {name}", functools.partial(_begin_again, device, device.is_initialized()))
+            )
+            for index, generator in enumerate(device.default_generators if device.is_initialized() else ()):
+                self.keep(f"generator of {name}:{index}", generator)
+
+    def keep(self, path: str, value: Any) -> None:
+        """Keep an object and all that it leads to."""
+        waiting = [(path, value)]
+        while waiting and len(self._seen) <= MAX_OBJECTS:
+            path, value = waiting.pop()
+            if isinstance(value, (*_ATOMS, *_TORCH_ATOMS)) or id(value) in self._seen:
+                continue
+            self._seen[id(value)] = value
+            waiting += [(f"{path}{name}", item) for name, item in self._kept(path, value)]
+
+    def _kept(self, path: str, value: Any) -> list[tuple[str, Any]]:
+        """Keep one object; return what it leads to, with what to put behind its path."""
+        if isinstance(value, torch.Tensor):
+            return self._keep_tensor(path, value)
+        if isinstance(value, torch.Generator):
+            self._keep_state(path, value.get_state, value.set_state)
+        elif isinstance(value, random.Random):
+            self._keep_state(path, value.getstate, value.setstate)
+        elif isinstance(value, types.FunctionType):
+            return self._keep_function(path, value)
+        elif isinstance(value, types.MethodType):
+            return [("", value.__self__), ("", value.__func__)]
+        elif isinstance(value, functools.partial):
+            return [("", value.func), (".args", value.args), (".keywords", value.keywords)]
+        elif isinstance(value, (tuple, frozenset)):
+            return [(f"[{index}]", item) for index, item in enumerate(value)]
+        elif isinstance(value, (list, collections.deque, set, dict)):
+            return self._keep_container(path, value)
+        elif type(value).__module__.partition(".")[0] == "numpy":
+            self._keep_numpy(path, value)
+        else:
+            return self._keep_object(path, value)
+        return []
+
+    def _keep_state(self, path: str, get: Callable[[], Any], set_: Callable[[Any], Any]) -> None:
+        before = get()
+        self._undo.append((path, lambda: set_(before)))
+
+    def _keep_numpy(self, path: str, value: Any) -> None:
+        if hasattr(value, "ctypes"):  # an array
+            if self._has_space(value.nbytes):
+                self._undo.append((path, functools.partial(_put_array, value, value.copy())))
+        elif hasattr(value, "get_state"):  # RandomState
+            self._keep_state(path, value.get_state, value.set_state)
+        elif hasattr(bits := getattr(value, "bit_generator", value), "state"):
+            self._keep_state(path, lambda: bits.state, functools.partial(setattr, bits, "state"))
+
+    def _keep_function(self, path: str, function: types.FunctionType) -> list[tuple[str, Any]]:
+        inner = getattr(function, "_torchdynamo_orig_callable", None)
+        if inner is not None:
+            return [("", inner)]
+        if function.__module__ is None or _is_foreign(function.__module__):
+            return []
+        found: list[tuple[str, Any]] = [("", function.__defaults__), ("", function.__kwdefaults__)]
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            with contextlib.suppress(ValueError):  # not set yet
+                self._keep_state(f"{name} of the closure", *_of_cell(cell))
+                found.append((f" closure {name}", cell.cell_contents))
+        names = [name for name in _names_in(function.__code__) if name in function.__globals__]
+        live, before = function.__globals__, {name: function.__globals__[name] for name in names}
+        self._undo.append((f"{path} globals", lambda: live.update(before)))
+        return found + [(f" global {name}", before[name]) for name in names]
+
+    def _keep_container(self, path: str, value: Any) -> list[tuple[str, Any]]:
+        before = list(value.items()) if isinstance(value, dict) else list(value)
+        self._undo.append((path, functools.partial(_put_items, value, before)))
+        if not isinstance(value, dict):
+            return [(f"[{index}]", item) for index, item in enumerate(before)]
+        keys = [(" key", key) for key, _ in before if isinstance(key, torch.Tensor)]
+        return keys + [(f"[{key!r}]" if isinstance(key, (str, int)) else "[…]", item) for key, item in before]
+
+    def _keep_object(self, path: str, value: Any) -> list[tuple[str, Any]]:
+        kind = type(value)
+        if isinstance(value, torch.nn.Module):
+            if kind.__module__ == "torch._dynamo.eval_frame":
+                return [("", value._modules["_orig_mod"])]
+            if isinstance(value, torch.jit.ScriptModule):
+                return [(f".{name}", item) for name, item in (*value.named_parameters(), *value.named_buffers())]
+            if isinstance(value, torch.nn.modules.lazy.LazyModuleMixin) and value.has_uninitialized_params():  # pyright: ignore[reportArgumentType]
+                self._undo.append((path, lambda: None if type(value) is kind else "its lazy parameters were made"))
+                return []
+        elif _is_foreign(kind.__module__) and not kind.__module__.startswith(_STATEFUL):
+            if isinstance(value, Iterator):
+                self._undo.append((path, functools.partial(_iterator_moved, value, length_hint(value, -1))))
+            return []
+        live = getattr(value, "__dict__", None)
+        slots = [name for base in kind.__mro__ for name in _slots_of(base) if hasattr(value, name)]
+        before = {name: getattr(value, name) for name in slots}
+        if before:
+            self._undo.append((path, functools.partial(_put_slots, value, before)))
+        found = [(f".{name}", item) for name, item in before.items()]
+        if isinstance(live, dict):
+            self._undo.append((path, functools.partial(_put_items, live, list(live.items()))))
+            found += [(_attribute(name), item) for name, item in live.items()]
+        if isinstance(forward := getattr(kind, "forward", None), types.FunctionType):
+            found.append(("", forward))
+        return found
+
+    def _keep_tensor(self, path: str, tensor: torch.Tensor) -> list[tuple[str, Any]]:
+        version = None if tensor.is_inference() else tensor._version
+        found: list[tuple[str, Any]] = []
+        try:
+            parts = _parts(tensor)
+            if parts is not None:
+                found = [(f".{name}", item) for name, item in parts.items()]
+            elif not tensor.is_meta:
+                self._keep_memory(path, tensor)
+        except Exception:  # of a kind that has no memory of its own
+            self._undo.append((path, functools.partial(_is_written, tensor, version)))
+        if tensor.is_leaf and not tensor.is_inference():
+            self._undo.append((path, functools.partial(_put_flags, tensor, tensor.requires_grad, tensor.grad)))
+            found.append((".grad", tensor.grad))
+        return found
+
+    def _keep_memory(self, path: str, tensor: torch.Tensor) -> None:
+        """Keep where a tensor's elements are, and the bytes that they have."""
+        alias = tensor if tensor.is_inference() else tensor.data
+        storage = tensor.untyped_storage()
+        before = _place(tensor)
+        self._undo.append((path, functools.partial(_put_place, tensor, alias, before, storage.nbytes())))
+        begin = tensor.storage_offset() * tensor.element_size()
+        spans = ((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+        length = (1 + sum(spans)) * tensor.element_size() if tensor.numel() else 0
+        key = (storage.data_ptr(), begin, length)
+        if not length or key in self._ranges:
+            return
+        self._ranges.add(key)
+        if self._has_space(length):
+            copy = _bytes_of(storage, begin, length).to("cpu", copy=True)
+            self._undo.append((path, functools.partial(_put_bytes, storage, begin, copy)))
+
+    def _has_space(self, num_bytes: int) -> bool:
+        self._spare -= num_bytes
+        if self._spare < 0:
+            self._uncopied += num_bytes
+        return self._spare >= 0
+
+
+def _spare_bytes() -> int:
+    """Half of the host's free memory."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
+
+
+def _is_foreign(module: str) -> bool:
+    """Whether a module is Python's or torch's: what it keeps is not the program's state."""
+    top = module.partition(".")[0]
+    return (top in sys.stdlib_module_names and top != "__main__") or top in ("torch", "triton", "fxscope")
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """The global names (and attributes) that a function uses, with the functions inside it."""
+    inner = [_names_in(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _slots_of(kind: type) -> list[str]:
+    slots = vars(kind).get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+
+
+def _attribute(name: str) -> str:
+    return "" if name in ("_parameters", "_buffers", "_modules") else f".{name}"
+
+
+def _of_cell(cell: types.CellType) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+    return lambda: cell.cell_contents, lambda value: setattr(cell, "cell_contents", value)
+
+
+def _parts(tensor: torch.Tensor) -> dict[str, torch.Tensor] | None:
+    """The tensors that a tensor consists of; None where it has memory of its own."""
+    if is_traceable_wrapper_subclass(tensor):
+        return {name: getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]}
+    if tensor.layout == torch.sparse_coo:
+        return {"indices": tensor._indices(), "values": tensor._values()}
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return {"crow": tensor.crow_indices(), "col": tensor.col_indices(), "values": tensor.values()}
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return {"ccol": tensor.ccol_indices(), "row": tensor.row_indices(), "values": tensor.values()}
+    return {"values": tensor.values()} if tensor.is_nested else None
+
+
+def _is_written(tensor: torch.Tensor, version: int | None) -> str | None:
+    return None if version == tensor._version else f"a {type(tensor).__name__} that was written in place"
+
+
+def _iterator_moved(iterator: Any, length: int) -> str | None:
+    if length >= 0 and length_hint(iterator, -1) == length:
+        return None
+    return f"a {type(iterator).__name__}, which cannot be set back"
+
+
+def _put_slots(value: Any, before: dict[str, Any]) -> None:
+    for name, item in before.items():
+        object.__setattr__(value, name, item)
+
+
+def _begin_again(device: Any, was_initialized: bool) -> None:
+    """Generators of a device that the function used first: a new one has its seed and drew nothing."""
+    if was_initialized or not device.is_initialized():
+        return
+    for generator in device.default_generators:
+        generator.manual_seed(generator.initial_seed())
+
+
+def _put_array(array: Any, before: Any) -> str | None:
+    if array.shape != before.shape or array.dtype != before.dtype:
+        return "an array of another shape"
+    if array.tobytes() != before.tobytes():
+        array[...] = before
+    return None
+
+
+def _put_items(container: Any, before: list[Any]) -> None:
+    if isinstance(container, dict):
+        now = list(container.items())
+        same = len(now) == len(before) and all(a is c and b is d for (a, b), (c, d) in zip(now, before, strict=True))
+    else:
+        now = list(container)
+        same = len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True))
+    if not same:
+        container.clear()
+        (container.extend if isinstance(container, (list, collections.deque)) else container.update)(before)
+
+
+def _put_flags(tensor: torch.Tensor, requires_grad: bool, gradient: torch.Tensor | None) -> None:
+    if not tensor.is_leaf:
+        tensor.detach_()
+    if tensor.requires_grad != requires_grad:
+        tensor.requires_grad_(requires_grad)
+    if tensor.grad is not gradient:
+        tensor.grad = gradient
+
+
+def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return (
+        tensor.untyped_storage()._cdata,
+        tensor.storage_offset(),
+        tensor.shape,
+        tensor.stride(),
+        tensor.dtype,
+        tensor.device,
+    )
+
+
+def _put_place(tensor: torch.Tensor, alias: torch.Tensor, before: tuple[Any, ...], num_bytes: int) -> str | None:
+    if alias is not tensor and alias.untyped_storage().nbytes() != num_bytes:
+        alias.untyped_storage().resize_(num_bytes)
+    if _place(tensor) == before:
+        return None
+    if alias is tensor:
+        return "a tensor of inference mode has other memory"
+    tensor.data = alias
+    return None if _place(tensor) == before else "it has other memory"
+
+
+def _bytes_of(storage: Any, begin: int, length: int) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage, begin, (length,), (1,))
+
+
+def _put_bytes(storage: Any, begin: int, copy: torch.Tensor) -> None:
+    """Write back what differs; nothing where nothing does, so that versions stay as they are."""
+    current = _bytes_of(storage, begin, len(copy))
+    for start in range(0, len(copy), _CHUNK):
+        piece = copy[start : start + _CHUNK].to(current.device)
+        if not torch.equal(current[start : start + _CHUNK], piece):
+            current[start : start + _CHUNK].copy_(piece)

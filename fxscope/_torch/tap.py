@@ -1,0 +1,228 @@
+"""Which post-grad nodes' code Inductor executes in each loop body and writes into each line of a kernel.
+
+Inductor inlines by calling: the `inner_fn` of a loop calls the loaders of its inputs, and the loader of a value that was
+not stored is that value's own `inner_fn`. Each `inner_fn` is tagged with the node that was being lowered when it was made;
+`LoopBodyBlock` keeps the tags that were entered while it was traced, and `CSE.generate` the tag of each line.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from fxscope._torch.hooks import Hooks
+
+NO_NODES = "which nodes ran in which kernel"
+NO_LINES = "which node each line of a kernel computes"
+POST_INIT = "torch._inductor.ir:IRNode.__post_init__"
+STORE_FUNCTION = "torch._inductor.ir:ComputedBuffer.get_store_function"
+BLOCK = "torch._inductor.loop_body:LoopBodyBlock.__init__"
+BLOCK_CALL = "torch._inductor.loop_body:LoopBodyBlock.__call__"
+CREATE_NODE = "torch._inductor.loop_body:LightTracer.create_node"
+GENERATE = "torch._inductor.codegen.common:CSE.generate"
+NEW_VARIABLE = "torch._inductor.codegen.common:CSE.newvar"
+HOOKS = (POST_INIT, STORE_FUNCTION, BLOCK, BLOCK_CALL, CREATE_NODE, GENERATE, NEW_VARIABLE)
+
+_TAG = "fxscope_node"
+_RAN = "fxscope_ran"
+_MOVES = frozenset("load store index_expr value_expr constant load_seed output".split())
+_ASSIGNMENT = re.compile(r"^(?:auto |[\w:<>,]+ )?(\w+) = ")
+_STORES = tuple(
+    map(
+        re.compile,
+        (
+            r"^tl\.(?:store|atomic_\w+)\(.*?, (tmp\w+)[,)]",
+            r"^(tmp\w+)\.store\(",
+            r"^\w+\[.*?\] = (?:[\w<>]+\()?(tmp\w+)\)*;?$",
+        ),
+    )
+)
+
+
+class _Thread(threading.local):
+    """What the compile that goes on in this thread is doing."""
+
+    def __init__(self) -> None:
+        self.tags: list[torch.fx.Node | None] = []  # of the inner functions that run now, the innermost last
+        self.blocks: list[dict[torch.fx.Node, None]] = []  # tags entered in the loop bodies that are traced now
+        self.texts: dict[str, set[torch.fx.Node]] = defaultdict(set)  # "tmp2 = tmp0 + tmp1" → nodes
+        self.variables: dict[str, set[torch.fx.Node]] = defaultdict(set)
+
+
+class Tap:
+    """The tags of all compiles while the hooks are on."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._here = _Thread()
+        self.works = all(
+            (
+                hooks.wrap(POST_INIT, after=self._made, purpose=NO_NODES),
+                hooks.wrap(STORE_FUNCTION, around=self._store_function, purpose=NO_NODES),
+                hooks.wrap(BLOCK, around=self._traced, purpose=NO_NODES),
+                hooks.wrap(BLOCK_CALL, before=self._replayed, purpose=NO_NODES),
+            )
+        )
+        if hooks.wrap(CREATE_NODE, after=self._created, purpose=NO_LINES):
+            hooks.wrap(GENERATE, after=self._generated, purpose=NO_LINES)
+            hooks.wrap(NEW_VARIABLE, after=self._named, purpose=NO_LINES)
+
+    # --- what was heard ---
+
+    def ran(self, node: Any, graph: torch.fx.Graph) -> dict[torch.fx.Node, bool] | None:
+        """The graph's nodes whose code runs in a scheduler node → whether it computes something, or only loads and
+        stores; `None` where torch does not say.
+        """
+        if not self.works:
+            return None
+        body = getattr(node, "_body", None)
+        entered = getattr(getattr(body, "root_block", None), _RAN, None)
+        if body is None:
+            entered = self._of_operation(node.node)
+        if entered is None:
+            return None
+        computing = set(_computing(body)) if body is not None else set(entered)
+        return {item: item in computing for item in (*entered, *computing) if item.graph is graph}
+
+    @staticmethod
+    def _of_operation(operation: Any) -> tuple[torch.fx.Node, ...] | None:
+        """The node that a library's or a user's kernel, or a template, was made for."""
+        tag = getattr(operation, _TAG, None) or getattr(operation, "origin_node", None)
+        if tag is None:
+            origins = tuple(getattr(operation, "origins", None) or ())
+            return origins if len(origins) == 1 else None
+        return (tag,)
+
+    def lines(self, source: str, graph: torch.fx.Graph) -> dict[int, tuple[str, str]]:
+        """Line of a kernel (from its first that is not empty) → its text, and the graph's node that it computes.
+
+        A line that was written for several nodes, in loops side by side, has none.
+        """
+        texts, variables = self._here.texts, self._here.variables
+        found: dict[int, tuple[str, str]] = {}
+        for position, line in enumerate(source.lstrip("\n").splitlines()):
+            text = line.strip()
+            nodes = self._of_line(text, texts, variables)
+            if len(nodes) == 1 and (node := next(iter(nodes))).graph is graph:
+                found[position] = (text, node.name)
+        self._here.texts, self._here.variables = defaultdict(set), defaultdict(set)
+        return found
+
+    @staticmethod
+    def _of_line(
+        text: str, texts: Mapping[str, set[torch.fx.Node]], variables: Mapping[str, set[torch.fx.Node]]
+    ) -> Iterable[torch.fx.Node] | set[torch.fx.Node]:
+        if assigned := _ASSIGNMENT.match(text):
+            written = text[assigned.start(1) :].rstrip(";")
+            return texts.get(written) or variables.get(assigned[1].lstrip("_"), set())
+        stored = next(filter(None, (pattern.match(text) for pattern in _STORES)), None)
+        return variables.get(stored[1], set()) if stored else set()
+
+    # --- what the hooks do ---
+
+    def _made(self, _: Any, node: Any) -> None:
+        """Tag an IR node, and the functions of a loop, with the node that is being lowered."""
+        tag = being_lowered()
+        if tag is None:
+            return
+        object.__setattr__(node, _TAG, tag)
+        for name in ("inner_fn", "inner_fns"):
+            value = getattr(node, name, None) if name in getattr(type(node), "__dataclass_fields__", ()) else None
+            if isinstance(value, tuple):
+                object.__setattr__(node, name, tuple(self._tagged(item, tag) for item in value))
+            elif callable(value):
+                object.__setattr__(node, name, self._tagged(value, tag))
+
+    def _tagged(self, function: Callable[..., Any], tag: torch.fx.Node | None) -> Callable[..., Any]:
+        here = self._here
+
+        @functools.wraps(function)
+        def tagged(*args: Any, **kwargs: Any) -> Any:
+            here.tags.append(tag)
+            if here.blocks and tag is not None:
+                here.blocks[-1][tag] = None
+            try:
+                return function(*args, **kwargs)
+            finally:
+                here.tags.pop()
+
+        return tagged
+
+    def _store_function(self, original: Callable[..., Any], buffer: Any) -> Any:
+        """Tag what a loop does outside of its inner function: the reduction, the store."""
+        return self._tagged(original(buffer), getattr(buffer.data, _TAG, None))
+
+    def _traced(self, original: Callable[..., Any], block: Any, *args: Any, **kwargs: Any) -> Any:
+        blocks = self._here.blocks
+        blocks.append({})
+        try:
+            return original(block, *args, **kwargs)
+        finally:
+            entered = blocks.pop()
+            setattr(block, _RAN, entered)
+            if blocks:
+                blocks[-1].update(entered)
+
+    def _replayed(self, block: Any, *_: Any, **__: Any) -> None:
+        if self._here.blocks:
+            self._here.blocks[-1].update(getattr(block, _RAN, {}))
+
+    def _created(self, node: Any, *_: Any, **__: Any) -> None:
+        replayed = _interpreted()
+        tag = self._here.tags[-1] if self._here.tags else None
+        if tag is None and replayed is not None:  # a loop body that is traced again
+            tag = replayed.meta.get(_TAG)
+        if tag is not None:
+            node.meta[_TAG] = tag
+
+    def _generated(self, variable: Any, _: Any, __: Any, expression: Any, *___: Any, **____: Any) -> None:
+        current = _interpreted()
+        tag = current.meta.get(_TAG) if current is not None else None
+        if tag is not None and isinstance(expression, str):
+            self._here.texts[f"{variable} = {expression}"].add(tag)
+
+    def _named(self, variable: Any, *_: Any, **__: Any) -> None:
+        current = _interpreted()
+        tag = current.meta.get(_TAG) if current is not None else None
+        if tag is not None:
+            self._here.variables[str(variable)].add(tag)
+
+
+def _computing(body: Any) -> Iterator[torch.fx.Node]:
+    """Yield the tags of the operations of a loop body that do more than move data."""
+    for block in (body.root_block, *body.subblocks.values()):
+        for node in block.graph.nodes:
+            adds = node.target == "store" and "atomic_add" in node.args
+            if node.op == "call_method" and (adds or node.target not in _MOVES) and _TAG in node.meta:
+                yield node.meta[_TAG]
+
+
+def being_lowered() -> torch.fx.Node | None:
+    """The node of the present graph that is being lowered; that of a graph which is inlined there is its caller's."""
+    from torch._inductor import ir
+    from torch._inductor.virtualized import V
+
+    node = getattr(V, "current_node", None)
+    if not isinstance(node, torch.fx.Node):
+        return None
+    graph = getattr(getattr(V.graph, "module", None), "graph", None)
+    if graph is None or node.graph is graph:
+        return node
+    outer = [item for item in getattr(ir.IRNode, "_current_origins", ()) if item.graph is graph]
+    order = {item: position for position, item in enumerate(graph.nodes)} if len(outer) > 1 else {}
+    return max(outer, key=lambda item: order.get(item, 0), default=node)
+
+
+def _interpreted() -> torch.fx.Node | None:
+    """The node of the loop body that is being executed."""
+    from torch._inductor.virtualized import V
+
+    current = getattr(V.interpreter, "current_node", None)
+    return current if isinstance(current, torch.fx.Node) else None

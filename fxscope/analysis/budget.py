@@ -1,0 +1,75 @@
+"""A JSON answer that fits a number of bytes: what comes first stays, and what was left out is counted.
+
+    fit({"rows": [...]}, 4096, more="fxscope why r.fxscope --json --budget 0")
+
+Lists are taken to be sorted, the most important first. An answer that fits is not changed, but for what says nothing
+(null, empty lists) and digits beyond the fourth of a fraction.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+DEFAULT_BYTES = 4096
+_INNER_ROWS = 3  # of a list inside a row: ids, evidence
+_LONGEST = 240  # characters of a text, where not everything fits
+_SHAPES = [(rows, _LONGEST) for rows in (100, 64, 40, 30, 24, 20, 16, 13, 10, 8, 6, 5, 4, 3, 2, 1)] + [(2, 80), (1, 60)]
+
+
+def fit(answer: Any, limit: int, *, more: str) -> str:
+    """Return the answer as JSON of at most `limit` bytes (0: all of it); `more` is the command for the rest.
+
+    A list becomes `{"rows": […]}`. What was left out is in `left_out`, by the name of its list.
+    """
+    whole = _clean(answer if isinstance(answer, dict) else {"rows": answer})
+    if limit <= 0 or _size(whole) <= limit:
+        return _text(whole)
+    for rows, longest in _SHAPES:
+        left_out: dict[str, int] = {}
+        shown = {key: _cut(value, key, rows, longest, left_out) for key, value in whole.items()}
+        shown |= {"left_out": left_out, "more": more}
+        if _size(shown) <= limit:
+            return _text(shown)
+    left_out = {}
+    shown = {key: _cut(value, key, 1, 60, left_out) for key, value in whole.items()}
+    left_out.clear()  # whole parts go now: their names say enough
+    while shown and _size({**shown, "left_out": left_out, "more": more}) > limit:
+        largest = max(shown, key=lambda key: _size(shown[key]))
+        left_out[largest] = len(whole[largest]) if isinstance(whole[largest], (list, dict)) else 1
+        del shown[largest]
+    return _text({**shown, "left_out": left_out, "more": more})
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _size(value: Any) -> int:
+    return len(_text(value).encode("utf-8", "surrogatepass"))
+
+
+def _clean(value: Any) -> Any:
+    """The value without what says nothing, fractions with four digits."""
+    if isinstance(value, dict):
+        items = ((key, _clean(item)) for key, item in cast("dict[str, Any]", value).items())
+        return {key: item for key, item in items if item is not None and item not in ("", [], {})}
+    if isinstance(value, list):
+        return [_clean(item) for item in cast("list[Any]", value)]
+    return float(f"{value:.4g}") if isinstance(value, float) and abs(value) < 1e4 else value
+
+
+def _cut(value: Any, key: str, rows: int, longest: int, left_out: dict[str, int], depth: int = 0) -> Any:
+    """The value with at most so many rows, and counts of the rows of outer lists that are left out."""
+    if isinstance(value, str):
+        return value if len(value) <= longest else value[: longest - 1] + "…"
+    if isinstance(value, dict):
+        mapping = cast("dict[str, Any]", value)
+        return {name: _cut(item, name, rows, longest, left_out, depth) for name, item in mapping.items()}
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        most = rows if depth == 0 else min(rows, _INNER_ROWS)
+        if depth == 0 and len(items) > most:
+            left_out[key] = len(items) - most
+        return [_cut(item, key, rows, longest, left_out, depth + 1) for item in items[:most]]
+    return value

@@ -1,0 +1,431 @@
+"""Equal work in equal layers as one thing: kernels with the same module pattern, ops, shapes and dtype.
+
+A place is one kernel call, or one eager op, of a step. Places are equal when everything but the numbers in their module
+paths is equal: `layers.0.fc1` and `layers.1.fc1` are `layers.[0..1].fc1`. A kernel's name alone never makes two places equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import lru_cache
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from fxscope.analysis.select import ops_in, ran_backward
+from fxscope.columns import column, picked
+from fxscope.index import grouped, index_of, kept
+from fxscope.model import Item, replace
+from fxscope.op_names import is_dispatched, is_generated, op_name, ops_of, without_graph_number
+from fxscope.passes.predicted import runs_of
+from fxscope.text import kernel_name, sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from fxscope.model import Decision, KernelCall, Node, Op, Recording, TensorMeta
+
+Phase = Literal["forward", "backward", "optimizer"]
+
+MAX_OPS = 4  # ops of a label
+_NUMBER = re.compile(r"(?<=_)\d+$|^\d+$")  # "3", and "Linear_12" as torch's profiler counts the instances of a class
+_FAMILIAR = re.compile(r"^(native)?_(?=[a-z])|^native_|(?<=sdpa)_for_cpu$")  # native_layer_norm, _softmax
+_OPTIMIZER = re.compile(r"Optimizer\.step#(?P<name>\w+)\.step")
+
+
+class KernelGroup(Item, frozen=True, kw_only=True):
+    """Equal places of a step. Times are µs per step, medians over the steps."""
+
+    id: str
+    label: str  # the user's ops: "gelu·mul"
+    ops: tuple[str, ...] = ()
+    phase: Phase | None = None  # None: inference, or not known
+    module: str | None = None  # "layers.[0..11].fc1"; None where no module is known
+    modules: tuple[str, ...] = ()
+    count: int = 1  # places in a step
+    order: int = 0  # place in the step, by the first launch
+    launches: float = 0  # per step
+    time_us: float | None = None
+    predicted: bool = False  # time_us is a plan's
+    share: float | None = None  # of the step's device time
+    roof: float | None = None  # share of the nearer roof, by time; None where a place has none
+    shape: str | None = None  # "float32 (32, 64) (64, 256)"
+    kernels: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    nodes: tuple[tuple[str, str], ...] = ()  # (graph, node)
+    attributed: bool = True  # whether the op that launched it is known
+
+
+class PlaceFacts(NamedTuple):
+    """What is known of a place."""
+
+    label: str
+    ops: tuple[str, ...]
+    phase: Phase | None
+    modules: tuple[str, ...]
+    shape: str
+    call: KernelCall | None = None
+    nodes: tuple[tuple[str, str], ...] = ()
+    roof: float | None = None
+    attributed: bool = True
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What equal places have in common."""
+        return self.label, self.phase, tuple(dict.fromkeys(map(numberless, self.modules))), self.shape
+
+
+def groups(recording: Recording) -> tuple[KernelGroup, ...]:
+    """Recording → its groups, most device time first."""
+    return kept(recording, "groups", _groups)
+
+
+@lru_cache(maxsize=4096)
+def numberless(module: str) -> str:
+    """ "layers.3.fc1" → "layers.#.fc1"."""
+    return ".".join(_NUMBER.sub("#", part) for part in module.split("."))
+
+
+def pattern(modules: Iterable[str]) -> str | None:
+    """The common pattern of module paths: "layers.[0..11].fc1", only as deep as all of them agree."""
+    paths = [module.split(".") for module in dict.fromkeys(modules) if module]
+    parts: list[str] = []
+    for column_ in zip(*paths, strict=False):
+        bare = {_NUMBER.sub("#", part) for part in column_}
+        if len(bare) > 1:
+            break
+        numbers = sorted({int(found[0]) for part in column_ if (found := _NUMBER.search(part))})
+        parts.append(bare.pop().replace("#", span(numbers)))
+    return ".".join(parts) or None
+
+
+def span(numbers: Sequence[int]) -> str:
+    """ "3", "[0..11]", "[0,2,5]"."""
+    if len(numbers) < 2:
+        return "".join(map(str, numbers))
+    if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
+        return f"[{numbers[0]}..{numbers[-1]}]"
+    if len(numbers) > 3:
+        return f"[{numbers[0]}…{numbers[-1]}]"
+    return f"[{','.join(map(str, numbers))}]"
+
+
+def call_ops(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
+    """The user's ops that ran in a call; the biases it adds; of a copy for a layout nothing."""
+    biases = ["bias of convolution"] if call.biases else []
+    ran = ops_in(call, nodes) if call.nodes else []
+    return tuple([*biases, *ran] or ([op_name(call.kernel)] if call.is_extern else []))
+
+
+def label_of(ops: Sequence[str]) -> str:
+    """ "gelu·mul", in the names that people use; the first ops and the last where there are many."""
+    ops = [_FAMILIAR.sub("", op.replace("_scaled_dot_product", "sdpa")) for op in ops]
+    if len(ops) > MAX_OPS:
+        ops = [*ops[: MAX_OPS - 1], "…", ops[-1]]
+    return "·".join(ops)
+
+
+class Places:
+    """Looks up the facts of calls, nodes and ops of one recording; each is made once."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._index = index_of(recording)
+        directions = {graph.direction for graph in recording.graphs}
+        self._trains = bool(directions & {"forward", "backward"})
+        self._known: dict[Any, PlaceFacts] = {}
+
+    def of_call(self, call: KernelCall) -> PlaceFacts:
+        if call.id not in self._known:
+            nodes = self._index.nodes.get(call.graph, {})
+            inside = [nodes[name] for name in call.nodes if name in nodes]
+            ops = call_ops(call, nodes)
+            graph = self._index.graphs.get(call.graph)
+            self._known[call.id] = PlaceFacts(
+                label=label_of(ops) or "layout copy",
+                ops=ops,
+                phase=self.phase(call.graph, ()) if graph is not None else None,
+                modules=modules_of(inside),
+                shape=call_shape(call, inside, nodes),
+                call=call,
+                nodes=tuple((call.graph, name) for name in call.nodes),
+                roof=call.roof.share if call.roof else None,
+            )
+        return self._known[call.id]
+
+    def phase(self, graph_id: str | None, chain: Sequence[str]) -> Phase | None:
+        """Forward, backward or optimizer; `None` in inference."""
+        if any(_OPTIMIZER.search(name) for name in chain):
+            return "optimizer"
+        backward = ran_backward(self._index.graphs.get(graph_id or ""), chain)
+        return "backward" if backward else "forward" if self._trains and backward is False and graph_id else None
+
+    def of_nodes(
+        self, graph_id: str, names: Sequence[str], chain: Sequence[str] = (), op: Op | None = None
+    ) -> PlaceFacts:
+        """The facts of eager nodes, or of nodes of a compiled graph that no call runs.
+
+        An op of a trace has the shapes that its node lacks.
+        """
+        key = (graph_id, tuple(names))
+        if key not in self._known:
+            nodes = self._index.nodes.get(graph_id, {})
+            inside = [nodes[name] for name in names if name in nodes]
+            phase = self.phase(graph_id, chain)
+            ops = tuple(ops_of(inside)) or tuple(map(op_name, names))
+            known = [node for node in inside if node.roof is not None]
+            shape = tensors_words([(meta for node in inside for meta in node.outputs)])
+            if not shape and op is not None and op.shapes is not None:
+                shape = f"{op.dtypes} {op.shapes}"
+            self._known[key] = PlaceFacts(
+                label=optimizer_label(chain, ops) or label_of(ops),
+                ops=ops,
+                phase=phase,
+                modules=modules_of(inside) if phase != "optimizer" else (),
+                shape=shape if phase != "optimizer" else "",
+                nodes=tuple((graph_id, name) for name in names),
+                roof=known[-1].roof.share if known and known[-1].roof else None,
+            )
+        return self._known[key]
+
+    def of_op(self, op: Op, name: str, chain: Sequence[str]) -> PlaceFacts:
+        """The facts of an op that no graph has, by its shapes and dtypes."""
+        ops = (op_name(op.name),) if is_dispatched(op.name) else (kernel_label(op.name, name),)
+        optimizer = optimizer_label(chain, ops)
+        module = op.source.module if op.source else None
+        return PlaceFacts(
+            label=optimizer or label_of(ops),
+            ops=ops,
+            phase=self.phase(op.graph, chain),
+            modules=(module,) if module and not optimizer else (),
+            shape="" if optimizer else f"{op.dtypes} {op.shapes}" if op.shapes is not None else name,
+        )
+
+
+def kernel_label(op: str, kernel: str) -> str:
+    """What to call a kernel that no dispatched op launched: Triton kernels without their number."""
+    name = without_graph_number(op if is_generated(op) else kernel)
+    return re.sub(r"_\d+$", "", name) if is_generated(name) else kernel_name(name, 40)
+
+
+def optimizer_label(chain: Sequence[str], ops: Sequence[str]) -> str:
+    """ "AdamW (foreach)"; "" outside an optimizer's step."""
+    found = next((found["name"] for name in chain if (found := _OPTIMIZER.search(name))), "")
+    if not found:
+        return ""
+    how = " (fused)" if any("fused" in op for op in ops) else " (foreach)" if any("foreach" in op for op in ops) else ""
+    return f"{found}{how}"
+
+
+def modules_of(nodes: Sequence[Node]) -> tuple[str, ...]:
+    """The module paths of nodes, views left out where there is other work."""
+    working = [node for node in nodes if node.nature != "view"] or nodes
+    return tuple(dict.fromkeys(node.source.module for node in working if node.source and node.source.module))
+
+
+def call_shape(call: KernelCall, inside: Sequence[Node], nodes: Mapping[str, Node]) -> str:
+    """The dtypes and shapes that a call writes and reads, in words."""
+    if call.writes and any(access.shape for access in call.writes):
+        accesses = (*call.writes, *(call.reads or ()))
+        return " ".join(f"{item.dtype} {sizes(item.shape)}" for item in accesses if item.shape is not None)
+    outputs = (meta for node in inside for meta in node.outputs)
+    inputs = (meta for node in inside for name in node.inputs if name in nodes for meta in nodes[name].outputs)
+    return tensors_words([outputs, inputs])
+
+
+def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
+    """ "bfloat16 (64, 768) float32 (768,)"."""
+    return " ".join(f"{meta.dtype} {sizes(meta.shape)}" for part in parts for meta in part)
+
+
+class _Total:
+    """What is summed up of one group while the launches are read."""
+
+    def __init__(self, facts: PlaceFacts) -> None:
+        self.facts = facts
+        self.by_step: dict[int, int] = defaultdict(int)
+        self.launches: dict[int, int] = defaultdict(int)
+        self.places: set[Any] = set()
+        self.modules: dict[str, None] = dict.fromkeys(facts.modules)
+        self.kernels: dict[str, None] = {}
+        self.calls: dict[str, None] = {}
+        self.nodes: dict[tuple[str, str], None] = {}
+        self.roofed_ns, self.roof = 0, 0.0
+        self.start_ns: int | None = None  # in the first step
+
+    def add_place(self, facts: PlaceFacts) -> None:
+        self.modules.update(dict.fromkeys(facts.modules))
+        self.nodes.update(dict.fromkeys(facts.nodes))
+        if facts.call is not None:
+            self.calls[facts.call.id] = None
+
+
+def _groups(recording: Recording) -> tuple[KernelGroup, ...]:
+    places = kept(recording, "places", Places)
+    found = _ran(recording, places) if len(recording.launches) else _planned(recording, places)
+    ids: dict[str, int] = {}
+    out: list[KernelGroup] = []
+    for group in sorted(found, key=lambda item: (-(item.time_us or 0.0), item.label)):
+        ids[group.id] = ids.get(group.id, 0) + 1
+        out.append(group if ids[group.id] == 1 else replace(group, id=f"{group.id}#{ids[group.id]}"))
+    return tuple(out)
+
+
+def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
+    """The groups of what ran, from the columns of the launches."""
+    index = index_of(recording)
+    facts_of = _facts_of_launches(recording, places)
+    steps = set(index.steps)
+    first = index.first_step
+    totals: dict[object, _Total] = {}
+    by_facts: dict[int, _Total] = {}
+    fields = ("step", "duration_ns", "start_ns", "name", "call", "op_id", "id")
+    for facts, step, duration, start, name, call, op_id, number in zip(
+        facts_of, *(column(recording.launches, field) for field in fields), strict=True
+    ):
+        if step not in steps:
+            continue
+        total = by_facts.get(id(facts))
+        if total is None:
+            total = totals.setdefault(facts.key, _Total(facts))
+            total.add_place(facts)
+            by_facts[id(facts)] = total
+        total.by_step[step] += duration
+        total.launches[step] += 1
+        if step == first:
+            total.places.add(call or (number if op_id is None else op_id))
+            total.start_ns = start if total.start_ns is None else min(start, total.start_ns)
+        total.kernels[name] = None
+        if facts.roof is not None:
+            total.roof += facts.roof * duration
+            total.roofed_ns += duration
+    device_us = index.device_us or 0.0
+    in_order = sorted(totals.values(), key=lambda total: (total.start_ns is None, total.start_ns or 0))
+    return [_group(total, index.steps, device_us, order) for order, total in enumerate(in_order)]
+
+
+def _group(total: _Total, steps: Sequence[int], device_us: float, order: int) -> KernelGroup:
+    facts = total.facts
+    time_us = median(total.by_step.get(step, 0) for step in steps) / 1e3
+    everything = sum(total.by_step.values())
+    module = pattern(total.modules)
+    return KernelGroup(
+        id=_id(facts, module),
+        label=facts.label,
+        ops=facts.ops,
+        phase=facts.phase,
+        module=module,
+        modules=tuple(total.modules),
+        count=max(1, len(total.places)),
+        order=order,
+        launches=median(total.launches.get(step, 0) for step in steps),
+        time_us=time_us,
+        share=time_us / device_us if device_us else None,
+        roof=total.roof / everything if everything and total.roofed_ns == everything else None,
+        shape=facts.shape or None,
+        kernels=tuple(total.kernels),
+        calls=tuple(total.calls),
+        nodes=tuple(total.nodes),
+        attributed=facts.attributed,
+    )
+
+
+def _id(facts: PlaceFacts, module: str | None) -> str:
+    return "/".join(part for part in (facts.phase, module, facts.label) if part)
+
+
+def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]:
+    """The facts of each launch; equal ones are one object."""
+    index, known = index_of(recording), dict[Any, PlaceFacts]()
+    launches = recording.launches
+    fields = ("call", "graph", "nodes", "op_id", "name", "grid", "chain")
+    out: list[PlaceFacts] = []
+    by_op: dict[tuple[int, str], PlaceFacts] = {}
+    launching = set(column(launches, "op_id"))
+    where = [place for place, op_id in enumerate(column(recording.ops, "id")) if op_id in launching]
+    seen = ("id", "name", "shapes", "dtypes", "source", "graph")
+    ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, where, seen)}
+    for call, graph, nodes, op_id, name, grid, chain in zip(
+        *(column(launches, field) for field in fields), strict=True
+    ):
+        if call is not None and call in index.calls:
+            facts = places.of_call(index.calls[call])
+        elif nodes and graph:
+            facts = places.of_nodes(graph, nodes, chain, ops.get(op_id))
+        elif op_id in ops:
+            key = (op_id, name)
+            if key not in by_op:
+                made = places.of_op(ops[op_id], name, chain)
+                by_op[key] = known.setdefault((made.label, made.phase, made.modules, made.shape), made)
+            facts = by_op[key]
+        else:
+            label = kernel_label(name, name)
+            facts = known.setdefault((name, grid), PlaceFacts(label, (), None, (), f"{name} {grid}", attributed=False))
+        out.append(facts)
+    return out
+
+
+def _planned(recording: Recording, places: Places) -> list[KernelGroup]:
+    """The groups of kernel calls without launches: a plan's, with predicted times, or those of a compile's files."""
+    runs: Callable[[str], int] = runs_of(recording.compiles)
+    found = grouped(map(places.of_call, recording.calls), lambda facts: facts.key).values()
+    made = [_of_calls([facts for facts in same if facts.call is not None], runs) for same in found]
+    total_us = sum(group.time_us or 0.0 for group in made)
+    return [
+        replace(group, order=order, share=group.time_us / total_us if group.time_us is not None and total_us else None)
+        for order, group in enumerate(made)
+    ]
+
+
+def call_us(call: KernelCall) -> float | None:
+    """The median time of a call, else the predicted one."""
+    return call.timing.typical_us if call.timing else call.estimated_us
+
+
+def _of_calls(same: Sequence[PlaceFacts], runs: Callable[[str], int]) -> KernelGroup:
+    calls = [facts.call for facts in same if facts.call is not None]
+    times = [time * runs(call.graph) for call in calls if (time := call_us(call)) is not None]
+    roofs = [(call.roof.share, time) for call in calls if call.roof and call.roof.share and (time := call_us(call))]
+    modules = tuple(dict.fromkeys(module for facts in same for module in facts.modules))
+    number = sum(runs(call.graph) for call in calls)
+    whole = roofs and len(roofs) == len(calls)
+    return KernelGroup(
+        id=_id(same[0], pattern(modules)),
+        label=same[0].label,
+        ops=same[0].ops,
+        phase=same[0].phase,
+        module=pattern(modules),
+        modules=modules,
+        count=number,
+        launches=number,
+        time_us=sum(times) if times else None,
+        predicted=not any(call.timing for call in calls),
+        roof=sum(roof * time for roof, time in roofs) / sum(time for _, time in roofs) if whole else None,
+        shape=same[0].shape or None,
+        kernels=tuple(dict.fromkeys(call.kernel for call in calls)),
+        calls=tuple(call.id for call in calls),
+        nodes=tuple(node for facts in same for node in facts.nodes),
+    )
+
+
+class NamedEnd(NamedTuple):
+    """One side of a decision: its label and its modules."""
+
+    label: str
+    ops: tuple[str, ...]
+    modules: tuple[str, ...]
+    phase: Phase | None
+    key: tuple[object, ...]
+
+
+def ends_of(recording: Recording) -> Callable[[Decision], tuple[NamedEnd, NamedEnd]]:
+    """A function that names both sides of a decision as the groups name their places."""
+    groups(recording)  # what launches are part of, an optimizer's step say, is known from here on
+    places, index = kept(recording, "places", Places), index_of(recording)
+
+    def end(names: tuple[str, ...], graph: str, call_id: str | None) -> NamedEnd:
+        call = index.calls.get(call_id or "")
+        whole = call is not None and set(names) >= set(call.nodes)
+        facts = places.of_call(call) if call is not None and whole else places.of_nodes(graph, names)
+        return NamedEnd(facts.label, facts.ops, facts.modules, facts.phase, facts.key)
+
+    return lambda decision: (end(*decision.ends[0]), end(*decision.ends[1]))

@@ -1,0 +1,687 @@
+"""The answer to "what limits this step, and what should I try first": typed rows, every number of them computed here.
+
+`Report` is the one view model: the terminal, the page, Markdown, `--json`, the notebook and tools draw it and compute
+nothing. Times are µs per step, medians over the steps that count (`fxscope.index`). Rows are sorted by what they print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import PurePath
+from statistics import median
+from typing import TYPE_CHECKING, Literal
+
+from fxscope.analysis import traced_regions
+from fxscope.analysis.groups import KernelGroup, Phase, ends_of, groups, pattern
+from fxscope.columns import column
+from fxscope.english import reason_text
+from fxscope.index import grouped, index_of, kept
+from fxscope.model import KERNELS, WHOLE, Item, Printed, encoded, replace
+from fxscope.passes import bound
+from fxscope.passes.predicted import runs_a_step
+from fxscope.passes.unfused import is_library
+from fxscope.text import counted, listed, microseconds, num_bytes, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fxscope.model import Decision, Recording, Source
+
+SCHEMA = "fxscope-report/1"
+LOW_ROOF = 0.6  # kernels below this share of their roof are worth a look
+NO_GAIN = ("record_fusion_log", "record_compile_log")  # hints that save no time
+BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
+MIN_SHARE = 0.02  # of a step: what gains less is no advice
+
+
+class StepRow(Item, frozen=True, kw_only=True):
+    """How long a step takes, and which side limits it."""
+
+    wall_us: float | None = None
+    basis: str = ""  # "median of 23 steps after the observed ones"
+    busy_us: float | None = None  # some stream of the device runs something
+    busy_share: float | None = None
+    idle_us: float | None = None
+    device_us: float | None = None  # sum of the kernels
+    launches: float = 0
+    ops: float = 0  # dispatched
+    on_cpu: bool = False
+    predicted: bool = False
+    bound: Literal["cpu", "gpu", "neither"] | None = None
+    verdict: str = ""
+    steps: int = 0  # that count
+    left_out: int = 0  # observed steps that do not
+
+
+class KernelRow(Item, frozen=True, kw_only=True):
+    """Groups of one op and phase."""
+
+    id: str
+    label: str
+    phase: Phase | None = None
+    module: str | None = None
+    count: int = 1
+    launches: float = 0
+    time_us: float | None = None
+    share: float | None = None
+    roof: float | None = None
+    groups: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    attributed: bool = True
+
+
+class MissedRow(Item, frozen=True, kw_only=True):
+    """Equal pairs that were not fused."""
+
+    id: str
+    producer: str
+    consumer: str
+    module: str | None = None
+    names: tuple[str, ...] = ()  # for `fxscope why`
+    count: int = 1
+    time_us: float | None = None  # that one kernel would save per step; None where no model predicts it
+    is_least: bool = False  # time_us is a lower bound; else an expectation
+    bytes: float | None = None  # per step
+    reason_code: str = ""
+    reason: str = ""
+    hint_code: str | None = None
+    hint: str | None = None
+    decisions: tuple[int, ...] = ()  # positions in `Recording.decisions`
+    bracket: int | None = None  # rows of one bracket exclude each other
+
+
+class Bracket(Item, frozen=True, kw_only=True):
+    """Missed fusions of which a kernel can join only one, and what they save together."""
+
+    number: int
+    time_us: float | None
+    bytes: float | None = None
+
+
+class CompileRow(Item, frozen=True, kw_only=True):
+    """A graph break or a recompile: where, how often, what it costs."""
+
+    id: str
+    where: str
+    reason: str
+    count: int = 1
+    cost_us: float | None = None  # compile time
+    hints: tuple[str, ...] = ()
+
+
+class CudaGraphs(Item, frozen=True, kw_only=True):
+    """Whether kernels are replayed from a CUDA graph."""
+
+    state: Literal["on", "off", "skipped", "unknown"]
+    reason: str = ""
+    share: float | None = None  # of the launches that are replayed
+
+
+class Advice(Item, frozen=True, kw_only=True):
+    """Something to try, and what it can gain at most per step."""
+
+    text: str
+    why: str
+    gain_us: float | None = None
+
+
+class Report(Printed, frozen=True, kw_only=True):
+    """A recording's answer; see the module."""
+
+    schema: str = SCHEMA
+    title: str
+    device: str | None = None
+    torch: str | None = None
+    contents: str = ""  # "1 compiled graph (forward + backward), eager AdamW"
+    step: StepRow
+    compile_us: float | None = None
+    num_compiles: int = 0
+    cold: bool | None = None  # nothing came from a cache
+    kernels: tuple[KernelRow, ...] = ()
+    groups: tuple[KernelGroup, ...] = ()
+    missed: tuple[MissedRow, ...] = ()
+    brackets: tuple[Bracket, ...] = ()
+    breaks: tuple[CompileRow, ...] = ()
+    recompiles: tuple[CompileRow, ...] = ()
+    cuda_graphs: CudaGraphs
+    memory_peak_bytes: int | None = None
+    advice: tuple[Advice, ...] = ()
+    unknown: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()  # commands; RECORDING stands for the input
+
+    def to_json(self) -> str:
+        return encoded(self).decode()
+
+
+def report(recording: Recording) -> Report:
+    """Recording → its report."""
+    return kept(recording, "report", _report)
+
+
+def _report(recording: Recording) -> Report:
+    found = groups(recording)
+    step = step_row(recording)
+    rows = kernel_rows(found, step.device_us)
+    missed, brackets = missed_rows(recording)
+    environment = recording.environment
+    breaks, recompiles = break_rows(recording), recompile_rows(recording)
+    made = Report(
+        title=recording.title or "recording",
+        device=f"plan for {environment.target}" if environment.target else environment.device,
+        torch=environment.torch,
+        contents=contents(recording),
+        step=step,
+        compile_us=compile_us(recording),
+        num_compiles=len(recording.compiles),
+        cold=is_cold(recording),
+        kernels=rows,
+        groups=found,
+        missed=missed,
+        brackets=brackets,
+        breaks=breaks,
+        recompiles=recompiles,
+        cuda_graphs=cuda_graphs(recording),
+        memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
+        unknown=tuple(unknown(recording)),
+        problems=tuple(problem.message for problem in recording.problems),
+    )
+    made = replace(made, advice=tuple(advise(recording, made)))
+    return replace(made, next=tuple(next_commands(recording, made)))
+
+
+def is_compiled(recording: Recording) -> bool:
+    """Whether compiled code ran, or was planned."""
+    return bool(recording.calls) or bool(traced_regions.regions_of(recording))
+
+
+def contents(recording: Recording) -> str:
+    """What ran, in a few words."""
+    compiled = {call.graph.partition(":")[0] for call in recording.calls}
+    directions = {graph.direction for graph in recording.graphs if graph.stage == "post_grad"}
+    parts: list[str] = []
+    if compiled:
+        both = " (forward + backward)" if "backward" in directions else ""
+        parts.append(f"{counted(len(compiled), 'compiled graph')}{both}")
+    elif traced_regions.regions_of(recording):
+        regions = {region.compile_id for region in traced_regions.regions_of(recording)}
+        parts.append(counted(len(regions), "compiled region"))
+    optimizers = list(dict.fromkeys(group.label for group in groups(recording) if group.phase == "optimizer"))
+    eager = any(graph.stage == "eager" for graph in recording.graphs)
+    parts += [f"eager {listed(optimizers, 2)}"] if optimizers and parts else [] if parts or not eager else ["eager"]
+    return ", ".join(parts)
+
+
+def step_row(recording: Recording) -> StepRow:
+    """The length of a step, and which side limits it."""
+    index = index_of(recording)
+    if recording.predicted is not None or (recording.environment.target and not recording.launches):
+        return _planned_step(recording)
+    times, walls = recording.step_times, index.wall_us
+    wall = times.median_us if times is not None and not times.while_recording else median(walls) if walls else None
+    on_cpu = "cpu_kernel" in set(column(recording.launches, "category"))
+    limit = bound.of_recording(recording)
+    busy = None if limit is None else limit.busy * limit.wall_us
+    whole = [step.name for step in recording.steps] == [WHOLE]
+    ops = [index.dispatched.get(step, 0) for step in index.steps]
+    return StepRow(
+        wall_us=wall,
+        basis="the whole run: no steps were recorded" if whole else step_basis(recording),
+        busy_us=busy,
+        busy_share=limit.busy if limit else None,
+        idle_us=max(0.0, limit.wall_us - busy) if limit is not None and busy is not None else None,
+        device_us=index.device_us if recording.launches else total_us(recording),
+        launches=index.num_launches if recording.launches else 0,
+        ops=median(ops),
+        on_cpu=on_cpu,
+        bound=limit.side if limit else None,
+        verdict=limit.short if limit else "",
+        steps=len(index.steps),
+        left_out=len(index.launch_counts) - len(index.steps) if index.launch_counts else 0,
+    )
+
+
+def total_us(recording: Recording) -> float | None:
+    """The time of all groups; `None` where none is known."""
+    times = [group.time_us for group in groups(recording) if group.time_us is not None]
+    return sum(times) if times else None
+
+
+def _planned_step(recording: Recording) -> StepRow:
+    planned = recording.predicted
+    device_us = planned.device_us if planned else total_us(recording)
+    wall = sum(planned.wall_range_us) / 2 if planned and planned.wall_range_us else None
+    return StepRow(
+        wall_us=wall,
+        basis="predicted: nothing ran",
+        busy_us=device_us,
+        busy_share=min(1.0, device_us / wall) if wall and device_us else None,
+        idle_us=max(0.0, wall - device_us) if wall and device_us else None,
+        device_us=device_us,
+        launches=sum(group.launches for group in groups(recording)),
+        predicted=True,
+        bound=planned.bound if planned else None,
+        verdict={"cpu": "CPU-bound", "gpu": "GPU-bound"}.get((planned.bound if planned else None) or "", ""),
+        steps=1,
+    )
+
+
+def step_basis(recording: Recording) -> str:
+    """ "median of 23 steps after the observed ones"."""
+    times, number = recording.step_times, len(index_of(recording).wall_us)
+    if times is None or times.while_recording:
+        return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}"
+    after = {"before": "before the observed ones", "after": "after the observed ones", "calls": "without a profiler"}
+    return f"median of {counted(times.count, 'step')} {after.get(times.when, '')}".rstrip()
+
+
+def kernel_rows(found: Sequence[KernelGroup], device_us: float | None) -> tuple[KernelRow, ...]:
+    """The groups by op and phase, most device time first."""
+    rows: list[KernelRow] = []
+    for (label, phase), same in grouped(found, lambda group: (group.label, group.phase)).items():
+        times = [group.time_us for group in same if group.time_us is not None]
+        time_us = sum(times) if times else None
+        roofs = [(group.roof, group.time_us) for group in same if group.roof is not None and group.time_us]
+        modules = [module for group in same for module in group.modules]
+        rows.append(
+            KernelRow(
+                id="/".join(part for part in (phase, label) if part),
+                label=label,
+                phase=phase,
+                module=pattern(modules),
+                count=sum(group.count for group in same),
+                launches=sum(group.launches for group in same),
+                time_us=time_us,
+                share=time_us / device_us if time_us is not None and device_us else None,
+                roof=sum(roof * time for roof, time in roofs) / sum(time for _, time in roofs)
+                if roofs and len(roofs) == len(same)
+                else None,
+                groups=tuple(group.id for group in same),
+                calls=tuple(call for group in same for call in group.calls),
+                attributed=all(group.attributed for group in same),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-(row.time_us or 0.0), row.label)))
+
+
+def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | None:
+    """The row of all rows but the first `shown`: what is left of the step's device time."""
+    rest = rows[shown:]
+    if not rest:
+        return None
+    launches = max(0.0, step.launches - sum(row.launches for row in rows[:shown]))
+    time_us = None
+    if step.device_us is not None:
+        own = sum(row.time_us or 0.0 for row in rest)
+        left = step.device_us - sum(row.time_us or 0.0 for row in rows[:shown])
+        # The sum of medians is the median of the sums but for noise; in noise the rows' own times are true.
+        time_us = left if left >= 0.5 * own else own
+    share = time_us / step.device_us if time_us is not None and step.device_us else None
+    return KernelRow(
+        id="others",
+        label=f"others ({counted(len(rest), 'row')})",
+        count=sum(row.count for row in rest),
+        launches=launches,
+        time_us=time_us,
+        share=share,
+        groups=tuple(group for row in rest for group in row.groups),
+        calls=tuple(call for row in rest for call in row.calls),
+    )
+
+
+def short_reason(decision: Decision) -> str:
+    """The reason in a few words, for a row of a table: without its notes."""
+    words = reason_text(decision.reason_code, decision.reason_arguments, (), decision.config)
+    return words.partition(";")[0].strip()
+
+
+def common_reason(decisions: Iterable[Decision]) -> str:
+    """The reason of several decisions of one code; without the details where these differ."""
+    words = list(dict.fromkeys(map(short_reason, decisions)))
+    return words[0] if len(words) == 1 else words[0].partition(":")[0]
+
+
+def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
+    """The pairs that were not fused, equal ones as one row, by the time that fusing saves; and which exclude each other."""
+    ends = ends_of(recording)
+    found: dict[object, list[tuple[int, Decision, float]]] = {}
+    for position, decision in enumerate(recording.decisions):
+        if decision.verdict != "fused" and decision.saved_bytes != 0:
+            a, b = ends(decision)
+            runs = runs_a_step(recording, decision.b_call or decision.a_call)
+            old = short_reason(decision) if decision.reason_code == "recorded" else ""
+            key = (a.label, a.phase, b.label, b.phase, decision.reason_code, old, decision.hint_code)
+            found.setdefault(key, []).append((position, decision, runs))
+    rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]] = []
+    for same in found.values():
+        first = same[0][1]
+        a, b = ends(first)
+        time_us, is_least = saved_us(recording, same)
+        modules = [module for _, decision, _ in same for end in ends(decision) for module in end.modules]
+        sizes = [None if item.saved_bytes is None else item.saved_bytes * runs for _, item, runs in same]
+        row = MissedRow(
+            id=f"{a.label}→{b.label}/{first.reason_code}",
+            producer=_with_phase(a.label, a.phase if a.phase != b.phase else None),
+            consumer=_with_phase(b.label, b.phase),
+            module=pattern(modules),
+            names=(a.ops[0], b.ops[0]) if a.ops and b.ops and "optimizer" not in (a.phase, b.phase) else (),
+            count=len(same),
+            time_us=time_us,
+            is_least=is_least,
+            bytes=None if None in sizes else sum(size for size in sizes if size is not None),
+            reason_code=first.reason_code,
+            reason=common_reason(decision for _, decision, _ in same),
+            hint_code=first.hint_code,
+            hint=first.hint,
+            decisions=tuple(position for position, _, _ in same),
+        )
+        rows.append((row, same))
+    rows.sort(key=lambda item: (-(item[0].time_us or 0.0), -(item[0].bytes or 0.0)))
+    return _bracketed(recording, rows)
+
+
+def _with_phase(label: str, phase: Phase | None) -> str:
+    return f"{label} (backward)" if phase == "backward" and "backward" not in label else label
+
+
+def joins_library(recording: Recording, decision: Decision) -> bool:
+    """Whether one side is a library's kernel: such a pair excludes others of the same kernel."""
+    index = index_of(recording)
+    for end in decision.ends:
+        call = index.calls.get(end.call or "")
+        nodes = index.nodes.get(end.graph, {})
+        if call is not None and not call.is_generated:
+            return True
+        if call is None and any(is_library(nodes[name].target) for name in end.nodes if name in nodes):
+            return True
+    return False
+
+
+def _sides(decision: Decision) -> set[object]:
+    return {end.call or (end.graph, end.nodes) for end in decision.ends}
+
+
+def saved_us(recording: Recording, pairs: Iterable[tuple[int, Decision, float]]) -> tuple[float | None, bool]:
+    """What fusing pairs saves per step in µs, and whether that is a lower bound.
+
+    A kernel joins one library kernel only: such pairs count in order of their price until their kernels are taken.
+    """
+    every = list(pairs)
+    expected = all(decision.expected_us is not None for _, decision, _ in every)
+    priced = [
+        (runs * time, decision)
+        for _, decision, runs in every
+        if (time := decision.expected_us if expected else decision.saved_us) is not None
+    ]
+    if not priced or (not expected and len(priced) < len(every)):
+        return None, False
+    total, taken = 0.0, set[object]()
+    for time, decision in sorted(priced, key=lambda pair: -pair[0]):
+        if joins_library(recording, decision):
+            if _sides(decision) & taken:
+                continue
+            taken |= _sides(decision)
+        total += time
+    return total, not expected
+
+
+def _bracketed(
+    recording: Recording, rows: list[tuple[MissedRow, list[tuple[int, Decision, float]]]]
+) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
+    """Number the rows whose pairs share a kernel that can join only one of them, rows of a bracket side by side."""
+    home: dict[object, int] = {}
+    parent = list(range(len(rows)))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            place = parent[place]
+        return place
+
+    for place, (_, pairs) in enumerate(rows):
+        for _, decision, _ in pairs:
+            if joins_library(recording, decision):
+                for side in _sides(decision):
+                    parent[root(place)] = root(home.setdefault(side, place))
+    members = grouped(range(len(rows)), root)
+    out: list[MissedRow] = []
+    brackets: list[Bracket] = []
+    done: set[int] = set()
+    for place in range(len(rows)):
+        if (top := root(place)) in done:
+            continue
+        done.add(top)
+        same = members[top]
+        number = len(brackets) + 1 if len(same) > 1 else None
+        out += [replace(rows[item][0], bracket=number) for item in same]
+        if number is not None:
+            pairs = [pair for item in same for pair in rows[item][1] if pair[1].expected_us is not None]
+            time_us, _ = saved_us(recording, pairs)
+            brackets.append(Bracket(number=number, time_us=time_us))
+    return tuple(out), tuple(brackets)
+
+
+def compile_us(recording: Recording) -> float | None:
+    """How long compiling took in all, `None` where it is not known of each compile."""
+    times = [item.duration_us for item in recording.compiles]
+    return sum(time for time in times if time is not None) if times and None not in times else None
+
+
+def is_cold(recording: Recording) -> bool | None:
+    caches = {item.cache for item in recording.compiles} - {None}
+    return "hit" not in caches if caches else None
+
+
+def place_of(source: Source | None) -> str:
+    """ "model.py:17"."""
+    if source is None or not source.file:
+        return "place not recorded"
+    return f"{PurePath(source.file).name}:{source.line}"
+
+
+def break_rows(recording: Recording) -> tuple[CompileRow, ...]:
+    """The graph breaks by place and reason."""
+    found = [item for item in recording.compiles if item.break_reason]
+    rows: list[CompileRow] = []
+    for (where, reason), same in grouped(
+        found, lambda item: (place_of(item.break_source or item.source), _lines(item.break_reason)[0])
+    ).items():
+        hints = [line.removeprefix("Hint: ") for line in _lines(same[0].break_reason) if line.startswith("Hint: ")]
+        rows.append(CompileRow(id=f"break/{where}", where=where, reason=reason, count=len(same), hints=tuple(hints)))
+    return tuple(sorted(rows, key=lambda row: -row.count))
+
+
+def recompile_rows(recording: Recording) -> tuple[CompileRow, ...]:
+    """The recompiles by the function and the guard that failed, the longest compile time first."""
+    found = [item for item in recording.compiles if item.recompile_reason]
+    rows: list[CompileRow] = []
+    for (where, reason), same in grouped(
+        found, lambda item: (place_of(item.source), _guard(_lines(item.recompile_reason)[0]))
+    ).items():
+        costs = [item.duration_us for item in same]
+        known = [cost for cost in costs if cost is not None]
+        rows.append(
+            CompileRow(
+                id=f"recompile/{where}",
+                where=where,
+                reason=reason,
+                count=len(same),
+                cost_us=sum(known) if len(known) == len(costs) else None,
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-(row.cost_us or 0.0), -row.count)))
+
+
+def _guard(text: str) -> str:
+    return re.sub(r"^\d+/\d+: ", "", text)
+
+
+def _lines(text: str | None) -> list[str]:
+    return [line.strip() for line in (text or "").splitlines() if line.strip()] or ["reason not recorded"]
+
+
+def cuda_graphs(recording: Recording) -> CudaGraphs:
+    """Whether kernels are replayed, from the launches; else what the compile was told."""
+    runtimes = column(recording.launches, "runtime")
+    replayed = sum(
+        graph is not None or any("GraphLaunch" in name for name in names)
+        for graph, names in zip(column(recording.launches, "cuda_graph"), runtimes, strict=True)
+    )
+    if replayed:
+        return CudaGraphs(state="on", share=replayed / len(runtimes))
+    asked = {item.cudagraphs for item in recording.compiles} - {None}
+    skipped = next((item.message for item in recording.problems if "cudagraph" in item.message.lower()), None)
+    if skipped or True in asked:
+        return CudaGraphs(state="skipped", reason=skipped or "asked for, and nothing was replayed")
+    if not is_compiled(recording) and recording.launches:
+        return CudaGraphs(state="off", reason="eager")
+    if asked == {False}:
+        return CudaGraphs(state="off", reason="mode does not ask for them")
+    return CudaGraphs(
+        state="off" if recording.launches else "unknown", reason="" if recording.launches else "nothing ran"
+    )
+
+
+def advise(recording: Recording, made: Report) -> list[Advice]:
+    """What to try, by what it can gain at most; nothing that cannot be done here."""
+    step = made.step
+    first = _eager_advice(made) if recording.launches and not is_compiled(recording) else []
+    found = [*_optimizer_advice(made), *_compile_advice(made), *([] if first else _launch_advice(made))]
+    library = next(
+        (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, *NO_GAIN)), None
+    )
+    if library is not None:
+        total = next((item.time_us for item in made.brackets if item.number == library.bracket), library.time_us)
+        found.append(
+            Advice(
+                text=f"{library.producer} → {library.consumer} ×{library.count}: {(library.hint or '').rstrip('.')}",
+                why=f"~{microseconds(library.time_us)} (estimate)",
+                gain_us=total or library.time_us,
+            )
+        )
+    low = next((row for row in made.kernels if row.roof is not None and row.roof < LOW_ROOF and row.time_us), None)
+    if step.bound == "gpu" and low is not None and low.roof is not None and low.time_us is not None:
+        found.append(
+            Advice(
+                text=f"`fxscope why RECORDING {low.label.split('·')[0]}`: it runs at {percent(low.roof)} of its roof",
+                why=f"{microseconds(low.time_us)} per step",
+                gain_us=low.time_us * (1 - low.roof),
+            )
+        )
+    least = MIN_SHARE * (step.wall_us or step.device_us or 0.0)
+    kept_ = [item for item in found if item.gain_us is None or item.gain_us >= least]
+    return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))]
+
+
+def _waits(step: StepRow) -> str:
+    """How the device waits for the CPU; "" where it does not."""
+    if step.bound != "cpu" or not step.idle_us or step.on_cpu:
+        return ""
+    launches = counted(round(step.launches), "launch", "launches")
+    return f"the GPU idles {microseconds(step.idle_us)} of each step while the CPU makes {launches}"
+
+
+def _eager_advice(made: Report) -> list[Advice]:
+    """`torch.compile`, for what it can fuse or replay; everything else comes after it."""
+    if why := _waits(made.step):
+        return [Advice(text='torch.compile(mode="reduce-overhead")', why=why, gain_us=made.step.idle_us)]
+    rows = [row for row in made.missed if row.hint_code in BY_COMPILING]
+    if not rows:
+        return []
+    traffic = sum(row.bytes or 0.0 for row in rows)
+    why = f"{counted(sum(row.count for row in rows), 'pair')} of ops that it can fuse"
+    why += f", {num_bytes(traffic)} of memory traffic" if traffic else ""
+    return [Advice(text="torch.compile", why=why, gain_us=sum(row.time_us or 0.0 for row in rows) or None)]
+
+
+def _launch_advice(made: Report) -> list[Advice]:
+    """CUDA graphs where the device waits for the CPU."""
+    why = _waits(made.step)
+    if not why or (made.breaks and made.cuda_graphs.state != "on"):
+        return []
+    replayed = made.cuda_graphs.state == "on"
+    text = "Look at what the CPU does between replays" if replayed else 'mode="reduce-overhead" (CUDA graphs)'
+    return [Advice(text=text, why=why, gain_us=made.step.idle_us)]
+
+
+def _optimizer_advice(made: Report) -> list[Advice]:
+    rows = [row for row in made.kernels if row.phase == "optimizer" and "fused" not in row.label]
+    if not rows or not made.step.device_us:
+        return []
+    time_us, launches = sum(row.time_us or 0.0 for row in rows), sum(row.launches for row in rows)
+    name = rows[0].label.partition(" ")[0]
+    return [
+        Advice(
+            text=f"{name}(fused=True), or compile the optimizer step",
+            why=f"{microseconds(time_us)} in {launches:,.0f} launches",
+            gain_us=time_us,
+        )
+    ]
+
+
+def _compile_advice(made: Report) -> list[Advice]:
+    """Graph breaks and recompiles to remove."""
+    found: list[Advice] = []
+    for row in made.breaks[:1]:
+        hint = f": {row.hints[0]}" if row.hints else ""
+        found.append(Advice(text=f"Remove the graph break at {row.where}{hint}", why=row.reason))
+    for row in made.recompiles[:1]:
+        cost = f", {microseconds(row.cost_us)} of compiling" if row.cost_us is not None else ""
+        found.append(Advice(text=f"Stop the recompiles of {row.where}", why=f"{row.reason}; ×{row.count}{cost}"))
+    return found
+
+
+def unknown(recording: Recording) -> list[str]:
+    """What could not be known, in a few words each."""
+    out: list[str] = []
+    nodes = [n for g in recording.graphs for n in g.nodes if n.op not in ("placeholder", "output", "get_attr")]
+    covered = recording.coverage
+    if covered and covered.unattributed:
+        out.append(f"the op of {covered.unattributed} of {covered.device_events} device events")
+    if recording.launches and not recording.graphs:
+        out.append("graph nodes")
+    if traced_regions.regions_of(recording) and not recording.calls:
+        out.append("fusion decisions (--compile-log)")
+    if nodes and not any(n.source and n.source.file for n in nodes):
+        out.append("source lines")
+    if recording.launches and not any(group.modules for group in groups(recording)):
+        out.append("modules")
+    lost = [n for g in recording.graphs if g.stage in ("post_grad", "eager") for n in g.nodes if n.kind == "unknown"]
+    if lost:
+        out.append(f"where {counted(len(lost), 'node')} ran")
+    if left := buffers_unknown(recording):
+        out.append(f"missed fusions: {left}")
+    undecided = Counter(item.verdict for item in recording.decisions)[None]
+    if undecided:
+        out.append(f"why {counted(undecided, 'pair')} were not fused (TORCH_LOGS=fusion)")
+    if recording.memory is None and set(column(recording.launches, "category")) - {"cpu_kernel"}:
+        out.append("memory peak")
+    return out
+
+
+def buffers_unknown(recording: Recording) -> str:
+    """Which kernel calls can have no missed fusions because their buffers are not known; nothing of a single call."""
+    judged = {end.call for item in recording.decisions if item.verdict is not None for end in item.ends}
+    left = sum(call.reads is None and call.id not in judged for call in recording.calls)
+    return f"the buffers of {left} of {counted(len(recording.calls), 'kernel call')} were not read" if left > 1 else ""
+
+
+def next_commands(recording: Recording, made: Report) -> list[str]:
+    """Commands that go on from here; RECORDING stands for the input."""
+    found: list[str] = []
+    pair = next((row.names for row in made.missed if row.names and len(" ".join(row.names)) < 40), None)
+    if pair is not None:
+        found.append(f"fxscope why RECORDING {' '.join(pair)}")
+    found.append("fxscope view RECORDING --all")
+    found.append("fxscope view RECORDING -o page.html")
+    return found
+
+
+def num_kernels(recording: Recording) -> float:
+    """Kernels of a step, without memsets and copies: the median."""
+    counts = Counter(
+        step
+        for step, kind in zip(column(recording.launches, "step"), column(recording.launches, "category"), strict=True)
+        if kind in KERNELS
+    )
+    return median(counts.get(step, 0) for step in index_of(recording).steps)

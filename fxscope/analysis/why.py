@@ -1,0 +1,222 @@
+"""Why two ops were fused, or were not: the decisions about names, equal places of a step as one answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from fxscope.analysis import select
+from fxscope.analysis.groups import NamedEnd, Places, call_ops, ends_of, pattern
+from fxscope.errors import PassError
+from fxscope.index import grouped, index_of, kept
+from fxscope.model import Item
+
+if TYPE_CHECKING:
+    from fxscope.analysis.select import Place
+    from fxscope.model import Decision, Recording
+
+
+class Same(Item, frozen=True, kw_only=True):
+    """Equal places, or equal pairs of places, and the decisions about the first of them."""
+
+    count: int = 1
+    module: str | None = None  # "layers.[0..11].act"
+    calls: tuple[str, ...] = ()  # one call of each place
+    nodes: tuple[tuple[str, str], ...] = ()  # (graph, node) that the question is about, of the first place
+    call: str | None = None  # whose story answers the question about one name
+    graph: str | None = None
+    decisions: tuple[Decision, ...] = ()
+    note: str = ""  # an answer without a decision
+
+
+class WhyAnswer(Item, frozen=True, kw_only=True):
+    """The answer to "why": the largest group of equal places first, then the exceptions."""
+
+    names: tuple[str, ...] = ()
+    same: tuple[Same, ...] = ()
+    decisions: tuple[Decision, ...] = ()  # of every place
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"×{item.count} {item.module or ''}: " + (item.note or "; ".join(d.reason for d in item.decisions))
+            for item in self.same
+        )
+
+
+def why(recording: Recording, *names: str) -> WhyAnswer:
+    """WhyAnswer for no name (every pair that was not fused), one name (its decisions) or two (that pair).
+
+    Raises:
+        PassError: a name is nowhere in the recording, or there are more than two.
+    """
+    if len(names) > 2:
+        raise PassError("give no name, one or two: why gelu mul.")
+    if not names:
+        return WhyAnswer(decisions=tuple(unfused(recording)))
+    if len(names) == 1:
+        return _about(recording, names[0])
+    return _between(recording, *names)
+
+
+def unfused(recording: Recording) -> list[Decision]:
+    """All unfused neighbours, most expensive first."""
+    return [item for item in recording.decisions if item.verdict != "fused"]
+
+
+def _about(recording: Recording, name: str) -> WhyAnswer:
+    places = select.find(recording, name).places
+    found: list[Same] = []
+    every: dict[int, Decision] = {}
+    for same in grouped(places, lambda place: _key(recording, place)).values():
+        first = same[0]
+        inside = sorted(
+            (item for item in recording.decisions if touches(item, first)), key=lambda item: item.verdict != "fused"
+        )
+        ours = [item for place in same for item in recording.decisions if touches(item, place)]
+        every.update((id(item), item) for item in ours)
+        found.append(
+            Same(
+                count=len(same),
+                module=_modules(recording, same),
+                calls=tuple(place.call for place in same if place.call),
+                nodes=tuple((first.graph, node) for node in first.nodes),
+                call=first.call if first.call in index_of(recording).calls else None,
+                graph=first.graph,
+                decisions=tuple(inside),
+            )
+        )
+    return WhyAnswer(names=(name,), same=_largest_first(found), decisions=tuple(every.values()))
+
+
+def _between(recording: Recording, first: str, second: str) -> WhyAnswer:
+    a_found, b_found = select.find(recording, first), select.find(recording, second)
+    pairs = [(a, b) for a in a_found.places for b in b_found.places if a != b]
+    decided = [(a, b, found) for a, b in pairs if (found := decide(recording, a, b))]
+    ends = ends_of(recording)
+
+    def key(item: tuple[Place, Place, list[Decision]]) -> object:
+        return tuple((*map(_side, ends(one)), one.verdict, one.reason_code, one.hint_code) for one in item[2])
+
+    found = [
+        Same(
+            count=len(same),
+            module=_modules(recording, [place for a, b, _ in same for place in (a, b)]),
+            calls=tuple(call for a, _, _ in same if (call := a.call)),
+            nodes=tuple((place.graph, node) for place in same[0][:2] for node in place.nodes),
+            graph=same[0][0].graph,
+            decisions=tuple(same[0][2]),
+        )
+        for same in grouped(decided, key).values()
+    ]
+    every = {id(item): item for _, _, items in decided for item in items}
+    if not found:
+        a, b = (places[0] for places in (a_found.places, b_found.places))
+        note = not_neighbours(recording, a, b, first, second)
+        found = [Same(nodes=tuple((a.graph, node) for node in a.nodes), graph=a.graph, note=note)]
+    return WhyAnswer(names=(first, second), same=_largest_first(found), decisions=tuple(every.values()))
+
+
+def _largest_first(found: list[Same]) -> tuple[Same, ...]:
+    return tuple(sorted(found, key=lambda item: -item.count))
+
+
+def _side(end: NamedEnd) -> object:
+    return end.label, end.phase
+
+
+def _key(recording: Recording, place: Place) -> object:
+    places, index = kept(recording, "places", Places), index_of(recording)
+    if place.call in index.calls:
+        return places.of_call(index.calls[place.call]).key
+    return places.of_nodes(place.graph, place.nodes).key
+
+
+def _modules(recording: Recording, places: list[Place]) -> str | None:
+    index = index_of(recording)
+    nodes = [index.by_key[place.graph, name] for place in places for name in place.nodes]
+    return pattern(node.source.module for node in nodes if node.source and node.source.module)
+
+
+def touches(decision: Decision, place: Place) -> bool:
+    """Whether a decision is about this place: its call, and inside the call its nodes."""
+    if place.call is None:
+        return any(end.graph == place.graph and set(end.nodes) & set(place.nodes) for end in decision.ends)
+    if place.call not in (decision.a_call, decision.b_call):
+        return False
+    if decision.a_call != decision.b_call:
+        return True
+    return bool({*decision.a, *decision.b} & set(place.nodes)) or not place.nodes
+
+
+def decide(recording: Recording, a: Place, b: Place) -> list[Decision]:
+    """The decisions about two places: of two that ran in one call, the nearest of each node of the smaller one."""
+    if a.call is not None and a.call == b.call:
+        inside = [item for item in recording.decisions if item.a_call == a.call and item.b_call == a.call]
+        # The join that brought exactly two together is the one with the fewest ops.
+        inside.sort(key=lambda item: len(item.a) + len(item.b))
+        ones, others = sorted((a.nodes, b.nodes), key=len)
+        across: list[Decision] = []
+        for name in ones:
+            ends = (({name}, set(others)), (set(others), {name}))
+            met = [item for item in inside if any(one & {*item.a} and other & {*item.b} for one, other in ends)]
+            across += [item for item in met[:1] if item not in across]
+        together = [item for item in inside if all({*nodes} & {*item.a, *item.b} for nodes in (ones, others))]
+        return across or together[:1] or inside[:1]
+    if a.call is not None and b.call is not None:
+        return [item for item in recording.decisions if {item.a_call, item.b_call} == {a.call, b.call}]
+    found: list[Decision] = []
+    for item in recording.decisions:
+        for one, other in (item.ends, item.ends[::-1]):
+            if (
+                (one.graph, other.graph) == (a.graph, b.graph)
+                and set(one.nodes) & set(a.nodes)
+                and set(other.nodes) & set(b.nodes)
+            ):
+                found.append(item)
+                break
+    return found
+
+
+def not_neighbours(recording: Recording, a: Place, b: Place, first: str, second: str) -> str:
+    """Say why there is no decision about two things: they are not neighbours, or one of them ran nowhere."""
+    for place in (a, b):
+        if place.call is None and recording.calls:
+            return "\n".join(what_became(recording, place))
+    if a.graph != b.graph:
+        return (
+            f"{first} and {second}: never considered. They are in different graphs ({a.graph} and {b.graph}) and pass "
+            "no tensor to each other."
+        )
+    calls = index_of(recording).calls
+    if any(place.call in calls and calls[place.call].reads is None for place in (a, b)):
+        return f"{first} and {second}: unknown. The buffers of their kernel calls were not read."
+    way = path(recording, a, b)
+    text = f"{first} and {second}: never considered, no shared buffer."
+    if way:
+        nodes = index_of(recording).nodes
+        between = ("·".join(call_ops(calls[call], nodes.get(calls[call].graph, {})) or (call,)) for call in way)
+        text += f" Between them: {', then '.join(between)}."
+    return text
+
+
+def what_became(recording: Recording, place: Place) -> list[str]:
+    """Say what became of nodes that ran in no call."""
+    return [
+        f"{node.name} ({node.target}): {node.kind}" + (f", {node.reason}" if node.reason else "")
+        for node in recording.graph(place.graph).nodes
+        if node.name in place.nodes
+    ]
+
+
+def path(recording: Recording, a: Place, b: Place) -> list[str]:
+    """The calls on the shortest way of neighbours between two calls, both left out."""
+    from networkx import Graph, NetworkXNoPath, NodeNotFound, shortest_path
+
+    neighbours: Graph[str] = Graph(
+        (item.a_call, item.b_call)
+        for item in recording.decisions
+        if item.a_call and item.b_call and item.a_call != item.b_call and item.other_graph is None
+    )
+    try:
+        return cast("list[str]", shortest_path(neighbours, a.call, b.call))[1:-1]
+    except (NetworkXNoPath, NodeNotFound):
+        return []

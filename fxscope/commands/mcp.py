@@ -1,0 +1,194 @@
+"""`fxscope mcp FOLDER…`: the verbs as tools of a coding agent (Model Context Protocol, over stdio).
+
+Each answer is JSON of at most `--budget` bytes, the most important first, with the command for the rest. Tools read and
+write files in the given folders alone. `record` runs programs of these folders, with the rights of whoever starts this.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxscope import __version__, children
+from fxscope.errors import FxscopeError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+SECONDS = 600  # of one tool
+INSTRUCTIONS = """Find out what limits a PyTorch program: record it once, read the overview, ask why of the largest row,
+change one thing, record again, diff. Ids and names in an answer are what `why` and `code` take."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from fxscope.analysis.budget import DEFAULT_BYTES
+
+    parser.description = __doc__
+    parser.add_argument(
+        "folders", nargs="+", metavar="FOLDER", help="what tools may read and write; paths start at the first"
+    )
+    parser.add_argument(
+        "--budget", type=int, default=DEFAULT_BYTES, metavar="N", help="bytes of an answer (default %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until the client closes stdin."""
+    try:
+        from mcp.server import MCPServer  # pyright: ignore[reportMissingImports]
+        from mcp.server.mcpserver.exceptions import ToolError  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise FxscopeError('the MCP SDK is not installed: pip install "fxscope[mcp]".') from None
+    folders = [Path(name).resolve() for name in arguments.folders]
+    if missing := [str(folder) for folder in folders if not folder.is_dir()]:
+        raise FxscopeError(f"{missing[0]} is not a folder: name the folders that tools may read and write.")
+    server = MCPServer("fxscope", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
+    tools = Tools(folders, arguments.budget)
+    for name in TOOLS:
+        server.add_tool(_told(getattr(tools, name), ToolError), structured_output=False)
+    server.run("stdio")
+    return 0
+
+
+def _told(tool: Callable[..., str], error: type[Exception]) -> Callable[..., str]:
+    """The tool, with its FxscopeErrors as errors that the SDK shows to the agent."""
+
+    @functools.wraps(tool)
+    def call(*arguments: Any, **options: Any) -> str:
+        try:
+            return tool(*arguments, **options)
+        except FxscopeError as mistake:
+            raise error(str(mistake)) from None
+
+    return call
+
+
+TOOLS = ("record", "read", "overview", "why", "code", "missed_fusions", "diff", "check", "plan")
+
+
+class Tools:
+    """What an agent may call. The docstrings are what it reads."""
+
+    def __init__(self, folders: Sequence[Path], budget: int) -> None:
+        self.folders, self.budget = folders, budget
+
+    def record(self, program: str, arguments: list[str] | None = None, output: str = "recording.fxscope") -> str:
+        """Run a Python script and record it; returns its overview. `output` is the .fxscope file, which is replaced."""
+        target = self._target(output)
+        return self._made(["run", "-o", target, "--force", self._path(program), "--", *(arguments or [])], target)
+
+    def plan(self, factory: str, target: str = "h200", output: str = "plan.fxscope") -> str:
+        """Compile FILE.py:FACTORY for a GPU that is not here (h200, h100, a100, …) and predict its kernels and times.
+
+        FACTORY() returns (module, inputs).
+        """
+        file, _, name = factory.rpartition(":")
+        kept = self._target(output)
+        words = ["run", "-o", kept, "--force", "--target", _plain(target), f"{self._path(file)}:{_plain(name)}"]
+        return self._made(words, kept)
+
+    def read(self, trace: str, output: str = "recording.fxscope", debug_dir: str = "", compile_log: str = "") -> str:
+        """Read a profiler trace (.json, .json.gz), with the compile's TORCH_COMPILE_DEBUG folder or TORCH_TRACE log."""
+        words = ["view", self._path(trace)]
+        words += ["--debug-dir", self._path(debug_dir)] if debug_dir else []
+        words += ["--compile-log", self._path(compile_log)] if compile_log else []
+        target = self._target(output)
+        return self._made([*words, "-o", target, "--force"], target)
+
+    def overview(self, recording: str) -> str:
+        """What limits the step and what to try first: kernels, missed fusions, graph breaks, recompiles, idle time."""
+        return self._asked("view", self._path(recording))
+
+    def missed_fusions(self, recording: str) -> str:
+        """Pairs that were not fused, the most expensive first, each with reason, saving and what to try."""
+        return self._asked("view", self._path(recording), keys=("missed", "brackets"))
+
+    def why(self, recording: str, a: str, b: str = "") -> str:
+        """Why two ops were fused or were not, or everything about one; names as in an overview (gelu, op:mul#2, buf3)."""
+        words = ("why", self._path(recording), *map(_plain, filter(None, (a, b))))
+        return self._fit(
+            {"text": self._output(*words).splitlines()}, words
+        )  # with source lines, which the JSON has not
+
+    def code(self, recording: str, name: str) -> str:
+        """The generated code of the kernel that runs a node, op or kernel, each line with its node and source line."""
+        return self._asked("code", self._path(recording), _plain(name))
+
+    def diff(self, a: str, b: str) -> str:
+        """What changed from recording A to B: times with their noise, kernels, fusions, recompiles."""
+        words = ("diff", self._path(a), self._path(b))
+        answer = self._json(*words)
+        answer["kernels"].sort(key=lambda match: match["kind"] == "same")  # what changed comes first
+        return self._fit(answer, words)
+
+    def check(self, recordings: list[str], expectations: str) -> str:
+        """Hold recordings against a .toml file of expectations."""
+        return self._asked("check", *map(self._path, recordings), self._path(expectations))
+
+    def _made(self, words: Sequence[str], target: str) -> str:
+        """Make a recording, and return its overview. The exit code is the program's own."""
+        Path(target).unlink(missing_ok=True)
+        done = self._run(words)
+        said = done.stderr.decode(errors="replace").strip()
+        if not Path(target).exists():
+            raise FxscopeError(said[-1000:] or children.died(done.returncode))
+        return self._asked("view", target, recording=target, exit_code=done.returncode or None, stderr=said[-400:])
+
+    def _asked(self, *words: str, keys: tuple[str, ...] = (), **first: Any) -> str:
+        """Return the answer of a verb within the budget; with `keys`, these parts of it. `first` comes before it."""
+        answer = self._json(*words)
+        return self._fit({**first, **{key: answer.get(key) for key in keys or answer}}, words)
+
+    def _json(self, *words: str) -> dict[str, Any]:
+        answer = json.loads(self._output(*words, "--json"))
+        return answer if isinstance(answer, dict) else {"rows": answer}
+
+    def _output(self, *words: str) -> str:
+        """What a verb writes to stdout. Raises FxscopeError with what it says where it fails (1: `check` found something)."""
+        done = self._run(words)
+        if done.returncode > 1 or not done.stdout:
+            said = done.stderr.decode(errors="replace").strip()
+            raise FxscopeError(said[-1000:] or children.died(done.returncode))
+        return done.stdout.decode(errors="replace")
+
+    def _fit(self, answer: dict[str, Any], words: Sequence[str]) -> str:
+        from fxscope.analysis.budget import fit
+
+        return fit(answer, self.budget, more=f"fxscope {shlex.join(words)} --json")
+
+    def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+        """Run a verb in a process of its own: stdout is the protocol's here."""
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with children.start("fxscope", *words, cwd=self.folders[0], **pipes) as process:
+            try:
+                output, errors = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise FxscopeError(f"fxscope {words[0]} took more than {SECONDS} s.") from None
+        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+    def _path(self, name: str) -> str:
+        """The path of a file in one of the folders. Raises FxscopeError where it is in none."""
+        path = (self.folders[0] / name).resolve()
+        if not any(path.is_relative_to(folder) for folder in self.folders):
+            raise FxscopeError(
+                f"{name} is outside of the folders given at start ({', '.join(map(str, self.folders))})."
+            )
+        return str(path)
+
+    def _target(self, name: str) -> str:
+        if not name.endswith(".fxscope"):
+            raise FxscopeError(f"{name}: an output's name ends in .fxscope.")
+        return self._path(name)
+
+
+def _plain(word: str) -> str:
+    """A word that is no option. Raises FxscopeError."""
+    if word.startswith("-"):
+        raise FxscopeError(f"{word} is an option, not a name.")
+    return word

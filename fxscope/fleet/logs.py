@@ -1,0 +1,185 @@
+"""What differs between the TORCH_TRACE logs of a job's ranks: compiles, breaks, graphs, kernels, guards, collectives."""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import msgspec
+
+from fxscope.errors import FxscopeError
+from fxscope.index import grouped
+from fxscope.model import Problem, encoded
+from fxscope.readers.compile_log import artifacts, logs_of_ranks, read_log
+from fxscope.text import microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fxscope.model import Compile, Recording
+
+ASPECTS = ("compiles", "graph breaks", "recompiles", "graphs", "kernels", "guards", "collectives", "estimated runtimes")
+SCHEDULE, RUNTIMES = "inductor_collective_schedule", "inductor_runtime_and_tensor_meta"
+COLLECTIVE = re.compile(r"_c10d_functional|\bc10d\b|wait_tensor")
+# What differs between processes of one program: addresses, ids of types, this rank's device.
+OWN = re.compile(r"0x[0-9a-f]+|\b\d{7,}\b|cuda:\d+|device(_index)? ?= ?\d+|index=\d+")
+
+
+class Fact(NamedTuple):
+    """One item of a rank, in the order of its log."""
+
+    compile_id: str
+    text: str
+
+
+class RankGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Ranks whose logs agree in one aspect."""
+
+    ranks: tuple[int, ...]
+    count: int  # items
+    compile_id: str | None = None  # where they first differ from the first group
+    first: str | None = None  # the first item that the first group does not have there; None where it ends
+    instead: str | None = None  # what the first group has there
+
+
+class LogDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One aspect in which ranks differ; the largest group is first, of equally large ones that of the lowest rank."""
+
+    aspect: str
+    groups: tuple[RankGroup, ...]
+
+
+class LogJob(msgspec.Struct, frozen=True, kw_only=True):
+    """The logs of a job, compared."""
+
+    schema: str = "fxscope-fleet-logs/1"
+    title: str
+    ranks: tuple[int, ...]
+    compile_s: dict[int, float]  # rank → seconds in all compiles, where the log has them
+    differences: tuple[LogDifference, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def to_json(self) -> str:
+        """The JSON form, `fxscope-fleet-logs/1`."""
+        return msgspec.json.format(encoded(self), indent=1).decode()
+
+
+def find(places: Sequence[str]) -> dict[int, list[Path]]:
+    """Rank → its logs, of folders in which names contain ranks."""
+    found: dict[int, list[Path]] = {}
+    for place in places:
+        if Path(place).is_dir():
+            for rank, files in logs_of_ranks(Path(place)).items():
+                if rank is not None:
+                    found.setdefault(rank, []).extend(files)
+    return dict(sorted(found.items()))
+
+
+def examine(logs: Mapping[int, Sequence[Path]], *, title: str) -> LogJob:
+    """Compare the logs of each rank; one that cannot be read is a problem.
+
+    Raises:
+        FxscopeError: fewer than two ranks have a log that can be read.
+    """
+    facts: dict[int, dict[str, list[Fact]]] = {}
+    seconds: dict[int, float] = {}
+    problems: list[Problem] = []
+    for rank, files in logs.items():
+        try:
+            recordings = [read_log(file) for file in files]
+            planned = [item for file in files for item in artifacts(file, SCHEDULE, RUNTIMES)]
+        except FxscopeError as error:
+            problems.append(Problem(where=f"rank {rank}", message=str(error)))
+            continue
+        facts[rank] = {aspect: [x for item in recordings for x in facts_of(item, aspect)] for aspect in ASPECTS}
+        facts[rank].update(_planned(planned))
+        times = [item.duration_us for recording in recordings for item in recording.compiles if item.duration_us]
+        if times:
+            seconds[rank] = round(sum(times) / 1e6, 3)
+    if len(facts) < 2:
+        why = f" ({problems[0].where}: {problems[0].message})" if problems else ""
+        raise FxscopeError(f"{title} holds the log of one rank: there is nothing to compare it with{why}.")
+    found = [difference(aspect, {rank: item[aspect] for rank, item in facts.items()}) for aspect in ASPECTS]
+    return LogJob(
+        title=title,
+        ranks=tuple(facts),
+        compile_s=seconds,
+        differences=tuple(filter(None, found)),
+        problems=tuple(problems),
+    )
+
+
+def facts_of(recording: Recording, aspect: str) -> list[Fact]:
+    """The items of one aspect, without what differs between processes of one program."""
+    if aspect in ("graphs", "collectives"):
+        rows = [
+            (graph.compile_id or graph.id, f"{node.target}({', '.join(node.inputs)})")
+            for graph in recording.graphs
+            if graph.stage == "post_grad"
+            for node in graph.nodes
+            if node.op == "call_function" and (aspect == "graphs" or COLLECTIVE.search(node.target))
+        ]
+    elif aspect == "kernels":
+        ids = {graph.id: graph.compile_id for graph in recording.graphs}
+        rows = [(ids.get(call.graph) or call.graph, call.kernel) for call in recording.calls]
+    else:
+        rows = [(item.compile_id, text) for item in recording.compiles for text in _said(item, aspect)]
+    return [Fact(compile_id, OWN.sub("…", text)) for compile_id, text in rows]
+
+
+def _planned(found: Sequence[tuple[str, str, Any]]) -> dict[str, list[Fact]]:
+    """Inductor's own schedule of collectives, and its estimate of each graph's run time, where the log has them."""
+    facts: dict[str, list[Fact]] = {}
+    for compile_id, name, value in found:
+        if name == SCHEDULE and isinstance(value, list):
+            calls = [str(item).removeprefix("torch.ops.") for item in cast("list[Any]", value)]
+            facts.setdefault("collectives", []).extend(Fact(compile_id, call) for call in calls)
+        elif name == RUNTIMES and isinstance(value, dict):
+            ops = cast("list[dict[str, Any]]", value.get("ops") or [])
+            times = [op.get("estimated_runtime_ns") for op in ops]
+            total = sum(time for time in times if isinstance(time, (int, float)))
+            facts.setdefault("estimated runtimes", []).append(Fact(compile_id, microseconds(total / 1e3)))
+    return facts
+
+
+def _said(item: Compile, aspect: str) -> Sequence[str]:
+    if aspect == "compiles":
+        source = item.source
+        return [f"{Path(source.file).name}:{source.line}" if source and source.file else item.compile_id]
+    if aspect == "guards":
+        return sorted(OWN.sub("…", text.split("  # ")[0]) for text in item.guards)  # without the line that made it
+    text = item.break_reason if aspect == "graph breaks" else item.recompile_reason
+    return [text.strip().splitlines()[0]] if text and text.strip() else []
+
+
+def difference(aspect: str, facts: Mapping[int, Sequence[Fact]]) -> LogDifference | None:
+    """The groups of ranks that agree, `None` where all do."""
+    groups = sorted(grouped(facts, lambda rank: tuple(facts[rank])).items(), key=lambda item: (-len(item[1]), item[1]))
+    if len(groups) < 2:
+        return None
+    rule = groups[0][0]
+    return LogDifference(aspect=aspect, groups=tuple(_group(rule, own, ranks) for own, ranks in groups))
+
+
+def _group(rule: Sequence[Fact], own: Sequence[Fact], ranks: Sequence[int]) -> RankGroup:
+    known = RankGroup(ranks=tuple(ranks), count=len(own))
+    for theirs, mine in zip_longest(rule, own):
+        if theirs != mine:
+            place = mine or theirs
+            return msgspec.structs.replace(
+                known,
+                compile_id=place.compile_id if place else None,
+                first=mine.text if mine else None,
+                instead=theirs.text if theirs else None,
+            )
+    return known
+
+
+def waiting_s(job: LogJob) -> tuple[int, float] | None:
+    """(The rank that compiles longest, how much longer than the quickest)."""
+    if len(job.compile_s) < 2:
+        return None
+    last = max(job.compile_s, key=lambda rank: job.compile_s[rank])
+    return last, job.compile_s[last] - min(job.compile_s.values())

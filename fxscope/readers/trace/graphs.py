@@ -1,0 +1,254 @@
+"""CUDA and HIP graphs in a trace: what each capture recorded, which kernels a replay ran, and which is which.
+
+A replay is one `cudaGraphLaunch` or `hipGraphLaunch` with whose correlation id all its kernels carry. While a graph is captured
+its ops run and call the runtime as ever, and no device event follows. A kernel of a replay belongs to a captured call where
+the profiler's node ids or the order of start put it there, and number, names and grids agree (a HIP trace has the name and
+grid of a captured call; a CUDA trace has neither, there the number alone is compared). Else it is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fxscope.readers.trace import table as t
+from fxscope.readers.trace.table import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fxscope.readers.trace.columns import Trace
+    from fxscope.readers.trace.reader import Args
+
+REPLAY = re.compile(r"(cuda|cu|hip)GraphLaunch")
+_CAPTURE = re.compile(r"(cuda|cu|hip)(Thread)?Stream(Begin|End)Capture")
+LAUNCHES = re.compile(
+    r"(cuda|cu|hip)(Ext)?(Module)?Launch(Cooperative)?Kernel|(cuda|cu|hip)(Memcpy|Memset)\w*Async|hip(Memcpy)WithStream"
+)
+HIP_LAUNCH = re.compile(r"hip\w*LaunchKernel")  # the calls whose arguments name the kernel
+
+
+@dataclass(kw_only=True)
+class Capture:
+    """One capture: its calls in order, the op of each (-1 for none), and what each launched, `None` where unsaid."""
+
+    calls: NDArray[np.int64]
+    ops: NDArray[np.int64]
+    begin_ns: int
+    end_ns: int
+    kernels: list[tuple[str, object] | None]
+    label: str  # the annotation around it, such as "capture_32_FULL"
+
+
+@dataclass(kw_only=True)
+class Replay:
+    """One replay: its launch call, and its device rows in the order of the graph's nodes."""
+
+    launch: int
+    rows: NDArray[np.int64]
+    graph: int | None  # as the profiler numbers it
+    nodes: list[int] | None
+    label: str
+
+
+def captures_of(trace: Trace) -> list[Capture]:
+    """The captures of a trace in order of time."""
+    marks = _rows_named(trace, _CAPTURE)
+    open_since: dict[int, int] = {}
+    windows: list[tuple[int, int, int]] = []
+    for row in marks[np.argsort(trace.start_ns[marks], kind="stable")].tolist():
+        thread, start = int(trace.thread[row]), int(trace.start_ns[row])
+        if "Begin" in trace.name_of(row):
+            open_since[thread] = row
+        elif thread in open_since:
+            begin = open_since.pop(thread)
+            windows.append((int(trace.start_ns[begin]), start, begin))
+    if not windows:
+        return []
+    calls = _rows_named(trace, LAUNCHES)
+    launched = np.unique(trace.launcher[trace.launcher >= 0])
+    calls = calls[~np.isin(calls, launched)]
+    calls = calls[np.argsort(trace.start_ns[calls], kind="stable")]
+    starts = trace.start_ns[calls]
+    found: list[Capture] = []
+    for begin, end, mark in sorted(windows):
+        mine = calls[np.searchsorted(starts, begin) : np.searchsorted(starts, end)]
+        if len(mine):
+            details = trace.details([row for row in mine.tolist() if HIP_LAUNCH.match(trace.name_of(row))])
+            found.append(
+                Capture(
+                    calls=mine,
+                    ops=_ops_of(trace, mine),
+                    begin_ns=begin,
+                    end_ns=end,
+                    kernels=[_kernel_of(details.get(row)) for row in mine.tolist()],
+                    label=_label(trace, mark),
+                )
+            )
+    return found
+
+
+def replays_of(trace: Trace) -> list[Replay]:
+    """The replays of a trace in order of their launch."""
+    launches = _rows_named(trace, REPLAY)
+    if not len(launches):
+        return []
+    device = np.flatnonzero((trace.category >= t.KERNEL) & np.isin(trace.launcher, launches))
+    device = device[np.lexsort((trace.start_ns[device], trace.launcher[device]))]
+    details = trace.details(device.tolist())
+    found: list[Replay] = []
+    for launch in launches[np.argsort(trace.start_ns[launches], kind="stable")].tolist():
+        rows = device[slice(*np.searchsorted(trace.launcher[device], [launch, launch + 1]))]
+        if not len(rows):
+            continue
+        nodes = [_number(details.get(row), "graph_node") for row in rows.tolist()]
+        known = [node for node in nodes if node is not None]
+        if len(known) == len(rows):
+            rows = rows[np.argsort(known, kind="stable")]
+        graph = _number(details.get(int(rows[0])), "graph_id")
+        found.append(
+            Replay(
+                launch=launch,
+                rows=rows,
+                graph=graph,
+                nodes=sorted(known) if len(known) == len(rows) else None,
+                label=_label(trace, launch),
+            )
+        )
+    return found
+
+
+def link_replays(trace: Trace, captures: Sequence[Capture]) -> None:
+    """Fill `graph` and `node` of the device rows of every replay; with a capture, their `op` and `issuer`, too."""
+    replays = replays_of(trace)
+    graphs: dict[object, list[Replay]] = {}
+    for replay in replays:
+        graphs.setdefault(_identity(trace, replay), []).append(replay)
+    numbers = _numbers(graphs)
+    for identity, members in graphs.items():
+        first = members[0].rows
+        for replay in members:
+            trace.graph[replay.rows] = numbers[identity]
+            trace.graph_node[replay.rows] = replay.nodes or _places(trace, first, replay.rows)
+    for replay, capture in _matched(trace, list(graphs.values()), captures):
+        trace.issuer[replay.rows] = capture.calls
+        known = capture.ops >= 0
+        trace.op[replay.rows[known]] = capture.ops[known]
+        trace.op_evidence[replay.rows[known]] = t.BY_ORDER
+
+
+def _matched(
+    trace: Trace, graphs: Sequence[Sequence[Replay]], captures: Sequence[Capture]
+) -> list[tuple[Replay, Capture]]:
+    """Each replay with its capture, where that is the only one that fits, or as many fit as there are to choose for."""
+    fitting = [tuple(i for i, item in enumerate(captures) if _fits(trace, members[0], item)) for members in graphs]
+    rivals = Counter(fitting)
+    turn: Counter[tuple[int, ...]] = Counter()
+    found: list[tuple[Replay, Capture]] = []
+    for members, candidates in zip(graphs, fitting, strict=True):
+        if not candidates:
+            continue
+        if rivals[candidates] == len(candidates):  # as many graphs as captures: both in the order of their numbers
+            capture = captures[candidates[turn[candidates]]]
+            turn[candidates] += 1
+            found += [(replay, capture) for replay in members]
+            continue
+        labelled = [i for i in candidates if _batch(captures[i].label) & _batch(members[0].label)]
+        if rivals[candidates] == 1 and 0 < len(labelled) < len(candidates):
+            candidates = tuple(labelled)
+        if rivals[fitting[graphs.index(members)]] == 1 and len(members) % len(candidates) == 0:
+            # Pieces of one model that run the same kernels: they are replayed in the order in which they were captured
+            found += [(replay, captures[candidates[i % len(candidates)]]) for i, replay in enumerate(members)]
+    return found
+
+
+def _fits(trace: Trace, replay: Replay, capture: Capture) -> bool:
+    rows = replay.rows.tolist()
+    if len(rows) != len(capture.calls):
+        return False
+    details = trace.details(rows) if any(capture.kernels) else {}
+    for row, call, kernel in zip(rows, capture.calls.tolist(), capture.kernels, strict=True):
+        is_kernel = trace.category[row] == t.KERNEL
+        if ("Kernel" in trace.name_of(call)) != is_kernel and not (is_kernel and "Memset" in trace.name_of(call)):
+            return False
+        if kernel is not None and is_kernel:
+            name, grid = kernel
+            args = details.get(row)
+            seen = args.grid if args is not None else None
+            if name != trace.name_of(row) or (seen is not None and grid is not None and seen != grid):
+                return False
+    return True
+
+
+def _identity(trace: Trace, replay: Replay) -> object:
+    """What tells a graph from others: the profiler's number, else which kernels it runs how often."""
+    if replay.graph is not None:
+        return replay.graph
+    return tuple(sorted(Counter(trace.name[replay.rows].tolist()).items()))
+
+
+def _numbers(graphs: dict[object, list[Replay]]) -> dict[object, int]:
+    """A number for each graph: the profiler's, else counted from 1 in the order of their first replay."""
+    taken = {replays[0].graph for replays in graphs.values()}
+    free = (number for number in range(1, len(graphs) + len(taken) + 1) if number not in taken)
+    return {key: replays[0].graph if replays[0].graph is not None else next(free) for key, replays in graphs.items()}
+
+
+def _places(trace: Trace, first: NDArray[np.int64], rows: NDArray[np.int64]) -> list[int]:
+    """The node of each row, from 1: the place in the graph's first replay of the n-th kernel of that name."""
+    places: dict[int, list[int]] = {}
+    for place, name in enumerate(trace.name[first].tolist(), 1):
+        places.setdefault(name, []).append(place)
+    seen: Counter[int] = Counter()
+    found: list[int] = []
+    for name in trace.name[rows].tolist():
+        found.append(places[name][seen[name]])
+        seen[name] += 1
+    return found
+
+
+def _batch(label: str) -> set[int]:
+    """The numbers in an annotation of vLLM or SGLang: "capture_32_FULL", "step[DECODE bs=32]", "execute_32_context_0…"."""
+    found = re.match(r"(?:capture|execute)_(\d+)_|step\[\w+ bs=(\d+)", label)
+    return {int(number) for number in found.groups() if number} if found else set()
+
+
+def _label(trace: Trace, row: int) -> str:
+    """The innermost annotation around a row that names a batch, else the innermost of all."""
+    innermost = ""
+    while (row := int(trace.parent[row])) >= 0:
+        if trace.category[row] == t.ANNOTATION:
+            innermost = innermost or trace.name_of(row)
+            if _batch(trace.name_of(row)):
+                return trace.name_of(row)
+    return innermost
+
+
+def _kernel_of(args: Args | None) -> tuple[str, object] | None:
+    return (args.kernel, args.grid) if args is not None and isinstance(args.kernel, str) else None
+
+
+def _number(args: Args | None, field: str) -> int | None:
+    return whole(getattr(args, field)) or None if args is not None else None
+
+
+def _ops_of(trace: Trace, calls: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The op around each call, else the one op that has its external id; -1 for none."""
+    from fxscope.readers.trace.columns import find_rows, nearest
+
+    op = nearest(trace.parent, trace.category == t.CPU_OP)[calls].astype(np.int64)
+    ops = np.flatnonzero((trace.category == t.CPU_OP) & (trace.external_id >= 0))
+    by_id, count = find_rows(trace.external_id[ops], ops, trace.external_id[calls])
+    return np.where((op < 0) & (count == 1), by_id, op)
+
+
+def _rows_named(trace: Trace, pattern: re.Pattern[str]) -> NDArray[np.int64]:
+    runtime = np.flatnonzero(trace.category == t.RUNTIME)
+    codes, which = np.unique(trace.name[runtime], return_inverse=True)
+    return runtime[np.array([bool(pattern.match(trace.names[code])) for code in codes.tolist()], np.bool_)[which]]

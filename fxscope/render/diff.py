@@ -1,0 +1,275 @@
+"""A comparison as text and Markdown: the changes, the largest difference of time first."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from fxscope.analysis.compare.rows import change_rows, is_changed
+from fxscope.analysis.stats import RUN_TO_RUN
+from fxscope.render.findings import (
+    change_words,
+    decision_title,
+    kernel_words,
+    match_line,
+    number,
+    op_change_words,
+    signed,
+)
+from fxscope.render.markdown import code, text
+from fxscope.text import aligned, counted, listed, microseconds, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fxscope.analysis.compare.rows import ChangeRow
+    from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, TimeComparison
+
+SAME = "No difference beyond noise."
+SCREEN = 40
+LIMITS = {"rows": 14, "decisions": 3, "ops": 4, "notes": 3}  # of the default answer, which fits a screen
+HEADINGS = ("change, per step", "where", "kernels", "A", "B", "difference")
+
+
+def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
+    """Whether nothing differs but times, and those no more than one program's between two runs.
+
+    Args:
+        by_design: settings were changed on purpose, and in one process: neither they nor times that vary are findings.
+    """
+    counts = [change for change in comparison.totals if change.unit != "us"]
+    return not (
+        (comparison.settings and not by_design)
+        or comparison.decisions
+        or any(map(is_changed, comparison.kernels))
+        or any(change.a != change.b for change in counts)
+        or any(differs(t, may=not by_design) for t in (comparison.step_time, comparison.wall_time))
+        or any(change.a != change.b for change in comparison.totals if change.subject.startswith("predicted"))
+    )
+
+
+def differs(time: TimeComparison | None, *, may: bool = True) -> bool:
+    """Whether times differ, or `may`: of one process each a CPU's times cannot be told apart."""
+    if time is None or time.ratio is None:
+        return False
+    return time.verdict in ("faster", "slower") or (
+        may and time.verdict == "cannot tell" and abs(time.ratio - 1) > RUN_TO_RUN
+    )
+
+
+def headline(comparison: Comparison) -> list[str]:
+    """ "Step 2.91 → 0.85 ms, 3.4× faster; 17 → 9 kernels", and the device's time below it."""
+    device = "Device, without collectives" if comparison.without_collectives else "Device"
+    lines = [
+        f"{name} {time_words(time)}"
+        for name, time in (("Step", comparison.wall_time), (device, comparison.step_time))
+        if time is not None and time.a_us and time.b_us
+    ]
+    totals = {change.subject: change for change in comparison.totals}
+    planned = totals.get("predicted device time per step")
+    if planned is not None:
+        lines.append(f"Predicted device time {change_words(planned)}")
+    kernels = totals.get("kernels per step") or totals.get("kernel calls in compiled code")
+    if kernels is not None:
+        words = f"{number(kernels.a, 'count')} → {number(kernels.b, 'count')} kernels"
+        lines[:1] = [f"{lines[0]}; {words}" if lines else words]
+    unclear = [
+        t for t in (comparison.wall_time, comparison.step_time) if differs(t) and t and t.verdict == "cannot tell"
+    ]
+    return [*lines, *([f"Cannot tell: {unclear[0].reason}"] if unclear else [])]
+
+
+def time_words(time: TimeComparison) -> str:
+    """ "2.91 ms → 850 µs, 3.4× faster (3.2 to 3.6)"."""
+    words = f"{microseconds(time.a_us)} → {microseconds(time.b_us)}"
+    if time.verdict in ("faster", "slower") and time.ratio:
+        factor = 1 / time.ratio if time.verdict == "faster" else time.ratio
+        return f"{words}, {factor:.{2 if factor < 2 else 1}f}× {time.verdict}"
+    if min(time.num_a, time.num_b) < 2 and time.ratio:
+        return f"{words} (1 step on a side: noise unknown)"
+    return words if time.verdict in ("cannot tell", "not measured") else f"{words}, no difference beyond noise"
+
+
+def diff_text(comparison: Comparison, *, width: int = 80, every: bool = False) -> str:
+    """The changes in a screen; `every`: all of them, with kernels' names and what did not change."""
+    limits = dict.fromkeys(LIMITS, 1 << 30) if every else dict(LIMITS)
+    lines = _lines(comparison, width, limits, every=every)
+    if len(lines) > SCREEN and not every:
+        limits["rows"] = max(3, limits["rows"] - (len(lines) - SCREEN))
+        lines = _lines(comparison, width, limits, every=every)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _lines(comparison: Comparison, width: int, limits: Mapping[str, int], *, every: bool) -> list[str]:
+    lines = [
+        shorten(f"{side}  {title}", width) for side, title in (("A", comparison.a_title), ("B", comparison.b_title))
+    ]
+    if is_same(comparison) and not every:
+        return [*lines, "", SAME]
+    lines += _folded([f"{name}: {a} → {b}" for name, a, b in comparison.settings][: limits["rows"]], width, every)
+    lines += ["", *_folded([SAME] if is_same(comparison) else headline(comparison), width, every)]
+    rows = change_rows(comparison)
+    if rows:
+        lines += ["", *table(rows[: limits["rows"]], width), *rest(rows[limits["rows"] :])]
+    same = sum(len(match.b) for match in comparison.kernels if not is_changed(match))
+    if same and rows:
+        lines.append(f"{counted(same, 'kernel')} unchanged")
+    lines += ["", *totals] if (totals := [*total_lines(comparison)]) else []
+    lines += op_lines(comparison, limits["ops"])
+    if comparison.decisions:
+        decisions = [
+            f"{decision_title(item)}: {item.a_verdict} ({item.a_reason}) → {item.b_verdict} ({item.b_reason})"
+            for item in comparison.decisions
+        ]
+        lines += ["", *_folded(_cut(["Decisions", *decisions], limits["decisions"] + 1), width, every)]
+    if every:
+        lines += ["", "Kernels, in the order of a step", *kernel_lines(comparison, width)]
+    lines += ["", *notes] if (notes := _folded(_cut(comparison.notes, limits["notes"]), width, every)) else []
+    return lines
+
+
+def _cut(items: Sequence[str], most: int) -> list[str]:
+    return [*items[:most], f"… {len(items) - most} more (--all)"] if len(items) > most else list(items)
+
+
+def _folded(items: Sequence[str], width: int, every: bool) -> list[str]:
+    """Lines that are folded in two at most, unless everything was asked for."""
+    return [
+        line
+        for item in items
+        for line in textwrap.wrap(
+            item, width, subsequent_indent="  ", break_on_hyphens=False, max_lines=None if every else 2
+        )
+    ]
+
+
+def table(rows: Sequence[ChangeRow], width: int) -> list[str]:
+    """One line a row; what is long is cut."""
+    cells = [_cells(row) for row in rows]
+    numbers = [list(HEADINGS[2:]), *(row[2:] for row in cells)]
+    room = width - sum(max(map(len, column)) + 2 for column in zip(*numbers, strict=True))
+    where = min(max(len(row[1]) for row in cells), max(room // 2, room - 2 - max(len(row[0]) for row in cells)))
+    what = room - where - (2 if where else 0)
+    names = [list(HEADINGS[:2]), *(row[:2] for row in cells)]
+    found = [[shorten(name, what), *([_tail(at, where)] if where else [])] for name, at in names]
+    return aligned([[*a, *b] for a, b in zip(found, numbers, strict=True)], left={0, 1} if where else {0})
+
+
+def _tail(where: str, width: int) -> str:
+    """The end of a module's path: what tells it apart."""
+    return where if len(where) <= width else "…" + where[len(where) - width + 1 :]
+
+
+def _of_a(match: KernelMatch) -> Sequence[KernelUse]:
+    return match.a
+
+
+def _of_b(match: KernelMatch) -> Sequence[KernelUse]:
+    return match.b
+
+
+def _cells(row: ChangeRow) -> list[str]:
+    ran = [{op for match in row.matches for use in side(match) for op in use.ops} for side in (_of_a, _of_b)]
+    if all(ran) and (ran[0] <= ran[1] or ran[1] <= ran[0]):
+        ops = row.b if ran[0] <= ran[1] else row.a
+    else:
+        ops = " → ".join(dict.fromkeys(filter(None, (row.a, row.b))))
+    counts = number(row.num_b or row.num_a, "count") if row.num_a == row.num_b else f"{row.num_a:g} → {row.num_b:g}"
+    times = [microseconds(us) if us is not None else "–" for us in (row.a_us, row.b_us)]
+    difference = row.difference_us
+    return [f"{row.change} {ops}", row.where, counts, *times, signed(difference) if difference is not None else "–"]
+
+
+def rest(rows: Sequence[ChangeRow]) -> list[str]:
+    """What the table leaves out, in one line."""
+    if not rows:
+        return []
+    known = [row.difference_us for row in rows if row.difference_us is not None]
+    counts = f"{sum(row.num_a for row in rows):g} → {sum(row.num_b for row in rows):g} kernels"
+    return [f"… {counted(len(rows), 'more change')} (--all): {counts}" + (f", {signed(sum(known))}" if known else "")]
+
+
+def total_lines(comparison: Comparison) -> list[str]:
+    """Numbers of both sides that differ and are neither times of a step nor kernels of the table."""
+    said = (
+        "device time",
+        "wall time",
+        "predicted",
+        "kernels per",
+        "kernel calls",
+        "device events",
+        "memsets",
+        "copies",
+    )
+    return (
+        aligned(
+            [
+                [change.subject, change_words(change)]
+                for change in comparison.totals
+                if change.a != change.b and not change.subject.startswith(said) and _is_worth_saying(change)
+            ]
+            or [[""]]
+        )[:6]
+        if comparison.totals
+        else []
+    )
+
+
+def _is_worth_saying(change: Change) -> bool:
+    if change.a is None or change.b is None:
+        return change.subject == "compiled graphs"
+    if change.unit != "us" or not change.a:
+        return True
+    return abs(change.b / change.a - 1) > RUN_TO_RUN
+
+
+def op_lines(comparison: Comparison, most: int) -> list[str]:
+    """CPU ops that a step runs more or less often, those that differ most first."""
+    changes = sorted((*comparison.ops_gone, *comparison.ops_added), key=lambda item: -abs(item.a - item.b))
+    if not changes:
+        return []
+    rows = [[f"  {shorten(item.name, 34)}", *op_change_words(item)] for item in changes]
+    shown = aligned(rows[:most])
+    return ["", "CPU ops per step", *shown, *([f"  … {len(rows) - most} more (--all)"] if len(rows) > most else [])]
+
+
+def kernel_lines(comparison: Comparison, width: int) -> list[str]:
+    """Each match with its kernels' names."""
+    lines: list[str] = []
+    for match in comparison.kernels:
+        lines += textwrap.wrap(match_line(match), width, break_on_hyphens=False, subsequent_indent="  ")
+        lines += [f"  − {kernel_words(use, max(60, width - 30))}" for use in match.a]
+        lines += [f"  + {kernel_words(use, max(60, width - 30))}" for use in match.b]
+    return lines
+
+
+def diff_markdown(comparison: Comparison, *, every: bool = False) -> str:
+    """The same as tables for a pull request."""
+    a, b = text(comparison.a_title), text(comparison.b_title)
+    lines = [f"### {a} → {b}", ""]
+    if is_same(comparison) and not every:
+        return "\n".join([*lines, SAME]) + "\n"
+    lines += [f"- {text(name)}: {text(before)} → {text(after)}" for name, before, after in comparison.settings]
+    lines += [f"**{text(line)}**<br>" for line in headline(comparison)]
+    lines += ["", f"| per step | {a} | {b} |", "|---|--:|--:|"]
+    for change in comparison.totals:
+        if change.a != change.b:
+            left, right = (number(value, change.unit) for value in (change.a, change.b))
+            lines.append(f"| {text(change.subject)} | {left} | {right} |")
+    rows = change_rows(comparison)
+    if rows:
+        lines += ["", f"| {' | '.join(HEADINGS)} |", "|---|---|--:|--:|--:|--:|"]
+    lines += [f"| {' | '.join(map(text, _cells(row)))} |" for row in (rows if every else rows[:30])]
+    lines += ["", f"… {len(rows) - 30} more"] if len(rows) > 30 and not every else []
+    for heading, changes in (("fewer", comparison.ops_gone), ("more", comparison.ops_added)):
+        items = [f"{code(item.name)} {op_change_words(item)[0]}" for item in changes]
+        lines += ["", f"**CPU ops, {heading}:** {listed(items, 16)}"] if items else []
+    lines += ["", "**Decisions that changed:**", ""] if comparison.decisions else []
+    for item in comparison.decisions:
+        sides = [
+            f"{text(str(v))} ({text(why or '–')})"
+            for v, why in ((item.a_verdict, item.a_reason), (item.b_verdict, item.b_reason))
+        ]
+        lines.append(f"- {text(decision_title(item))}: {' → '.join(sides)}")
+    lines += ["", *(f"> {text(note)}" for note in comparison.notes)] if comparison.notes else []
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,60 @@
+"""The logs of a job's ranks as text: what differs, where first, and what follows in time."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from fxscope.fleet.logs import ASPECTS, waiting_s
+from fxscope.render.fleet import ranges
+from fxscope.render.legible import legible
+from fxscope.text import counted, listed, shorten
+
+if TYPE_CHECKING:
+    from fxscope.fleet.logs import LogDifference, LogJob, RankGroup
+
+MAX_GROUPS = 3  # of an aspect
+NOTEWORTHY_S = 0.5  # seconds that ranks compile longer
+
+
+def text(job: LogJob, *, width: int = 80, every: bool = False) -> str:
+    """The differences, one paragraph for each aspect; `every`: all groups of ranks."""
+    differing = [item.aspect for item in job.differences]
+    verdict = f"{listed(differing)} differ between ranks" if differing else "no difference between ranks"
+    lines = [f"{legible(job.title)}: compile logs of {counted(len(job.ranks), 'rank')} ({ranges(job.ranks)})"]
+    lines += [f"{verdict[0].upper()}{verdict[1:]}."]
+    same = [aspect for aspect in ASPECTS[:-1] if aspect not in differing]
+    lines += [f"The same on all: {listed(same, 9)}."] if same and differing else []
+    waiting = waiting_s(job)
+    if waiting is not None and waiting[1] >= NOTEWORTHY_S:
+        lines.append(f"Rank {waiting[0]} compiles {waiting[1]:.1f} s longer than the quickest.")
+    if "collectives" in differing:
+        lines.append("The logs do not hold process groups: ranks of one group must call the same collectives.")
+    lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+    for item in job.differences:
+        lines += ["", *difference_lines(item, width, every=every)]
+    for problem in job.problems[: None if every else 3]:
+        lines += textwrap.wrap(f"{problem.where}: {problem.message}", width, max_lines=2)
+    return "\n".join(lines) + "\n"
+
+
+def difference_lines(item: LogDifference, width: int, *, every: bool) -> list[str]:
+    """One line a group of ranks, and where it first differs from the first group."""
+    lines = [item.aspect.capitalize()]
+    shown = item.groups if every else item.groups[:MAX_GROUPS]
+    for group in shown:
+        lines.append(shorten(f"  {_who(group)}: {group.count}{_first(group)}", width))
+    return (
+        [*lines, f"  … {len(item.groups) - len(shown)} more groups (--all)"] if len(shown) < len(item.groups) else lines
+    )
+
+
+def _who(group: RankGroup) -> str:
+    return f"{'rank' if len(group.ranks) == 1 else 'ranks'} {ranges(group.ranks)}"
+
+
+def _first(group: RankGroup) -> str:
+    if group.compile_id is None:
+        return ""
+    mine, theirs = (legible(text) if text else "nothing" for text in (group.first, group.instead))
+    return f"; first in {group.compile_id}: {mine} (others: {theirs})"

@@ -1,0 +1,90 @@
+"""`fxscope mcp` over stdio, asked by the SDK's own client: every tool, its size, and the folders that it keeps to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the MCP SDK: pip install mcp")
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+ROOT = Path(__file__).parents[2]
+H200 = ROOT / "fxscope/data/h200"
+
+
+def ask(folder: Path, *calls: tuple[str, dict[str, Any]], budget: int = 4096) -> list[tuple[bool, str]]:
+    """Start a server for a folder and call its tools; (whether it failed, text) of each."""
+
+    async def talk() -> list[tuple[bool, str]]:
+        command = ["-m", "fxscope", "mcp", str(folder), "--budget", str(budget)]
+        server = StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT))
+        async with Client(stdio_client(server)) as client:
+            answers = [await client.call_tool(name, arguments) for name, arguments in calls]
+            return [(bool(answer.is_error), answer.content[0].text) for answer in answers]
+
+    return asyncio.run(talk())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("mlp_eager", "mlp_compiled"):
+        shutil.copy(H200 / f"{name}.fxscope", tmp_path)
+    (tmp_path / "expect.toml").write_text("kernels = 4\n")
+    shutil.copy(ROOT / "tests/data/h200/linear_eager/trace.json.gz", tmp_path)
+    return tmp_path
+
+
+def test_every_tool_answers_within_its_budget(folder: Path) -> None:
+    compiled = {"recording": "mlp_compiled.fxscope"}
+    asked: dict[str, tuple[dict[str, Any], str]] = {
+        "read": ({"trace": "trace.json.gz"}, "nvjet"),
+        "overview": (compiled, "gelu"),
+        "missed_fusions": (compiled, "mm"),
+        "why": ({**compiled, "a": "mul", "b": "mm#3"}, "extern kernel"),
+        "code": ({**compiled, "name": "mul"}, "tl.load"),
+        "diff": ({"a": "mlp_eager.fxscope", "b": "mlp_compiled.fxscope"}, "triton_poi_fused"),
+        "check": ({"recordings": ["mlp_compiled.fxscope"], "expectations": "expect.toml"}, "kernels"),
+    }
+    answers = ask(folder, *((name, arguments) for name, (arguments, _) in asked.items()))
+    for (name, (_, expected)), (failed, text) in zip(asked.items(), answers, strict=True):
+        assert not failed and len(text.encode()) <= 4096 and expected in text, (name, text)
+        assert json.loads(text), name
+
+
+def test_paths_stay_inside_the_folders(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    secret = tmp_path_factory.mktemp("elsewhere") / "secret.fxscope"
+    shutil.copy(H200 / "mlp_eager.fxscope", secret)
+    (folder / "link.fxscope").symlink_to(secret)
+    answers = ask(
+        folder,
+        ("overview", {"recording": str(secret)}),
+        ("overview", {"recording": "../" + secret.parent.name + "/secret.fxscope"}),
+        ("overview", {"recording": "link.fxscope"}),
+        ("read", {"trace": "trace.json.gz", "output": str(secret.with_name("new.fxscope"))}),
+        ("read", {"trace": "trace.json.gz", "output": "trace.json.gz"}),
+        ("why", {"recording": "mlp_eager.fxscope", "a": "--json"}),
+    )
+    expected = ["outside of the folders"] * 4 + ["ends in .fxscope", "is an option"]
+    for (failed, text), message in zip(answers, expected, strict=True):
+        assert failed and message in text, text
+    assert not secret.with_name("new.fxscope").exists()
+
+
+@pytest.mark.slow
+def test_a_program_is_recorded_and_fails_with_its_own_message(folder: Path) -> None:
+    (folder / "good.py").write_text("import sys, torch\nprint(torch.ones(int(sys.argv[1])).sin())")
+    (folder / "bad.py").write_text("raise SystemExit('no data')")
+    (good, text), (bad, said) = ask(
+        folder,
+        ("record", {"program": "good.py", "arguments": ["3"]}),
+        ("record", {"program": "bad.py", "output": "bad.fxscope"}),
+    )
+    assert not good and "sin" in text and (folder / "recording.fxscope").exists()
+    assert bad and "no data" in said, said

@@ -1,0 +1,56 @@
+"""The cell magic, and the article as a notebook, executed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fxscope import notebook
+from fxscope.errors import CaptureError
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_last_call_of_a_cell_is_recorded() -> None:
+    import torch
+
+    names: dict[str, object] = {"torch": torch}
+    recording = notebook.record_cell("--name r", "x = torch.ones(3)\ny = torch.add(x, other=x)", names)
+    assert names["r"] is recording and recording.title == "torch.add(x, other=x)"
+    assert "aten::add" in {op.name for op in recording.ops}
+    assert set(names) == {"torch", "x", "r", "__builtins__"}
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "said"),
+    [
+        ("", "x = 3", "last line is not a call"),
+        ("", "", "last line is not a call"),
+        ("--fast", "f()", "unrecognized arguments: --fast. usage: %%fxscope"),
+    ],
+)
+def test_what_cannot_be_recorded_is_one_line(line: str, cell: str, said: str) -> None:
+    with pytest.raises(CaptureError, match=said):
+        notebook.record_cell(line, cell, {})
+
+
+@pytest.mark.slow
+@pytest.mark.cpp
+def test_the_article_runs_as_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient = pytest.importorskip("nbclient", reason="needs nbclient")
+    pytest.importorskip("ipykernel", reason="needs ipykernel")
+    nbformat = pytest.importorskip("nbformat")
+    import sys
+
+    # The kernel finds this checkout, and `!fxscope` this environment's.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    book = nbformat.read(ROOT / "docs/notebooks/article.ipynb", as_version=4)
+    nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
+    outputs = [output for cell in book.cells for output in cell.get("outputs", ())]
+    pages = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+    assert len(pages) == 3 and "graph of model(x)" in pages[0]
+    texts = "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs)
+    assert "'fused'" in texts and "cpp_fused" in texts and "extern kernel" in texts

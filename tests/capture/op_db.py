@@ -1,0 +1,110 @@
+"""Run torch's own op_db under a bare profiler and under fxscope, and compare: `python -m tests.capture.op_db BATCH DEVICE`.
+
+A process of its own: torch's testing library changes switches when it is imported.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import types
+import warnings
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils import _pytree as pytree
+
+from fxscope._torch.own_trace import without_overload
+from fxscope.capture import Recorder
+
+if "expecttest" not in sys.modules:  # torch's testing library imports it for a class that nothing here uses
+    sys.modules["expecttest"] = types.ModuleType("expecttest")
+    sys.modules["expecttest"].TestCase = object  # type: ignore[attr-defined]
+from torch.testing._internal.common_methods_invocations import op_db
+
+BATCHES = 8
+
+
+def called(results: Any, device: bool) -> list[str]:
+    """The ops, or the kernels, of a session in order of time."""
+    events = sorted(results.events(), key=lambda event: event.start_ns())
+    if device:
+        return [event.name() for event in events if event.device_type() == torch.autograd.DeviceType.CUDA]
+    names = [without_overload(event.name()) for event in events if not event.is_python_function()]
+    return [name for name in names if name.startswith(("aten::", "prims::"))]
+
+
+def program(entries: list[tuple[Any, Any]], found: list[Any]) -> None:
+    """Run each op forward and backward; append what came out."""
+    for op, sample in entries:
+        torch.manual_seed(0)
+        leaves = [
+            item.requires_grad_()
+            for item in pytree.tree_leaves((sample.input, sample.args, sample.kwargs))
+            if isinstance(item, torch.Tensor) and item.is_leaf and item.is_floating_point()
+        ]
+        for leaf in leaves:
+            leaf.grad = None
+        try:
+            result = op(sample.input, *sample.args, **sample.kwargs)
+            outputs = [item for item in pytree.tree_leaves(result) if isinstance(item, torch.Tensor)]
+            kept = [item.detach().clone() for item in outputs]
+            sums = [item.abs().sum() for item in outputs if item.requires_grad]
+            if sums:
+                torch.stack(sums).sum().backward()
+        except Exception as error:  # some refuse float32, or gradients: they do so in both runs
+            kept = [f"{type(error).__name__}"]
+        found.append((op.name, kept, [leaf.grad for leaf in leaves], torch.get_rng_state()))
+
+
+def entries_of(number: int, device: str) -> list[tuple[Any, Any]]:
+    found: list[tuple[Any, Any]] = []
+    for op in itertools.islice(op_db, number, None, BATCHES):
+        dtype = torch.float32 if torch.float32 in op.supported_dtypes(device) else None
+        if dtype is not None:
+            torch.manual_seed(0)
+            found += [(op, sample) for sample in itertools.islice(op.sample_inputs(device, dtype), 1)]
+    return found
+
+
+def same(a: Any, b: Any) -> bool:
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+        return type(a) is type(b) and (isinstance(a, torch.Tensor) or a == b)
+    if a.shape != b.shape or a.dtype != b.dtype or a.layout != torch.strided:
+        return a.shape == b.shape and a.dtype == b.dtype
+    return torch.equal(bits(a), bits(b))
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    return x.detach().resolve_conj().resolve_neg().contiguous().flatten().view(torch.uint8)
+
+
+NOT_DETERMINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+
+
+def compare(number: int, device: str) -> None:
+    program(entries_of(number, device), [])  # what is initialised once is
+    activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
+    bare: list[Any] = []
+    entries = entries_of(number, device)
+    with profile(activities=activities) as session:
+        program(entries, bare)
+        if device == "cuda":
+            torch.cuda.synchronize()
+    recorded: list[Any] = []
+    entries = entries_of(number, device)
+    with Recorder(max_seconds=600) as recorder:
+        program(entries, recorded)
+    for (name, *plain), (_, *ours) in zip(bare, recorded, strict=True):
+        for a, b in zip(pytree.tree_leaves(plain), pytree.tree_leaves(ours), strict=True):
+            assert name in NOT_DETERMINED or same(a, b), name
+    assert recorder.failure is None, recorder.failure
+    (tree,) = recorder._session.trees.values()
+    assert called(tree.results, device == "cuda") == called(session.profiler.kineto_results, device == "cuda")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    compare(int(sys.argv[1]), sys.argv[2])
+    print("the same")

@@ -1,0 +1,52 @@
+"""Torch is asked about each hint: what it accepts is one kernel with the switch, what it refuses is not hinted at.
+
+The whole battery is `tools/try_hints.py`; here a sample of it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+PATH = Path(__file__).parents[2] / "tools" / "try_hints.py"
+
+
+@pytest.fixture(scope="module")
+def battery():
+    spec = importlib.util.spec_from_file_location("try_hints", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [torch.float32])
+def test_templates_take_what_torch_accepts_and_nothing_else(battery, dtype):
+    product = battery.PRODUCTS["mm"]
+    after = [battery.AFTER[name] for name in ("relu", "sum", "returned_too", "half")]
+    parts = [lambda t, a=a: a(product(t), t) for a in after]
+    relu = battery.BEFORE["relu"]
+    parts += [lambda t: relu(t) @ t(256, 384), lambda t: ((y := relu(t)), y @ t(256, 384))]  # a prologue; also returned
+    program = battery.Battery(parts, dtype)
+    before = battery.planned(program, {})
+    assert not before.problems
+    templates = battery.planned(program, battery.TEMPLATES)
+    pairs = [item for item in before.decisions if item.reason_code == "extern_gemm" and "share_input" not in item.notes]
+    assert len(pairs) == 6
+    assert sum(bool(item.hint_verified) for item in pairs) == 3
+    for item in pairs:
+        assert bool(item.hint_verified) == battery.is_joined(item, templates) == bool(item.hint), item
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["halves_float32", "half_and_sum_float32", "rows_and_transposed_off_float32"])
+def test_a_switch_joins_what_torch_accepts(battery, name):
+    program, options = battery.programs()[name]
+    before = battery.planned(program, options)
+    verified = [item for item in before.decisions if item.hint_verified]
+    assert bool(verified) == (name != "half_and_sum_float32")
+    for item in verified:
+        assert battery.is_joined(item, battery.planned(program, battery.with_switch(options, item)))

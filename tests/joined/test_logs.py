@@ -1,0 +1,81 @@
+"""A TORCH_TRACE log alone is an input: what it holds of each compile, and which rank of a folder is meant."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fxscope import read_trace
+from fxscope.cli import main
+from fxscope.errors import TraceError
+from fxscope.readers.compile_log import logs_of_ranks
+from fxscope.render import why as why_text
+
+LOGS = Path(__file__).parent.parent / "data" / "logs"
+
+
+def test_aot_inductor_names_no_compile_and_its_wrapper_is_cpp() -> None:
+    recording = read_trace(LOGS / "aot_inductor.log.gz")
+    assert [graph.id for graph in recording.graphs] == [
+        "aot/0:inference",
+        "aot/0:inference:post_grad",
+        "aot/0:inference:kernel_calls",
+    ]
+    assert [(call.handle, call.nodes) for call in recording.calls] == [
+        ("aoti_torch_cuda_mm_out:4", ("mm_default_1",)),
+        ("triton_poi_fused_addmm_relu_sigmoid_0:1", ("sigmoid", "relu", "add_tensor_1")),
+        ("triton_poi_fused_mul_1:2", ("mul",)),
+        ("aoti_torch_cuda_mm_out:5", ("mm_default",)),
+        ("triton_poi_fused_addmm_gelu_2:3", ("mul_3", "mul_1", "add_tensor", "add", "erf", "mul_2")),
+    ]
+    answer = why_text.words(recording, recording.why(), width=100)
+    assert answer == "missed fusions unknown: the buffers of 2 of 5 kernel calls were not read.\n"
+    assert "unknown" in why_text.words(recording, recording.why("mm", "mul"), width=100)
+    phases = recording.compiles[0].phases
+    assert phases["fx_codegen_and_compile"] < phases["compile_fx_aot"] == 9299765.0
+
+
+def test_export_keeps_its_graph_its_guards_and_the_data_that_it_read() -> None:
+    recording = read_trace(LOGS / "export.log.gz")
+    graph, compile_ = recording.graph("aot/0:pre_grad"), recording.compiles[0]
+    assert [node.name for node in graph.nodes][:4] == ["x", "y", "_local_scalar_dense", "neg"]
+    assert compile_.guards[:3] == ("(((-u0)//3)) + 5 >= 0", "(((-u0)//3)) + 5 < 2*s0", "Ne((((-u0)//3)) + 5, 0)")
+    assert "export read real data at" in recording.problems[0].message
+    assert read_trace(LOGS / "export_guard_added.log.gz").compiles[0].guards == ("Eq(s0, 3)",)
+
+
+def test_a_failed_compile_says_what_failed() -> None:
+    failed = read_trace(LOGS / "comp_failure.log.gz").compiles[0]
+    assert failed.failure == "BackendCompilerFailed: backend='broken_backend' raised: RuntimeError: broken backend"
+    assert failed.phases.keys() == {"dynamo", "entire_frame_compile", "backend_compile"}
+
+
+def test_recompiles_list_every_guard_that_failed() -> None:
+    compiles = {item.compile_id: item for item in read_trace(LOGS / "recompiles.log.gz").compiles}
+    assert compiles["0/2"].recompile_reasons == (
+        "0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4",
+        "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 4",
+    )
+
+
+@pytest.mark.parametrize("verb", ["view", "why", "code", "explain"])
+@pytest.mark.parametrize("name", ["aot_inductor", "autotune_with_compile_id", "recompiles"])
+def test_every_verb_takes_a_log(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, str(LOGS / f"{name}.log.gz")]) == 0
+    assert capsys.readouterr().out.strip()
+
+
+def test_a_log_folder_of_ranks_asks_which_one(tmp_path: Path) -> None:
+    for rank in range(3):
+        shutil.copy(LOGS / "recompiles.log.gz", tmp_path / f"dedicated_log_torch_trace_rank_{rank}_abc.log.gz")
+    (tmp_path / "another.log").touch()  # empty: of no rank
+    assert list(logs_of_ranks(tmp_path)) == [0, 1, 2]
+    with pytest.raises(TraceError, match=r"logs of 3 ranks \(0 to 2\): which one\?"):
+        read_trace(tmp_path)
+    one = tmp_path / "rank_7"
+    one.mkdir()
+    (one / "x.log").write_bytes(gzip.decompress((LOGS / "recompiles.log.gz").read_bytes()))
+    assert len(read_trace(one).compiles) == len(read_trace(LOGS / "recompiles.log.gz").compiles)

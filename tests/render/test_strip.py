@@ -1,0 +1,168 @@
+"""The strip: widths are times, idle time is to scale, one number per group of exclusive choices, 16:9, in real Chromium."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import struct
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fxscope import cli, store
+from fxscope.analysis.compare import compare
+from fxscope.analysis.report import report
+from fxscope.errors import RenderError
+from fxscope.model import Launch, Op, Recording, Source
+from fxscope.render import markdown, strip
+from tests import build
+
+DATA = Path(__file__).parents[1] / "data" / "report"
+CHROMIUM = os.environ.get("FXSCOPE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = ("mlp_eager", "mlp_compiled", "mlp_liger")
+
+
+def recording(name: str) -> Recording:
+    return store.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+
+
+def widths(drawn: str, row: str) -> list[float]:
+    """The widths of a row's boxes."""
+    groups = (group for group in ElementTree.fromstring(drawn).iter(f"{SVG}g") if group.get("data-row") == row)
+    return [float(group.find(f"{SVG}rect").get("width")) for group in groups]  # type: ignore[union-attr, arg-type]
+
+
+def texts(drawn: str) -> list[str]:
+    return ["".join(item.itertext()) for item in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+
+
+def layers(number: int, *, gap_ns: int = 50_000) -> Recording:
+    """Return a step of `number` equal layers of three eager kernels of 10 µs; the device is idle in between."""
+    ops: list[Op] = []
+    launches: list[Launch] = []
+    for layer in range(number):
+        for name, inner in (("aten::mm", "fc1"), ("aten::gelu", "act"), ("aten::addmm", "fc2")):
+            source, start = Source(module=f"model.layers.{layer}.{inner}"), len(ops) * gap_ns
+            launched = {"start_ns": start, "step": 0, "op_id": len(ops), "op": name}
+            launches.append(build.launch(len(ops), f"k_{inner}", 10_000, **launched))
+            ops.append(build.op(len(ops), name, start_ns=start, source=source, shapes=((8, 8),), dtypes=("float",)))
+    return Recording(
+        title="layers", steps=build.steps(1, 3 * number * gap_ns), ops=tuple(ops), launches=tuple(launches)
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_row_sums_to_the_device_time_and_the_step_row_to_the_wall_time(name: str) -> None:
+    made = report(recording(name))
+    drawn = strip.render(recording(name))
+    for row in ("op", "kernel", "launch"):
+        assert sum(widths(drawn, row)) == pytest.approx(strip.SPAN, rel=0.02), row
+    busy, idle = sum(widths(drawn, "step")), sum(widths(drawn, "idle"))
+    assert busy + idle == pytest.approx(strip.SPAN, rel=0.02)
+    assert busy / (busy + idle) == pytest.approx(made.step.busy_share, abs=0.02)
+    shares = sorted(group.time_us / sum(item.time_us for item in made.groups) for group in made.groups)  # type: ignore[operator, misc]
+    assert sorted(width / strip.SPAN for width in widths(drawn, "kernel")) == pytest.approx(shares, abs=0.001)
+
+
+def test_two_recordings_share_one_scale() -> None:
+    eager, compiled = recording("mlp_eager"), recording("mlp_compiled")
+    drawn = strip.render(eager, others=(compiled,), comparison=(compare(eager, compiled),))
+    total = sum(widths(drawn, "kernel"))
+    times = [sum(group.time_us or 0 for group in report(item).groups) for item in (eager, compiled)]
+    assert total == pytest.approx(strip.SPAN * sum(times) / max(times), rel=0.02)
+    walls = [report(item).step.wall_us for item in (eager, compiled)]
+    assert sum(widths(drawn, "step")) + sum(widths(drawn, "idle")) == pytest.approx(
+        strip.SPAN * sum(walls) / max(walls),  # type: ignore[arg-type, type-var]
+        rel=0.02,
+    )
+    assert {"mlp_eager", "mlp_compiled"} <= set(texts(drawn))
+
+
+def test_choices_that_exclude_each_other_have_one_number() -> None:
+    made = report(recording("mlp_compiled"))
+    assert len(made.missed) > 1 and {row.bracket for row in made.missed} == {1}
+    said = [words for words in texts(strip.render(recording("mlp_compiled"))) if "per step" in words and "→" in words]
+    assert len(said) == 1 and "others: a kernel joins one" in said[0]
+    assert said[0].startswith("1 mm → gelu·mul ×2: ")
+
+
+def test_the_picture_is_16_to_9_and_no_text_is_below_9_points_at_800_px() -> None:
+    for drawn in (strip.render(recording("mlp_compiled")), strip.render(recording("mlp_eager"), dark=True)):
+        root = ElementTree.fromstring(drawn)
+        _, _, width, height = map(float, root.get("viewBox", "").split())
+        assert width / height == pytest.approx(16 / 9)
+        sizes = [float(item.get("font-size")) for item in root.iter() if item.get("font-size")]  # type: ignore[arg-type]
+        assert min(sizes) * 800 / width * 72 / 96 >= 9
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_png_is_drawn_in_this_process(dark: bool) -> None:
+    made = strip.png(recording("mlp_compiled"), dark=dark)
+    assert made.startswith(b"\x89PNG") and struct.unpack(">II", made[16:24]) == (1600, 900)
+
+
+def test_equal_layers_are_drawn_once() -> None:
+    drawn = strip.render(layers(12))
+    assert "model.layers.[0..11] ×12" in texts(drawn)
+    assert widths(drawn, "kernel") == pytest.approx([strip.SPAN / 3] * 3, rel=0.01)
+    assert len(widths(drawn, "module")) == 4  # the layers, and three modules of one
+
+
+def test_a_recording_without_kernels_is_drawn_as_its_graph_and_says_what_it_needs() -> None:
+    with pytest.raises(RenderError, match="no kernel is recorded"):
+        strip.render(Recording(title="empty"))
+
+
+def test_the_command_writes_every_format_and_refuses_a_fourth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: list[str] = []
+    for name in NAMES:
+        names.append(str(tmp_path / f"{name}.fxscope"))
+        store.write(names[-1], store.encode(recording(name)))
+    outputs = [str(tmp_path / f"x.{suffix}") for suffix in ("svg", "png")]
+    assert cli.main(["view", *names, "-o", outputs[0], "-o", outputs[1]]) == 0
+    assert "mlp_liger" in Path(outputs[0]).read_text(encoding="utf-8")
+    assert Path(outputs[1]).read_bytes().startswith(b"\x89PNG")
+    assert cli.main(["view", *names, names[0], "-o", outputs[0], "--force"]) == 2
+    assert "a picture holds 3 recordings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_markdown_has_fewer_than_60_lines_and_the_strip(name: str) -> None:
+    made = markdown.render(recording(name))
+    assert made.count("\n") < 60 and "█" in made and "░ idle" in made
+
+
+def test_2000_calls_take_less_than_5_seconds_of_cpu() -> None:
+    big = layers(667)
+    start = time.process_time()
+    assert strip.render(big) and markdown.render(big)
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize("width", [1600, 800])
+def test_chromium_draws_what_the_svg_says(tmp_path: Path, width: int) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    drawn = strip.render(recording("mlp_compiled"))
+    page_file = tmp_path / "x.html"
+    page_file.write_text(re.sub(r' width="1280" height="720"', "", drawn, count=1), encoding="utf-8")
+    with sync_api.sync_playwright() as driver:
+        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=flags)
+        page = browser.new_page(viewport={"width": width, "height": width * 9 // 16})
+        page.goto(page_file.as_uri())
+        boxes = page.eval_on_selector_all(
+            "svg text", "list => list.map(t => [t.getBoundingClientRect().left, t.getBoundingClientRect().right])"
+        )
+        right = page.evaluate("document.querySelector('svg').getBoundingClientRect().right")
+        page.screenshot(path=str(tmp_path / "x.png"))
+        browser.close()
+    assert boxes and all(a >= 0 and b <= right for a, b in boxes)

@@ -1,0 +1,50 @@
+"""The documentation site builds without a warning, and the commands of its tutorial run as they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PYTHON_PATH = {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+
+
+def commands(name: str) -> list[str]:
+    """Return the lines of a page's code blocks that call fxscope."""
+    blocks = re.findall(r"^```\n(.*?)^```", (ROOT / name).read_text(), re.DOTALL | re.MULTILINE)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("fxscope ")]
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", *shlex.split(command, comments="fxscope why" not in command)]
+    environment = {**os.environ, **PYTHON_PATH}
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_every_command_of_the_tutorial_runs(tmp_path: Path) -> None:
+    (tmp_path / "fxscope").symlink_to(ROOT / "fxscope")
+    found = commands("docs/tutorial.md")
+    assert len(found) >= 6
+    for command in found:
+        done = run(command, tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="needs mkdocs-material")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "WARNING -" not in done.stderr, done.stderr
+    verbs = (tmp_path / "reference/verbs/index.html").read_text()
+    from fxscope.cli import VERBS
+
+    assert not [name for name in VERBS if f'<h2 id="{name}">' not in verbs]
+    assert "bypass_caches" in (tmp_path / "reference/python/index.html").read_text()
+    assert "Content-Security-Policy" in (tmp_path / "live.html").read_text()

@@ -1,0 +1,154 @@
+"""The default answer fits on one screen for every input, and its first lines say what limits the step."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import fxscope
+from fxscope import cli
+from fxscope.analysis.report import Report, others, report
+from fxscope.model import Recording
+from fxscope.render import notebook
+from fxscope.render import report as text
+from tests import build, captures
+
+ROOT = Path(__file__).parent.parent
+INPUTS = [
+    *sorted((ROOT / "fxscope" / "data" / "h200").glob("*.fxscope")),
+    *sorted((ROOT / "tests" / "data" / "report").glob("*.json.gz")),
+    *sorted((ROOT / "tests" / "data" / "logs").glob("*.log.gz")),
+    *captures.CAPTURES.values(),
+]
+EXTRA = [Path(path) for path in os.environ.get("FXSCOPE_SCREEN_INPUTS", "").split(os.pathsep) if path]
+
+
+def fits(out: str) -> bool:
+    lines = out.splitlines()
+    return bool(lines) and len(lines) <= 40 and max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("path", [*INPUTS, *EXTRA], ids=lambda path: "-".join(path.parts[-2:]))
+def test_a_default_answer_fits_on_one_screen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("view", "why"):
+        assert cli.main([verb, str(path)]) == 0
+        out = capsys.readouterr().out
+        assert fits(out), (verb, out)
+
+
+@pytest.mark.parametrize("verb", ["view", "why", "diff", "check", "redact"])
+def test_every_verb_reads_a_trace_and_chooses_its_steps(verb: str, tmp_path: Path) -> None:
+    trace = str(captures.CAPTURES["mlp_eager"] / "trace.json.gz")
+    more = {"diff": [trace], "check": ["--learn"], "redact": ["-o", str(tmp_path / "redacted.fxscope")]}
+    assert cli.main([verb, trace, *more.get(verb, []), "--steps", "0"]) == 0
+    assert cli.main([verb, trace, *more.get(verb, []), "--steps", "97", "--force"]) != 0
+
+
+def layers(number: int) -> Recording:
+    """A compiled program of equal layers: a product and a gelu each, and a head of another shape."""
+    nodes, calls, launches = [], [], []
+    for layer in range(number):
+        source = fxscope.model.Source(file="m.py", line=7, module=f"layers.{layer}.fc")
+        mm, gelu = f"mm_{layer}", f"gelu_{layer}"
+        nodes.append(build.node(mm, "aten.mm.default", shape=(64, 256), source=source, kind="kernel"))
+        nodes.append(build.node(gelu, "aten.gelu.default", mm, shape=(64, 256), source=source, kind="fused"))
+        calls.append(build.call(2 * layer, "extern_kernels.mm", mm))
+        calls.append(build.call(2 * layer + 1, f"triton_poi_fused_gelu_{layer}", gelu))
+    head = fxscope.model.Source(file="m.py", line=9, module="head")
+    nodes.append(build.node("mm_head", "aten.mm.default", shape=(64, 10), source=head, kind="kernel"))
+    calls.append(build.call(2 * number, "extern_kernels.mm", "mm_head"))
+    for step in range(3):
+        for place, call in enumerate(calls):
+            launch = build.launch(len(launches), call.kernel, 1000 * (place % 2 + 1), step=step, call=call.id)
+            launches.append(launch)
+    decisions = tuple(
+        fxscope.model.Decision(
+            graph=build.GRAPH,
+            a=(f"mm_{layer}",),
+            b=(f"gelu_{layer}",),
+            a_call=calls[2 * layer].id,
+            b_call=calls[2 * layer + 1].id,
+            verdict="never_considered",
+            reason_code="extern_gemm",
+            reason_arguments={"library": "cuBLAS"},
+            saved_bytes=1000,
+            saved_launches=1,
+            expected_us=2.0,
+        )
+        for layer in range(number)
+    )
+    graph = fxscope.model.Graph(id=build.GRAPH, stage="post_grad", nodes=tuple(nodes))
+    return Recording(
+        title="layers",
+        graphs=(graph,),
+        calls=tuple(calls),
+        launches=tuple(launches),
+        decisions=decisions,
+        steps=build.steps(3),
+    )
+
+
+@pytest.fixture(scope="module")
+def twelve() -> Report:
+    return report(layers(12))
+
+
+def test_equal_layers_are_one_group_and_another_shape_is_not(twelve: Report) -> None:
+    found = {(group.label, group.module): (group.count, group.launches, group.time_us) for group in twelve.groups}
+    assert found == {
+        ("gelu", "layers.[0..11].fc"): (12, 12, 24.0),
+        ("mm", "layers.[0..11].fc"): (12, 12, 12.0),
+        ("mm", "head"): (1, 1, 1.0),
+    }
+    assert [(row.label, row.count, row.time_us) for row in twelve.kernels] == [("gelu", 12, 24.0), ("mm", 13, 13.0)]
+
+
+def test_the_rows_sum_to_the_device_time(twelve: Report) -> None:
+    rest = others(twelve.kernels, 1, twelve.step)
+    assert rest is not None and twelve.step.device_us == 37.0
+    assert (rest.time_us, rest.launches, rest.share) == (13.0, 13, pytest.approx(13 / 37))
+
+
+def test_equal_missed_fusions_are_one_row(twelve: Report) -> None:
+    (row,) = twelve.missed
+    assert (row.producer, row.consumer, row.count, row.time_us) == ("mm", "gelu", 12, 24.0)
+    assert row.module == "layers.[0..11].fc" and row.reason == "cuBLAS GEMM, opaque to Inductor"
+
+
+def test_pairs_that_share_a_library_kernel_are_bracketed_and_counted_once() -> None:
+    made = report(captures.read("mlp_compiled"))
+    rows = [row for row in made.missed if row.bracket is not None]
+    assert len(rows) > 1 and len(made.brackets) == 1
+    each = [row.time_us for row in rows if row.time_us is not None]
+    total = made.brackets[0].time_us
+    assert total is not None and max(each) <= total <= sum(each)
+    assert "one of these per kernel" in text.render(captures.read("mlp_compiled"))
+
+
+def test_why_answers_for_a_group_and_lists_the_exceptions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = layers(4).save(tmp_path / "layers.fxscope")
+    assert cli.main(["why", str(path), "mm", "gelu"]) == 0
+    assert capsys.readouterr().out.startswith("×4 layers.[0..3].fc:\n\n– mm → gelu\n  not fused")
+    assert cli.main(["why", str(path), "mm"]) == 0
+    out = capsys.readouterr().out
+    assert "×4 layers.[0..3].fc:" in out and "×1 head: mm → 1 kernel" in out
+
+
+def test_the_python_api_answers_as_the_verbs_do(capsys: pytest.CaptureFixture[str]) -> None:
+    recording = layers(4)
+    answer = recording.why("mm", "gelu")
+    assert answer.same[0].count == 4 and "cuBLAS GEMM" in str(answer)
+    assert recording.explain() is report(recording) and "×4" in str(recording.explain())
+    assert recording.diff(recording).kernels
+    with pytest.raises(AssertionError):
+        recording.assert_fused("mm", "gelu")
+    pandas = pytest.importorskip("pandas")
+    frame = recording.to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and frame.time_us.sum() == recording.explain().step.device_us
+
+
+def test_a_notebook_shows_the_report_in_little_space() -> None:
+    shown = notebook(captures.read("mlp_train_compiled"))
+    assert len(shown) < 60_000 and "Kernels," in shown and "<script" not in shown
