@@ -17,34 +17,25 @@ from fxscope.kernel_names.dtypes import dtypes
 
 __all__ = ["ROLES", "decode"]
 
-ROLES = (
-    "gemm",
-    "gemv",
-    "convolution",
-    "attention",
-    "elementwise",
-    "reduction",
-    "softmax",
-    "normalization",
-    "sort",
-    "scan",
-    "copy",
-    "fill",
-    "memset",
-    "memcpy",
-    "random",
-    "index",
-    "embedding",
-    "split_k_reduce",
-    "collective",
-    "optimizer",
-    "other",
+ROLES = tuple(
+    """gemm gemv convolution attention elementwise reduction softmax normalization sort scan copy fill memset memcpy random
+    index embedding split_k_reduce collective optimizer other""".split()
 )
-
-MOST_CHARACTERS = (
-    8192  # the longest of the names in tests has 2,000; time grows with the square of a name made to be slow
-)
+# The longest of the names in tests has 2,000; time grows with the square of a name made to be slow.
+MOST_CHARACTERS = 8192
 _KEYS = ("family", "role", "arch", "dtypes", "layout", "tile", "epilogue", "split_k", "stages")
+_DECODERS = (
+    vendors.memory,
+    vendors.collective,
+    triton.inductor,
+    vendors.attention,
+    gemm.decode,
+    vendors.cudnn,
+    vendors.rocm,
+    aten.decode,
+    vendors.other,
+    triton.user,
+)
 
 
 def decode(name: str) -> dict[str, Any] | None:
@@ -56,32 +47,12 @@ def decode(name: str) -> dict[str, Any] | None:
     name = " ".join(name[:MOST_CHARACTERS].split())
     if not name:
         return None
-    found = _decode(name)
-    return {key: dict(value) if isinstance(value, dict) else value for key, value in found.items()}
+    return {key: dict(value) if isinstance(value, dict) else value for key, value in _decode(name).items()}
 
 
 @lru_cache(maxsize=4096)
 def _decode(name: str) -> dict[str, Any]:
-    found: dict[str, Any] | None = None
-    for function in (
-        vendors.memory,
-        vendors.collective,
-        triton.inductor,
-        vendors.attention,
-        gemm.decode,
-        vendors.cudnn,
-        vendors.rocm,
-        aten.decode,
-        vendors.other,
-        triton.user,
-    ):
-        found = function(name)
-        if found is not None:
-            break
-    found = found or {}
-    result: dict[str, Any] = dict.fromkeys(_KEYS)
-    result["dtypes"] = dtypes()
-    result["role"] = "other"
-    result.update(found)
+    found = next((found for decoder in _DECODERS if (found := decoder(name)) is not None), {})
+    result: dict[str, Any] = {**dict.fromkeys(_KEYS), "dtypes": dtypes(), "role": "other", **found}
     assert result["role"] in ROLES
     return result

@@ -5,85 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fxscope.kernel_names import cpp
+from fxscope.kernel_names import cpp, tables
 from fxscope.kernel_names.dtypes import dtypes, of_cpp
 from fxscope.op_names import table
 
-# By the kernel's own name; the first match counts.
-_FUNCTIONS = (
-    (r"multi_tensor_apply_kernel", "optimizer?"),
-    (r"^fill_", "fill"),
-    (r"fused_?adam|fused_?sgd|fused_?adagrad|amp_update_scale", "optimizer"),
-    (r"cat_?array|catarray|vectorized_cat|copy_kernel|chunk_cat|split_with_sizes|_copy_", "copy"),
-    (r"nll_loss|cross_entropy|ctc_loss|multi_margin|multilabel|mse_loss|smooth_l1", "reduction"),
-    (r"softmax", "softmax"),
-    (
-        r"layer_?norm|group_?norm|batch_?norm|rms_?norm|gammabeta|rowwisemoments|computeinternalgradients|computefusedparams|computebackwardfused|instance_?norm|weight_norm|compute1dbackward|cunn_batchnorm|renorm|_norm_(?:grad|fwd|bwd)",
-        "normalization",
-    ),
-    (r"embedding|compute_grad_weight|sum_and_scatter|krn_partial", "embedding"),
-    (r"dropout", "random"),
-    (r"distribution_|rand(?!accessor)|bernoulli|multinomial|rrelu", "random"),
-    (
-        r"radixfindkth|gathertopk|topk|bitonic|radixsort|mergesort|segmented_sort|sort|computeblockwise|kthvalue|median|mode_kernel|gathermedian",
-        "sort",
-    ),
-    (r"scan|cumsum|cumprod|cummax|logcumsumexp", "scan"),
-    (
-        r"index_?(?:elementwise|put|select|add|copy|fill|reduce)|indexselect|indexfunc|indexing_backward|scatter|gather|index|take_|masked_select|write_indices|nonzero|flatten|unique|histogram|bincount|searchsorted|compute_cuda_kernel|repeat_interleave",
-        "index",
-    ),
-    (r"conv_?depthwise|im2col|col2im|vol2col|slow_conv|convolution|conv_", "convolution"),
-    (r"max_?pool|avg_?pool|adaptive|pooling|pool", "reduction"),
-    (r"upsample|interp|grid_?sampl|reflection_pad|replication_pad|constant_pad|pad", "elementwise"),
-    (r"reduce_kernel|reduce|aminmax|norm_kernel|welford|cleanup_kernel", "reduction"),
-    (r"gemm|matmul|bmm|int4mm|weight_?int|tinygemm", "gemm"),
-    (r"gemv", "gemv"),
-    (r"triu|tril|transpose|copy|flip|roll", "copy"),
-    (r"arange|linspace|eye|fill|range_", "fill"),
-    (r"elementwise|lstm|gru|pointwise|apply|glu|kernel_pointwise", "elementwise"),
+_BY_NAME = re.compile(
+    r"(?:softmax_warp|masked_softmax|cunn_SoftMax|cunn_Softmax|elementwise_kernel_with_index|vectorized_elementwise_kernel|unrolled_elementwise_kernel|distribution_elementwise|multi_tensor_apply_kernel|reduce_kernel|indexing_backward_kernel|CatArrayBatchedCopy|indexSelect|elementwise_kernel|fused_dropout)"
 )
-_ELEMENTWISE = re.compile(
-    r"^(?:vectorized_|unrolled_|legacy_|elementwise_|vectorized|_elemwise)?.*elementwise_kernel|^elementwise_kernel|^vectorized_elementwise"
-)
-
-# What an elementwise template does when it is not arithmetic
-_FUNCTORS = (
-    (r"FillFunctor|fill_", "fill"),
-    (r"arange|linspace|eye_|range_cuda", "fill"),
-    (r"copy_kernel|direct_copy|LoadWithCast.*copy|CopyFunctor|clone", "copy"),
-    (r"masked_scale|dropout", "random"),
-    (r"random|uniform|normal_|bernoulli|exponential|cauchy|geometric|log_normal|transformation::", "random"),
-    (r"index_|scatter|gather|take_|put_|masked_select", "index"),
-    (r"(?i)(?:batch|group|layer)_?norm", "normalization"),
-)
-_FOREACH = (
-    (r"FusedAdam|FusedSgd|FusedAdagrad|AdamFunctor|Adam\b|Sgd|Lamb|Lion|adam", "optimizer"),
-    (r"LpNorm|LpMax|foreach_norm|ReduceFunctor|Max", "reduction"),
-    (r"Copy<|UnaryOpFunctor<.*Copy|CopyFunctor", "copy"),
-    (r"ZeroFunctor|Zero", "fill"),
-)
-
-# Functors by what they compute; any other is named after its op: `hardswish_backward_kernel`, `acosh_kernel_cuda`. Two
-# ops can share one: the six comparisons, `add` and `sub`.
-_OPS = {
-    functor: op
-    for pair in """CUDAFunctor_add:add CUDAFunctorOnSelf_add:add CUDAFunctorOnOther_add:add AddFunctor:add MulFunctor:mul
-    DivFunctor:div div_true:div div_trunc:div div_floor:div FillFunctor:fill CompareEqFunctor:compare CompareFunctor:compare
-    compare_scalar:compare BitwiseAndFunctor:bitwise_and BitwiseOrFunctor:bitwise_or BitwiseXorFunctor:bitwise_xor
-    AbsFunctor:abs GeluCUDAKernelImpl:gelu GeluBackwardCUDAKernelImpl:gelu_backward clamp_scalar:clamp
-    pow_tensor_scalar:pow pow_tensor_tensor:pow pow_scalar_tensor:pow direct_copy:copy bfloat16_copy:copy
-    float16_copy:copy float8_copy:copy lshift:bitwise_left_shift rshift:bitwise_right_shift lerp_tensor:lerp
-    lerp_scalar:lerp mse:mse_loss mse_backward:mse_loss_backward smooth_l1:smooth_l1_loss huber:huber_loss
-    smooth_l1_backward:smooth_l1_loss_backward huber_backward:huber_loss_backward prelu:prelu
-    prelu_backward:prelu_backward masked_scale:masked_scale conj:conj_physical MeanOps:mean sum_functor:sum
-    prod_functor:prod ArgMaxOps:argmax ArgMinOps:argmin NormTwoOps:norm NormOneOps:norm NormOps:norm NormZeroOps:norm
-    AbsMaxOps:norm AbsMinOps:norm WelfordOps:var MaxNanFunctor:amax MinNanFunctor:amin MaxOps:amax MinOps:amin and:all
-    or:any NanSumOps:nansum MinMaxOps:aminmax random_from_to:random random_full_64_bits_range:random plus:add minus:sub
-    multiplies:mul divides:div power_functor:pow reverse_power_functor:pow negate:neg Truncf:trunc Trunc:frac
-    LerpFunctor:lerp LpNormFunctor:norm LpMaxFunctor:max ZeroFunctor:zero""".split()
-    for functor, op in [pair.split(":")]
-}
+_NOT_POINTWISE = re.compile(r"index_elementwise|scatter_gather|distribution|unfold_backward")
 
 
 def decode(name: str) -> dict[str, Any] | None:
@@ -91,30 +20,21 @@ def decode(name: str) -> dict[str, Any] | None:
     text = cpp.normalize(name)
     parsed = cpp.parse(name)
     inside = "at::native" in text or "at::cuda" in text or "at::functorch" in text
-    known = re.match(
-        r"(?:softmax_warp|masked_softmax|cunn_SoftMax|cunn_Softmax|elementwise_kernel_with_index|vectorized_elementwise_kernel|unrolled_elementwise_kernel|distribution_elementwise|multi_tensor_apply_kernel|reduce_kernel|indexing_backward_kernel|CatArrayBatchedCopy|indexSelect|elementwise_kernel|fused_dropout)",
-        parsed.function,
-    )
-    if (not inside and not known) or re.match(r"(?:at_cuda_detail::)?(?:cub|thrust)::", parsed.symbol):
+    if not inside and not _BY_NAME.match(parsed.function):
+        return None
+    if re.match(r"(?:at_cuda_detail::)?(?:cub|thrust)::", parsed.symbol):
         return None
     function = parsed.function or text
     low = function.lower()
-    role = next((role for pattern, role in _FUNCTIONS if re.search(pattern, low)), None)
     # a helper of an op's own namespace: mbtopk::computeBlockDigitCounts
-    role = role or next((role for pattern, role in _FUNCTIONS if re.search(pattern, parsed.symbol.lower())), "other")
-    result: dict[str, Any] = {
-        "family": "aten",
-        "function": function,
-        "mangled": name if name.startswith("_Z") else None,
-    }
+    role = tables.role("aten", low) or tables.role("aten", parsed.symbol.lower()) or "other"
+    result: dict[str, Any] = {"family": "aten", "function": function}
     arguments = parsed.templates
-    if re.search(r"elementwise_kernel", low) and not re.search(
-        r"index_elementwise|scatter_gather|distribution|unfold_backward", low
-    ):
-        role = _elementwise(text, function, arguments, result)
+    if "elementwise_kernel" in low and not _NOT_POINTWISE.search(low):
+        role = _elementwise(text, name, function, arguments, result)
     elif low == "reduce_kernel":
         _reduction(text, result)
-    elif role == "optimizer?":
+    elif "multi_tensor_apply_kernel" in low:
         role = _foreach(arguments, result)
     elif "distribution" in low:
         role = "random"
@@ -123,19 +43,11 @@ def decode(name: str) -> dict[str, Any] | None:
     elif "::index_elementwise_kernel" in text or "scatter_gather" in low:
         role = "index"
     if "dtypes" not in result:
-        width = re.search(r"OpaqueType<(\d+)u?>", text)
-        result["dtypes"] = dtypes() if width or role == "random" else _types(low, role, arguments)
-        if width:
-            result["element_bytes"] = int(width[1])
-    if role == "index":
-        pass  # indexing_backward_kernel is index_put's, forward too
-    elif re.search(r"backward|_grad_|grad_input|gammabeta|bwd", low):
-        result["direction"] = "backward"
-    elif "forward" in low or "fwd" in low:
-        result["direction"] = "forward"
-    result["role"] = role
-    del result["mangled"]
-    return result
+        unknown = role == "random" or "OpaqueType<" in text
+        result["dtypes"] = dtypes() if unknown else _types(low, role, arguments)
+    if role != "index":  # indexing_backward_kernel is index_put's, forward too
+        result |= tables.direction("aten", low)
+    return result | {"role": role}
 
 
 def _types(low: str, role: str, arguments: tuple[str, ...]) -> dict[str, str | None]:
@@ -154,17 +66,14 @@ def _types(low: str, role: str, arguments: tuple[str, ...]) -> dict[str, str | N
     return dtypes(floats[0] if floats and found[0] == "int32" else found[0] if found else None)
 
 
-def _elementwise(text: str, function: str, arguments: tuple[str, ...], result: dict[str, Any]) -> str:
+def _elementwise(text: str, name: str, function: str, arguments: tuple[str, ...], result: dict[str, Any]) -> str:
     """The functor says what is computed on what; the leading number how many elements a thread loads at once."""
-    if arguments and arguments[0].isdigit():
-        if function.startswith("vectorized"):
-            result["vector_width"] = int(arguments[0])
-        elif len(arguments) > 1 and arguments[1].isdigit():
-            result["threads"], result["unroll"] = int(arguments[0]), int(arguments[1])
+    if arguments and arguments[0].isdigit() and function.startswith("vectorized"):
+        result["vector_width"] = int(arguments[0])
     cast = "LoadWithCast" in text or "StoreWithCast" in text or "gpu_kernel_impl<" in text or "type_specialized" in text
     functor = next((argument for argument in arguments if not re.fullmatch(r"-?\d+|true|false", argument)), "")
-    if not arguments and result["mangled"]:
-        named = re.search(r"\d([A-Z]\w*?Functor|[a-z_]+_kernel_cuda)", result["mangled"])
+    if not arguments and name.startswith("_Z"):
+        named = re.search(r"\d([A-Z]\w*?Functor|[a-z_]+_kernel_cuda)", name)
         functor = named[1] if named else ""
     if inner := cpp.template(functor, "gpu_kernel_impl_nocast") or cpp.template(functor, "gpu_kernel_impl"):
         functor = inner[0]
@@ -173,7 +82,7 @@ def _elementwise(text: str, function: str, arguments: tuple[str, ...], result: d
     result["functor"] = _short(functor) or None
     _op(functor, result)
     # What casts as it loads, or computes an index, has the types of its arithmetic and not of its tensors.
-    role = next((role for pattern, role in _FUNCTORS if re.search(pattern, functor)), "elementwise")
+    role = tables.role("aten functor", functor) or "elementwise"
     unknown = cast or function.endswith("with_index") or "CUDAKernelLauncher" in functor or role == "normalization"
     result["dtypes"] = dtypes() if unknown and "FillFunctor" not in functor else _functor_types(functor)
     return role
@@ -184,18 +93,15 @@ def _functor_types(functor: str) -> dict[str, Any]:
     head = kind[1] if kind else ""
     arguments = cpp.template(functor, head) or ()
     types = [of_cpp(argument) for argument in arguments]
-    if head == "BinaryFunctor" and len(types) >= 3:
-        return dtypes(types[0], types[1], types[2], _first(types[3:], arguments[3:]))
-    if head == "AUnaryFunctor" and len(types) >= 3:  # the first operand is a bound scalar
-        return dtypes(types[1], None, types[2], _first(types[3:], arguments[3:]))
-    if head == "BUnaryFunctor" and len(types) >= 3:
-        return dtypes(types[0], None, types[2], _first(types[3:], arguments[3:]))
+    if re.fullmatch(r"(?:Binary|AUnary|BUnary)Functor", head) and len(types) >= 3:
+        # the first operand of an AUnaryFunctor, the second of a BUnaryFunctor is a bound scalar
+        first, second = types[head.startswith("AU")], types[1] if head == "BinaryFunctor" else None
+        return dtypes(first, second, types[2], _first(types[3:], arguments[3:]))
     if head == "FillFunctor" and types:
         return dtypes(None, None, types[0])
-    if head == "CUDAFunctor_add" and types:
-        return dtypes(types[0], types[0], types[0], types[1] if len(types) > 1 else None)
-    if re.match(r"CUDAFunctorOn(?:Self|Other)_add", head) and types:
-        return dtypes(types[0], None, types[0], types[1] if len(types) > 1 else None)
+    if head.startswith("CUDAFunctor") and types:
+        second = types[0] if head == "CUDAFunctor_add" else None
+        return dtypes(types[0], second, types[0], types[1] if len(types) > 1 else None)
     lambdas = re.findall(r"[{\[]lambda\(([^()]*)\)(?:#\d+| \(instance \d+\))[}\]]", functor)
     parameters = [of_cpp(part) for part in cpp.split(lambdas[-1])] if lambdas else []
     target = re.search(r"(bfloat16|float16)_copy_kernel", functor)
@@ -228,22 +134,10 @@ def _reduction(text: str, result: dict[str, Any]) -> None:
     a = of_cpp(operation[0])
     inner = operation[1] if len(operation) > 1 else ""
     out = of_cpp(operation[3]) if len(operation) > 3 else None
-    accumulate = None
-    for kind, position in (
-        ("sum_functor", 1),
-        ("MeanOps", 1),
-        ("NormTwoOps", 1),
-        ("NormOneOps", 1),
-        ("NormOps", 1),
-        ("WelfordOps", 1),
-        ("ArgMaxOps", 0),
-        ("ArgMinOps", 0),
-        ("prod_functor", 1),
-    ):
-        found = cpp.template(inner, kind)
-        if found and len(found) > position:
-            accumulate = of_cpp(found[position])
-            break
+    kind = re.search(r"\b(sum_functor|MeanOps|Norm\w*Ops|WelfordOps|prod_functor|Arg(?:Max|Min)Ops)\s*<", inner)
+    types = (cpp.template(inner, kind[1]) if kind else None) or ()
+    position = 0 if "Arg" in inner else 1
+    accumulate = of_cpp(types[position]) if len(types) > position else None
     # a hash is written as bits: its `double` is no number
     result["dtypes"] = dtypes(a, None, None if "xor_sum" in inner else out, accumulate)
     result["functor"] = _short(inner) or None
@@ -266,16 +160,16 @@ def _foreach(arguments: tuple[str, ...], result: dict[str, Any]) -> str:
         if "ops" not in result:
             _op(name, result)
     result["foreach"] = True
-    return next((role for pattern, role in _FOREACH if re.search(pattern, " ".join(arguments[1:3]))), "elementwise")
+    return tables.role("aten foreach", " ".join(arguments[1:3])) or "elementwise"
 
 
 def _op(functor: str, result: dict[str, Any]) -> None:
     """The op that a functor's name is made of: `launch_clamp_scalar`, `(…)::leaky_relu_backward_kernel(at::…)::{lambda…}`."""
     head = re.match(r"(?:\w+::)*(BinaryFunctor|[AB]UnaryFunctor)<", functor)
     inner = cpp.template(functor, head[1]) if head else None
-    name = _short(inner[-1] if inner else functor)
+    name, ops = _short(inner[-1] if inner else functor), tables.tables()["aten_ops"]
     stem = re.sub(r"^launch_|(?:_kernel|_cuda|_impl|_out)+$", "", name)
-    op = _OPS.get(name) or _OPS.get(stem)
+    op = ops.get(name) or ops.get(stem)
     if op is None:
         op = next((word for word in (stem, stem.lower()) if word in table()), None)
     if op:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fxscope import cli
-from fxscope.kernel_names import ROLES, decode
+from fxscope.kernel_names import ROLES, decode, tables
 from fxscope.model import Recording
 from fxscope.passes.attribute import attribute
 from tests import build
@@ -418,3 +418,10 @@ def test_a_kernel_on_a_cpu_goes_by_its_op_and_is_not_decoded():
     )
     found = [launch.decoded for launch in attribute(Recording(launches=launches)).launches]
     assert found[:2] == [None, None] and found[2]["family"] == "triton"
+
+
+def test_rules_give_known_roles():
+    for name in tables.tables()["roles"]:
+        assert {role for _, role in tables.rules("roles", name)} <= {*ROLES}, name
+    for name in tables.tables()["directions"]:
+        assert {way.partition("_")[0] for _, way in tables.rules("directions", name)} <= {"forward", "backward"}, name
