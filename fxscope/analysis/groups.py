@@ -13,7 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fxscope.analysis.select import ops_in, ran_backward
-from fxscope.columns import column, picked
+from fxscope.columns import column, picked, uncollected
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Item, replace
 from fxscope.op_names import is_dispatched, is_generated, op_name, ops_of, without_graph_number
@@ -259,6 +259,7 @@ class _Total:
             self.calls[facts.call.id] = None
 
 
+@uncollected()
 def _groups(recording: Recording) -> tuple[KernelGroup, ...]:
     places = kept(recording, "places", Places)
     found = _ran(recording, places) if len(recording.launches) else _planned(recording, places)
@@ -334,34 +335,51 @@ def _id(facts: PlaceFacts, module: str | None) -> str:
 
 
 def _facts_of_launches(recording: Recording, places: Places) -> list[PlaceFacts]:
-    """The facts of each launch; equal ones are one object."""
-    index, known = index_of(recording), dict[Any, PlaceFacts]()
-    launches = recording.launches
-    fields = ("call", "graph", "nodes", "op_id", "name", "grid", "chain")
-    out: list[PlaceFacts] = []
-    by_op: dict[tuple[int, str], PlaceFacts] = {}
-    launching = set(column(launches, "op_id"))
-    where = [place for place, op_id in enumerate(column(recording.ops, "id")) if op_id in launching]
-    seen = ("id", "name", "shapes", "dtypes", "source", "graph")
-    ops: dict[int | None, Op] = {op.id: op for op in picked(recording.ops, where, seen)}
-    for call, graph, nodes, op_id, name, grid, chain in zip(
-        *(column(launches, field) for field in fields), strict=True
+    """The facts of each launch; equal ones are one object. Of equal launches one is looked at: chains and shapes cost most."""
+    index, launches = index_of(recording), recording.launches
+    rows_of_ops = {op_id: row for row, op_id in enumerate(column(recording.ops, "id"))}
+    keys: list[tuple[Any, ...]] = []
+    for call, graph, nodes, op_id, name in zip(
+        *(column(launches, field) for field in ("call", "graph", "nodes", "op_id", "name")), strict=True
     ):
         if call is not None and call in index.calls:
-            facts = places.of_call(index.calls[call])
+            keys.append(("call", call))
         elif nodes and graph:
-            facts = places.of_nodes(graph, nodes, chain, ops.get(op_id))
-        elif op_id in ops:
-            key = (op_id, name)
-            if key not in by_op:
-                made = places.of_op(ops[op_id], name, chain)
-                by_op[key] = known.setdefault((made.label, made.phase, made.modules, made.shape), made)
-            facts = by_op[key]
+            keys.append(("nodes", graph, nodes))
         else:
-            label = kernel_label(name, name)
-            facts = known.setdefault((name, grid), PlaceFacts(label, (), None, (), f"{name} {grid}", attributed=False))
-        out.append(facts)
-    return out
+            keys.append(("op", op_id, name) if op_id in rows_of_ops else ("kernel", name))
+    unattributed = [row for row, key in enumerate(keys) if key[0] == "kernel"]
+    for row, launch in zip(unattributed, picked(launches, unattributed, ("grid",)), strict=True):
+        keys[row] = (*keys[row], launch.grid)
+    first: dict[tuple[Any, ...], int] = {}
+    for row, key in enumerate(keys):
+        first.setdefault(key, row)
+    made = _first_facts(recording, places, first, rows_of_ops)
+    return [made[key] for key in keys]
+
+
+def _first_facts(
+    recording: Recording, places: Places, first: Mapping[tuple[Any, ...], int], rows_of_ops: Mapping[int, int]
+) -> dict[tuple[Any, ...], PlaceFacts]:
+    """The facts of each key, from the first launch that has it."""
+    rows = [row for key, row in first.items() if key[0] in ("nodes", "op")]
+    seen = dict(zip(rows, picked(recording.launches, rows, ("chain", "op_id")), strict=True))
+    op_rows = [rows_of_ops[launch.op_id] for launch in seen.values() if launch.op_id in rows_of_ops]
+    fields = ("id", "name", "shapes", "dtypes", "source", "graph")
+    ops = {op.id: op for op in picked(recording.ops, op_rows, fields)}
+    made: dict[tuple[Any, ...], PlaceFacts] = {}
+    same: dict[Any, PlaceFacts] = {}
+    for key, row in first.items():
+        if key[0] == "call":
+            made[key] = places.of_call(index_of(recording).calls[key[1]])
+        elif key[0] == "nodes":
+            made[key] = places.of_nodes(*key[1:], seen[row].chain, ops.get(seen[row].op_id))
+        elif key[0] == "op":
+            facts = places.of_op(ops[key[1]], key[2], seen[row].chain)
+            made[key] = same.setdefault((facts.label, facts.phase, facts.modules, facts.shape), facts)
+        else:
+            made[key] = PlaceFacts(kernel_label(key[1], key[1]), (), None, (), f"{key[1]} {key[2]}", attributed=False)
+    return made
 
 
 def _planned(recording: Recording, places: Places) -> list[KernelGroup]:

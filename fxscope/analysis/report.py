@@ -520,15 +520,25 @@ def _lines(text: str | None) -> list[str]:
     return [line.strip() for line in (text or "").splitlines() if line.strip()] or ["reason not recorded"]
 
 
+def replays(recording: Recording) -> int:
+    """How many launches are replays of a CUDA graph."""
+    graphs = column(recording.launches, "cuda_graph")
+    called = {*column(recording.ops, "name")} or {
+        name for names in column(recording.launches, "runtime") for name in names
+    }
+    if not any("GraphLaunch" in name for name in called):
+        return len(graphs) - graphs.count(None)
+    return sum(
+        graph is not None or any("GraphLaunch" in name for name in names)
+        for graph, names in zip(graphs, column(recording.launches, "runtime"), strict=True)
+    )
+
+
 def cuda_graphs(recording: Recording) -> CudaGraphs:
     """Whether kernels are replayed, from the launches; else what the compile was told."""
-    runtimes = column(recording.launches, "runtime")
-    replayed = sum(
-        graph is not None or any("GraphLaunch" in name for name in names)
-        for graph, names in zip(column(recording.launches, "cuda_graph"), runtimes, strict=True)
-    )
+    replayed = replays(recording)
     if replayed:
-        return CudaGraphs(state="on", share=replayed / len(runtimes))
+        return CudaGraphs(state="on", share=replayed / len(recording.launches))
     asked = {item.cudagraphs for item in recording.compiles} - {None}
     skipped = next((item.message for item in recording.problems if "cudagraph" in item.message.lower()), None)
     if skipped or True in asked:

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fxscope.columns import column, picked
+from fxscope.columns import column, picked, uncollected
 from fxscope.errors import PassError
 from fxscope.index import index_of, kept
 from fxscope.model import KERNELS
@@ -26,7 +26,7 @@ from fxscope.text import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from fxscope.index import Key
+    from fxscope.index import Index, Key
     from fxscope.model import Graph, KernelCall, Launch, Node, Op, Recording, Source
 
 T = TypeVar("T")
@@ -57,6 +57,7 @@ class Unit(NamedTuple):
     modules: tuple[str, ...]
     sources: tuple[str, ...]
     backward: bool | None = None  # whether autograd ran it; None where nothing tells
+    op: Op | None = None  # that launched it: its place, shapes, dtypes and configuration
 
     @property
     def is_kernel(self) -> bool:
@@ -68,62 +69,83 @@ def units(recording: Recording) -> tuple[Unit, ...]:
     return kept(recording, "units", _units)
 
 
+@uncollected()
 def _units(recording: Recording) -> tuple[Unit, ...]:
-    nodes = index_of(recording).by_key
-    calls = index_of(recording).calls
-    found: list[Unit] = []
-    launches = launches_by_position(recording) if recording.launches else [(None, ())] * len(recording.calls)
-    for position, (launch, samples_us) in enumerate(launches):
-        if launch is not None:
-            kernel, category, call_id, names, graph_id = (
-                launch.name,
-                launch.category,
-                launch.call,
-                launch.nodes,
-                launch.graph,
-            )
-        else:
-            planned = recording.calls[position]
-            kernel, category, call_id, names, graph_id = (
-                planned.kernel,
-                "kernel",
-                planned.id,
-                planned.nodes,
-                planned.graph,
-            )
-        call = calls.get(call_id or "")
-        if call is not None:
-            names, graph_id = call.nodes, call.graph
-        inside = [nodes[graph_id, name] for name in names if graph_id and (graph_id, name) in nodes]
-        ops = tuple(ops_in(call, index_of(recording).nodes.get(call.graph, {})) if call is not None else ops_of(inside))
-        every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
-        chain: tuple[str, ...] = launch.chain if launch else ()
-        if launch and launch.op:
-            ops = ops or (op_name(launch.op),)
-            chain = chain if launch.op in chain else (*chain, launch.op)
-        sources = [node.source for node in inside if node.source] or list(call.sources if call else ())
-        if not sources and launch and launch.op_id is not None:
-            op = index_of(recording).op_of(launch)
-            sources = [op.source] if op is not None and op.source else []
-        found.append(
-            Unit(
-                position,
-                kernel,
-                category,
-                launch,
-                samples_us,
-                call_id,
-                tuple(names),
-                graph_id,
-                ops,
-                frozenset(every | set(ops)),
-                chain,
-                tuple(dict.fromkeys(s.module for s in sources if s.module)),
-                tuple(dict.fromkeys(p for s in sources if (p := place(s)))),
-                ran_backward(index_of(recording).graphs.get(graph_id or ""), chain),
-            )
+    index = index_of(recording)
+    if not recording.launches:
+        return tuple(
+            _unit(index, position, call.kernel, "kernel", call.graph, call.nodes, call=call)
+            for position, call in enumerate(recording.calls)
         )
-    return tuple(found)
+    found = launches_by_position(recording)
+    ops = launching_ops(recording, [launch for launch, _ in found])
+    return tuple(
+        _unit(
+            index,
+            position,
+            launch.name,
+            launch.category,
+            launch.graph,
+            launch.nodes,
+            call=index.calls.get(launch.call or ""),
+            launch=launch,
+            samples_us=samples_us,
+            op=ops.get(launch.op_id),
+        )
+        for position, (launch, samples_us) in enumerate(found)
+    )
+
+
+def launching_ops(recording: Recording, launches: Sequence[Launch]) -> dict[int | None, Op]:
+    """Id → op of the launches, with what is looked at of it: place, shapes, dtypes, configuration."""
+    wanted = {launch.op_id for launch in launches}
+    rows = [row for row, op_id in enumerate(column(recording.ops, "id")) if op_id in wanted]
+    return {op.id: op for op in picked(recording.ops, rows, ("name", "source", "shapes", "dtypes", "config"))}
+
+
+def _unit(
+    index: Index,
+    position: int,
+    kernel: str,
+    category: str,
+    graph_id: str | None,
+    names: tuple[str, ...],
+    *,
+    call: KernelCall | None,
+    launch: Launch | None = None,
+    samples_us: tuple[float, ...] = (),
+    op: Op | None = None,
+) -> Unit:
+    if call is not None:
+        names, graph_id = call.nodes, call.graph
+    nodes = index.nodes.get(graph_id or "", {})
+    inside = [nodes[name] for name in names if name in nodes]
+    ops = tuple(ops_in(call, nodes) if call is not None else ops_of(inside))
+    every = {op_of(node) for node in inside} | {op_name(node.target) for node in inside}
+    chain: tuple[str, ...] = launch.chain if launch else ()
+    if launch and launch.op:
+        ops = ops or (op_name(launch.op),)
+        chain = chain if launch.op in chain else (*chain, launch.op)
+    sources = [node.source for node in inside if node.source] or list(call.sources if call else ())
+    if not sources and op is not None and op.source:
+        sources = [op.source]
+    return Unit(
+        position,
+        kernel,
+        category,
+        launch,
+        samples_us,
+        call.id if call else launch.call if launch else None,
+        tuple(names),
+        graph_id,
+        ops,
+        frozenset(every | set(ops)),
+        chain,
+        tuple(dict.fromkeys(s.module for s in sources if s.module)),
+        tuple(dict.fromkeys(p for s in sources if (p := place(s)))),
+        ran_backward(index.graphs.get(graph_id or ""), chain),
+        op,
+    )
 
 
 def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
@@ -159,10 +181,6 @@ def ops_in(call: KernelCall, nodes: Mapping[str, Node]) -> list[str]:
 
 def call_of(recording: Recording, unit: Unit) -> KernelCall | None:
     return index_of(recording).calls.get(unit.call or "")
-
-
-def op_launching(recording: Recording, unit: Unit) -> Op | None:
-    return index_of(recording).op_of(unit.launch) if unit.launch else None
 
 
 def launches_by_position(recording: Recording) -> list[tuple[Launch, tuple[float, ...]]]:

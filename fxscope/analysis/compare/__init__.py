@@ -12,6 +12,7 @@ from fxscope.analysis.compare.rest import collective_us, notes, op_changes, own_
 from fxscope.analysis.compare.uses import sum_bytes, use
 from fxscope.analysis.findings import Comparison, KernelMatch
 from fxscope.analysis.stats import compare_runs, compare_wall, is_on_cpu
+from fxscope.columns import uncollected
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import replace
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 
+@uncollected()
 def compare(
     a: Recording, b: Recording, *, runs_a: Sequence[Recording] = (), runs_b: Sequence[Recording] = ()
 ) -> Comparison:

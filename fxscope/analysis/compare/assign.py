@@ -53,6 +53,7 @@ def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequen
     links.take_names()
     links.take_moved()
     links.take_same_ops()
+    links.split()
     lines, modules = links.lines, links.modules
     for how, key in (
         ("source", lambda atom: (atom.module in modules and atom.module, atom.line) if atom.line in lines else None),
@@ -73,10 +74,7 @@ class _Links:
         self.recordings, self.sides = recordings, sides
         known = not any(all(unit.backward is None for unit in side) for side in sides)
         self.backward = [_directions(side) if known else [False] * len(side) for side in sides]
-        self.free = [
-            [atom for place, unit in enumerate(side) for atom in _atoms(recording, place, unit)]
-            for recording, side in zip(recordings, sides, strict=True)
-        ]
+        self.free: list[list[Atom]] = [[], []]
         self.modules, self.lines = self._common(lambda unit: unit.modules), self._common(lambda unit: unit.sources)
         self.votes: tuple[dict[int, Counter[int]], ...] = (defaultdict(Counter), defaultdict(Counter))
         self.how: dict[tuple[int, int], AlignedBy] = {}
@@ -87,9 +85,12 @@ class _Links:
         self.votes[1][y][x] += weight
         self.how.setdefault((x, y), how)
 
-    def drop(self, *used: set[int]) -> None:
-        """Take the atoms of these kernels out of what is to be assigned."""
-        self.free = [[atom for atom in row if atom.unit not in gone] for row, gone in zip(self.free, used, strict=True)]
+    def split(self) -> None:
+        """Split the kernels without a counterpart into atoms, which are assigned one by one."""
+        self.free = [
+            [atom for at in self.unlinked(n) for atom in _atoms(self.recordings[n], at, self.sides[n][at])]
+            for n in (0, 1)
+        ]
 
     def unlinked(self, side: int) -> list[int]:
         return [place for place in range(len(self.sides[side])) if place not in self.votes[side]]
@@ -118,7 +119,6 @@ class _Links:
             (xs, ys) = rows[0][key], rows[1][key]
             if len(xs) == len(ys) == 1:
                 self.link(xs[0], ys[0], "nodes", WHOLE)
-        self.drop(set(self.votes[0]), set(self.votes[1]))
         self.cut()
 
     def take_names(self) -> None:
@@ -128,7 +128,6 @@ class _Links:
                 lambda _: "name", lambda unit, of=of: (name_of(unit), frozenset(of.intersection(unit.modules)))
             )
             self.cut()
-        self.drop(set(self.votes[0]), set(self.votes[1]))
 
     def take_same_ops(self) -> None:
         """Link kernels that run the same ops of the same place in the same order."""
@@ -142,7 +141,6 @@ class _Links:
             return "source" if lines.intersection(unit.sources) else "module" if unit.modules else "op"
 
         self._take_in_order(how, key)
-        self.drop(set(self.votes[0]), set(self.votes[1]))
 
     def _take_in_order(self, how: Callable[[Unit], AlignedBy], key: Callable[[Unit], Hashable]) -> None:
         """Link whole kernels of equal keys, between two certain pairs, in the order in which both sides have them."""
@@ -172,7 +170,6 @@ class _Links:
         for xs, ys in rows.values():
             for x, y in zip(xs, ys, strict=True) if len(xs) == len(ys) else ():
                 self.link(x, y, "shapes", WHOLE)
-        self.drop(set(self.votes[0]), set(self.votes[1]))
 
     def take_atoms(self, how: AlignedBy, key: Callable[[Atom], tuple[Hashable, ...] | None]) -> None:
         """Link the kernels of atoms that have the same key: in order between two certain pairs, then anywhere."""
@@ -201,7 +198,7 @@ class _Links:
 
     def _shapes(self, side: int, place: int) -> str | None:
         """The shapes and dtypes of the launching op's inputs, where they were recorded."""
-        op = select.op_launching(self.recordings[side], self.sides[side][place])
+        op = self.sides[side][place].op
         return f"{op.shapes} {op.dtypes}" if op is not None and op.shapes else None
 
     def _kind(self, side: int, atom: Atom) -> Hashable:

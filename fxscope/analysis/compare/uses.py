@@ -89,7 +89,7 @@ def settings_of(
 ) -> tuple[str | None, int | None, int | None]:
     """(Launch configuration in words, warps per block, pipeline stages): as chosen, else as the trace or the name says."""
     chosen = next((config for config in resources.configs if config.chosen), None) if resources else None
-    traced, launch = triton_config(recording, unit), unit.launch
+    traced, launch = triton_config(unit), unit.launch
     words = ", ".join(f"{key}={value}" for key, value in chosen.kwargs.items()) if chosen else ""
     warps, rest = divmod(math.prod(launch.block), 32) if launch and launch.block else (None, 0)
     decoded = (launch.decoded if launch else None) or {}
@@ -136,9 +136,8 @@ def meta_of(code: str, kernel: str) -> str:
     return next((line for line in code.splitlines() if wanted in line), "")
 
 
-def triton_config(recording: Recording, unit: Unit) -> dict[str, Any]:
+def triton_config(unit: Unit) -> dict[str, Any]:
     """What the trace says of a Triton kernel's launch: the op around it has the kernel's name."""
     if unit.launch is None or unit.launch.op != unit.kernel:
         return {}
-    op = select.op_launching(recording, unit)
-    return (op.config if op is not None else None) or {}
+    return (unit.op.config if unit.op is not None else None) or {}
