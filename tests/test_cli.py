@@ -111,8 +111,6 @@ _DO_NOTHING = """
 check R --learn --junit j.xml
 check R --learn --json
 check --kinds --junit j.xml
-explain R --table gemm --json
-explain R NAME --table gemm
 fleet --from d --jobs 2
 fleet --from d --digests e
 fleet --from d --reports -o f.html

@@ -291,8 +291,6 @@ view PATH --format slide
 view PATH --json
 explain PATH
 explain PATH --all
-explain PATH --table gemm
-explain PATH --table launches
 explain PATH --against EAGER
 why PATH
 why PATH gelu

@@ -188,21 +188,6 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_work_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--table", choices=("gemm", "launches"), help="only this table: every GEMM, or every op that launches work"
-    )
-
-
-def show_work(recording: Recording, arguments: argparse.Namespace) -> None:
-    """Print the table of the GEMMs, or of the ops that launch work."""
-    from fxscope.render import work
-
-    is_gemm = arguments.table == "gemm"
-    text = work.gemm_table(recording, width=width()) if is_gemm else work.launch_table(recording)
-    sys.stdout.write(clipped(text + "\n", everything=arguments.all))
-
-
 def is_plain_trace(name: str, arguments: argparse.Namespace) -> bool:
     """Whether an input is a trace that is read without its compile's files."""
     path = Path(name)
@@ -549,8 +534,6 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     stage = getattr(arguments, "stage", None)
     if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
         raise RenderError(f"--stage {stage}: there is no such stage. Choose one of {', '.join(get_args(Stage))}.")
-    if getattr(arguments, "table", None):
-        refuse(arguments, f"--table {arguments.table} is all that is shown", "output", "format", "stage")
     check_apart(arguments)  # again: `run` has options that come after the program
     arguments.folder = Path()  # where the names are meant: a program may change it
     if not all(Path(name).is_absolute() for name in arguments.output or ("",)):

@@ -15,13 +15,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser, nargs=None)
     parser.add_argument("name", nargs="?", metavar="NAME", help="only this op, kernel or module; see docs/names.md")
     common.add_output_options(parser)
-    common.add_work_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     common.check_outputs(arguments)
     if arguments.name is not None:
-        common.refuse(arguments, "a name's answer is text", "output", "format", "stage", "table")
+        common.refuse(arguments, "a name's answer is text", "output", "format", "stage")
     recording = common.read(arguments.recordings, arguments)
     if arguments.name is not None:
         from fxscope.analysis.why import why
@@ -29,8 +28,6 @@ def run(arguments: argparse.Namespace) -> int:
 
         text = words(recording, why(recording, arguments.name), width=common.width(), everything=arguments.all)
         sys.stdout.write(common.clipped(text, everything=arguments.all))
-    elif arguments.table:
-        common.show_work(recording, arguments)
     else:
         common.emit(recording, arguments, name=arguments.recordings)
     return 0

@@ -17,7 +17,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser)
     common.add_output_options(parser)
     trace_tables.add_table_options(parser)
-    common.add_work_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,8 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
         if len({recording.title for recording in recordings}) < len(recordings):
             recordings = common.told_apart(recordings, names)
         view_several(recordings, arguments)
-    elif arguments.table:
-        common.show_work(recordings[0], arguments)
     elif trace_tables.only(arguments) and recordings[0].summary is not None:
         sys.stdout.write(trace_tables.text(recordings[0].summary))
     else:

@@ -95,7 +95,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
     if not stage:
         parts += [title("GEMMs, convolutions and attention"), Text(work.gemm_table(recording, width=width))]
         if overhead := work.compile_table(recording):
-            parts += [title("CPU time of each call of compiled code"), Text(overhead)]
+            parts += [title("CPU time before each call of compiled code"), Text(overhead)]
         parts += start_up(recording)
     parts += footer(recording)
     return Group(*parts)

@@ -1,11 +1,11 @@
-"""Tables of the work of a step: GEMMs, launches, and what a call of compiled code costs on the CPU."""
+"""Tables of the work of a step: GEMMs, and the CPU time of calls of compiled code."""
 
 from __future__ import annotations
 
 import textwrap
+from statistics import median
 from typing import TYPE_CHECKING
 
-from fxscope.analysis.launch_cost import compile_costs, op_launches
 from fxscope.analysis.products import gemms
 from fxscope.text import aligned, listed, roof_share
 
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.model import Recording
+
+
+# Events of torch around each call, in the order in which they run
+COMPILED_PARTS = {
+    "TorchDynamo Cache Lookup": "cache lookup with its guards",
+    "Pregraph bytecode": "bytecode before the graph",
+    "AOTDispatcher Runtime Wrapper Prologue": "AOTDispatcher's prologue",
+}
 
 
 def _wrapped(text: str, width: int, lead: str) -> str:
@@ -27,8 +35,8 @@ def _wrapped(text: str, width: int, lead: str) -> str:
 
 
 def gemm_table(recording: Recording, *, width: int = 80) -> str:
-    """The table of GEMMs: what, M·K·N, tile, waves, µs, TFLOP/s, share of peak; the kernels below it."""
-    header = ["", "op", "M·K·N", "GFLOP", "tile", "waves", "µs", "TFLOP/s", "of peak"]
+    """The table of GEMMs: what, M·K·N, tile, µs, TFLOP/s, share of peak; the kernels below it."""
+    header = ["", "op", "M·K·N", "GFLOP", "tile", "µs", "TFLOP/s", "of peak"]
     rows: list[list[str]] = []
     kernels: dict[str, int] = {}
     found = gemms(recording)
@@ -44,7 +52,6 @@ def gemm_table(recording: Recording, *, width: int = 80) -> str:
                 f"{row.batch}×{size}" if row.batch else size,
                 f"{row.flops / 1e9:.4g}" if row.flops else "–",
                 "×".join(map(str, row.tile)) if row.tile else "–",
-                f"{row.waves:.2f}" if row.waves is not None else "–",
                 f"{row.duration_us:.1f}",
                 f"{row.flops_per_second / 1e12:.3g}" if row.flops_per_second else "–",
                 roof_share(row.share_of_peak),
@@ -62,41 +69,12 @@ def gemm_table(recording: Recording, *, width: int = 80) -> str:
 
 
 def compile_table(recording: Recording) -> str:
-    """What a compiled call costs on the CPU, part by part; "" where nothing was compiled."""
-    costs = compile_costs(recording)
-    if not costs:
-        return ""
-    rows = [[cost.what, _number(cost.median_us), _number(cost.first_us)] for cost in costs]
-    total = sum(cost.median_us or 0.0 for cost in costs)
-    first = sum(cost.first_us or 0.0 for cost in costs)
-    partly = any(cost.unknown for cost in costs)
-    rows.append(["what is known" if partly else "together", _number(total), _number(first)])
-    return "\n".join(_table([["", "median µs", "first µs"], *rows], 1))
-
-
-def launch_table(recording: Recording) -> str:
-    """What each op of the last step asked of the runtime, and how long each part took."""
-    found = op_launches(recording)
-    if not found:
-        return "nothing was launched on a device"
-    last = found[-1].step
-    rows = [
-        [
-            row.op,
-            " + ".join(row.runtime),
-            _number(row.cpu_us),
-            _number(row.runtime_us),
-            _number(row.queue_us),
-            _number(row.device_us),
-        ]
-        for row in found
-        if row.step == last
-    ]
-    return "\n".join(_table([["op", "runtime calls", "CPU µs", "runtime µs", "queue µs", "device µs"], *rows], 2))
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    """The CPU time of each call of compiled code before its kernels; "" where nothing was compiled."""
+    rows: list[list[str]] = []
+    for event, name in COMPILED_PARTS.items():
+        times = [op.duration_ns / 1e3 for op in recording.ops if op.name == event]
+        rows += [[name, f"{median(times):.1f}", f"{times[0]:.1f}"]] if times else []
+    return "\n".join(_table([["", "median µs", "first µs"], *rows], 1)) if rows else ""
 
 
 def _table(rows: Sequence[Sequence[str]], left: int) -> list[str]:
