@@ -134,8 +134,7 @@ class Page:
         return found.all_inner_texts()
 
     def laid_out(self) -> str:
-        """Wait for the layout, and return what the graph's toolbar counts."""
-        self.page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached", timeout=30_000)
+        """What the graph's toolbar counts."""
         return self.text("#view-graph .count")
 
     def hash(self) -> str:
@@ -156,7 +155,7 @@ def open_page(browser, folder, pages):
 
 
 def test_sizes(pages):
-    assert len(pages["geglu"].encode()) <= 1_000_000  # 640 kB of it is Graphviz
+    assert len(pages["geglu"].encode()) <= 400_000
     assert len(pages["large"].encode()) <= 2_000_000
     assert len(pages["long"].encode()) <= 3_000_000
 
@@ -176,7 +175,7 @@ def test_policy_allows_the_one_script_only(pages):
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', pages["geglu"])
     assert policy is not None
     assert "default-src 'none'" in policy[1] and "connect-src" not in policy[1]
-    assert "unsafe" not in policy[1].replace("'wasm-unsafe-eval'", "")  # compiles WebAssembly, evaluates no text
+    assert "unsafe" not in policy[1]
     scripts = re.findall(r"<script>(.*?)</script>", pages["geglu"], re.DOTALL)
     assert len(scripts) == 1
     assert f"'sha256-{html.digest(scripts[0])}'" in policy[1]
@@ -190,7 +189,7 @@ def test_the_payload_is_letters_and_writes_out_what_cannot_be_seen(pages):
 
 
 def test_hostile_names_are_only_text(open_page, pages):
-    assert pages["hostile"].count("</script>") == 3  # the page's own
+    assert pages["hostile"].count("</script>") == 2  # the page's own
     page = open_page("hostile", "#view=graph")
     for view in ("overview", "graph", "timeline", "code", "tables"):
         page.page.click(f"#tab-{view}")
@@ -324,17 +323,6 @@ def test_graph_keys_go_along_the_data_and_fold(open_page):
     assert re.fullmatch(r"28 nodes, \d boxes", page.laid_out())
 
 
-def test_a_layout_that_was_overtaken_says_nothing_afterwards(open_page):
-    page = open_page("geglu", f"#node={MUL}&view=graph")
-    known = page.laid_out()
-    page.page.focus(".graph-canvas")
-    # Hidden and shown again before the layout without views is there: what was laid out before is taken.
-    key = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'v', bubbles: true}));"
-    page.page.evaluate(f"async () => {{ {key} await new Promise(done => setTimeout(done, 1)); {key} }}")
-    page.page.wait_for_timeout(400)  # a slow layout says so after 250 ms
-    assert page.laid_out() == known
-
-
 def test_stages_switch_and_keep_the_choice(open_page):
     page = open_page("geglu", f"#node={MUL}&view=graph")
     for stage in ("pre_grad", "kernel_calls", "post_grad"):
@@ -354,7 +342,7 @@ def test_a_large_model_opens_folded_by_module(open_page):
     boxes = int(re.search(r"([\d,]+) boxes", page.laid_out())[1].replace(",", ""))
     assert 50 < boxes < 200  # its modules opened, the others did not
     page.page.get_by_role("button", name="Unfold everything").click()
-    assert page.laid_out() == "5,000 nodes · in program order: too many boxes to place by their edges"
+    assert page.laid_out() == "5,000 nodes"
     assert page.page.locator(".minimap").is_visible()
 
 
@@ -449,32 +437,20 @@ def test_axe_finds_nothing(browser, folder, pages, name, scheme):
     for view in ("overview", "graph", "timeline", "code", "tables", "compare"):
         if page.locator(f"#tab-{view}").is_visible():
             page.click(f"#tab-{view}")
-            page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
             page.wait_for_timeout(400)  # until boxes and messages stand still
             found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
             assert [(v["id"], [node["html"] for node in v["nodes"]]) for v in found] == [], view
     context.close()
 
 
-DOTS = """
-const send = Worker.prototype.postMessage;
-window.sent = [];
-Worker.prototype.postMessage = function (data) { window.sent.push(data); return send.call(this, data); };
-"""
-
-
 def test_folding_keeps_order_and_downward_flow(browser, folder, pages):
-    """Twelve layers: open one after the other; each time a column, data downward, laid out by the engine."""
+    """Twelve layers: open one after the other; each time a column, data downward."""
     (folder / "twelve.html").write_text(html.render(MAKE.large(600, layers=12)), encoding="utf-8")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.add_init_script(DOTS)
     page.goto(f"{(folder / 'twelve.html').as_uri()}#group=0/0:inference:post_grad/layers.3&view=graph")
-    page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
     page.focus(".graph-canvas")
     for _ in range(3):  # close the layer, open it, close it
         page.keyboard.press("Enter")
-        page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
-        assert "program order" not in page.inner_text("#view-graph .count")
     with page.expect_download() as waiting:
         page.click(".menu summary")
         page.click("#save-svg")
@@ -488,7 +464,6 @@ def test_folding_keeps_order_and_downward_flow(browser, folder, pages):
     }
     order = [tops[str(layer)] for layer in range(12) if str(layer) in tops]
     assert len(order) >= 11 and order == sorted(order)
-    assert page.evaluate("window.sent.length") >= 2  # every state went to the engine
     page.close()
 
 
@@ -660,31 +635,6 @@ def test_list_of_the_graph_is_for_screen_readers(open_page):
     assert unnamed == 0
 
 
-def test_notebook_shows_a_frame_that_may_only_run_scripts():
-    text = html.notebook(recording("mlp_compiled"))
-    assert 'sandbox="allow-scripts allow-downloads"' in text and "allow-same-origin" not in text
-    assert "&lt;script" in text and "<script" not in text
-    large = html.notebook(MAKE.large(400, layers=4))
-    assert large.startswith("<iframe")
-
-
-def test_notebook_frame_works(browser, folder, pages):
-    (folder / "notebook.html").write_text(
-        f"<!DOCTYPE html><meta charset=utf-8>{html.notebook(MAKE.large(200, layers=4))}", encoding="utf-8"
-    )
-    page = browser.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto((folder / "notebook.html").as_uri())
-    frame = page.frame_locator("iframe")
-    frame.locator("#tab-graph").click()
-    frame.locator("#view-graph:not([aria-busy=true])").wait_for()
-    assert "41 nodes" in frame.locator("#view-graph .count").inner_text()
-    assert "program order" not in frame.locator("#view-graph .count").inner_text()  # the worker starts here as well
-    assert errors == []
-    page.close()
-
-
 def test_print_is_light_and_shows_the_page(open_page):
     page = open_page("geglu", color_scheme="dark")
     page.page.emulate_media(media="print")
@@ -788,7 +738,6 @@ def test_layers_of_one_structure_are_one_box_with_what_lies_between_them():
 
 def test_printed_each_view_is_one_page(open_page, folder):
     page = open_page("three", color_scheme="dark")
-    page.page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
     page.page.wait_for_timeout(500)
     data = page.page.pdf(prefer_css_page_size=True, print_background=True)
     views = page.page.locator("[data-print=true]").count()
@@ -836,7 +785,6 @@ def test_data_flows_downward_through_what_lies_between_two_ops_of_a_kernel(brows
     page.wait_for_selector("html[data-ready=yes]")
     assert page.get_attribute("[data-stage=post_grad]", "aria-selected") == "true"  # the stage that was asked for
     page.get_by_role("button", name="Unfold everything").click()
-    page.wait_for_selector("#view-graph:not([aria-busy=true])", state="attached")
     with page.expect_download() as waiting:
         page.click(".menu summary")
         page.click("#save-svg")
@@ -847,6 +795,23 @@ def test_data_flows_downward_through_what_lies_between_two_ops_of_a_kernel(brows
     ends = [[float(x) for x in re.findall(r"-?[\d.]+", edge)] for edge in edges]
     assert len(ends) > 100
     assert [end for end in ends if end[-1] <= end[1]] == []
+    assert overlaps(picture) == []
+
+
+def overlaps(picture: str) -> list[tuple[float, ...]]:
+    """Pairs of boxes and frames of a saved picture of which neither holds the other."""
+    rects = []
+    for path in re.findall(r'<path d="(M[^"M]+Z)"', picture):
+        numbers = [float(x) for x in re.findall(r"-?[\d.]+", path)]
+        rects.append((min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2])))
+    rects = sorted({rect for rect in rects if rect[2] - rect[0] > 40}, key=lambda rect: rect[0])  # no arrow, no legend
+
+    def holds(a, b):
+        return a[0] <= b[0] and a[1] <= b[1] and a[2] >= b[2] and a[3] >= b[3]
+
+    assert len(rects) > 100
+    pairs = ((a, b) for i, a in enumerate(rects) for b in rects[i + 1 :] if b[0] < a[2])
+    return [(*a, *b) for a, b in pairs if a[1] < b[3] and b[1] < a[3] and not holds(a, b) and not holds(b, a)]
 
 
 def test_a_kernel_stands_in_the_innermost_module_that_holds_all_of_its_work() -> None:

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from fxscope.model import replace
-from fxscope.render import labels, strip, svg, theme
+from fxscope.render import labels, strip, theme
 from fxscope.render.page import payload
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ SCRIPTS = (
     "main.js",
 )
 ASSETS = resources.files("fxscope.render.page") / "assets"
-MAX_PICTURE_NODES = 60  # up to which a notebook shows the graph itself before the page
 
 
 def render(
@@ -55,11 +54,9 @@ def render(
         comparison = [replace(item, a_title=shown[0].title, b_title=other.title) for item, other in pairs]
     data = payload.encode(payload.page(shown, comparison, stage=stage))
     script, style = assemble("js"), palette() + assemble("css") + strip_colours()
-    # Graphviz as WebAssembly, packed: the page lays out graphs itself (`assets/graphviz.txt` says where it is from).
-    engine = base64.b64encode((ASSETS / "graphviz.zlib").read_bytes()).decode()
     title = html.escape(" · ".join(r.title or "recording" for r in shown))
     policy = (
-        f"default-src 'none'; script-src 'sha256-{digest(script)}' 'wasm-unsafe-eval'; worker-src blob:; "
+        f"default-src 'none'; script-src 'sha256-{digest(script)}'; "
         f"style-src 'sha256-{digest(style)}'; img-src blob: data:; base-uri 'none'; form-action 'none'"
     )
     return (
@@ -72,7 +69,6 @@ def render(
         '<body>\n<div id="app"><p class="loading" role="status">Opening the recording …</p></div>\n'
         "<noscript>This report draws itself with a script inside this file. Allow scripts to see it.</noscript>\n"
         f'<script type="application/octet-stream" id="recording">{data}</script>\n'
-        f'<script type="application/octet-stream" id="graphviz">{engine}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
@@ -124,26 +120,3 @@ def strip_colours() -> str:
     """The dark colours of the strip, as the page chooses them."""
     chosen, by_system = strip.css(":root[data-theme=dark] "), strip.css(":root:not([data-theme=light]) ")
     return f"@media screen{{{chosen}@media (prefers-color-scheme:dark){{{by_system}}}}}"
-
-
-def notebook(recording: Recording) -> str:
-    """What a notebook displays: the graph where it is small, and the page in a frame."""
-    from fxscope.errors import RenderError
-
-    frame = (
-        f'<iframe title="fxscope report" srcdoc="{html.escape(render(recording))}" '
-        'sandbox="allow-scripts allow-downloads" width="100%" height="720" loading="lazy" '
-        'style="border:1px solid #c9d0d8;border-radius:6px"></iframe>'
-    )
-    if recording.graphs and max(len(graph.nodes) for graph in recording.graphs) <= MAX_PICTURE_NODES:
-        try:
-            picture = base64.b64encode(svg.render(recording).encode("utf-8", errors="replace")).decode()
-        except RenderError:
-            return frame
-        alt = html.escape(f"graph of {recording.title or 'the recording'}")
-        return (
-            f'<div><img alt="{alt}" style="max-width:100%;background:#ffffff" '
-            f'src="data:image/svg+xml;base64,{picture}">'
-            f"<details><summary>The whole report</summary>{frame}</details></div>"
-        )
-    return frame

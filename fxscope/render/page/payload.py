@@ -10,15 +10,18 @@ import base64
 import json
 import re
 import zlib
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from fxscope import english
+from fxscope.columns import blocks_of, column, picked
 from fxscope.dtypes import short_dtype, short_tensor
 from fxscope.model import EVIDENCE_BY_STRENGTH, EXTERN
 from fxscope.passes import stages
-from fxscope.render import dot, labels, legible, theme
+from fxscope.render import labels, legible, theme
 from fxscope.render.page import overview, scene, tables
 from fxscope.text import kernel_name, percent
 
@@ -28,10 +31,8 @@ if TYPE_CHECKING:
     from fxscope.analysis.findings import Comparison
     from fxscope.model import Recording, Source
 
-MAX_EVENTS = (
-    400_000  # CPU events and launches of one recording; whole steps beyond it are left out, and the page says so
-)
-MAX_SHAPED_OPS = 50_000
+MAX_EVENTS = 150_000  # CPU events and launches of one recording: whole steps beyond are left out, and the page says so
+MAX_SHAPED_OPS = 10_000
 STAGES = {
     "eager": "Eager",
     "pre_grad": "Pre-grad",
@@ -48,7 +49,7 @@ _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
 
 def encode(data: Any) -> str:
     """base64 of deflated JSON: letters that mean nothing to an HTML parser."""
-    return base64.b64encode(zlib.compress(to_json(data).encode("utf-8", errors="replace"), 9)).decode()
+    return base64.b64encode(zlib.compress(to_json(data).encode("utf-8", errors="replace"), 6)).decode()
 
 
 def to_json(data: Any) -> str:
@@ -110,7 +111,6 @@ def look() -> dict[str, Any]:
             "paper": theme.PAPER_DARK,
             "edge": theme.EDGE_DARK,
         },
-        "layout": {"graph": dot.PLACING, "large": dot.LARGE},
         "font": theme.FONT,
         "mono": theme.MONO,
     }
@@ -133,12 +133,16 @@ class Interned:
         return self.index[value]
 
 
-def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, list[Any]]:
+def columns(rows: Iterable[Any], **fields: Callable[[Any], Any]) -> dict[str, Any]:
     """One list per field; a column in which nothing is known is left out."""
     rows = list(rows)
-    out = {name: [get(row) for row in rows] for name, get in fields.items()}
-    kept = {name: values for name, values in out.items() if any(v not in (None, -1, "", (), []) for v in values)}
-    return {"n": len(rows), **kept}  # type: ignore[dict-item]
+    return filled(len(rows), **{name: [get(row) for row in rows] for name, get in fields.items()})
+
+
+def filled(number: int, **values: list[Any]) -> dict[str, Any]:
+    """The columns in which something is known, and how long they are."""
+    kept = {name: found for name, found in values.items() if any(v not in (None, -1, "", (), []) for v in found)}
+    return {"n": number, **kept}
 
 
 class Encoder:
@@ -157,9 +161,9 @@ class Encoder:
         self.launches: Sequence[Any]
         self.left_out: str | None
         self.ops, self.launches, self.left_out = events_of(recording)
-        self.base: int = min([o.start_ns for o in self.ops] + [launch.start_ns for launch in self.launches] or [0])
-        self.op_index: dict[int, int] = {op.id: position for position, op in enumerate(self.ops)}
-        self.shaped: bool = len(self.ops) <= MAX_SHAPED_OPS
+        starts = (column(items, "start_ns") for items in (self.ops, self.launches))
+        self.base: int = min((min(times) for times in starts if times), default=0)
+        self.op_index: dict[int, int] = {op: position for position, op in enumerate(column(self.ops, "id"))}
 
     def inside(self, graph_id: str | None, wanted: Iterable[str]) -> list[int]:
         """The positions of nodes in their graph; those it does not have are left out."""
@@ -233,50 +237,74 @@ class Encoder:
             resources=lambda c: resources(c.resources),
         )
 
-    def launch_columns(self) -> dict[str, list[Any]]:
+    def launch_columns(self) -> dict[str, Any]:
         """What ran on a device; times from the first event on."""
-        return columns(
-            self.launches,
-            id=lambda x: x.id,
-            name=lambda x: self.names.add(x.name),
-            category=lambda x: self.names.add(x.category),
-            step=lambda x: x.step,
-            start=lambda x: x.start_ns - self.base,
-            duration=lambda x: x.duration_ns,
-            stream=lambda x: x.stream,
-            device=lambda x: x.device,
-            op=lambda x: self.op_index.get(x.op_id, -1),
-            opname=lambda x: self.names.add(x.op),
-            launched=lambda x: None if x.launched_ns is None else x.launched_ns - self.base,
-            call=lambda x: self.calls.get(x.call or "", -1),
-            graph=lambda x: self.graphs.get(x.graph or "", -1),
-            nodes=lambda x: self.inside(x.graph, x.nodes),
-            bytes=lambda x: x.bytes,
-            e_op=lambda x: x.evidence.op,
-            e_call=lambda x: x.evidence.call,
-            e_nodes=lambda x: x.evidence.nodes,
-            chain=lambda x: self.names.add(" › ".join(x.chain) or None),
-            runtime=lambda x: self.names.add(", ".join(x.runtime) or None),
-            config=lambda x: self.names.add(launch_config(x)),
-            decoded=lambda x: self.names.add(decoded_words(x.decoded)),
+        read = partial(column, self.launches)
+        names, evidence = self.names.add, read("evidence")
+        return filled(
+            len(self.launches),
+            id=read("id"),
+            name=self.interned(read("name")),
+            category=self.interned(read("category")),
+            step=read("step"),
+            start=[start - self.base for start in read("start_ns")],
+            duration=read("duration_ns"),
+            stream=read("stream"),
+            device=read("device"),
+            op=[self.op_index.get(op, -1) for op in read("op_id")],
+            opname=self.interned(read("op")),
+            launched=[None if at is None else at - self.base for at in read("launched_ns")],
+            call=[self.calls.get(call or "", -1) for call in read("call")],
+            graph=[self.graphs.get(graph or "", -1) for graph in read("graph")],
+            nodes=[self.inside(graph, nodes) for graph, nodes in zip(read("graph"), read("nodes"), strict=True)],
+            bytes=read("bytes"),
+            e_op=[item.op for item in evidence],
+            e_call=[item.call for item in evidence],
+            e_nodes=[item.nodes for item in evidence],
+            chain=[names(" › ".join(chain) or None) for chain in read("chain")],
+            runtime=[names(", ".join(calls) or None) for calls in read("runtime")],
+            config=[names(words) for words in self.launch_configs()],
+            decoded=[names(decoded_words(decoded)) for decoded in read("decoded")],
         )
 
-    def op_columns(self) -> dict[str, list[Any]]:
+    def launch_configs(self) -> list[str | None]:
+        """How each launch was configured, in words."""
+        fields = ("grid", "block", "registers", "shared_bytes", "occupancy")
+        rows = (zip(*block.values(), strict=True) for block in blocks_of(self.launches, fields))
+        return [launch_config(*row) for block in rows for row in block]
+
+    def op_columns(self) -> dict[str, Any]:
         """The CPU's events; times from the first event on."""
-        return columns(
-            self.ops,
-            name=lambda o: self.names.add(o.name),
-            category=lambda o: self.names.add(o.category),
-            step=lambda o: o.step,
-            thread=lambda o: o.thread,
-            start=lambda o: o.start_ns - self.base,
-            duration=lambda o: o.duration_ns,
-            parent=lambda o: self.op_index.get(o.parent, -1),
-            shapes=lambda o: self.names.add(shape_words(o.shapes, o.dtypes)) if self.shaped else None,
-            graph=lambda o: self.graphs.get(o.graph or "", -1),
-            node=lambda o: (self.inside(o.graph, [o.node]) or [-1])[0] if o.node else -1,
-            place=lambda o: self.place(o.source),
+        read = partial(column, self.ops)
+        graphs, nodes, sources = read("graph"), read("node"), read("source")
+        places = {id(source): self.place(source) for source in sources}
+        return filled(
+            len(self.ops),
+            name=self.interned(read("name")),
+            category=self.interned(read("category")),
+            step=read("step"),
+            thread=read("thread"),
+            start=[start - self.base for start in read("start_ns")],
+            duration=read("duration_ns"),
+            parent=[self.op_index.get(parent, -1) for parent in read("parent")],
+            shapes=self.op_shapes(),
+            graph=[self.graphs.get(graph or "", -1) for graph in graphs],
+            node=[
+                (self.inside(graph, [node]) or [-1])[0] if node else -1
+                for graph, node in zip(graphs, nodes, strict=True)
+            ],
+            place=[places[id(source)] for source in sources],
         )
+
+    def op_shapes(self) -> list[int]:
+        """The inputs of each op, in words; of many ops nothing: their arguments are most of a trace."""
+        if len(self.ops) > MAX_SHAPED_OPS:
+            return []
+        rows = (zip(*block.values(), strict=True) for block in blocks_of(self.ops, ("shapes", "dtypes")))
+        return [self.names.add(shape_words(*row)) for block in rows for row in block]
+
+    def interned(self, names: Sequence[str | None]) -> list[int]:
+        return [self.names.add(name) for name in names]
 
     def link_columns(self) -> dict[str, list[Any]]:
         """Which node of one stage came of which of another."""
@@ -348,9 +376,8 @@ def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str |
     ops, launches = recording.ops, recording.launches
     if len(ops) + len(launches) <= MAX_EVENTS:
         return ops, launches, None
-    sizes: dict[int, int] = {}
-    for item in (*ops, *launches):
-        sizes[item.step] = sizes.get(item.step, 0) + 1
+    steps = [column(items, "step") for items in (ops, launches)]
+    sizes = Counter(step for found in steps for step in found)
     kept: set[int] = set()
     total = 0
     for step in sorted(sizes):
@@ -359,11 +386,9 @@ def events_of(recording: Recording) -> tuple[Sequence[Any], Sequence[Any], str |
             break
         kept.add(step)
     words = f"steps {min(kept)}–{max(kept)} of {len(sizes)}" if len(kept) > 1 else f"step {min(kept)} of {len(sizes)}"
-    return (
-        [o for o in ops if o.step in kept],
-        [x for x in launches if x.step in kept],
-        f"{words}: the rest is in the recording",
-    )
+    inside = ([place for place, step in enumerate(found) if step in kept] for found in steps)
+    shown = [picked(items, found) for items, found in zip((ops, launches), inside, strict=True)]
+    return shown[0], shown[1], f"{words}: the rest is in the recording"
 
 
 def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict[str, Any]:
@@ -433,16 +458,13 @@ def resources(item: Any) -> dict[str, Any] | None:
     return {key: value for key, value in msgspec.to_builtins(item).items() if value not in (None, [], ())}
 
 
-def launch_config(launch: Any) -> str | None:
+def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occupancy: Any) -> str | None:
     """Grid, block and registers of a launch in words."""
-    parts = [
-        f"{label} {'×'.join(map(str, value))}"
-        for label, value in (("grid", launch.grid), ("block", launch.block))
-        if value
-    ]
-    parts += [f"{launch.registers} registers"] if launch.registers else []
-    parts += [f"{launch.shared_bytes} B shared"] if launch.shared_bytes else []
-    parts += [f"occupancy {percent(launch.occupancy)}"] if launch.occupancy else []
+    sizes = (("grid", grid), ("block", block))
+    parts = [f"{label} {'×'.join(map(str, value))}" for label, value in sizes if value]
+    parts += [f"{registers} registers"] if registers else []
+    parts += [f"{shared_bytes} B shared"] if shared_bytes else []
+    parts += [f"occupancy {percent(occupancy)}"] if occupancy else []
     return ", ".join(parts) or None
 
 

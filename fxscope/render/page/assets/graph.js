@@ -72,7 +72,6 @@ class GraphView {
     this.listHost = el('div', { class: 'graph-list', hidden: true });
     this.label = el('b', { class: 'graph-label', hidden: true });
     this.stage = el('div', { class: 'graph-stage' }, this.canvas, this.label);
-    this.busy = main ? this.stage : host;
     this.tip = el('div', { class: 'tip', hidden: true });
     this.paired = innerWidth >= 1200;
     if (main) main.stagesHost.append(this.stage);
@@ -98,7 +97,6 @@ class GraphView {
     this.paint = painter(() => this.draw());
     this.minimap = new Minimap(this);
     this.stage.append(this.minimap.canvas);
-    this.engine = main ? new LayoutEngine() : PAGE.engine;
     this.costs = true;
     this.as = null; // "list" or "changes" instead of the picture
     this.pointer();
@@ -276,33 +274,17 @@ class GraphView {
   }
 
   /** Lay out what is shown; `then` runs when the boxes have their new places, before they move there. */
-  async arrange(then = null) {
+  arrange(then) {
     const { graph, state } = this;
     this.viewsBox.checked = state.views;
     this.modulesBox.checked = state.modules;
     const key = `${state.modules}|${state.views}|${[...state.closed].sort((a, b) => a - b).join()}`;
     graph.placed ||= new Map(); // layouts made so far, by state
     const shown = visible(graph, state);
-    const thens = [...(this.waitingFor === graph ? this.thens : []), then].filter(Boolean);
-    let placed = graph.placed.get(key);
-    clearTimeout(this.slow); // an overtaken wish says nothing any more
-    if (!placed) {
-      this.waitingFor = graph;
-      this.thens = thens; // what an overtaken wish wanted to do is done with the newer one
-      this.busy.setAttribute('aria-busy', 'true');
-      this.slow = setTimeout(() => {
-        if (this.as !== 'changes') this.say(`laying out ${plural(shown.boxes.size, 'box')} …`);
-      }, 250);
-      placed = await this.engine.place(graph, shown, PAGE.theme.layout);
-      if (!placed) return;
-      clearTimeout(this.slow);
-      graph.placed.set(key, placed);
-      if (graph.placed.size > 24) graph.placed.delete(graph.placed.keys().next().value);
-    } else this.engine.forget();
-    this.waitingFor = null;
-    this.busy.removeAttribute('aria-busy');
-    this.put(shown, placed);
-    for (const action of thens) action();
+    if (!graph.placed.has(key)) graph.placed.set(key, layOut(graph, shown));
+    if (graph.placed.size > 24) graph.placed.delete(graph.placed.keys().next().value);
+    this.put(shown, graph.placed.get(key));
+    then?.();
     this.paint();
   }
 
@@ -338,7 +320,7 @@ class GraphView {
     if (this.as === 'changes' || !this.items || this.of !== this.graph) return;
     const { n } = this.graph.nodes;
     const boxes = this.items.length < n ? `, ${plural(this.items.length, 'box')}` : '';
-    this.say(`${plural(n, 'node')}${boxes}${this.placed.why ? ` · ${this.placed.why}` : ''}`);
+    this.say(`${plural(n, 'node')}${boxes}`);
   }
   say(text) {
     this.size.textContent = text;
@@ -600,7 +582,7 @@ class GraphView {
     }
     this.pending = false;
     const hidden = links.focus && links.focus[0] === this.g && this.uncover(links.focus[1]);
-    if (hidden || this.waitingFor === this.graph || this.of !== this.graph) this.arrange(() => this.showChosen());
+    if (hidden || this.of !== this.graph) this.arrange(() => this.showChosen());
     else this.showChosen();
   }
   showChosen() {

@@ -1,208 +1,238 @@
-// Where boxes go: Graphviz's `dot` as WebAssembly, in a worker that is started when it is first needed.
+// Where boxes go: in rows by the flow of data; a frame is a rectangle in which nothing else stands.
 
-const MAX_BOXES = 3500; // beyond it the engine runs out of stack
-const MONO_WIDTH = 7.2; // of one character of Courier at 12 points, by which a frame's title gets its room
-const INCH = 72;
+const GAP = 16; // px between boxes of a row
+const LANE = 8; // px of an edge that passes rows
+const MARGIN = 12; // px inside a frame
+const ROUNDS = 20; // of moving boxes towards their neighbours
 
-/** DOT of what is shown: `n<id>` is a node, `m<id>` a closed group, `cluster_<id>` an open one; only numbers. */
-function dotSource(graph, shown, attributes) {
-  const list = (values) =>
-    Object.entries(values)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(', ');
-  const lines = ['digraph g {', `graph [${list(attributes.graph)}, pad=0.1, fontname=Courier, fontsize=12]`];
-  for (const [from, more] of attributes.large) if (shown.boxes.size > from) lines.push(`graph [${list(more)}]`);
-  if (graph.stage === 'kernel_calls') lines.push('graph [ranksep=0.55]'); // room for the prices on the edges
-  lines.push('node [shape=box, fixedsize=true, label=""]', 'edge [arrowhead=none]');
-  const inside = new Map();
-  const children = new Map();
-  for (const box of shown.boxes.values()) push(inside, box.group, box);
-  for (const frame of shown.frames.values()) push(children, frame.parent, frame.id);
-  const emit = (group) => {
-    for (const box of inside.get(group) || [])
-      lines.push(`${dotName(box.id)} [width=${(box.w / INCH).toFixed(3)}, height=${(box.h / INCH).toFixed(3)}]`);
-    for (const g of children.get(group) || []) {
-      const { width, lines: rows } = frameHead(graph, g);
-      const title = ['x'.repeat(Math.max(1, Math.round(width / MONO_WIDTH))), ...Array(rows - 1).fill('x')];
-      lines.push(`subgraph cluster_${g} { label="${title.join('\\n')}"; margin=12;`);
-      emit(g);
-      lines.push('}');
-    }
-  };
-  emit(-1);
-  for (const [a, b] of shown.edges) lines.push(`${dotName(a)} -> ${dotName(b)}`);
-  if (graph.stage === 'eager') {
-    const order = inOrder(shown);
-    for (let i = 1; i < order.length; i += 1)
-      lines.push(`${dotName(order[i - 1].id)} -> ${dotName(order[i].id)} [style=invis, weight=100]`);
-  }
-  return `${lines.join('\n')}\n}`;
-}
-const dotName = (id) => (id >= 0 ? `n${id}` : `m${-1 - id}`); // a dash would need quotes
-const idOf = (name) => (name[0] === 'n' ? Number(name.slice(1)) : -1 - Number(name.slice(1)));
-
-/** Room for the title of an open frame: its width in px and its lines. */
+/** Room for the title of an open frame, in px. */
 function frameHead(graph, g) {
   const { groups } = graph;
   const gauge = known(at(groups, 'share', g)) ? 70 : 0;
   const title = Math.min(groups.title[g].length, 60) * 7.4 + 44 + gauge;
   const more = ['note', 'meta'].map((key) => (at(groups, key, g) || '').length).filter(Boolean);
-  return { width: Math.max(title, ...more.map((length) => length * 6.5 + 40)), lines: 1 + more.length };
+  return { width: Math.max(title, ...more.map((length) => length * 6.5 + 40)), height: 29 + 15 * more.length };
 }
 
-/** Read Graphviz's JSON: px, y downwards; centres of boxes, corners of frames, points of edges (cubic splines). */
-function readLayout(answer, shown) {
-  const [left, bottom, right, top] = answer.bb.split(',').map(Number);
-  const point = (text) => {
-    const [x, y] = text.split(',').map(Number);
-    return [Math.round(x - left), Math.round(top - y)];
-  };
-  const out = {
-    w: Math.round(right - left),
-    h: Math.round(top - bottom),
-    boxes: new Map(),
-    frames: new Map(),
-    edges: [],
-  };
-  const ids = new Map();
-  for (const item of answer.objects || []) {
-    if (item.name.startsWith('cluster_')) {
-      if (!item.bb) continue;
-      const [x0, y0, x1, y1] = item.bb.split(',').map(Number);
-      out.frames.set(Number(item.name.slice(8)), [x0 - left, top - y1, x1 - left, top - y0].map(Math.round));
-    } else if (item.pos) {
-      ids.set(item._gvid, idOf(item.name));
-      out.boxes.set(idOf(item.name), point(item.pos));
-    }
+/** Centres of boxes, corners of frames and points of edges (cubic splines) of what is shown; px, y downwards. */
+function layOut(graph, shown) {
+  const out = { w: 1, h: 1, boxes: new Map(), frames: new Map(), edges: [] };
+  if (!shown.boxes.size) return out;
+  const root = itemsOf(graph, shown, rowsOf(graph, shown));
+  const rounds = root.all.size > 4000 ? 4 : ROUNDS;
+  for (let round = 0; round < rounds; round += 1) {
+    pack(root, round, round > 0 && round < rounds / 2);
+    settle(root, 0);
   }
-  for (const item of answer.edges || []) {
-    if (item.style === 'invis') continue;
-    const from = ids.get(item.tail);
-    const to = ids.get(item.head);
-    const points = (item.pos || '').split(' ').filter((part) => part && !/^[es],/.test(part));
-    out.edges.push([from, to, points.length ? points.flatMap(point) : straight(out, shown, from, to)]);
+  const y = heights(graph, root);
+  for (const item of root.all.values()) {
+    if (item.box) out.boxes.set(item.box.id, [middleOf(item), (y.top[item.first] + y.foot[item.first]) / 2]);
+    if (item.frame !== undefined)
+      out.frames.set(item.frame, [
+        item.left,
+        y.top[item.first] - item.head,
+        item.left + item.w,
+        y.foot[item.last] + item.foot,
+      ]);
   }
+  for (const places of [out.boxes, out.frames]) for (const [id, at_] of places) places.set(id, at_.map(Math.round));
+  out.edges = shown.edges.map(([from, to]) => [from, to, route(from, to, root, y)]);
+  out.w = Math.round(root.w);
+  out.h = Math.round(y.foot[root.last] + root.foot);
   return out;
 }
-/** A curve from the foot of one box to the top of another. */
-function straight(placed, shown, from, to) {
-  const [ax, ay] = placed.boxes.get(from);
-  const [bx, by] = placed.boxes.get(to);
-  const y0 = ay + shown.boxes.get(from).h / 2;
-  const y1 = by - shown.boxes.get(to).h / 2;
-  const bend = Math.max(14, Math.min(70, Math.abs(y1 - y0) / 2));
-  return [ax, y0, ax, y0 + bend, bx, y1 - bend, bx, y1];
+
+/** Box → its row: below all whose data it needs; what begins is just above its first user. */
+function rowsOf(graph, shown) {
+  const order = inOrder(shown);
+  const position = new Map(order.map((box, i) => [box.id, i]));
+  const rows = new Map();
+  if (graph.stage === 'eager') {
+    order.forEach((box, i) => rows.set(box.id, i));
+    return rows;
+  }
+  const [inputs, users] = [new Map(), new Map()];
+  for (const [from, to] of shown.edges)
+    if (position.get(from) < position.get(to)) {
+      push(inputs, to, from);
+      push(users, from, to);
+    }
+  for (const { id } of order) rows.set(id, Math.max(0, ...(inputs.get(id) || []).map((from) => rows.get(from) + 1)));
+  for (const { id, group } of order.reverse()) {
+    const to = users.get(id) || [];
+    const first = Math.min(...to.map((user) => rows.get(user) - 1));
+    const given = (inputs.get(id) || []).length;
+    const stays = to.some((user) => framesAround(shown, shown.boxes.get(user).group).includes(group));
+    if (first > rows.get(id) && first < Infinity && (!given || (given <= to.length && stays))) rows.set(id, first);
+  }
+  return rows;
+}
+/** The frames around a frame, itself first, and -1 for the picture. */
+function framesAround(shown, group) {
+  const found = [];
+  for (let g = group; g >= 0; g = shown.frames.get(g).parent) found.push(g);
+  return [...found, -1];
 }
 
-/** One box below the other in program order, frames around theirs: where the engine cannot run. */
-function column(graph, shown) {
-  const out = { w: 0, h: 0, boxes: new Map(), frames: new Map(), edges: [] };
-  const first = new Map();
-  const children = new Map();
-  for (const box of shown.boxes.values()) {
-    push(children, box.group, { first: box.first, box });
-    for (let g = box.group; g >= 0; g = shown.frames.get(g).parent)
-      first.set(g, Math.min(first.get(g) ?? Infinity, box.first));
-  }
-  for (const frame of shown.frames.values())
-    push(children, frame.parent, { first: first.get(frame.id), frame: frame.id });
-  let y = 0;
-  const put = (group, x) => {
-    let right = x;
-    for (const item of (children.get(group) || []).sort((a, b) => a.first - b.first)) {
-      if (item.box) {
-        out.boxes.set(item.box.id, [x + item.box.w / 2, y + item.box.h / 2]);
-        right = Math.max(right, x + item.box.w);
-        y += item.box.h + 12;
-      } else {
-        const head = frameHead(graph, item.frame);
-        const y0 = y;
-        y += 14 + 15 * head.lines;
-        const edge = Math.max(put(item.frame, x + 12), x + head.width);
-        out.frames.set(item.frame, [x, y0, edge + 12, y]);
-        right = Math.max(right, edge + 12);
-        y += 12;
-      }
+/** The picture as a tree: frames hold boxes, frames and lanes, which are edges that pass rows. */
+function itemsOf(graph, shown, rows) {
+  const root = { items: [], first: 0, last: 0, all: new Map(), lanes: new Map() };
+  const frames = new Map([[-1, root]]);
+  const inside = (g) => {
+    if (!frames.has(g)) {
+      const least = frameHead(graph, g).width;
+      const frame = { frame: g, items: [], first: Infinity, last: -1, least, left: 0 };
+      frames.set(g, frame);
+      inside(shown.frames.get(g).parent).items.push(frame);
+      root.all.set(`f${g}`, frame);
     }
-    return right;
+    return frames.get(g);
   };
-  out.w = put(-1, 0) + 90;
-  out.h = y;
+  for (const box of [...shown.boxes.values()].sort((a, b) => a.first - b.first)) {
+    const row = rows.get(box.id);
+    const item = { box, w: box.w, first: row, last: row, near: [], left: 0 };
+    root.all.set(box.id, item);
+    inside(box.group).items.push(item);
+    for (const g of framesAround(shown, box.group)) {
+      frames.get(g).first = Math.min(frames.get(g).first, row);
+      frames.get(g).last = Math.max(frames.get(g).last, row);
+    }
+  }
+  const near = (a, b) => {
+    a.near.push(b);
+    b.near.push(a);
+  };
   for (const [from, to] of shown.edges) {
-    const [ax, ay] = out.boxes.get(from);
-    const [bx, by] = out.boxes.get(to);
-    const x0 = ax + shown.boxes.get(from).w / 2;
-    const x1 = bx + shown.boxes.get(to).w / 2;
-    const bend = Math.max(x0, x1) + Math.min(80, 14 + Math.abs(by - ay) / 12);
-    out.edges.push([from, to, [x0, ay, bend, ay, bend, by, x1, by]]);
-  }
-  return out;
-}
-
-/** Unpack base64 of deflated text. */
-function inflate(element) {
-  const raw = atob(element.textContent);
-  const packed = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i += 1) packed[i] = raw.charCodeAt(i);
-  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate')));
-}
-
-const WORKER = `
-const engine = Viz.instance();
-onmessage = async ({ data }) => {
-  try {
-    postMessage({ answer: (await engine).renderString(data, { format: 'json0' }) });
-  } catch (error) {
-    postMessage({ error: String(error && error.message ? error.message : error) });
-  }
-};`;
-
-let ENGINE_URL = null; // of the worker's program, unpacked once for all engines
-
-/** Lays out one graph at a time; a newer wish ends the older one. */
-class LayoutEngine {
-  /** Resolve to a layout; null where a newer wish came first. `why` says why it is a column instead. */
-  async place(graph, shown, attributes) {
-    const turn = (this.turn = (this.turn || 0) + 1);
-    if (!shown.boxes.size) return { w: 1, h: 1, boxes: new Map(), frames: new Map(), edges: [] };
-    const instead = (why) => (turn === this.turn ? { ...column(graph, shown), why } : null);
-    if (shown.boxes.size > MAX_BOXES) return instead('in program order: too many boxes to place by their edges');
-    if (this.worker && this.busy) this.stop();
-    try {
-      this.busy = true;
-      const worker = await this.start();
-      if (turn !== this.turn) return null;
-      const text = await new Promise((resolve, reject) => {
-        worker.onmessage = ({ data }) => (data.error ? reject(new Error(data.error)) : resolve(data.answer));
-        worker.onerror = (event) => reject(new Error(event.message || 'the worker could not start'));
-        worker.postMessage(dotSource(graph, shown, attributes));
-      });
-      if (turn !== this.turn) return null;
-      this.busy = false;
-      return readLayout(JSON.parse(text), shown);
-    } catch (error) {
-      if (turn !== this.turn) return null;
-      this.stop();
-      return instead(`in program order: the layout engine failed (${error.message})`);
+    const [a, b] = [root.all.get(from), root.all.get(to)];
+    if (b.first - a.first < 2) {
+      near(a, b);
+      continue;
     }
+    const around = framesAround(shown, b.box.group);
+    const g = framesAround(shown, a.box.group).find((group) => around.includes(group));
+    const key = `${from}>>${g}`; // one for all that go the same way
+    if (!root.all.has(key)) {
+      const made = { w: LANE, first: a.first + 1, last: a.first + 1, near: [], left: 0 };
+      root.all.set(key, made);
+      frames.get(g).items.push(made);
+      near(a, made);
+    }
+    const lane = root.all.get(key);
+    lane.last = Math.max(lane.last, b.first - 1);
+    root.lanes.set(`${from}>${to}`, lane);
+    near(lane, b);
   }
-  /** Start the worker; it compiles the engine while the page does something else. */
-  async start() {
-    ENGINE_URL ||= inflate($('graphviz'))
-      .blob()
-      .then((code) => URL.createObjectURL(new Blob([code, WORKER], { type: 'text/javascript' })));
-    const url = await ENGINE_URL;
-    this.worker ||= new Worker(url);
-    return this.worker;
+  if (graph.stage === 'eager') {
+    const column = [...root.all.values()].filter((item) => item.box).sort((a, b) => a.first - b.first);
+    for (let i = 1; i < column.length; i += 1) for (let k = 0; k < 8; k += 1) near(column[i - 1], column[i]);
   }
-  /** A wish under way is not wanted any more. */
-  forget() {
-    this.turn = (this.turn || 0) + 1;
-    if (this.busy) this.stop();
+  return root;
+}
+
+const middleOf = (item) => item.left + item.w / 2;
+/** By how much an item would move to stand between its neighbours, or only those above or below it. */
+function pull(item, side = null) {
+  const inside = item.items ? leaves(item) : null;
+  let [sum, count] = [0, 0];
+  for (const leaf of inside || [item])
+    for (const other of leaf.near) {
+      if (inside?.has(other) || (side && side !== (other.last < leaf.first ? 'above' : 'below'))) continue;
+      sum += middleOf(other) - middleOf(leaf);
+      count += 1;
+    }
+  return count ? sum / count : 0;
+}
+function leaves(frame) {
+  frame.leaves ||= new Set(frame.items.flatMap((item) => (item.items ? [...leaves(item)] : [item])));
+  return frame.leaves;
+}
+
+/** Put the items of a frame, and of those in it, side by side where they share a row; in the order of their pulls. */
+function pack(frame, round, sorts) {
+  for (const item of frame.items) if (item.items) pack(item, round, sorts);
+  if (sorts) {
+    for (const item of frame.items) item.want = middleOf(item) + pull(item, round % 2 ? 'above' : 'below');
+    frame.items.sort((a, b) => a.want - b.want);
   }
-  stop() {
-    this.worker?.terminate();
-    this.worker = null;
-    this.busy = false;
+  const last = new Map(); // row → what stands there so far
+  for (const item of frame.items) {
+    const before = new Set();
+    for (let row = item.first; row <= item.last; row += 1) {
+      if (last.has(row)) before.add(last.get(row));
+      last.set(row, item);
+    }
+    item.before = [...before];
+    item.after = [];
+    for (const other of before) other.after.push(item);
+    item.x = Math.max(0, ...item.before.map((other) => other.x + other.w + GAP));
   }
+  const w = frame.items.reduce((most, item) => Math.max(most, item.x + item.w), 0);
+  frame.w = frame.least === undefined ? w : Math.max(w + 2 * MARGIN, frame.least);
+}
+
+/** Move the items of a frame to where their neighbours are, as far as the frame and those beside them let. */
+function settle(frame, left) {
+  const margin = frame.least === undefined ? 0 : MARGIN;
+  const origin = left + margin;
+  const { items } = frame;
+  const backwards = [...items].reverse();
+  const room = frame.w - 2 * margin;
+  frame.left = left;
+  for (const item of items) {
+    item.want = item.left + pull(item) - origin;
+    item.low = Math.max(0, ...item.before.map((other) => other.low + other.w + GAP));
+  }
+  for (const item of backwards) item.high = Math.min(room, ...item.after.map((other) => other.high - GAP)) - item.w;
+  // From the left, from the right: both have no overlaps, and so has their mean.
+  for (const item of items)
+    item.a = Math.min(item.high, Math.max(item.want, 0, ...item.before.map((other) => other.a + other.w + GAP)));
+  for (const item of backwards)
+    item.b = Math.max(item.low, Math.min(item.want, room - item.w, ...item.after.map((other) => other.b - GAP - item.w)));
+  for (const item of items) {
+    item.left = origin + (item.a + item.b) / 2;
+    if (item.items) settle(item, item.left);
+  }
+}
+
+/** Where rows begin and end, with room for the titles and feet of frames between them. */
+function heights(graph, root) {
+  const count = root.last + 1;
+  const [tall, before, after] = [0, 0, 0].map((zero) => Array(count).fill(zero));
+  const measure = (item) => {
+    if (!item.items) {
+      if (item.box) tall[item.first] = Math.max(tall[item.first], item.box.h);
+      return;
+    }
+    item.items.forEach(measure);
+    const most = (key, row) => Math.max(0, ...item.items.map((part) => (part[row] === item[row] && part[key]) || 0));
+    item.head = most('head', 'first') + (item === root ? 6 : frameHead(graph, item.frame).height);
+    item.foot = most('foot', 'last') + (item === root ? 6 : MARGIN);
+    before[item.first] = Math.max(before[item.first], item.head);
+    after[item.last] = Math.max(after[item.last], item.foot);
+  };
+  measure(root);
+  const between = graph.stage === 'kernel_calls' ? 40 : 26; // room for the prices on the edges
+  const top = [];
+  for (let row = 0; row < count; row += 1)
+    top.push(before[row] + (row ? top[row - 1] + tall[row - 1] + after[row - 1] + between : 0));
+  return { top, foot: top.map((y, row) => y + tall[row]) };
+}
+
+/** The curve of an edge: from the foot of a box, down its lane, to the top of the other. */
+function route(from, to, root, y) {
+  const [a, b] = [root.all.get(from), root.all.get(to)];
+  const lane = root.lanes.get(`${from}>${to}`);
+  const middle = (item) => (y.top[item.first] + y.foot[item.first]) / 2;
+  const points = [middleOf(a), middle(a) + a.box.h / 2];
+  const curve = (x1, y1) => {
+    const [x0, y0] = points.slice(-2);
+    const bend = y1 > y0 ? (y1 - y0) / 2 : 30;
+    points.push(x0, y0 + bend, x1, y1 - bend, x1, y1);
+  };
+  if (lane) {
+    curve(middleOf(lane), y.top[lane.first]);
+    curve(middleOf(lane), y.foot[b.first - 1]);
+  }
+  curve(middleOf(b), middle(b) - b.box.h / 2);
+  return points.map(Math.round);
 }

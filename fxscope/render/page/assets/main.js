@@ -592,12 +592,7 @@ function fromPaper() {
 async function start() {
   const theme = memory.get('theme');
   if (theme === 'dark' || theme === 'light') document.documentElement.dataset.theme = theme;
-  const given = new URLSearchParams(location.hash.slice(1));
-  const engine = new LayoutEngine();
-  const soon = ['view', 'node', 'call', 'group', 'graph'].some((key) => given.has(key)) ? engine.start() : null;
-  soon?.catch(() => {}); // it says so itself where a graph is to be laid out
   PAGE = await decode();
-  PAGE.engine = engine;
   PAGE.all = PAGE.recordings.map((data, i) => new Recording(data, i));
   build();
   openRecording(0);
