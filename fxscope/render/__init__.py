@@ -15,7 +15,7 @@ from fxscope.errors import RenderError
 if TYPE_CHECKING:
     from fxscope.model import Recording
 
-# Format → "module:function", loaded when asked for: rich and the page's assets are not free to import.
+# Format → "module:function", loaded when asked for.
 RENDERERS: dict[str, str] = {
     "terminal": "fxscope.render.terminal:render",
     "report": "fxscope.render.report:to_json",

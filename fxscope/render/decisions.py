@@ -51,7 +51,7 @@ def block(
     recording: Recording, decision: Decision, pair: str, *, width: int = 80, asked: frozenset[Key] = frozenset()
 ) -> str:
     """One decision: a headline, the reason, hint and cost, where its two ends are in the source."""
-    glyph, _ = theme.VERDICTS[decision.verdict]
+    glyph = theme.VERDICTS[decision.verdict]
     words = english.VERDICTS[decision.verdict] + (f" ({decision.how})" if decision.how else "")
     lines = [f"{glyph} {pair}", f"  {words}"]
     lines += wrap(decision.reason, width)

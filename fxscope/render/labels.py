@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         KernelCall,
         KernelStats,
         Node,
-        PredictedStep,
         Problem,
         Recording,
         StartUp,
@@ -70,39 +69,9 @@ def planned_basis(call: KernelCall) -> str:
     return f"predicted {microseconds(call.estimated_us)}, {span_words} in 80 of 100 ({call.estimated_basis})"
 
 
-def no_step(recording: Recording) -> str:
-    """Why a plan predicts no step: "no prediction of a step: 2 of 14 calls have none (…)"; "" where there is one."""
-    missing = [call for call in recording.calls if call.estimated_range_us is None and call.estimated_basis]
-    if not missing or recording.predicted is not None or recording.launches:
-        return ""
-    why = "; ".join(sorted({(call.estimated_basis or "").rpartition("no prediction: ")[2] for call in missing}))
-    return f"no prediction of a step: {len(missing)} of {counted(len(recording.calls), 'call')} without one ({why})"
-
-
 def middle(timed: Iterable[Timing | KernelStats]) -> str:
     """What a column of `typical_us` is: "median", or "mean" where some recorded no median."""
     return "mean" if any(item.median_us is None for item in timed) else "median"
-
-
-def predicted_words(step: PredictedStep) -> str:
-    """What a planned step will take: "predicted 1.2 ms of device time (1.0 to 1.5 ms), CPU-bound: …"."""
-    words = f"predicted {microseconds(step.device_us)} of device time"
-    if step.device_range_us is not None:
-        words += f" ({span(step.device_range_us)}), {sum_words(step)}"
-    else:
-        words += f": {step.basis}"
-    if step.wall_range_us is not None:
-        sides = {"cpu": "the CPU sets the pace", "gpu": "the GPU sets the pace"}
-        words += f"; a step {span(step.wall_range_us)}"
-        words += f", {sides[step.bound]}" if step.bound is not None else ""
-    if step.replay_range_us is not None:
-        words += f", as a CUDA graph {span(step.replay_range_us)}"
-    return words
-
-
-def sum_words(step: PredictedStep) -> str:
-    """What a predicted step is made of, the first words of its basis: "the sum of the calls, 55.1 µs, times 1.042"."""
-    return step.basis.partition(":")[0]
 
 
 def choice_words(choice: Choice) -> str:

@@ -1,7 +1,7 @@
 """What a terminal obeys, hides or reorders, written out: a name in a recording is data, never an instruction.
 
 A kernel's or a file's name may hold anything: escape sequences that move the cursor or set the title, bidirectional
-controls that show `exe.png` for `gnp.exe`, characters of no width. Colours of our own pass.
+controls that show `exe.png` for `gnp.exe`, characters of no width.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ UNSEEN = (
 )
 # Every control but tab and newline.
 _OBEYED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1f\x7f]")
-_COLOURED = re.compile(rf"[{UNSEEN}\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]|\x1b(?!\[[0-9;]*m)")
 
 
 def legible(text: str) -> str:
@@ -56,17 +55,15 @@ class LegibleStream:
     standard error that takes nothing nobody can be told.
     """
 
-    def __init__(self, stream: Any, *, colours: bool = False, told: bool = True) -> None:
-        """Wrap a stream; with `colours`, for text whose names were made legible before it was coloured."""
+    def __init__(self, stream: Any, *, told: bool = True) -> None:
         self.beneath: Any = stream.beneath if isinstance(stream, LegibleStream) else stream or _Closed()
-        self._obeyed = _COLOURED if colours else _OBEYED
         self._told = told
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.beneath, name)
 
     def write(self, text: str) -> int:
-        text = self._obeyed.sub(written, text)
+        text = legible(text)
         with self._said():
             try:
                 self.beneath.write(text)

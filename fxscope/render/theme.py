@@ -13,74 +13,48 @@ if TYPE_CHECKING:
 
 
 class Style(NamedTuple):
-    """How one kind looks: in a picture (light and dark) and in the terminal (a rich style)."""
+    """How one kind looks."""
 
     label: str
     glyph: str
     meaning: str
-    fill: str
-    stroke: str
-    dark_fill: str
-    dark_stroke: str
     border: str  # Graphviz and CSS know "solid", "dashed" and "dotted"
-    terminal: str
+    colours: str  # fill and stroke, light and dark
+
+    @property
+    def fill(self) -> str:
+        return self.colours.split()[0]
+
+    @property
+    def stroke(self) -> str:
+        return self.colours.split()[1]
+
+    @property
+    def dark_fill(self) -> str:
+        return self.colours.split()[2]
+
+    @property
+    def dark_stroke(self) -> str:
+        return self.colours.split()[3]
 
 
 KINDS: dict[Kind, Style] = {
-    "kernel": Style(
-        "kernel", "■", "launched work of its own", "#fce4c4", "#b45f06", "#4a3313", "#f2a65a", "solid", "bold yellow"
-    ),
-    "fused": Style(
-        "fused",
-        "◆",
-        "runs inside a kernel with others",
-        "#d3e5fa",
-        "#1b5fae",
-        "#16314f",
-        "#6fb1f5",
-        "solid",
-        "bold cyan",
-    ),
+    "kernel": Style("kernel", "■", "launched work of its own", "solid", "#fce4c4 #b45f06 #4a3313 #f2a65a"),
+    "fused": Style("fused", "◆", "runs inside a kernel with others", "solid", "#d3e5fa #1b5fae #16314f #6fb1f5"),
     "view": Style(
-        "view",
-        "·",
-        "new metadata, same storage: launches nothing",
-        "#f4f5f7",
-        "#7d8794",
-        "#23272e",
-        "#8b95a3",
-        "dashed",
-        "dim",
+        "view", "·", "new metadata, same storage: launches nothing", "dashed", "#f4f5f7 #7d8794 #23272e #8b95a3"
     ),
     "folded": Style(
         "folded",
         "↪",
         "no kernel of its own: strides of another call, a constant, or written by its inputs' kernels",
-        "#ebe2f6",
-        "#7646ad",
-        "#33244a",
-        "#b794e6",
         "dashed",
-        "magenta",
+        "#ebe2f6 #7646ad #33244a #b794e6",
     ),
-    "input": Style(
-        "input", "▷", "graph input or parameter", "#e9ecf0", "#5b6675", "#2a3038", "#9aa6b5", "solid", "default"
-    ),
-    "host": Style(
-        "host", "○", "work on the CPU, a sync, a copy", "#dcefd9", "#3d7a33", "#1f3a1b", "#84c779", "solid", "green"
-    ),
-    "eliminated": Style(
-        "eliminated",
-        "∅",
-        "gone before code generation",
-        "#ffffff",
-        "#9aa3ad",
-        "#181b20",
-        "#6c7683",
-        "dotted",
-        "dim strike",
-    ),
-    "unknown": Style("unknown", "?", "not determined", "#ffffff", "#c0262c", "#181b20", "#f07178", "dotted", "red"),
+    "input": Style("input", "▷", "graph input or parameter", "solid", "#e9ecf0 #5b6675 #2a3038 #9aa6b5"),
+    "host": Style("host", "○", "work on the CPU, a sync, a copy", "solid", "#dcefd9 #3d7a33 #1f3a1b #84c779"),
+    "eliminated": Style("eliminated", "∅", "gone before code generation", "dotted", "#ffffff #9aa3ad #181b20 #6c7683"),
+    "unknown": Style("unknown", "?", "not determined", "dotted", "#ffffff #c0262c #181b20 #f07178"),
 }
 
 CALLS: dict[CallType, str] = {
@@ -97,12 +71,7 @@ CALLS: dict[CallType, str] = {
     "cpp": "C++",
 }
 
-VERDICTS: dict[Verdict | None, tuple[str, str]] = {
-    "fused": ("✓", "green"),
-    "rejected": ("✗", "red"),
-    "never_considered": ("–", "yellow"),
-    None: ("?", "dim"),
-}
+VERDICTS: dict[Verdict | None, str] = {"fused": "✓", "rejected": "✗", "never_considered": "–", None: "?"}
 
 # Unfused neighbours: the one colour that says "this costs you".
 COST = "#c8102e"

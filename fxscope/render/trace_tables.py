@@ -2,126 +2,98 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.rule import Rule
-from rich.table import Table
-
 from fxscope.passes import bound
-from fxscope.render import labels
-from fxscope.render.bounded import Text
-from fxscope.text import kernel_name, microseconds, percent, shorten
+from fxscope.render import grid, labels
+from fxscope.text import kernel_name, microseconds, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from fxscope.model import KernelStats, OpStats, Summary
+    from fxscope.model import KernelStats, Summary
 
 MAX_LINES = 25
 
 
 def render(summary: Summary, *, width: int = 80) -> str:
-    out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, highlight=False)
-    if summary.ops:
-        section(
-            console,
-            "ops, by device time",
-            ("op", "calls", "device", "self", "cpu", "cpu self"),
-            summary.ops,
-            lambda op: (
-                shorten(op.name, width - 50),
-                str(op.count),
-                microseconds(op.device_total_us),
-                microseconds(op.device_self_us),
-                microseconds(op.cpu_total_us),
-                microseconds(op.cpu_self_us),
-            ),
-        )
-    for title, lines in (("kernels", summary.kernels), ("copies", summary.copies)):
-        if lines:
-            section(
-                console,
-                title,
-                ("name", "calls", "total", labels.middle(lines), "min", "max", "share"),
-                lines,
-                lambda k: kernel_row(k, width),
-            )
-    if summary.steps:
-        section(
-            console,
-            "steps",
-            ("step", "wall", "busy", "idle", "launches", "waits", "launching"),
-            summary.steps,
-            lambda s: (
-                s.name,
-                microseconds(s.wall_us),
-                microseconds(s.device_busy_us),
-                microseconds(s.device_idle_us),
-                str(s.num_launches),
-                str(s.num_syncs),
-                microseconds(s.launch_cpu_us),
-            ),
-        )
-    if any(s.communication_us is not None for s in summary.steps):
-        section(
-            console,
+    """All tables that have a row, and the verdict."""
+    out: list[str] = []
+    for title, heads, rows in tables(summary):
+        if rows:
+            cut = [place for place, head in enumerate(heads) if head in ("op", "name", "call", "after", "before")]
+            shown = [list(heads), *rows[:MAX_LINES]]
+            out += [grid.heading(title, width)]
+            out += [f" {line}" for line in grid.table(shown, width - 1, left={0, *cut}, cut=cut)]
+            left = len(rows) - MAX_LINES
+            out += [f"   … {left} more: --filter narrows them, --json has all"] if left > 0 else []
+    if limit := bound.of_summary(summary):
+        out += [grid.heading("verdict", width), f" {limit.words}"]
+    return "\n".join(out) + "\n"
+
+
+def tables(summary: Summary) -> list[tuple[str, Sequence[str], list[list[str]]]]:
+    """Title, headings and rows of each table."""
+    ops = [
+        [
+            op.name,
+            str(op.count),
+            *map(microseconds, (op.device_total_us, op.device_self_us, op.cpu_total_us, op.cpu_self_us)),
+        ]
+        for op in summary.ops
+    ]
+    steps = [
+        [
+            step.name,
+            *map(microseconds, (step.wall_us, step.device_busy_us, step.device_idle_us)),
+            *map(str, (step.num_launches, step.num_syncs)),
+            microseconds(step.launch_cpu_us),
+        ]
+        for step in summary.steps
+    ]
+    communication = [
+        [
+            step.name,
+            *map(microseconds, (step.communication_us, step.exposed_communication_us)),
+            percent((step.exposed_communication_us or 0) / (step.wall_us or 1)),
+        ]
+        for step in summary.steps
+        if step.communication_us is not None
+    ]
+    gaps = [
+        [
+            microseconds(gap.duration_ns / 1e3),
+            str(gap.step),
+            kernel_name(gap.before or "start of the step", 80),
+            kernel_name(gap.after or "end of the step", 80),
+        ]
+        for gap in summary.gaps
+    ]
+    waits = [[wait.name, str(wait.count), microseconds(wait.cpu_total_us)] for wait in summary.syncs]
+    return [
+        ("ops, by device time", ("op", "calls", "device", "self", "cpu", "cpu self"), ops),
+        ("kernels", *kernels(summary.kernels)),
+        ("copies", *kernels(summary.copies)),
+        ("steps", ("step", "wall", "busy", "idle", "launches", "waits", "launching"), steps),
+        (
             "communication, and what of it no other kernel ran beside",
             ("step", "communication", "exposed", "of wall"),
-            summary.steps,
-            lambda s: (
-                s.name,
-                microseconds(s.communication_us),
-                microseconds(s.exposed_communication_us),
-                percent((s.exposed_communication_us or 0) / (s.wall_us or 1)),
-            ),
-        )
-    if summary.gaps:
-        half = max(12, (width - 22) // 2)
-        section(
-            console,
-            "times in which the device ran nothing",
-            ("idle", "step", "after", "before"),
-            summary.gaps,
-            lambda g: (
-                microseconds(g.duration_ns / 1e3),
-                str(g.step),
-                kernel_name(g.before or "start of the step", half),
-                kernel_name(g.after or "end of the step", half),
-            ),
-        )
-    if summary.syncs:
-        section(
-            console, "waits for the device", ("call", "calls", "total"), summary.syncs, lambda op: sync_row(op, width)
-        )
-    if limit := bound.of_summary(summary):
-        console.print(Rule(Text("verdict", style="bold"), align="left"))
-        console.print(f" {limit.words}")
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+            communication,
+        ),
+        ("times in which the device ran nothing", ("idle", "step", "after", "before"), gaps),
+        ("waits for the device", ("call", "calls", "total"), waits),
+    ]
 
 
-def section(
-    console: Console, title: str, columns: Sequence[str], lines: Sequence[object], row: Callable[..., tuple[str, ...]]
-) -> None:
-    table = Table(box=None, padding=(0, 1), header_style="dim")
-    for position, column in enumerate(columns):
-        table.add_column(
-            column, justify="left" if position == 0 or column in ("after", "before") else "right", no_wrap=True
-        )
-    for line in lines[:MAX_LINES]:
-        table.add_row(*row(line))
-    console.print(Rule(Text(title, style="bold"), align="left"))
-    console.print(table)
-    if len(lines) > MAX_LINES:
-        console.print(f"   … {len(lines) - MAX_LINES} more: --filter narrows them, --json has all")
-
-
-def kernel_row(item: KernelStats, width: int) -> tuple[str, ...]:
-    times = (microseconds(value) for value in (item.total_us, item.typical_us, item.min_us, item.max_us))
-    return (kernel_name(item.name, max(16, width - 56)), str(item.count), *times, percent(item.share))
-
-
-def sync_row(item: OpStats, width: int) -> tuple[str, ...]:
-    return shorten(item.name, width - 30), str(item.count), microseconds(item.cpu_total_us)
+def kernels(items: Sequence[KernelStats]) -> tuple[Sequence[str], list[list[str]]]:
+    """The headings and the rows of kernels or copies."""
+    rows = [
+        [
+            kernel_name(item.name, 90),
+            str(item.count),
+            *map(microseconds, (item.total_us, item.typical_us, item.min_us, item.max_us)),
+            percent(item.share),
+        ]
+        for item in items
+    ]
+    return ("name", "calls", "total", labels.middle(items), "min", "max", "share"), rows

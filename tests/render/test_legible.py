@@ -59,20 +59,19 @@ def test_a_verb_prints_no_name_that_a_terminal_obeys(arguments: list[str], hosti
 
 def test_files_of_text_hold_none_either(hostile: Path) -> None:
     recording = store.load(hostile)
-    coloured = re.sub(r"\x1b\[[0-9;]*m", "", terminal.render(recording, color=True))
     made = [render(recording, form) for form in ("terminal", "md", "dot", "json", "svg")]
-    for text in (*made, coloured, markdown.render(recording)):
+    for text in (*made, terminal.render(recording, everything=True), markdown.render(recording)):
         assert isinstance(text, str) and not OBEYED.search(text)
     ElementTree.fromstring(render(recording, "svg"))
     assert msgspec.json.decode(made[3], type=type(recording)) == recording
 
 
-def test_plain_text_and_our_own_colours_are_left_alone() -> None:
+def test_plain_text_is_left_alone_and_a_colour_is_none() -> None:
     text = "µs · → ■ ├─ é 日本\n\tx"
     assert legible(text) == text
     out = io.StringIO()
-    LegibleStream(LegibleStream(out), colours=True).write("\x1b[1;32mgreen\x1b[0m\x1b[2K")
-    assert out.getvalue() == "\x1b[1;32mgreen\x1b[0m\\x1b[2K"
+    LegibleStream(LegibleStream(out)).write("\x1b[1;32mgreen")
+    assert out.getvalue() == "\\x1b[1;32mgreen"
 
 
 def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:

@@ -43,11 +43,6 @@ def test_no_line_is_wider_than_asked(width: int) -> None:
         assert max(map(len, terminal.render(recording, width=width, everything=True).splitlines())) <= width
 
 
-def test_colour_only_when_asked_for() -> None:
-    assert "\x1b[" not in terminal.render(build.linear_eager())
-    assert "\x1b[" in terminal.render(build.linear_eager(), color=True, everything=True)
-
-
 def test_a_chain_that_holds_fewer_ops_than_the_step_dispatched_says_of_how_many() -> None:
     recording = build.linear_eager()
     assert " 5 ops dispatched, 1 of" in terminal.render(recording, everything=True)

@@ -95,7 +95,7 @@ def look() -> dict[str, Any]:
         },
         "calls": theme.CALLS,
         "extern": EXTERN,
-        "verdicts": {verdict or "null": glyph for verdict, (glyph, _) in theme.VERDICTS.items()},
+        "verdicts": {verdict or "null": glyph for verdict, glyph in theme.VERDICTS.items()},
         "verdict_words": {verdict or "null": words for verdict, words in english.VERDICTS.items()},
         "light": {
             "cost": theme.COST,

@@ -1,0 +1,56 @@
+"""Tables and trees of text: as wide as asked, without the columns in which nothing is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fxscope.text import UNKNOWN, aligned, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+LEAST = 12  # columns of a cell that is cut
+
+
+def table(
+    rows: Sequence[Sequence[str]], width: int, *, left: Collection[int] = (0,), cut: Sequence[int] = (0,)
+) -> list[str]:
+    """Aligned lines of at most `width` columns.
+
+    Args:
+        rows: the headings, then the rows.
+        width: in columns.
+        left: the columns that start on one line; the others end on one.
+        cut: the columns whose cells are cut, each to its part of what the others leave.
+    """
+    kept = [place for place in range(len(rows[0])) if any(row[place] not in ("", UNKNOWN) for row in rows[1:])]
+    widths = {place: max(len(row[place]) for row in rows) for place in kept}
+    room = width - sum(widths[place] + 2 for place in kept if place not in cut)
+    for number, place in enumerate(found := sorted(set(cut) & set(kept), key=lambda place: widths[place])):
+        widths[place] = min(widths[place], max(LEAST, room // (len(found) - number) - 2))
+        room -= widths[place] + 2
+    cells = [[shorten(row[place], widths[place]) if place in cut else row[place] for place in kept] for row in rows]
+    return [shorten(line, width) for line in aligned(cells, left={kept.index(x) for x in left if x in kept})]
+
+
+def heading(title: str, width: int) -> str:
+    """A title with a rule to the end of the line."""
+    return f"{title} {'─' * (width - len(title) - 1)}"
+
+
+def tree(
+    node: Any, children: Callable[[Any], Iterable[Any]], words: Callable[[Any, int], str], lead: str = ""
+) -> Iterator[str]:
+    """Yield a line for each item below a node, with branches before it.
+
+    Args:
+        node: whose children are drawn.
+        children: gives those of an item.
+        words: gives the line of an item, from the width of what stands before it.
+        lead: what stands before all.
+    """
+    items = list(children(node))
+    for place, item in enumerate(items):
+        first, rest = ("└─ ", "   ") if place == len(items) - 1 else ("├─ ", "│  ")
+        yield lead + first + words(item, len(lead) + 3)
+        yield from tree(item, children, words, lead + rest)
