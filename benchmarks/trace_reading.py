@@ -20,7 +20,7 @@ from pathlib import Path
 
 FXSCOPE = [sys.executable, "-m", "fxscope"]
 OURS = {
-    "fxscope trace --tables --top 10": [*FXSCOPE, "trace", "{}", "--tables", "--top", "10"],
+    "fxscope view --tables": [*FXSCOPE, "view", "{}", "--tables"],
     "fxscope trace --step 0": [*FXSCOPE, "trace", "{}", "--step", "0"],
     "fxscope trace": [*FXSCOPE, "trace", "{}"],
 }

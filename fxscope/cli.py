@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 VERBS: dict[str, str] = {
     "run": "run a script or a factory and record it",
     "view": "what limits a step and what to try first; pictures, pages, Markdown, tables",
-    "explain": "the report of `view`, or only what concerns one op, kernel or module",
     "why": "why two ops were fused, or were not, and what that costs",
     "diff": "compare two recordings",
     "what-if": "record again with an Inductor switch changed, and compare",
@@ -76,12 +75,13 @@ def modernized(argv: list[str]) -> tuple[list[str], str | None]:
         new = ["--steps" if word == "--step" else word for word in new]
     elif verb == "env":
         new = ["doctor", "--versions", *words]
-    elif verb == "explain" and "--evidence" in words:
-        new = ["explain", *("--all" if word == "--evidence" else word for word in words)]
     elif verb == "explain" and "--against" in words[:-1]:
         place = words.index("--against")
         rest = words[:place] + words[place + 2 :]
         new = ["diff", words[place + 1], *rest]
+    elif verb == "explain":  # with a name behind the recording it was `why`
+        named = len(words) > 1 and not any(word.startswith("-") for word in words[:2])
+        new = ["why" if named else "view", *("--all" if word == "--evidence" else word for word in words)]
     else:
         return argv, None
     return new, f"fxscope {' '.join(new)}"

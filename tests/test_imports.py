@@ -173,9 +173,7 @@ def test_torch_is_imported_only_in_its_own_room() -> None:
         assert not {item for item in imports(path) if item.split(".")[0] in ("torch", "triton")}, name
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["explain", "--help"], ["view", "--help"], ["kernel", "--help"], ["--version"]]
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["view", "--help"], ["kernel", "--help"], ["--version"]])
 def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
     code = (
         "import sys; from fxscope.cli import main\n"

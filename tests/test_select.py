@@ -9,7 +9,6 @@ import pytest
 import fxscope
 from fxscope.analysis import select
 from fxscope.analysis.check.context import Context
-from fxscope.cli import main
 from fxscope.errors import FxscopeError, PassError
 from fxscope.index import index_of
 from fxscope.model import Graph, Recording
@@ -97,13 +96,6 @@ def test_check_takes_a_sort_and_a_recording_in_front(recording: Recording) -> No
     assert context.place("eager:op:gelu") == ("eager", "op:gelu")
     with pytest.raises(FxscopeError, match="no recording 'eagre'"):
         context.place("eagre:gelu")
-
-
-def test_explain_of_a_name_says_what_why_says(capsys: pytest.CaptureFixture[str]) -> None:
-    said = [main([verb, str(PATH), "op:gelu"]) or capsys.readouterr().out for verb in ("explain", "why")]
-    assert said[0] == said[1] and FUSED in said[0]
-    assert main(["explain", str(PATH), "nosuchop"]) == 2
-    assert "nothing is called 'nosuchop'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ RECORDING = f"{ROOT}/fxscope/data/h200/mlp_compiled.fxscope"
         (["view", TRACE, "--debug-dir", f"{MLP}/inductor"], 0, "gelu·mul"),
         (["why", RECORDING, "mul", "mm#3"], 0, "mul"),
         (["code", RECORDING], 0, "triton_poi_fused__"),
-        (["explain", RECORDING], 0, "kernel"),
+        (["view", RECORDING], 0, "kernel"),
         (["diff", TRACE, RECORDING], 0, "kernel"),
         (["kernel", "nvjet_sm90_tst_64x8_64x16_1x2_h_bz_bias_TNT"], 0, "gemm"),
         (["fleet", str(ROOT / "tests/data/fleet/ddp_even")], 0, "rank"),

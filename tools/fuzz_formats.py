@@ -289,9 +289,9 @@ view PATH --format html
 view PATH --format dot
 view PATH --format slide
 view PATH --json
-explain PATH
-explain PATH --all
-explain PATH --against EAGER
+view PATH
+view PATH --all
+diff EAGER PATH
 why PATH
 why PATH gelu
 why PATH --json
@@ -326,7 +326,7 @@ FORMATS: dict[str, Format] = {
         lambda: [PLANS / name / "real" / "trace.json.gz" for name in ("softmax", "geglu")],
         "*",
         (by_values, by_values, by_bytes),
-        ("view PATH", "view PATH --tables", "explain PATH", "open PATH --annotated -o OUT.json.gz"),
+        ("view PATH", "view PATH --tables", "open PATH --annotated -o OUT.json.gz"),
     ),
     "recordings": Format(
         _seeds("compiled", "eager", "joined"), "*", (by_values, by_values, by_bytes), OF_RECORDINGS, READS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
@@ -46,36 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = show[format](comparison)
     if arguments.resources and format != "json":  # the JSON form holds them anyway
         output += resources(comparison, format)
-    if format != "json":
-        output += as_ranks(arguments.a, arguments.b, format)
     common.write_text(output, arguments.output, arguments)
     return 0
-
-
-def as_ranks(a: str, b: str, format: str) -> str:
-    """What two ranks of one job say beside each other; nothing where the traces are not that.
-
-    A collective takes least time on the rank that the other waits for: "faster" would be wrong there.
-    """
-    from fxscope.errors import TraceError
-    from fxscope.fleet import findings
-    from fxscope.fleet.digest import digest
-    from fxscope.render import fleet
-
-    paths = [Path(name) for name in (a, b)]
-    if not all(
-        path.is_file() and path.suffix != ".fxscope" and not common.looks_like_recording(path) for path in paths
-    ):
-        return ""
-    try:
-        ranks = [digest(path) for path in paths]
-    except TraceError:  # one of them is another kind of file
-        return ""
-    if any(item.world is None or item.world < 2 for item in ranks) or ranks[0].rank == ranks[1].rank:
-        return ""
-    job = findings.examine(ranks, title=f"ranks {ranks[0].rank} and {ranks[1].rank} of {ranks[0].world}")
-    said = "As ranks of one job (time in collectives is mostly waiting: what each needed for itself is compared):"
-    return f"\n{said}\n\n" + (fleet.markdown(job) if format == "md" else fleet.text(job, width=common.width()))
 
 
 def resources(comparison: Comparison, format: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fxscope.commands import common, trace_tables
+from fxscope.commands import common
+from fxscope.errors import FxscopeError
 
 if TYPE_CHECKING:
     import argparse
@@ -16,25 +17,48 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     common.add_input_options(parser)
     common.add_output_options(parser)
-    trace_tables.add_table_options(parser)
+    parser.add_argument(
+        "--tables", action="store_true", help="show ops, kernels, steps, gaps, copies and waits; --all for every line"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     common.check_outputs(arguments)
-    trace_tables.check_table_options(arguments)
     names = arguments.recordings
-    if trace_tables.only(arguments) and len(names) == 1 and common.is_plain_trace(names[0], arguments):
-        return trace_tables.show(names[0], arguments)
-    recordings = [trace_tables.applied(common.read(name, arguments), arguments) for name in names]
+    if arguments.tables:
+        common.refuse(arguments, "--tables is for the terminal", "output", "format", "stage")
+        for name in names:
+            show_tables(name, arguments)
+        return 0
+    recordings = [common.read(name, arguments) for name in names]
     if len(recordings) > 1:
         if len({recording.title for recording in recordings}) < len(recordings):
             recordings = common.told_apart(recordings, names)
         view_several(recordings, arguments)
-    elif trace_tables.only(arguments) and recordings[0].summary is not None:
-        sys.stdout.write(trace_tables.text(recordings[0].summary))
     else:
         common.emit(recordings[0], arguments, name=names[0])
     return 0
+
+
+def show_tables(name: str, arguments: argparse.Namespace) -> None:
+    """Print the tables of an input; those of a trace alone from its columns, without an object for each event."""
+    from fxscope.render import trace_tables
+
+    if common.is_plain_trace(name, arguments):
+        from fxscope.readers import trace
+
+        kept = trace.read_steps(
+            name, arguments.steps, strict=arguments.strict, max_bytes=arguments.max_size, progress=common.progress(name)
+        )
+        summary, problems = trace.summarize(kept), kept.problems
+    else:
+        recording = common.read(name, arguments)
+        summary, problems = recording.summary, recording.problems
+    if summary is None:
+        raise FxscopeError(f"{name} holds no tables: they are made of a trace.")
+    sys.stdout.write(trace_tables.render(summary, width=common.width(), everything=arguments.all))
+    for problem in problems:
+        print(f"{problem.where}: {problem.message}", file=sys.stderr)
 
 
 TOGETHER = {"html", "svg", "png"}  # formats that show several recordings side by side

@@ -41,7 +41,6 @@ SUFFIXES = {
     ".fxscope": "fxscope",
 }
 WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png"})  # they hold every graph, or none
-WITHOUT_TABLES = frozenset({"dot", "svg", "graph", "png"})  # they show nothing of a trace's summary
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
 
 

@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 MAX_LINES = 25
 
 
-def render(summary: Summary, *, width: int = 80) -> str:
-    """All tables that have a row, and the verdict."""
+def render(summary: Summary, *, width: int = 80, everything: bool = False) -> str:
+    """All tables that have a row, and the verdict; each table with its first lines, or with all."""
+    most = 1 << 30 if everything else MAX_LINES
     out: list[str] = []
     for title, heads, rows in tables(summary):
         if rows:
             cut = [place for place, head in enumerate(heads) if head in ("op", "name", "call", "after", "before")]
-            shown = [list(heads), *rows[:MAX_LINES]]
+            shown = [list(heads), *rows[:most]]
             out += [grid.heading(title, width)]
             out += [f" {line}" for line in grid.table(shown, width - 1, left={0, *cut}, cut=cut)]
-            left = len(rows) - MAX_LINES
-            out += [f"   … {left} more: --filter narrows them, --json has all"] if left > 0 else []
+            left = len(rows) - most
+            out += [f"   … {left} more: --all"] if left > 0 else []
     if limit := bound.of_summary(summary):
         out += [grid.heading("verdict", width), f" {limit.words}"]
     return "\n".join(out) + "\n"

@@ -235,12 +235,6 @@ def test_mistakes_are_one_line(arguments: list[str], said: str, capsys: pytest.C
     assert said in error and error.count("\n") == 1 and "Traceback" not in error
 
 
-def test_diff_of_two_ranks_says_who_waited_for_whom(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["diff", f"{SLOW}/rank0.json.gz", f"{SLOW}/rank2.json.gz"]) == 0
-    out = capsys.readouterr().out
-    assert "As ranks of one job" in out and "Rank 2 is late: more device work" in out
-
-
 def test_ranks_are_written_as_ranges() -> None:
     assert rendering.ranges([0, 1, 2, 3, 5, 7, 8]) == "0–3, 5, 7, 8"
     assert rendering.ranges(range(0, 40, 2)).endswith("and more")

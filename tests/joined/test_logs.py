@@ -61,7 +61,7 @@ def test_recompiles_list_every_guard_that_failed() -> None:
     )
 
 
-@pytest.mark.parametrize("verb", ["view", "why", "code", "explain"])
+@pytest.mark.parametrize("verb", ["view", "why", "code"])
 @pytest.mark.parametrize("name", ["aot_inductor", "autotune_with_compile_id", "recompiles"])
 def test_every_verb_takes_a_log(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, str(LOGS / f"{name}.log.gz")]) == 0

@@ -238,7 +238,7 @@ def test_a_trace_from_a_pipe_is_refused_before_any_of_it_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.mkfifo(tmp_path / "t.json")
-    for verb in ("view", "explain"):
+    for verb in ("view", "why"):
         assert cli.main([verb, str(tmp_path / "t.json")]) == 2
         assert "t.json is a pipe" in capsys.readouterr().err
 
@@ -627,7 +627,7 @@ def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "verb", ["view", "why", "code", "explain", "diff", "redact", "check", "fleet", "sweep", "calibrate", "open"]
+    "verb", ["view", "why", "code", "diff", "redact", "check", "fleet", "sweep", "calibrate", "open"]
 )
 def test_a_name_that_no_file_can_have_is_one_line(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -576,7 +576,7 @@ VERBS = """trace TRACE/trace.json.gz --debug-dir TRACE/inductor -o o.fxscope
 view o.fxscope
 view o.fxscope -o o.html -o o.svg -o o.md -o o.json
 why o.fxscope
-explain o.fxscope
+view o.fxscope
 code o.fxscope
 diff o.fxscope o.json
 redact o.fxscope -o r.fxscope

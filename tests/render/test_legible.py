@@ -42,9 +42,7 @@ def hostile(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["view"], ["view", "--format", "md"], ["why"], ["why", "--json"], ["explain"], ["code", "nothing"]],
-    ids=" ".join,
+    "arguments", [["view"], ["view", "--format", "md"], ["why"], ["why", "--json"], ["code", "nothing"]], ids=" ".join
 )
 def test_a_verb_prints_no_name_that_a_terminal_obeys(arguments: list[str], hostile: Path) -> None:
     verb, *rest = arguments

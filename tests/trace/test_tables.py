@@ -188,6 +188,7 @@ def cost_of_tables(path: Path) -> tuple[int, int]:
     """Return (function calls, largest number of memory blocks) while `fxscope trace PATH --tables` runs."""
     parser = argparse.ArgumentParser()
     command.configure(parser)
+    parser.set_defaults(parser=parser)
     arguments = parser.parse_args([str(path), "--tables", "--steps", "0:2"])
     calls, blocks, before = 0, 0, sys.getallocatedblocks()
 
@@ -250,6 +251,7 @@ def test_memory_does_not_grow_with_the_steps_left_out(
     num_more = len(trace.read(many)) - len(trace.read(few))
     parser = argparse.ArgumentParser()
     command.configure(parser)
+    parser.set_defaults(parser=parser)
 
     def peak(path: Path) -> int:
         tracemalloc.start()  # numpy's arrays are counted, too
