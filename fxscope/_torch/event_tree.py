@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 COMPOSITE = "CompositeImplicitAutograd"
 _RUNS_BACKWARD = "autograd::engine::evaluate_function"
+_CALLS = (EventType.PyCall, EventType.PyCCall)
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
 
 
@@ -127,6 +128,8 @@ class EventTree:
         while todo:
             event, around = todo.pop()
             children = event.children
+            if not children and event.tag in _CALLS:
+                continue
             try:
                 inner = self._enter(event, around)
                 places = _places(inner.frame, children) if inner.frame is not None else {}

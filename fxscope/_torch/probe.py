@@ -38,6 +38,7 @@ HOOKS: dict[str, str] = {
     profiler.EXPORT: "adopting the program's own trace",
     steps.OPTIMIZER_HOOK: "recognising the steps of a training script",
     running.DYNAMIC_STATE: "dynamic shapes independent of earlier compiles",
+    profiler.COMPILES: "leaving the compiler's own calls out of what is observed",
     profiler.COMPILED_CALL: "the end of an observation after a number of calls",
     "torch._C:_dispatch_dump_table": "the dispatcher's tables",
 }

@@ -14,6 +14,7 @@ import functools
 import os
 import shutil
 import sys
+import sysconfig
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxscope._torch.event_tree import EventTree
-from fxscope._torch.hooks import Hooks
+from fxscope._torch.hooks import Hooks, exists, resolve
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 from fxscope.text import num_bytes
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 PREPARE = "torch.autograd.profiler:profile._prepare_trace"
 FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
+COMPILES = "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
+RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 _ERROR = 2  # a level of messages, above that of warnings
 
 
@@ -77,7 +80,7 @@ def without_stacks() -> Generator[None]:
     """Let Python calls go unrecorded in this thread, for a while: in a compiler they are millions."""
     api = ctypes.pythonapi
     suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
-    if suspend is None or resume is None:  # Python 3.10
+    if suspend is None or resume is None or sys.gettrace() is not None:  # Python 3.10; a debugger is to see all
         yield
         return
     api.PyThreadState_Get.restype = ctypes.c_void_p
@@ -88,6 +91,28 @@ def without_stacks() -> Generator[None]:
         yield
     finally:
         resume(thread)
+
+
+@functools.cache
+def _is_library(file: str) -> bool:
+    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return file.startswith((*(folder + os.sep for folder in folders), str(Path(torch.__file__).parent)))
+
+
+def _without_imports(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Python's own function that runs a module's code, without recording the calls in that of libraries.
+
+    The first `torch.compile` imports what makes 1.7 million of them.
+    """
+
+    def exec_module(loader: Any, module: Any) -> Any:
+        with without_stacks() if _is_library(module.__spec__.origin or "") else contextlib.nullcontext():
+            return original(loader, module)
+
+    # Python leaves the frames of this file out of tracebacks and of the levels of warnings.
+    named = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
+    exec_module.__code__ = named
+    return exec_module
 
 
 def run_steps(function: Callable[[], Any], *, steps: int, warmup: int, path: Path) -> None:
@@ -267,6 +292,8 @@ class Session:
 
     def __init__(self, *, on_yield: Callable[[], None] | None = None) -> None:
         self.hooks = Hooks()
+        self._observing = Hooks()  # off as soon as our own session ends
+        self._observing.problems = self.hooks.problems
         self._own: Any = None
         self._stopped: Path | None = None  # our own trace, once stopped
         self._theirs: list[tuple[Any, Path | None]] = []  # sessions of the user's, with our copy where there is one
@@ -292,13 +319,16 @@ class Session:
         profile = _observing(activities())
         self._thread = threading.get_ident()
         let_children_end()
+        if "torch._dynamo.convert_frame" in sys.modules:
+            self._observing.wrap(COMPILE_FRAME, around=self._compiles_frame)
+            self._observing.wrap(COMPILES, around=self._compiles)
+            self._observing.wrap(COMPILED_CALL, around=self._calls_compiled)
+        if exists(RUNS_MODULE):
+            self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
         self.hooks.enter("profiler's remarks", _without_warnings())
         self._as_ours(quiet()(profile.start))
         self.hooks.wrap(PREPARE, before=self._theirs_begins)
-        if "torch._dynamo.convert_frame" in sys.modules:
-            self.hooks.wrap(COMPILE_FRAME, around=self._compiles)
-            self.hooks.wrap(COMPILED_CALL, around=self._calls_compiled)
         self.hooks.wrap(FINISH, after=self._theirs_ended)
         self.hooks.wrap(EXPORT, around=self._export)
 
@@ -306,23 +336,30 @@ class Session:
         """Let Python calls of this thread go unrecorded, as long as this session is on."""
         return without_stacks() if self._own is not None else contextlib.nullcontext()
 
-    def _compiles(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if self._own is None:
-            return original(*args, **kwargs)
+    @contextlib.contextmanager
+    def _compiling(self) -> Generator[None]:
         self.num_compiling += 1
         try:
-            with self.hooks.guard("stacks", without_stacks) or contextlib.nullcontext():
-                return original(*args, **kwargs)
+            with without_stacks():
+                yield
         finally:
             self.num_compiling -= 1
 
+    def _compiles_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        with self._compiling():
+            return original(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _compiles(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
+        """What torch has around each compile, of a backward in autograd's threads, too."""
+        with original(*args, **kwargs), self._compiling():
+            yield
+
     def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
         """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
-        if self._own is None:
-            return original(graph, *args, **kwargs)
         if self.on_call is not None:
             self.hooks.guard("calls of compiled graphs", self.on_call, id(graph))
-        with self.hooks.guard("stacks", without_stacks) or contextlib.nullcontext():
+        with without_stacks():
             return original(graph, *args, **kwargs)
 
     def stop(self) -> list[tuple[Path, bool]]:
@@ -381,6 +418,7 @@ class Session:
         """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
         with self._ending:
             profile, self._own = self._own, None
+            self._observing.close()
             if profile is None:
                 return
             if self._thread != threading.get_ident():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 
@@ -80,3 +81,39 @@ def test_a_profile_function_of_the_programs_stays(when: str) -> None:
     theirs.disable()
     assert kept is theirs and recorder.failure is None
     assert any("sin" in str(entry.code) for entry in theirs.getstats())
+
+
+LIBRARY = "import warnings\nwarnings.warn('old', DeprecationWarning, stacklevel=2)\n1 / 0\n"
+IMPORTS = "import traceback, warnings\nwarnings.simplefilter('always')\ntry:\n    import some_library\n"
+IMPORTS += "except ZeroDivisionError:\n    traceback.print_exc()\n"
+
+
+def test_an_import_says_the_same_while_it_is_observed(tmp_path) -> None:
+    """Python leaves its own frames out of tracebacks and warnings: what goes around them must not be there, either."""
+    (tmp_path / "some_library.py").write_text(LIBRARY)
+    script = tmp_path / "script.py"
+    observed = "from fxscope._torch import profiler\nimport fxscope\nprofiler._is_library = lambda file: True\n"
+    observed += "with fxscope.record():\n    exec(compile(open('script.py').read(), 'script.py', 'exec'))\n"
+    said = []
+    for text in (observed, "exec(compile(open('script.py').read(), 'script.py', 'exec'))\n"):
+        script.write_text(IMPORTS)
+        (tmp_path / "main.py").write_text(text + "import torch\ntorch.ones(2)\n")
+        done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        said.append([line for line in done.stderr.splitlines() if "main.py" not in line and "fxscope" not in line])
+    assert said[0] == said[1]
+    assert "importlib" not in "".join(said[0]) and "script.py:4: DeprecationWarning: old" in "".join(said[0])
+
+
+@pytest.mark.cpp
+def test_neither_imports_of_libraries_nor_the_compiler_are_in_the_observation(tmp_path) -> None:
+    """Their Python calls are millions; the end of a session takes as long as there are events in it."""
+    program = (
+        "import torch, fxscope\nwith fxscope.record() as recorder:\n    import mailbox\n    m = torch.nn.Linear(3, 3)\n"
+    )
+    program += "    torch.compile(m)(torch.ones(2, 3)).sum().backward()\n"
+    program += "(tree,) = recorder._session.trees.values()\n"
+    program += "print(len([1 for e in tree.results.events() if e.is_python_function()]), len(tree.raws))"
+    (tmp_path / "main.py").write_text(program)
+    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    calls, ops = map(int, done.stdout.split())
+    assert calls < 100_000 and ops > 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import types
 
 import pytest
@@ -101,6 +102,7 @@ def test_one_that_fails_to_come_off_does_not_keep_the_others(owner) -> None:
 
 def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_told(monkeypatch) -> None:
     """Each name that is looked up in torch is asked for under another: the program runs, the rest is recorded."""
+    importlib.import_module("torch._inductor.compile_fx")  # its hooks go on at once
     renamed = {}
     for module in (inductor, profiler, running):
         for constant, value in list(vars(module).items()):
@@ -118,6 +120,7 @@ def test_a_torch_that_nobody_has_tried_is_recorded_and_every_name_it_lacks_is_to
         result = torch.compile(program)(x)
         (result + 1).sum()
     assert torch.allclose(result, program(x))
+    assert recorder.failure is None
     assert recorder.recording is not None and recorder.recording.launches  # what needs none of the hooks is there
     assert not recorder.recording.calls
     told = " ".join(problem.where for problem in recorder.recording.problems)
