@@ -21,8 +21,8 @@ H200 = Path(__file__).parent / "data" / "h200"
     [
         (12, "CPU-bound (device busy 12 % of 100.0 µs)"),
         (40, "CPU-bound (device busy 40 % of 100.0 µs)"),
-        (49, "neither clearly CPU- nor GPU-bound (device busy 49 % of 100.0 µs)"),
-        (51, "neither clearly CPU- nor GPU-bound (device busy 51 % of 100.0 µs)"),
+        (49, "neither CPU- nor GPU-bound (device busy 49 % of 100.0 µs)"),
+        (51, "neither CPU- nor GPU-bound (device busy 51 % of 100.0 µs)"),
         (93, "GPU-bound (device busy 93 % of 100.0 µs)"),
     ],
 )
@@ -50,7 +50,7 @@ def test_every_view_says_the_same():
     [
         ("after", "CPU-bound (device busy 25 % of 400.0 µs)"),
         ("calls", "CPU-bound (device busy 25 % of 400.0 µs)"),
-        ("recording", "neither clearly CPU- nor GPU-bound (device busy 50 % of 200.0 µs while recording)"),
+        ("recording", "neither CPU- nor GPU-bound (device busy 50 % of 200.0 µs while recording)"),
     ],
 )
 def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):

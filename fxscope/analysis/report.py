@@ -343,7 +343,7 @@ def common_reason(decisions: Iterable[Decision]) -> str:
 
 
 def missed_rows(recording: Recording) -> tuple[tuple[MissedRow, ...], tuple[Bracket, ...]]:
-    """The pairs that were not fused, equal ones as one row, by the time that fusing saves; and which exclude each other."""
+    """Return the pairs that were not fused, most time saved first, equal ones as one row; and which exclude each other."""
     ends = ends_of(recording)
     found: dict[object, list[tuple[int, Decision, float]]] = {}
     for position, decision in enumerate(recording.decisions):
@@ -386,7 +386,7 @@ def _with_phase(label: str, phase: Phase | None) -> str:
 
 
 def joins_library(recording: Recording, decision: Decision) -> bool:
-    """Whether one side is a library's kernel: such a pair excludes others of the same kernel."""
+    """Return whether one side is a library kernel: such a pair excludes others of the same kernel."""
     index = index_of(recording)
     for end in decision.ends:
         call = index.calls.get(end.call or "")
@@ -679,7 +679,8 @@ def buffers_unknown(recording: Recording) -> str:
 def next_commands(recording: Recording, made: Report) -> list[str]:
     """Commands that go on from here; RECORDING stands for the input."""
     found: list[str] = []
-    pair = next((row.names for row in made.missed if row.names and len(" ".join(row.names)) < 40), None)
+    possible = [row.names for row in made.missed if row.names and row.reason_code != "both_extern"]
+    pair = next((names for names in possible if len(" ".join(names)) < 40), None)
     if pair is not None:
         found.append(f"fxscope why RECORDING {' '.join(pair)}")
     found.append("fxscope view RECORDING --all")

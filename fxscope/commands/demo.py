@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 BUNDLED = ("mlp_eager", "mlp_compiled", "mlp_liger")
+HEADINGS = {
+    "h200_eager": "GeGLU MLP, eager, recorded on an H200",
+    "h200_compiled": "GeGLU MLP under torch.compile, recorded on an H200",
+    "h200_liger": "GeGLU MLP with Liger's kernel, recorded on an H200",
+    "here_eager": "GeGLU MLP, eager, on this machine",
+    "here_compiled": "GeGLU MLP under torch.compile, on this machine",
+    "h200_planned": "GeGLU MLP, planned for an H200",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.errors import FxscopeError, RenderError
-    from fxscope.render import show
+    from fxscope.render import report
 
     folder = Path(arguments.output)
     if folder.exists() and not folder.is_dir():
@@ -36,34 +44,35 @@ def run(arguments: argparse.Namespace) -> int:
     if folder.is_dir() and any(folder.iterdir()) and not arguments.force:
         raise RenderError(f"{folder} is not empty. Use --force to overwrite what is in it, or another folder.")
 
-    recordings: dict[str, Recording] = {}
-    chapters: list[tuple[str, str, Callable[[], Recording]]] = [
-        ("here_eager", "The MLP as PyTorch runs it, op by op, on this machine", lambda: record_here(compiled=False)),
-        ("here_compiled", "The same under torch.compile, on this machine", lambda: record_here(compiled=True)),
-        *(
-            (f"h200_{name.removeprefix('mlp_')}", f"Recorded on a real H200: {name}", lambda name=name: bundled(name))
-            for name in BUNDLED
-        ),
-    ]
+    chapters: dict[str, Callable[[], Recording]] = {
+        **{f"h200_{name.removeprefix('mlp_')}": lambda name=name: bundled(name) for name in BUNDLED},
+        "here_eager": lambda: record_here(compiled=False),
+        "here_compiled": lambda: record_here(compiled=True),
+    }
     if not arguments.no_target:
-        chapters.insert(2, ("h200_planned", "What Inductor would write for an H200, without one", plan_for_h200))
-    for name, heading, make in chapters:
-        common.say(f"── {heading}")
+        chapters["h200_planned"] = plan_for_h200
+    recordings: dict[str, Recording] = {}
+    failed: list[str] = []
+    for name, make in chapters.items():
+        common.say(f"── {HEADINGS[name]}")
         try:
             recordings[name] = make()
         except FxscopeError as error:
             if name not in ("here_compiled", "h200_planned"):
                 raise
-            print(f"\n=== {heading}\n\nnot on this machine: {error}", flush=True)
-            continue
-        print(f"\n=== {heading}\n", flush=True)
-        show(recordings[name])
+            failed.append(f"{HEADINGS[name]}: {error}")
     written = write_all(recordings, folder)
-    print("\n=== Guess first, then look\n")
+    print(f"=== {HEADINGS['h200_compiled']}\n")
+    compiled = str(folder / "h200_compiled.fxscope")
+    print(report.render(recordings["h200_compiled"], width=common.width(), name=compiled))
+    print("=== Eager, compiled, with Liger's kernel; on an H200 and on this machine\n")
+    print(report.several(list(recordings.values()), width=common.width()).rpartition("\nNext:")[0])
+    for line in failed:
+        print(f"\nnot recorded: {line}")
+    print("\n=== Guess first, then look: the kernel calls of the compiled MLP, in order\n")
     print(three_ways(recordings))
-    print(f"\nPictures, pages and recordings are in {folder}/:")
-    for path in written:
-        print(f"  {path}")
+    print(f"\n{folder}/ has {len(recordings)} recordings, a picture of each, and a page: {written[-1]}")
+    print(f"Next: fxscope diff {folder / 'h200_eager.fxscope'} {compiled}")
     return 0
 
 
@@ -106,7 +115,7 @@ def bundled(name: str) -> Recording:
 
 
 def write_all(recordings: dict[str, Recording], folder: Path) -> list[Path]:
-    """Write each recording, its picture, and one page that compares the real ones."""
+    """Write each recording, its picture, and one page that compares those of the H200; return the pictures and the page."""
     from fxscope.analysis import compare
     from fxscope.errors import RenderError
     from fxscope.render import save
@@ -130,8 +139,7 @@ def three_ways(recordings: dict[str, Recording]) -> str:
     titles = {"here_compiled": "here", "h200_planned": "H200, planned", "h200_compiled": "H200, real"}
     present = {name: title for name, title in titles.items() if name in recordings}
     columns = [[present[name], *(call.kernel for call in recordings[name].calls)] for name in present]
-    lines = ["kernel calls of the compiled MLP, in order", ""]
-    lines += aligned(list(zip_longest(*columns, fillvalue="")), gap=" " * 5)
+    lines = aligned(list(zip_longest(*columns, fillvalue="")), gap=" " * 5)
     if {"h200_planned", "h200_compiled"} <= present.keys():
         same = [call.kernel for call in recordings["h200_planned"].calls] == [
             call.kernel for call in recordings["h200_compiled"].calls

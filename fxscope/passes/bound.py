@@ -38,7 +38,7 @@ class Bound(NamedTuple):
     @property
     def short(self) -> str:
         """The verdict alone: "CPU-bound"."""
-        return {"cpu": "CPU-bound", "gpu": "GPU-bound"}.get(self.side, "neither clearly CPU- nor GPU-bound")
+        return {"cpu": "CPU-bound", "gpu": "GPU-bound"}.get(self.side, "neither CPU- nor GPU-bound")
 
 
 def bound(wall_us: float, busy_us: float, *, while_recording: bool = False) -> Bound | None:

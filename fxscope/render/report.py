@@ -68,7 +68,7 @@ def lines(made: Report, *, width: int = 80, everything: bool = False, name: str 
         missed(made, width, everything=everything),
         compiles("Graph breaks", made.breaks, width, everything=everything),
         compiles("Recompiles", made.recompiles, width, everything=everything),
-        foot(made, width, everything=everything, name=name or made.title),
+        foot(made, width, everything=everything, name=name),
     ]
     out = [line for part in parts if part for line in (*part, "")]
     return [line.rstrip() for line in out[:-1]]
@@ -119,7 +119,7 @@ def step(made: Report, width: int) -> list[str]:
         out.append([f"CPU     kernels {microseconds(row.device_us)} while recording", per_step])
     elif per_step:
         out.append([f"GPU     {microseconds(row.device_us)} of device time", per_step])
-    if made.num_compiles:
+    if made.num_compiles and not row.predicted:
         breaks, recompiles = (sum(item.count for item in rows) for rows in (made.breaks, made.recompiles))
         out.append([f"Compile {compile_words(made)}", f"graph breaks {breaks}, recompiles {recompiles}"])
     graphs = made.cuda_graphs
@@ -213,8 +213,8 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
     """The missed fusions; rows of a bracket exclude each other."""
     if not made.missed:
         return []
-    limit = len(made.missed) if everything else limit
-    shown = made.missed[:limit]
+    possible = [row for row in made.missed if row.reason_code != "both_extern"]  # nothing fuses two library kernels
+    shown = made.missed if everything or not possible else possible[:limit]
     numbers = [row.bracket for row in shown]
     timed = any(row.time_us is not None for row in shown)
     what = "device time saved per step (estimates)" if timed else "memory traffic saved per step"
@@ -231,8 +231,8 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
         if (total := sums[number].time_us) is not None:
             out.append(f"  ┐┘ one of these per kernel: {microseconds(total)} together")
     out += [cut(f"  Reason: {same}", width)] if same else []
-    if len(made.missed) > limit:
-        out.append(f"  … {counted(len(made.missed) - limit, 'more row')}: --all")
+    if len(made.missed) > len(shown):
+        out.append(f"  … {counted(len(made.missed) - len(shown), 'more row')}: --all")
     return out
 
 
@@ -271,7 +271,7 @@ def compiles(title: str, rows: Sequence[CompileRow], width: int, *, everything: 
     return out
 
 
-def foot(made: Report, width: int, *, everything: bool, name: str) -> list[str]:
+def foot(made: Report, width: int, *, everything: bool, name: str | None) -> list[str]:
     """What is not known, problems, and the commands that go on."""
     out: list[str] = []
     if made.unknown:
@@ -280,6 +280,7 @@ def foot(made: Report, width: int, *, everything: bool, name: str) -> list[str]:
     if made.problems and not everything:
         more = f" ({len(made.problems) - 1} more)" if len(made.problems) > 1 else ""
         out.append(cut(f"Problem{more}: {made.problems[0]}", width))
-    shown = shlex.quote(name) if len(name) < 30 else "RECORDING"
-    commands = joined([command.replace("RECORDING", shown) for command in made.next], width - 6, " · ", "")
+    named = [command.replace("RECORDING", shlex.quote(name)) if name else command for command in made.next]
+    fits = max(map(len, named), default=0) <= width - 6
+    commands = joined(named if fits else made.next, width - 6, " · ", "")
     return out + [("Next: " if place == 0 else "      ") + line for place, line in enumerate(commands)]

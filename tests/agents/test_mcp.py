@@ -47,7 +47,7 @@ def test_every_tool_answers_within_its_budget(folder: Path) -> None:
         "read": ({"trace": "trace.json.gz"}, "nvjet"),
         "overview": (compiled, "gelu"),
         "missed_fusions": (compiled, "mm"),
-        "why": ({**compiled, "a": "mul", "b": "mm#3"}, "extern kernel"),
+        "why": ({**compiled, "a": "mul", "b": "mm#3"}, "opaque to Inductor"),
         "code": ({**compiled, "name": "mul"}, "tl.load"),
         "diff": ({"a": "mlp_eager.fxscope", "b": "mlp_compiled.fxscope"}, "triton_poi_fused"),
         "check": ({"recordings": ["mlp_compiled.fxscope"], "expectations": "expect.toml"}, "kernels"),

@@ -48,7 +48,7 @@ def test_the_ends_of_a_decision_are_named_the_same(recording):
     costly = [d for d in recording.decisions if d.verdict != "fused" and d.saved_bytes]
     assert costly
     views = {
-        "terminal": terminal.render(recording, width=120),
+        "terminal": terminal.render(recording, width=120, everything=True),
         "why": decisions.render(recording, costly),
         "page": "\n".join(payload.page((recording,), None)["recordings"][0]["decisions"]["title"]),
     }
@@ -110,7 +110,7 @@ def test_neighbours_whose_price_is_not_known_are_named_all_the_same():
     read = join.read_trace(folder / "trace.json.gz", compile_log=folder / "torch_trace.log.gz")
     assert [item.saved_bytes for item in labels.costly(read)] == [None] * 4
     shown = terminal.render(read)
-    assert re.search(r"mm → gelu·mul +×2 +– ", shown)
+    assert re.search(r"mm → gelu·mul +×2 +–", shown)
     assert "| mm → gelu·mul | ×2 | – " in markdown.render(read)
     rows = overview.missed(report(read))
     assert {(row["pair"], len(row["all"])) for row in rows} == {
