@@ -25,7 +25,7 @@ Numbers: 4, "<= 5", [3, 5], "0.7..0.8", "~ 38.7e9" (2 % either way), ">= 50 MB".
 first aten::mm of a step of that recording. `fxscope check --kinds` lists what can be expected."""
 
 
-SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit"}
+SUFFIXES = {**common.TEXT_SUFFIXES, ".xml": "junit", ".sarif": "sarif"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--junit", metavar="FILE", help="write JUnit XML as well")
     common.add_trace_options(parser)
     common.add_text_options(
-        parser, "write FILE instead: .txt .md .json .xml (.toml with --learn)", (*SUFFIXES.values(), "github")
+        parser, "write FILE instead: .txt .md .json .xml .sarif (.toml with --learn)", (*SUFFIXES.values(), "github")
     )
 
 
@@ -78,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         "json": lambda item: item.to_json() + "\n",
         "junit": reports.junit,
         "github": lambda item: reports.github(item, where=expectations[0]),
+        "sarif": lambda item: reports.sarif(item, where=expectations[0]),
     }
     common.write_text(show[format](report), arguments.output, arguments)
     if arguments.junit:

@@ -1,8 +1,10 @@
-"""Check reports in the forms that CI systems read: JUnit XML, GitHub's workflow commands."""
+"""Check reports in the forms that CI systems read: JUnit XML, GitHub's workflow commands, SARIF."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from fxscope.render.findings import summary
@@ -59,3 +61,23 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(legible(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif(report: CheckReport, *, where: str) -> str:
+    """SARIF 2.1.0, one result for each expectation; what holds is a result of kind "pass"."""
+    place = {"physicalLocation": {"artifactLocation": {"uri": quote(where)}}}
+    results = [
+        {
+            "ruleId": outcome.kind,
+            "kind": "pass" if outcome.status == "met" else "fail",
+            "level": "none" if outcome.status == "met" else "error",
+            "message": {"text": "\n".join(filter(None, (legible(outcome.claim), fact(outcome), details(outcome))))},
+            "locations": [place],
+        }
+        for outcome in report.outcomes
+    ]
+    rules = [{"id": kind} for kind in dict.fromkeys(outcome.kind for outcome in report.outcomes)]
+    driver = {"name": "fxscope", "rules": rules}
+    runs = [{"tool": {"driver": driver}, "results": results}]
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": runs}, indent=1, ensure_ascii=False) + "\n"

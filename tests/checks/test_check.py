@@ -314,6 +314,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"::error file={expectations},title=kernels 3::expected 3; found 2 kernels")
     assert "title=one%3A 100 %25%2C no::" in lines[1] and lines[-1].startswith("::notice title=fxscope check::1 of 4")
+    assert main(["check", *files, "-o", str(tmp_path / "check.sarif"), "--junit", str(tmp_path / "b.xml")]) == 1
+    (run,) = json.loads((tmp_path / "check.sarif").read_text())["runs"]
+    assert [item["kind"] for item in run["results"]] == ["pass", "fail", "fail", "fail"]
+    assert {item["id"] for item in run["tool"]["driver"]["rules"]} == {"kernels", "gemms"}
     assert main(["check", *files, "-o", str(tmp_path / "check.xml")]) == 1
     assert ElementTree.parse(tmp_path / "check.xml").getroot().get("failures") == "3"
     capsys.readouterr()
