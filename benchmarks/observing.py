@@ -1,16 +1,17 @@
-"""What observing costs, as ratios to plain torch and to a bare `torch.profiler`: `python benchmarks/observing.py`.
+"""What observing costs, as ratios to plain torch and to a bare `torch.profiler`: `python benchmarks/observing.py [cpu|cuda]`.
 
 A training step of transformer encoder layers, eager and compiled, on the CPU and, where there is one, a CUDA GPU. Every
 way of running is timed in turn, several times, and the median of each is compared: all in one process, on one machine.
+On the CPU the clock is the process's own, with one thread, so that what else runs there counts little.
 """
 
 from __future__ import annotations
 
-import resource
 import statistics
 import sys
 import time
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,103 +22,132 @@ from fxscope.capture import Recorder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROUNDS, STEPS = 3, 10
+ROUNDS, STEPS = 5, 10
 
 
 class Program:
     """A model, and one step of its training."""
 
-    def __init__(self, device: str, *, compiled: bool) -> None:
+    def __init__(self, device: str, *, compiled: bool, layers: int | None = None) -> None:
         torch.manual_seed(0)
-        layers, width, batch = (6, 512, 32) if device == "cuda" else (2, 64, 4)
+        most, width, batch = (6, 512, 32) if device == "cuda" else (2, 64, 4)
         layer = torch.nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True)
-        self.model: Any = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).to(device)
+        self.model: Any = torch.nn.TransformerEncoder(layer, layers or most, enable_nested_tensor=False).to(device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
         self.x = torch.randn(batch, 32, width, device=device)
-        self.device = device
+        self.clock = time.perf_counter if device == "cuda" else time.process_time
+        self.wait: Callable[[], None] = torch.cuda.synchronize if device == "cuda" else lambda: None
         if compiled:
             self.model = torch.compile(self.model)
 
     def step(self) -> None:
-        self.model.zero_grad()
+        self.optimizer.zero_grad()
         self.model(self.x).sum().backward()
+        self.optimizer.step()
 
     def seconds(self, steps: int = STEPS) -> float:
         """Seconds of a step; the device's work is waited for."""
-        wait = torch.cuda.synchronize if self.device == "cuda" else lambda: None
-        wait()
-        start = time.perf_counter()
+        self.wait()
+        start = self.clock()
         for _ in range(steps):
             self.step()
-        wait()
-        return (time.perf_counter() - start) / steps
+        self.wait()
+        return (self.clock() - start) / steps
 
 
-def kinds(device: str) -> list[Any]:
-    return [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
+def bare(device: str, *, stacks: bool) -> Any:
+    kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
+    return profile(activities=kinds, record_shapes=True, with_stack=stacks, profile_memory=stacks)
 
 
-def median_of(program: Program, around: Callable[[], Any]) -> float:
-    """Seconds of a step inside of what `around` makes, the median of the rounds; its beginning and end do not count."""
-    found: list[float] = []
+def recorded(steps: int = 10_000) -> Recorder:
+    return Recorder(max_seconds=600, steps=steps)
+
+
+def step_under(program: Program, around: Callable[[], Any]) -> float:
+    """Seconds of a step inside of what `around` makes; its beginning and end do not count."""
+    with around():
+        program.step()
+        return program.seconds()
+
+
+def steps(device: str, what: str) -> None:
+    """Print a row of the table."""
+    program = Program(device, compiled=what == "compiled")
+    program.seconds(3)
+    never = statistics.median(program.seconds() for _ in range(ROUNDS))  # no profiler was on so far
+    ways: dict[str, Callable[[], float]] = {
+        "profiler": lambda: step_under(program, lambda: bare(device, stacks=what == "eager")),
+        "after it": lambda: step_under(program, nullcontext),
+        "observed": lambda: step_under(program, recorded),
+        "after that": lambda: step_under(program, nullcontext),
+        "released": lambda: released(program),
+    }
+    found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(ROUNDS):
-        with around():
-            program.step()
-            found.append(program.seconds())
-    return statistics.median(found)
+        for name, way in ways.items():
+            found[name].append(way())
+    median = {name: statistics.median(times) for name, times in found.items()}
+    plain = never if device == "cuda" else min(never, median["after it"])
+    said = [f"{name} {median[name] / plain:.3f}x" for name in ways]
+    print(f"{device} {what} step: plain {plain * 1e3:.2f} ms; {', '.join(said)} plain", flush=True)
+    print(f"  observed is {median['observed'] / median['profiler']:.2f}x the profiler")
 
 
-def cold_compile(device: str, around: Callable[[], Any]) -> float:
-    torch.compiler.reset()
-    program = Program(device, compiled=True)
-    with torch._inductor.config.patch(force_disable_caches=True), around():
-        return program.seconds(1)
+def released(program: Program) -> float:
+    """Seconds of a step in a program that is still recorded, after its observation ended."""
+    with recorded(1):
+        program.seconds(4)
+        return program.seconds()
 
 
-def report(device: str) -> None:
-    print(f"{device}: {torch.cuda.get_device_name() if device == 'cuda' else 'CPU'}, torch {torch.__version__}")
-    recorded = lambda: Recorder(max_seconds=600, steps=10_000)  # noqa: E731
-    for compiled in (False, True):
-        what = "compiled" if compiled else "eager"
-        program = Program(device, compiled=compiled)
-        program.seconds(3)
-        stacks = not compiled
-        bare = lambda: profile(  # noqa: E731
-            activities=kinds(device),
-            record_shapes=True,
-            with_stack=stacks,  # noqa: B023
-            profile_memory=stacks,  # noqa: B023
-        )
-        plain = median_of(program, nullcontext)
-        profiled = median_of(program, bare)
-        observed = median_of(program, recorded)
-        after = median_of(program, nullcontext)
-        with_what = "shapes, stack and memory" if stacks else "shapes"
-        print(
-            f"  plain {what} step: {plain * 1e3:.2f} ms; under torch.profiler with {with_what}: {profiled / plain:.2f}x"
-        )
-        print(f"  observed {what} step: {observed / plain:.2f}x plain, {observed / profiled:.2f}x the profiler")
-        print(f"  {what} step after the observation: {after / plain:.3f}x plain")
-    cold = cold_compile(device, nullcontext)
-    print(f"  cold compile: {cold:.1f} s; recorded {cold_compile(device, recorded) / cold:.2f}x")
-    if device == "cuda":
-        memory(device, recorded)
-    scale = 1e6 if sys.platform != "darwin" else 1e9
-    print(f"  peak memory of the process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale:.2f} GB")
+def resident() -> float:
+    """MB of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 
-def memory(device: str, around: Callable[[], Any]) -> None:
+def whole(device: str, what: str) -> None:
+    """Print how long the first step takes, and how long the end of an observation holds the program up."""
+    firsts: list[float] = []
+    for around in (nullcontext, lambda: recorded(2)):
+        torch.compiler.reset()
+        program = Program(device, compiled=what == "compiled", layers=2)
+        program.clock = time.perf_counter
+        with torch._inductor.config.patch(force_disable_caches=True), around():
+            before = resident()
+            times = [program.seconds(1) for _ in range(10)]
+            firsts.append(times[0])
+            ended = f"the end of the observation {max(times[1:]) - statistics.median(times):.2f} s, "
+            ended += f"{resident() - before:.0f} MB more in use after it"
+    print(
+        f"{device} {what}: first step plain {firsts[0]:.1f} s, observed {firsts[1] / firsts[0]:.2f}x; {ended}",
+        flush=True,
+    )
+
+
+def device_memory(device: str) -> None:
     """Print the peak of device memory of a recorded step as a ratio to the plain one."""
     program = Program(device, compiled=False)
     peaks: list[int] = []
-    for context in (nullcontext, around):
-        with context():
+    for around in (nullcontext, recorded):
+        with around():
             program.seconds(2)
             torch.cuda.reset_peak_memory_stats()
             program.seconds(2)
             peaks.append(torch.cuda.max_memory_allocated())
-    print(f"  peak device memory: {peaks[1] / peaks[0]:.3f}x plain")
+    print(f"{device}: peak device memory {peaks[1] / peaks[0]:.3f}x plain")
+
+
+def main(devices: list[str]) -> None:
+    torch.set_num_threads(1)
+    for device in devices:
+        print(f"{device}: {torch.cuda.get_device_name() if device == 'cuda' else 'CPU'}, torch {torch.__version__}")
+        for what in ("eager", "compiled"):
+            steps(device, what)
+        whole(device, "compiled")
+        if device == "cuda":
+            device_memory(device)
 
 
 if __name__ == "__main__":
-    for name in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
-        report(name)
+    main(sys.argv[1:] or (["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]))
