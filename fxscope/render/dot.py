@@ -14,92 +14,68 @@ from typing import TYPE_CHECKING, cast
 import graphviz
 
 from fxscope.dtypes import short_dtype, short_tensor
+from fxscope.errors import RenderError
 from fxscope.index import index_of
 from fxscope.render import labels, theme
 from fxscope.render.legible import legible
 from fxscope.text import kernel_name, microseconds, num_bytes, of_roof, shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
     from fxscope.model import Decision, Graph, KernelCall, Node, Recording
 
-# How boxes are placed, here and in the page, which sends its DOT to the same engine.
-# `newrank`: ranks are found for the whole graph, so that an edge never goes upwards. Otherwise each frame is ranked by
-# itself, and what lies between two of its boxes but outside stands above or below it.
-PLACING = {"rankdir": "TB", "nodesep": "0.22", "ranksep": "0.36", "newrank": "true"}
-# Boxes from which `dot` needs limits of its iterations to stay linear, and from which routing edges takes longer than
-# placing boxes: they go straight. Cut short, the search for places across leaves a third of the time and narrower
-# graphs; `nslimit1`, which is for ranks, stays high: ranks that are cut short let data flow upwards, or end the engine.
-LARGE = (
-    (400, {"nslimit": "0.02", "mclimit": "0.1", "splines": "polyline"}),
-    (900, {"splines": "none"}),
-    (1500, {"nslimit": "0.01", "nslimit1": "1", "mclimit": "0.05"}),
-)
-MAX_RED_EDGES = 12
+# `newrank`: ranks are found for the whole graph, so that an edge never goes upwards.
+PLACING = {"nodesep": "0.22", "ranksep": "0.36", "newrank": "true", "compound": "true"}
+MANY = 400  # nodes from which `dot` needs limits of its iterations to stay linear
+LIMITS = {"nslimit": "0.02", "mclimit": "0.1", "splines": "polyline"}
+MAX_RED = 12
+MAX_STEPS = 8  # of a way between two kernels, through views
+SMALL = {"fontsize": "10", "height": "0.22", "margin": "0.08,0.03"}
+USUAL = {"fontsize": "12", "height": "0.32", "margin": "0.14,0.06"}
 # Characters of a line in a box, and of what hovering shows: more than 16,384 in quotes `dot` does not read.
 LABEL, TOOLTIP = 300, 2000
+Edge = tuple[str, str]
 
 
-def render(recording: Recording, *, stage: str | None = None, across: bool = False) -> str:
+def render(recording: Recording, *, stage: str | None = None) -> str:
     """One DOT digraph of every graph of a stage ("post_grad" by default, "eager" where nothing was compiled).
 
-    `across`: from left to right instead of downwards.
+    Data flows downwards; eager ops stand below each other, and what they call to the right of them.
 
     Raises:
         RenderError: the recording has no such stage, or no graph at all.
     """
-    from fxscope.errors import RenderError
-
     graphs = labels.graphs_of(recording, stage)
     if not graphs:
         raise RenderError(
             "the recording has no graph to draw. Record a program with `fxscope run`, or view it as text."
         )
-    num_nodes = sum(len(graph.nodes) for graph in graphs)
-    out = graphviz.Digraph("fxscope", graph_attr=graph_attributes(recording, graphs, num_nodes))
-    if across:
-        out.attr(rankdir="LR")
-    out.attr(
-        "node",
-        shape="box",
-        style="filled,rounded",
-        fontname=theme.FONT,
-        fontsize="12",
-        height="0.32",
-        margin="0.14,0.06",
-        penwidth="1.1",
-        fontcolor=theme.TEXT,
-    )
-    out.attr(
-        "edge",
-        color=theme.EDGE,
-        fontname=theme.FONT,
-        fontsize="10",
-        fontcolor=theme.MUTED,
-        arrowsize="0.6",
-        penwidth="1.0",
-    )
-    # Graphviz stacks separate parts upwards where ranks go across.
-    for position, graph in list(enumerate(graphs))[:: -1 if across else 1]:
+    across = all(graph.stage == "eager" for graph in graphs)
+    attributes = graph_attributes(recording, graphs) | {"rankdir": "LR" if across else "TB"}
+    out = graphviz.Digraph("fxscope", graph_attr=attributes)
+    out.attr("node", shape="box", fontname=theme.FONT, fontcolor=theme.TEXT, penwidth="1.1", **USUAL)
+    muted = {"fontname": theme.FONT, "fontsize": "10", "fontcolor": theme.MUTED}
+    out.attr("edge", color=theme.EDGE, arrowsize="0.6", penwidth="1.0", **muted)
+    for position, graph in enumerate(graphs):
         if len(graphs) > 1:
-            with _cluster(out, f"graph_{position}") as inner:
+            with subgraph(out, f"cluster_graph_{position}") as inner:
                 inner.attr(label=plain(graph.id), fontsize="14", color="#c9d0d8", style="rounded", labeljust="l")
                 draw(inner, recording, graph)
         else:
             draw(out, recording, graph)
-        if graph.stage == "eager" and across:
-            in_order(out, graph)
     draw_legend(out, graphs)
     return out.source
 
 
-def graph_attributes(recording: Recording, graphs: list[Graph], num_nodes: int) -> dict[str, str]:
+def graph_attributes(recording: Recording, graphs: list[Graph]) -> dict[str, str]:
     name = " · ".join(part for part in (recording.title, graphs[0].stage if len(graphs) > 1 else graphs[0].id) if part)
     where = recording.environment.device or ""
     if recording.environment.target:
         where = f"planned for {recording.environment.target}, not measured"
-    attributes = {
+    many = sum(len(graph.nodes) for graph in graphs) > MANY
+    return {
         "label": plain(name) + "\\l" + plain(where) + "\\l",
         "labelloc": "t",
         "labeljust": "l",
@@ -108,72 +84,61 @@ def graph_attributes(recording: Recording, graphs: list[Graph], num_nodes: int) 
         "fontcolor": theme.TEXT,
         "bgcolor": theme.PAPER,
         "pad": "0.25",
-        "newrank": "true",
-        "compound": "true",
+        **PLACING,
+        **(LIMITS if many else {}),
     }
-    if num_nodes > LARGE[0][0]:
-        attributes |= LARGE[0][1]
-    return attributes | PLACING
 
 
 def draw(out: graphviz.Digraph, recording: Recording, graph: Graph) -> None:
-    calls = index_of(recording).calls_of_graph.get(graph.id, [])
-    by_name = {node.name: node for node in graph.nodes}
+    index = index_of(recording)
+    calls = index.calls_of_graph.get(graph.id, [])
+    nodes = {node.name: node for node in graph.nodes}
     home: dict[str, KernelCall] = {}
     for call in calls:
         for name in (*call.nodes, *call.folded):
-            if name in by_name:
+            if name in nodes:
                 home.setdefault(name, call)
-    runs = index_of(recording).runs_of_node[graph.id] if graph.stage == "eager" else {}
-    boxes = {node.calls[0]: node.name for node in graph.nodes if graph.stage == "kernel_calls" and node.calls}
     for number, call in enumerate(calls):
         members = [name for name in (*call.folded, *call.nodes) if home.get(name) is call]
         if len(members) > 1 or not call.is_extern:
-            with _cluster(out, identifier(graph, str(number))) as cluster:
-                cluster.attr(**cluster_attributes(call, by_name))
+            with subgraph(out, f"cluster_{identifier(graph, str(number))}") as cluster:
+                cluster.attr(**cluster_attributes(call, nodes))
                 for name in members:
-                    draw_node(cluster, graph, by_name[name], None)
+                    draw_node(cluster, graph, nodes[name])
         else:
             for name in members:
-                draw_node(out, graph, by_name[name], call)
+                draw_node(out, graph, nodes[name], call)
+    runs = index.runs_of_node[graph.id] if graph.stage == "eager" else {}
     for node in graph.nodes:
         if node.name not in home:
-            own = index_of(recording).calls.get(node.calls[0]) if node.name in boxes.values() else None
-            title = labels.ops_words(labels.ops_of(own, index_of(recording).nodes.get(own.graph, {}))) if own else None
+            own = index.calls.get(node.calls[0]) if graph.stage == "kernel_calls" and node.calls else None
+            title = labels.ops_words(labels.ops_of(own, index.nodes.get(own.graph, {}))) if own else None
             draw_node(out, graph, node, own, timed=node.name in runs, title=title)
-    ran = {name for call in calls for name in call.nodes}
-    if boxes:
-        red = red_between_calls(recording, boxes)
-    else:
-        red = red_edges(recording, costs_of(recording, graph), by_name, outside=by_name.keys() - ran)
+    red = red_edges(recording, graph, nodes)
     for node in graph.nodes:
         for name in dict.fromkeys(node.inputs):
             same_kernel = home.get(name) is not None and home.get(name) is home.get(node.name)
-            attributes = edge_label(by_name.get(name), node, same_kernel=same_kernel)
+            attributes = edge_label(nodes.get(name), node, same_kernel=same_kernel)
             if (name, node.name) in red:
                 attributes |= red_attributes(*red[name, node.name], attributes.get("label", ""))
             out.edge(identifier(graph, name), identifier(graph, node.name), **attributes)
-        if node.parent in by_name:
+        if node.parent in nodes:
             out.edge(identifier(graph, node.parent), identifier(graph, node.name), style="dotted", arrowhead="vee")
     for name, kernels in runs.items():
         draw_launches(out, graph, name, kernels)
-
-
-def in_order(out: graphviz.Digraph, graph: Graph) -> None:
-    """Keep what the program called itself below each other, in the order of the calls."""
-    names = {node.name for node in graph.nodes}
-    called = [identifier(graph, node.name) for node in graph.nodes if node.parent not in names]
-    with _subgraph(out, f"order_{identifier(graph, '')}") as same:
-        same.attr(rank="same")
-        for above, below in itertools.pairwise(called):
-            same.edge(above, below, style="invis")
+    if graph.stage == "eager":  # what the program called itself: below each other, in order
+        with subgraph(out, f"order_{identifier(graph, '')}") as same:
+            same.attr(rank="same")
+            called = (identifier(graph, node.name) for node in graph.nodes if node.parent not in nodes)
+            for above, below in itertools.pairwise(called):
+                same.edge(above, below, style="invis")
 
 
 def draw_node(
     out: graphviz.Digraph,
     graph: Graph,
     node: Node,
-    call: KernelCall | None,
+    call: KernelCall | None = None,
     *,
     timed: bool = False,
     title: str | None = None,
@@ -182,73 +147,55 @@ def draw_node(
     style = theme.KINDS[node.kind]
     small = node.kind in ("view", "folded", "eliminated", "input") or node.nature == "view"
     border = "dashed" if node.nature == "view" and node.kind == "fused" else style.border
-    lines = [title or labels.node_title(node, graph)]
-    if call is not None:
-        lines += call_lines(call)
+    lines = [title or labels.node_title(node, graph), *(call_lines(call) if call is not None else ())]
     out.node(
         identifier(graph, node.name),
         label="\\n".join(plain(line, LABEL) for line in lines),
         fillcolor=theme.PAPER if node.nature == "composite" else style.fill,
         color=style.stroke,
         style=f"filled,rounded,{border}",
-        fontsize="10" if small else "12",
-        height="0.22" if small else "0.32",
-        margin="0.08,0.03" if small else "0.14,0.06",
         penwidth="1.8" if call is not None or timed else "1.1",
         tooltip=plain(tooltip(node)),
+        **(SMALL if small else USUAL),
         **({"peripheries": "2"} if call is not None and call.is_extern else {}),
     )
 
 
 def draw_launches(out: graphviz.Digraph, graph: Graph, name: str, kernels: dict[str, list[tuple[int, int]]]) -> None:
     """Draw what an eager op launched, as boxes it points to."""
+    colour = theme.KINDS["kernel"].stroke
     for kernel, runs in kernels.items():
+        box = identifier(graph, name, kernel)
         time = microseconds(median(duration for _, duration in runs) / 1e3)  # as in the tree
-        style = theme.KINDS["kernel"]
-        out.node(
-            identifier(graph, name, kernel),
-            label=f"{plain(kernel_name(kernel, 48))}\\n{time}",
-            shape="box",
-            style="filled",
-            fillcolor=theme.PAPER,
-            color=style.stroke,
-            fontsize="10",
-            tooltip=plain(kernel),
-        )
-        out.edge(identifier(graph, name), identifier(graph, name, kernel), color=style.stroke, penwidth="1.6")
+        label = f"{plain(kernel_name(kernel, 48))}\\n{time}"
+        look = {"style": "filled", "fillcolor": theme.PAPER, "color": colour, "fontsize": "10"}
+        out.node(box, label=label, tooltip=plain(kernel), **look)
+        out.edge(identifier(graph, name), box, color=colour, penwidth="1.6")
 
 
 def call_lines(call: KernelCall, *, timed: bool = True) -> list[str]:
     """A kernel's name and what is known of its cost, one short line each."""
-    lines = [shorten(call.handle, 60)]
-    facts = []
-    if timed and call.timing:
-        facts.append(microseconds(call.timing.typical_us))
-    elif timed and call.estimated_us is not None:
-        facts.append(labels.planned_words(call))
+    facts = [labels.time_words(call).removesuffix(" planned")] if timed else []
     if call.bytes_read is not None or call.bytes_written is not None:
         facts.append(num_bytes((call.bytes_read or 0) + (call.bytes_written or 0)))
     if call.roof and call.roof.share is not None:
         facts.append(of_roof(call.roof.share))
-    if facts:
-        lines.append(" · ".join(facts))
-    return lines
+    return [shorten(call.handle, 60), *([" · ".join(filter(None, facts))] if any(facts) else [])]
 
 
 def cluster_attributes(call: KernelCall, nodes: dict[str, Node]) -> dict[str, str]:
     """The look of the box around the ops of one kernel, titled in the reader's words."""
     lines = [labels.kernel_title(call, nodes), *call_lines(call, timed=False)]
-    extern = call.is_extern
-    style = theme.KINDS["kernel" if extern else "fused"]
+    stroke = theme.KINDS["kernel" if call.is_extern else "fused"].stroke
     return {
         "label": "\\l".join(plain(line, LABEL) for line in lines) + "\\l",
         "labeljust": "l",
         "fontsize": "12",
         "fontname": theme.FONT,
-        "color": style.stroke,
-        "fontcolor": style.stroke,
+        "color": stroke,
+        "fontcolor": stroke,
         "style": "rounded,filled",
-        "fillcolor": "#fffaf3" if extern else "#f3f8fe",
+        "fillcolor": "#fffaf3" if call.is_extern else "#f3f8fe",
         "penwidth": "1.6",
         "margin": "10",
         "tooltip": plain(f"{theme.CALLS[call.type]} {call.handle}"),
@@ -271,122 +218,76 @@ def red_attributes(cost: str, reason: str, label: str) -> dict[str, str]:
         "color": theme.COST,
         "fontcolor": theme.COST,
         "penwidth": "2.4",
-        "tooltip": reason,
-        "edgetooltip": reason,
-        "labeltooltip": reason,
+        **dict.fromkeys(("tooltip", "edgetooltip", "labeltooltip"), reason),
         "label": f"{label}\\l {cost}\\l" if cost else label,
     }
 
 
-def costs_of(recording: Recording, graph: Graph) -> list[Decision]:
-    """The most expensive unfused neighbours within one graph."""
-    mine = [
-        item
-        for item in labels.costly(recording)
-        if item.saved_bytes and item.graph == graph.id and not item.other_graph
-    ]
-    return mine[:MAX_RED_EDGES]
-
-
-def red_between_calls(recording: Recording, boxes: dict[str, str]) -> dict[tuple[str, str], tuple[str, str]]:
-    """(from, to) → (cost, reason) where boxes are kernel calls; `boxes` names the one of each call."""
-    red: dict[tuple[str, str], tuple[str, str]] = {}
-    for item in labels.costly(recording):
-        a, b = boxes.get(item.a_call or ""), boxes.get(item.b_call or "")
-        if a and b and item.saved_bytes and len(red) < MAX_RED_EDGES:
-            red.setdefault((a, b), (plain(labels.price(item, recording)), plain(f"not fused: {item.reason}")))
-    return red
-
-
-def red_edges(
-    recording: Recording, decisions: list[Decision], by_name: dict[str, Node], outside: set[str]
-) -> dict[tuple[str, str], tuple[str, str]]:
-    """(from, to) → (cost, reason) for the data edges from each a to its b, through the views between them.
+def red_edges(recording: Recording, graph: Graph, nodes: dict[str, Node]) -> dict[Edge, Edge]:
+    """(from, to) → (cost, reason) for the edges of the most expensive unfused neighbours, through views between them.
 
     Only the first edge of a way carries the cost, so that it is read once.
     """
-    edges: dict[tuple[str, str], tuple[str, str]] = {}
-    for decision in decisions:
-        cost = labels.price(decision, recording)
-        reason = plain(f"not fused: {decision.reason}")
-        for path in paths(decision, by_name, outside):
-            for position, edge in enumerate(path):
-                edges.setdefault(edge, (plain(cost) if position == 0 else "", reason))
-    return edges
-
-
-def paths(decision: Decision, by_name: dict[str, Node], outside: set[str]) -> list[list[tuple[str, str]]]:
-    """The ways from a's nodes to b's, walking back from b through nodes that no call ran."""
-    starts = set(decision.a)
-    found: list[list[tuple[str, str]]] = []
-
-    def back(name: str, way: list[tuple[str, str]], depth: int) -> None:
-        for source in dict.fromkeys(by_name[name].inputs):
-            edge = [(source, name), *way]
-            if source in starts:
-                found.append(edge)
-            elif source in outside and depth < 8:
-                back(source, edge, depth + 1)
-
-    for name in decision.b:
-        if name in by_name:
-            back(name, [], 0)
+    boxes = {node.calls[0]: node.name for node in graph.nodes if graph.stage == "kernel_calls" and node.calls}
+    ran = {name for call in index_of(recording).calls_of_graph.get(graph.id, ()) for name in call.nodes}
+    found: dict[Edge, Edge] = {}
+    left = MAX_RED
+    for item in labels.costly(recording):
+        if not item.saved_bytes or not left:
+            continue
+        ways: list[list[Edge]] = []
+        if (item.a_call or "") in boxes and (item.b_call or "") in boxes:
+            ways = [[(boxes[item.a_call or ""], boxes[item.b_call or ""])]]
+        elif item.graph == graph.id and not item.other_graph:
+            ways = list(paths(item, nodes, nodes.keys() - ran))
+        left -= bool(ways)
+        for way in ways:
+            for position, edge in enumerate(way):
+                cost = "" if position else plain(labels.price(item, recording))
+                found.setdefault(edge, (cost, plain(f"not fused: {item.reason}")))
     return found
 
 
-def _cluster(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
-    """A framed part to draw in; Graphviz frames what is named so."""
-    return _subgraph(out, f"cluster_{name}")
+def paths(decision: Decision, nodes: dict[str, Node], outside: set[str]) -> Iterator[list[Edge]]:
+    """Yield the ways from a's nodes to b's, walking back from b through nodes that no call ran."""
+    left: list[tuple[str, list[Edge]]] = [(name, []) for name in reversed(decision.b) if name in nodes]
+    while left:
+        name, way = left.pop()
+        for source in reversed(list(dict.fromkeys(nodes[name].inputs))):
+            edge = [(source, name), *way]
+            if source in decision.a:
+                yield edge
+            elif source in outside and len(edge) <= MAX_STEPS:
+                left.append((source, edge))
 
 
-def _subgraph(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
+def subgraph(out: graphviz.Digraph, name: str) -> AbstractContextManager[graphviz.Digraph]:
+    """A part to draw in; Graphviz frames what is named "cluster…"."""
     return cast("AbstractContextManager[graphviz.Digraph]", out.subgraph(name=name))
 
 
 def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
     """Draw the kinds that occur in one row; what each means is its tooltip."""
-    kinds = {node.kind for graph in graphs for node in graph.nodes}
-    with _cluster(out, "legend") as legend:
-        legend.attr(
-            label="legend",
-            labeljust="l",
-            fontsize="10",
-            color="#dde2e8",
-            fontcolor=theme.MUTED,
-            style="rounded",
-            fontname=theme.FONT,
-            rank="same",
-            margin="6",
-        )
-        names: list[str] = []
-        for kind, style in theme.KINDS.items():
-            if kind in kinds:
-                names.append(f"legend_{kind}")
-                legend.node(
-                    names[-1],
-                    label=f"{style.glyph} {style.label}",
-                    fillcolor=style.fill,
-                    color=style.stroke,
-                    style=f"filled,rounded,{style.border}",
-                    fontsize="10",
-                    height="0.22",
-                    margin="0.08,0.03",
-                    tooltip=style.meaning,
-                )
-        for left, right in itertools.pairwise(names):
-            legend.edge(left, right, style="invis", minlen="0")
+    occur = {node.kind for graph in graphs for node in graph.nodes}
+    kinds = [kind for kind in theme.KINDS if kind in occur]
+    with subgraph(out, "cluster_legend") as legend:
+        words = {"fontsize": "10", "fontcolor": theme.MUTED, "fontname": theme.FONT}
+        legend.attr(label="legend", labeljust="l", color="#dde2e8", style="rounded", rank="same", margin="6", **words)
+        for kind in kinds:
+            style = theme.KINDS[kind]
+            look = {"fillcolor": style.fill, "color": style.stroke, "style": f"filled,rounded,{style.border}"}
+            label = f"{style.glyph} {style.label}"
+            legend.node(f"legend_{kind}", label=label, tooltip=style.meaning, **look, **SMALL)
+        for left, right in itertools.pairwise(kinds):
+            legend.edge(f"legend_{left}", f"legend_{right}", style="invis", minlen="0")
 
 
 def tooltip(node: Node) -> str:
     """What hovering a node says: target, reason, source."""
-    lines = [f"{node.name}: {node.target}"]
-    if node.reason:
-        lines.append(node.reason)
-    if node.source and node.source.file:
-        lines.append(f"{node.source.file}:{node.source.line} {node.source.code or ''}".rstrip())
-    if node.source and node.source.module:
-        lines.append(node.source.module)
-    return "\n".join(lines)
+    source = node.source
+    place = f"{source.file}:{source.line} {source.code or ''}".rstrip() if source and source.file else ""
+    lines = (f"{node.name}: {node.target}", node.reason, place, source and source.module)
+    return "\n".join(line for line in lines if line)
 
 
 def identifier(graph: Graph, *names: str) -> str:

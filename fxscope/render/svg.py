@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 TIMEOUT_S = 120
-# Data flows downwards, which is how the page draws it, unless the text of the whole picture on a screen is larger across.
-SCREEN = (1600.0, 900.0)  # pt
-WORTH_TURNING = 1.1
-MAX_TURNED = 300  # nodes: more are not read on one screen either way
 WIDE_LETTER = 0.56  # of a letter of a title over its size
 MAX_NODES = 1200  # `dot` takes more than a minute for twice as many, and nobody reads the picture
 EMBEDDED = Path(__file__).with_name("embedded.py")
@@ -51,17 +47,7 @@ def render(recording: Recording, *, stage: str | None = None) -> str:
             f"a picture of {nodes:,} nodes takes long to lay out and cannot be read: write .html, which folds it by "
             "module, or name a smaller --stage."
         )
-    down = layout(dot.render(recording, stage=stage))
-    if nodes > MAX_TURNED or scale(down) >= 1:
-        return finish(down, recording)
-    across = layout(dot.render(recording, stage=stage, across=True))
-    return finish(across if scale(across) > WORTH_TURNING * scale(down) else down, recording)
-
-
-def scale(svg: str) -> float:
-    """By how much a picture is scaled to fit a screen of 16:9; below 1 its text shrinks."""
-    box = re.search(r'viewBox="\S+ \S+ ([\d.]+) ([\d.]+)"', svg)
-    return min(side / float(size) for side, size in zip(SCREEN, box.groups(), strict=True)) if box else 1.0
+    return finish(layout(dot.render(recording, stage=stage)), recording)
 
 
 def layout(source: str, *, format: str = "svg") -> str:

@@ -75,22 +75,14 @@ def places(text: str) -> dict[str, list[tuple[float, float]]]:
     return found
 
 
-def test_a_picture_goes_across_where_its_text_is_larger_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    eager = captures.read("mlp_eager")
-    text = svg.render(eager)
-    down = svg.layout(dot.render(eager))
-    if svg.scale(down) >= 1:  # the embedded engine takes letters to be narrower: all of it fits as it is
-        assert svg.scale(text) == svg.scale(down)
-        return
-    at = places(text)
+def test_an_eager_picture_goes_across() -> None:
+    at = places(svg.render(captures.read("mlp_eager")))
     assert at["t"][0][0] < at["transpose"][0][0] < at["as_strided"][0][0]  # what an op calls is to the right of it
     order = sorted((y, name) for name in ("linear", "gelu", "mul") for _, y in at[name])
     assert [name for _, name in order] == ["linear", "linear", "gelu", "mul", "linear"]  # in the order of the calls
-    monkeypatch.setattr(svg, "MAX_TURNED", 0)
-    assert svg.scale(text) > 1.5 and svg.scale(svg.render(eager)) == svg.scale(down)
 
 
-def test_data_flows_downward_where_across_would_be_no_larger() -> None:
+def test_the_data_of_a_compiled_graph_flows_downward() -> None:
     at = places(svg.render(build.mlp_compiled()))
     assert at["mm"][0][1] < at["tanh"][0][1] < at["mul_6"][0][1]
 
@@ -107,7 +99,6 @@ def test_a_picture_of_kernel_calls_says_ops_times_and_prices() -> None:
     }
     assert {text.strip() for text in at} & prices
     assert at["0/0:forward:kernel_calls"][0][0] < at["0/0:backward:kernel_calls"][0][0]
-    assert svg.scale(text) > 1
 
 
 # ---------------------------------------------------------------------- an engine that cannot be trusted
