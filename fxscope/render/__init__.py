@@ -40,7 +40,7 @@ SUFFIXES = {
     ".json": "json",
     ".fxscope": "fxscope",
 }
-WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png"})  # they hold every graph, or none
+WITHOUT_STAGE = frozenset({"json", "fxscope", "report", "png", "md"})  # they hold every graph, or none
 ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "slide": "svg"}
 
 

@@ -6,33 +6,21 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.report import others, report
-from fxscope.index import index_of
-from fxscope.render import labels, strip, theme
+from fxscope.render import labels, strip
 from fxscope.render.legible import legible
-from fxscope.text import microseconds, num_bytes, percent, roof_share, sentence, span
+from fxscope.text import microseconds, num_bytes, percent, roof_share, sentence
 
 if TYPE_CHECKING:
-    from fxscope.model import KernelCall, Recording
-    from fxscope.model import Node as GraphNode
+    from fxscope.model import Recording
 
 MAX_LINES, MAX_ROWS, MAX_CALLS, MAX_MISSED, MAX_STRIP = 59, 6, 40, 4, 8
 
 
-def render(recording: Recording, *, stage: str | None = None) -> str:
-    """Markdown of fewer than 60 lines; `stage` narrows it to the kernel calls of one graph or stage."""
+def render(recording: Recording) -> str:
+    """Markdown of fewer than 60 lines."""
     head = [f"## {text(recording.title or 'recording')}", "", where(recording), ""]
-    head += [] if stage else summary(recording)
     foot = [f"**Coverage:** {labels.coverage_line(recording)}", *notes(recording)]
-    room = MAX_LINES - len(head) - len(foot) - 6
-    graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
-    index = index_of(recording)
-    tables: list[str] = []
-    for graph in [graph for graph in graphs if index.calls_of_graph.get(graph.id)][: None if stage else 1]:
-        calls = index.calls_of_graph[graph.id]
-        most = MAX_CALLS if stage else min(MAX_ROWS, room)
-        if most > 0:
-            tables += [f"### {text(graph.id)}", "", *call_table(calls, index.nodes[graph.id], most), ""]
-    return legible("\n".join([*head, *tables, *foot])) + "\n"
+    return legible("\n".join([*head, *summary(recording), *foot])) + "\n"
 
 
 def notes(recording: Recording) -> list[str]:
@@ -70,52 +58,19 @@ def where(recording: Recording) -> str:
     return text(" · ".join(part for part in parts if part))
 
 
-def call_table(calls: list[KernelCall], nodes: dict[str, GraphNode], most: int) -> list[str]:
-    timed = [call.timing for call in calls if call.timing]
-    middle = labels.middle(timed) if timed or not any(call.estimated_us is not None for call in calls) else "predicted"
-    lines = [
-        f"| # | kernel | type | ran in it | {middle} | range | bytes | roof |",
-        "|--:|---|---|---|--:|--:|--:|--:|",
-    ]
-    for call in calls[:most]:
-        known = call.bytes_read is not None or call.bytes_written is not None
-        nbytes = (call.bytes_read or 0) + (call.bytes_written or 0) if known else None
-        cells = [
-            text(labels.call_number(call)),
-            code(call.kernel),
-            theme.CALLS[call.type],
-            text(" · ".join(labels.ops_of(call, nodes))),
-            text(labels.time_words(call).removesuffix(" planned")) or "–",
-            time_range(call),
-            num_bytes(nbytes),
-            roof_share(call.roof.share if call.roof else None),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    if len(calls) > most:
-        lines.append(f"\n… {len(calls) - most} more calls")
-    return lines
-
-
-def time_range(call: KernelCall) -> str:
-    """The least and the most time of a call, or what a planned one will lie between."""
-    if call.timing:
-        return span(call.timing.min_us, call.timing.max_us)
-    if call.estimated_range_us is not None:
-        return span(*call.estimated_range_us)
-    return text(call.untimed or ("a floor" if call.estimated_us is not None else "–"))
-
-
 def summary(recording: Recording) -> list[str]:
     """The strip as text, the kernels with the most time and the missed fusions."""
     made = report(recording)
     picture = list(strip.text_lines(recording))[:MAX_STRIP]
     parts = ["```text", *(line.replace("`", "'") for line in picture), "```", ""] if picture else []
     if made.kernels:
-        parts += ["| kernels | module | launches | time | share |", "|---|---|--:|--:|--:|"]
+        parts += ["| kernels | module | launches | time | share | roof |", "|---|---|--:|--:|--:|--:|"]
         rest = others(made.kernels, MAX_ROWS, made.step)
         for row in [*made.kernels[:MAX_ROWS], *([rest] if rest else [])]:
             phase = f" ({row.phase})" if row.phase else ""
-            numbers = f"{row.launches:,.0f} | {microseconds(row.time_us)} | {percent(row.share)}"
+            numbers = (
+                f"{row.launches:,.0f} | {microseconds(row.time_us)} | {percent(row.share)} | {roof_share(row.roof)}"
+            )
             parts.append(f"| {text(row.label)}{phase} | {text(row.module or '–')} | {numbers} |")
         parts.append("")
     return [*parts, *costs(recording)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from fxscope.passes.cost import cost
 from fxscope.readers import output_code
 from fxscope.readers.measured import measured_calls
 from fxscope.readers.workload import accesses
-from fxscope.render import markdown
-from fxscope.text import microseconds, span
+from fxscope.text import microseconds
 
 ZOO = Path(__file__).parents[1] / "data" / "zoo"
 
@@ -193,10 +191,6 @@ def test_a_floor_is_no_prediction_in_a_comparison(bert):
         "a is a plan for h200: its times are predicted",
         "b is a plan for h200: its times are predicted",
     )
-    table = [line for line in markdown.render(plan).splitlines() if line.startswith("| 1 |")]
-    assert f"≈ {microseconds(plan.calls[0].estimated_us)}" in table[0] and "planned" not in table[0]
-    assert span(*plan.calls[0].estimated_range_us) in table[0]
-    assert "a floor" in markdown.render(replace(plan, calls=floors))
 
 
 def measurements(tmp_path) -> Path:
@@ -287,24 +281,6 @@ def test_where_nothing_was_measured_the_reason_stands_beside_the_floor(work, why
     assert found.calls[0].estimated_basis == f"no prediction: {why}"
     assert found.calls[1].estimated_basis.endswith(f"; no prediction: {why}")
     assert labels.planned_words(found.calls[1]) == f"≥ {microseconds(found.calls[1].roof.floor_us)}"
-    assert labels.no_step(found) == f"no prediction of a step: 2 of 2 calls without one ({why})"
-
-
-def test_the_terminal_says_what_a_step_is_predicted_to_take(bert):
-    from fxscope.render import labels
-
-    calls = tuple(item.call for item in bert)
-    step = cost(Recording(environment=Environment(target="h200"), calls=calls)).predicted
-    words = labels.predicted_words(step)
-    assert words.startswith("predicted ")
-    assert "of device time (" in words
-    # The column of calls sums to another figure: what it is multiplied by is said.
-    apart = sum(
-        call.estimated_us for call in cost(Recording(environment=Environment(target="h200"), calls=calls)).calls
-    )
-    (factor,) = re.findall(rf"\), the sum of the calls, {microseconds(apart)}, times (1\.\d+); a step", words)
-    assert step.device_us == pytest.approx(apart * float(factor), rel=1e-3)
-    assert "the CPU sets the pace" in words
 
 
 def test_a_plan_for_a_gpu_that_is_not_here_keeps_its_times(bert):

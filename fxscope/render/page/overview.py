@@ -9,17 +9,16 @@ import msgspec
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import others, report
 from fxscope.index import index_of
-from fxscope.op_names import op_name
 from fxscope.render import labels, strip
 from fxscope.render.findings import change_words, change_words_of, decision_title, match_line, op_change_words
-from fxscope.text import counted, listed
+from fxscope.text import counted, listed, microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fxscope.analysis.findings import Comparison, KernelUse
-    from fxscope.analysis.report import Report
-    from fxscope.model import Compile, Recording, Source
+    from fxscope.analysis.report import CompileRow, Report
+    from fxscope.model import Compile, Recording
 
 MAX_ROWS = 8
 
@@ -47,7 +46,8 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
                 "choices": [[c.subject, labels.choice_words(c), c.basis] for c in recording.choices],
                 "problems": [[p.where, p.message, p.remedy] for p in recording.problems],
                 "compiles": [compile_words(c) for c in recording.compiles],
-                "breaks": graph_breaks(recording),
+                "breaks": [compile_row(row) for row in made.breaks],
+                "recompiles": [compile_row(row) for row in made.recompiles],
                 "history": recording.history,
                 "changes": [[c.subject, change_words(c)] for c in against.totals] if against else [],
                 "gaps": gaps(recording),
@@ -129,67 +129,23 @@ def what_it_is(recording: Recording) -> str:
     return "Nothing was run and nothing compiled."
 
 
-def compile_words(item: Any) -> dict[str, Any]:
-    """One compile: id, cache, reasons, guards."""
-    where = item.break_source
+def compile_row(row: CompileRow) -> dict[str, Any]:
+    """A graph break or a recompile: place, count, cost, reason."""
+    cost = f", {microseconds(row.cost_us)}" if row.cost_us is not None else ""
+    return {"where": row.where, "often": f"×{row.count}{cost}", "reason": row.reason, "hints": row.hints[:2]}
+
+
+def compile_words(item: Compile) -> dict[str, Any]:
+    """One compile: id, cache, guards."""
     return {
         "id": item.compile_id,
         "cache": item.cache,
-        "recompile": item.recompile_reason,
-        "break": item.break_reason,
-        "where": f"{where.file}:{where.line}" if where and where.file else None,
         "guards": item.guards[:200],
         "num_guards": len(item.guards),
         "us": item.duration_us,
         "dynamic": item.dynamic,
         "cudagraphs": item.cudagraphs,
-        "config": {key: str(value) for key, value in item.config.items()},
     }
-
-
-def graph_breaks(recording: Recording) -> list[dict[str, Any]]:
-    """Where a graph ended early: place, reason, hints, and what was compiled before and after."""
-    out: list[dict[str, Any]] = []
-    for item in recording.compiles:
-        if not item.break_reason:
-            continue
-        where = item.break_source
-        said = [line.strip() for line in item.break_reason.splitlines() if line.strip()]
-        goes_on = resumed(recording, where) if where else None
-        out.append(
-            {
-                "place": [where.file, where.line] if where and where.file else None,
-                "code": where.code if where else None,
-                "reason": said[0] if said else "no reason recorded",
-                "hints": [line.removeprefix("Hint: ") for line in said if line.startswith("Hint: ")],
-                "before": side_of(recording, item.compile_id),
-                "after": side_of(recording, goes_on.compile_id) if goes_on else None,
-            }
-        )
-    return out
-
-
-def resumed(recording: Recording, where: Source) -> Compile | None:
-    """The compile of the function that goes on at a line: Dynamo puts the line into the function's name."""
-    for item in recording.compiles:
-        source = item.source
-        name = (source.function or "") if source and source.file == where.file else ""
-        if name.startswith("torch_dynamo_resume_in_") and name.endswith(f"_at_{where.line}"):
-            return item
-    return None
-
-
-def side_of(recording: Recording, compile_id: str) -> dict[str, Any]:
-    """What one compile holds: its ops in order, its kernel calls and the graph to show."""
-    own = [(i, graph) for i, graph in enumerate(recording.graphs) if graph.compile_id == compile_id]
-    graphs = [(i, graph) for i, graph in own if graph.direction != "backward"]
-    by_stage = {graph.stage: (i, graph) for i, graph in reversed(graphs)}
-    stages = ("pre_grad", "joint", "forward", "post_grad")
-    position, graph = next((by_stage[stage] for stage in stages if stage in by_stage), (-1, None))
-    ops = [op_name(n.target) for n in graph.nodes if n.op not in ("placeholder", "get_attr", "output")] if graph else []
-    ids = {graph.id for _, graph in graphs}
-    calls = sum(call.graph in ids for call in recording.calls)
-    return {"id": compile_id, "graph": position, "ops": ops, "calls": calls}
 
 
 def gaps(recording: Recording) -> list[list[Any]]:
@@ -209,20 +165,9 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
     )
 
     def use(item: KernelUse, side: int) -> dict[str, Any]:
-        return {
-            "position": item.position,
-            "kernel": item.kernel,
-            "category": item.category,
-            "us": item.mean_us,
-            "bytes": item.bytes,
-            "ops": item.ops,
-            "modules": item.modules,
-            "sources": item.sources,
-            "registers": item.registers,
-            "share": item.share_of_roof,
-            "config": item.config,
-            "call": index[side].get(item.call or "", -1),
-        }
+        same = ("position", "kernel", "category", "bytes", "ops", "sources", "registers")
+        found = {"us": item.mean_us, "share": item.share_of_roof, "call": index[side].get(item.call or "", -1)}
+        return found | {key: getattr(item, key) for key in same}
 
     def time(item: Any) -> Any:
         return item and msgspec.to_builtins(item)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from fxscope.dtypes import short_dtype
-from fxscope.index import grouped, index_of
-from fxscope.model import KernelCall, KernelStats, Launch
+from fxscope.analysis import products
+from fxscope.columns import column
+from fxscope.index import index_of
 from fxscope.render import labels, theme
 
 if TYPE_CHECKING:
-    from fxscope.model import LaunchCategory, Recording
+    from fxscope.model import Recording
 
 # A column is (key, heading, unit, value); units are formatted by the page: text, int, us, bytes, share, rate, flops.
 # The value is a function of a line, or where it is: "roof.share" is unknown where the roof is.
@@ -55,35 +54,16 @@ def tables(recording: Recording) -> list[dict[str, Any]]:
 def kernels(recording: Recording) -> dict[str, Any]:
     """Device time by kernel name."""
     says: dict[str, str] = {}
-    durations: dict[tuple[str, LaunchCategory], list[int]] = {}
-    for launch in recording.launches:
-        durations.setdefault((launch.name, launch.category), []).append(launch.duration_ns)
-        if launch.name not in says and launch.decoded:
-            says[launch.name] = family(launch)
+    for name, decoded in zip(column(recording.launches, "name"), column(recording.launches, "decoded"), strict=True):
+        if decoded and name not in says:
+            says[name] = family(decoded)
     lines = recording.summary.kernels if recording.summary else ()
-    if not lines:
-        total = sum(sum(values) for values in durations.values()) or 1
-        lines = [
-            KernelStats(
-                name=name,
-                category=category,
-                count=len(v),
-                total_us=sum(v) / 1e3,
-                mean_us=sum(v) / 1e3 / len(v),
-                median_us=median(v) / 1e3,
-                min_us=min(v) / 1e3,
-                max_us=max(v) / 1e3,
-                share=sum(v) / total,
-            )
-            for (name, category), v in durations.items()
-        ]
-        lines.sort(key=lambda line: -line.total_us)
     columns: list[Column] = [
         ("kernel", "Kernel", "text", "name"),
         ("category", "Category", "text", "category"),
         ("count", "Launches", "int", "count"),
         ("total", "Total", "us", "total_us"),
-        ("median", labels.middle(recording.summary.kernels if recording.summary else ()).title(), "us", "typical_us"),
+        ("median", labels.middle(lines).title(), "us", "typical_us"),
         ("min", "Min", "us", "min_us"),
         ("max", "Max", "us", "max_us"),
         ("share", "Share", "share", "share"),
@@ -92,9 +72,8 @@ def kernels(recording: Recording) -> dict[str, Any]:
     return table("kernels", "Kernels", columns, lines, [("kernel", line.name) for line in lines])
 
 
-def family(launch: Launch) -> str:
+def family(decoded: Mapping[str, Any]) -> str:
     """Family and role of a decoded kernel name."""
-    decoded = launch.decoded or {}
     said = " ".join(str(decoded[key]) for key in ("family", "role") if decoded.get(key))
     return f"{said} (a guess)" if decoded.get("guess") else said
 
@@ -130,55 +109,30 @@ def calls(recording: Recording) -> dict[str, Any]:
     return table("calls", "Kernel calls", columns, recording.calls, [("call", i) for i in range(len(recording.calls))])
 
 
-class Gemm(NamedTuple):
-    """The launches of one kernel for one call."""
-
-    name: str
-    launches: list[Launch]
-    call: KernelCall | None
-
-    def says(self, key: str) -> Any:
-        """What the kernel's name says."""
-        return (self.launches[0].decoded or {}).get(key)
-
-    @property
-    def types(self) -> str:
-        dtypes: dict[str, str] = self.says("dtypes") or {}
-        return "·".join(short_dtype(dtypes.get(k)) for k in ("a", "b", "out") if dtypes.get(k))
-
-
 def gemms(recording: Recording) -> dict[str, Any]:
-    """GEMMs: what their kernels' names say, per call where there is one."""
+    """GEMMs, convolutions and attention: shape, kernel, tile, rate."""
     columns: list[Column] = [
-        ("kernel", "Kernel", "text", "name"),
-        ("family", "Family", "text", lambda gemm: gemm.says("family")),
-        ("op", "Op", "text", lambda gemm: gemm.launches[0].op),
-        ("tile", "Tile", "text", lambda gemm: "×".join(map(str, gemm.says("tile") or ())) or None),
-        ("layout", "Layout", "text", lambda gemm: gemm.says("layout")),
-        ("types", "Types", "text", lambda gemm: gemm.types or None),
-        ("stages", "Stages", "int", lambda gemm: gemm.says("stages")),
-        ("epilogue", "Epilogue", "text", lambda gemm: gemm.says("epilogue") and str(gemm.says("epilogue"))),
-        ("split", "Split-K", "text", lambda gemm: {None: None, False: "no"}.get(gemm.says("split_k"), "yes")),
-        ("count", "Launches", "int", lambda gemm: len(gemm.launches)),
-        ("mean", "Mean", "us", lambda gemm: sum(x.duration_ns for x in gemm.launches) / 1e3 / len(gemm.launches)),
-        ("flops", "FLOP/s", "flops", "call.roof.flops_per_second"),
-        ("share", "Of the roof", "roof", "call.roof.share"),
+        ("op", "Op", "text", "label"),
+        ("size", "M·K·N", "text", size_of),
+        ("kernel", "Kernel", "text", "kernel"),
+        ("tile", "Tile", "text", lambda row: "×".join(map(str, row.tile or ())) or None),
+        ("count", "Runs", "int", "count"),
+        ("median", "Median", "us", "duration_us"),
+        ("flops", "FLOP/s", "flops", "flops_per_second"),
+        ("share", "Of the peak", "roof", "share_of_peak"),
+        ("note", "Note", "text", "note"),
     ]
     position = {call.id: i for i, call in enumerate(recording.calls)}
-    groups = grouped(
-        (
-            launch
-            for launch in recording.launches
-            if launch.decoded and (launch.decoded.get("role") == "gemm" or launch.decoded.get("family") == "nvjet")
-        ),
-        lambda launch: (launch.name, launch.call),
-    )
-    lines = [
-        Gemm(name, found, recording.calls[position[call]] if call in position else None)
-        for (name, call), found in groups.items()
-    ]
-    refs = [("call", position[call]) if call in position else ("kernel", name) for name, call in groups]
-    return table("gemms", "GEMMs", columns, lines, refs)
+    rows = products.gemms(recording)
+    refs = [("call", position[row.call]) if row.call in position else ("kernel", row.kernel) for row in rows]
+    return table("gemms", "GEMMs", columns, rows, refs)
+
+
+def size_of(row: products.GemmRow) -> str | None:
+    """ "12×1024·64·1024": how many, and of which size."""
+    if row.m is None:
+        return None
+    return f"{f'{row.batch}×' if row.batch else ''}{row.m}·{row.k}·{row.n}"
 
 
 def decisions(recording: Recording) -> dict[str, Any]:

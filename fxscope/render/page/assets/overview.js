@@ -115,7 +115,8 @@ class Overview {
         ),
         o.strip ? stripOf(o.strip, r.position) : null,
         el('div', { class: 'first' }, this.kernels(o) || el('div', {}), this.next(r, o)),
-        this.breaks(r, o),
+        this.breaks('Graph breaks: nothing is fused across one', o.breaks),
+        this.breaks('Recompiles', o.recompiles),
         el(
           'div',
           { class: 'cards' },
@@ -277,52 +278,26 @@ class Overview {
       ),
     );
   }
-  /** Where a graph ended early, why, and what was compiled on each side. */
-  breaks(r, o) {
-    if (!o.breaks.length) return null;
-    const side = (word, item) => {
-      if (!item) return el('p', {}, el('b', {}, word), ' which graph goes on there is not known');
-      const ops = item.ops.length > 8 ? [...item.ops.slice(0, 4), '…', ...item.ops.slice(-3)] : item.ops;
-      const holds = `${ops.join(' · ') || 'no op'}${item.calls ? ` (${plural(item.calls, 'kernel call')})` : ''}`;
-      const open = () => {
-        show('graph');
-        parts.graph.choose(item.graph);
-      };
-      const name = `graph ${item.id}`;
-      return el(
-        'p',
-        {},
-        el('b', {}, word),
-        ' ',
-        item.graph >= 0 ? el('button', { type: 'button', class: 'line-link', onclick: open }, name) : name,
-        ': ',
-        el('code', {}, holds),
-      );
+  /** Graph breaks or recompiles: where, how often, why. */
+  breaks(title, rows) {
+    if (!rows.length) return null;
+    const open = (place) => {
+      const found = current().files.find(({ file }) => file.endsWith(place.replace(/:\d+$/, '')));
+      choose('line', `${found ? found.file : ''}:${place.split(':').pop()}`);
+      show('code');
     };
-    const entry = (item) => {
-      const [file, line] = item.place || [];
-      const where = file ? `${file.split('/').pop()}:${line}` : 'place not recorded';
-      const open = () => {
-        choose('line', `${file}:${line}`);
-        show('code');
-      };
-      return el(
+    const entry = (row) =>
+      el(
         'li',
         {},
-        file ? el('button', { type: 'button', class: 'pair mono', onclick: open }, where) : el('b', {}, where),
-        item.code ? [' ', el('code', {}, highlight(item.code))] : null,
-        el('p', {}, item.reason),
-        side('Before:', item.before),
-        side('After:', item.after),
-        item.hints.slice(0, 2).map((hint) => el('p', { class: 'hint' }, `Try: ${hint}`)),
+        /:\d+$/.test(row.where)
+          ? el('button', { type: 'button', class: 'pair mono', onclick: () => open(row.where) }, row.where)
+          : el('b', {}, row.where),
+        ` ${row.often}`,
+        el('p', {}, row.reason),
+        row.hints.map((hint) => el('p', { class: 'hint' }, `Try: ${hint}`)),
       );
-    };
-    return el(
-      'section',
-      { class: 'breaks' },
-      el('h2', {}, `${capital(plural(o.breaks.length, 'graph break'))}: each ends a graph, nothing is fused across it`),
-      el('ol', { class: 'missed' }, o.breaks.map(entry)),
-    );
+    return el('section', { class: 'breaks' }, el('h2', {}, title), el('ol', { class: 'missed' }, rows.map(entry)));
   }
   compiles(o) {
     if (!o.compiles.length) return null;
@@ -360,7 +335,6 @@ class Overview {
               el('b', {}, c.id),
               ' ',
               facts(c).filter(Boolean).join(' · '),
-              c.recompile ? el('p', { class: 'warn' }, `Recompiled: ${c.recompile}`) : null,
               c.guards.length ? guards(c) : null,
             ),
           ),
