@@ -264,8 +264,16 @@ class Encoder:
             chain=[names(" › ".join(chain) or None) for chain in read("chain")],
             runtime=[names(", ".join(calls) or None) for calls in read("runtime")],
             config=[names(words) for words in self.launch_configs()],
-            decoded=[names(decoded_words(decoded)) for decoded in read("decoded")],
+            decoded=self.decoded(),
         )
+
+    def decoded(self) -> list[int]:
+        """What the name of each launch's kernel says; those of one name are decoded alike."""
+        said: dict[str, int] = {}
+        for name, decoded in zip(column(self.launches, "name"), column(self.launches, "decoded"), strict=True):
+            if name not in said:
+                said[name] = self.names.add(decoded_words(decoded))
+        return [said[name] for name in column(self.launches, "name")]
 
     def launch_configs(self) -> list[str | None]:
         """How each launch was configured, in words."""

@@ -8,6 +8,7 @@ boxes go, is decided in the page (`fold.js`, `layout.js`).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import short_tensor
@@ -72,6 +73,7 @@ class Scene(NamedTuple):
     call_of: list[int]  # index of the call it ran in, -1 where none
 
 
+@lru_cache(maxsize=4096)
 def module_path(text: str | None) -> tuple[str, ...]:
     """The parts of a module path: "L['self'].layers[0].attn" → layers, 0, attn."""
     plain = _INDEX.sub(r".\1", _SELF.sub("", text or ""))
