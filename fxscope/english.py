@@ -188,6 +188,52 @@ SWITCHES: dict[str, str] = {
 }
 
 
+# Purposes of kernels that compute nothing new, as a report counts them.
+EXTRA: dict[str, str] = {
+    "program_copy": "Copies and fills in the program",
+    "layout_copy": "Layout copies",
+    "mutation_copy": "Copies for in-place writes",
+    "recompute": "Recomputed for the backward",
+    "saved": "Only saved for the backward",
+    "split": "Second parts of split kernels",
+    "fallback": "Fallbacks",
+    "collective": "Collectives",
+    "unknown": "Unknown purpose",
+}
+
+# Purpose, with its cause where there are several → why a kernel exists.
+PURPOSES: dict[str, str] = {
+    "computes": "computes {ops}",
+    "program_copy": "copy or fill that the program asks for: {ops}",
+    "layout_copy layout": "layout copy for {nodes}, which requires {strides}",
+    "layout_copy input": "layout copy for {nodes}: its input is a view that a library kernel cannot read",
+    "layout_copy output": "layout copy of {nodes}: the graph returns it with {strides}",
+    "layout_copy saved": "layout copy of {nodes}: saved for the backward with {strides}",
+    "mutation_copy": "copy into {into}, which the program writes in place",
+    "recompute True": "recomputes {ops} of the forward: torch.utils.checkpoint does not save it",
+    "recompute False": "recomputes {ops} of the forward: the min-cut partitioner does not save it",
+    "saved": "stores {buffers} only for the backward",
+    "split reduction": "second part of {ops}: Inductor splits a long reduction into two kernels",
+    "split foreach": "next part of {ops}: the list does not fit into the arguments of one kernel",
+    "fallback no_lowering": "fallback: Inductor has no lowering of {op}",
+    "fallback declined": "fallback: Inductor's lowering of {op} does not take these arguments",
+    "fallback unsupported": "fallback: Inductor generates no code for {op} with this dtype or device",
+    "collective": "collective {op}",
+}
+
+
+def purpose_text(purpose: str | None, arguments: Mapping[str, Any]) -> str:
+    """Render why a kernel exists."""
+    if purpose is None:
+        return "purpose unknown"
+    cause = next((str(arguments[name]) for name in ("cause", "checkpoint", "of") if name in arguments), "")
+    layout = {name: arguments[name] for name in ("stride_order", "strides") if arguments.get(name)}
+    values = {"into": "an input", **worded({name: item for name, item in arguments.items() if name not in layout})}
+    found = [f"{name.replace('_', ' ')} ({', '.join(map(str, item))})" for name, item in layout.items()]
+    values["strides"] = found[0] if found else "another layout"
+    return PURPOSES[f"{purpose} {cause}".strip()].format_map(values)
+
+
 def reason_text(code: str, arguments: Mapping[str, Any], notes: Sequence[str] = (), config: str | None = None) -> str:
     """Render a reason and its notes."""
     values = {"config": config, **worded(arguments)}

@@ -50,6 +50,7 @@ __all__ = [
     "Launch",
     "LaunchEvidence",
     "Link",
+    "MadeFor",
     "Memory",
     "Node",
     "Op",
@@ -125,6 +126,9 @@ How = Literal[
     "folded",
 ]
 Bound = Literal["memory", "compute", "launch"]
+Purpose = Literal[
+    "computes", "program_copy", "layout_copy", "mutation_copy", "recompute", "saved", "split", "fallback", "collective"
+]
 Relation = Literal["lowered_to", "ran_in", "backward_of", "same_source"]
 
 
@@ -250,6 +254,7 @@ class Node(Item, frozen=True, kw_only=True):
     aliases: tuple[str, ...] | None = None  # inputs whose storage an output shares; () none; None not recorded
     mutates: tuple[str, ...] = ()  # inputs written in place
     dispatch_keys: tuple[str, ...] = ()
+    recompute: str | None = None  # the checkpoint's policy, "must_recompute"
     expected: Nature | None = None  # what static analysis (schema, strides) expects
     nature: Nature | None = None  # what the op is; None for graph inputs
     kind: Kind = "unknown"  # what became of it
@@ -426,6 +431,8 @@ class KernelCall(Item, frozen=True, kw_only=True):
     estimated_basis: str | None = None  # what the prediction stands on, or why there is none
     timing: Timing | None = None
     untimed: str | None = None  # why no launch is known, where something was launched and nothing of this call
+    purpose: Purpose | None = None  # why the kernel exists; None: unknown
+    purpose_arguments: dict[str, Any] = {}  # what `fxscope.english.PURPOSES` says it with
     roof: Roof | None = None
     counters: Counters | None = None
 
@@ -521,6 +528,15 @@ class Link(Item, frozen=True, kw_only=True, rename={"from_": "from"}):
     evidence: Evidence
 
 
+class MadeFor(Item, frozen=True, kw_only=True):
+    """Why Inductor made an operation: a copy into the layout that a node demands, or a call of ATen as a fallback."""
+
+    cause: Literal["layout", "input", "no_lowering", "declined", "unsupported"]
+    node: str | None = None  # that was being lowered
+    stride_order: tuple[int, ...] | None = None  # demanded: rank of each dimension's stride, 0 is the smallest
+    strides: tuple[int | str, ...] | None = None  # demanded, in elements
+
+
 class SchedulerNode(Item, frozen=True, kw_only=True):
     """One operation as Inductor's scheduler saw it, before or after joining (`group` says with which others)."""
 
@@ -539,6 +555,8 @@ class SchedulerNode(Item, frozen=True, kw_only=True):
     ranges: str | None = None  # iteration space, as printed
     device: str | None = None
     stream: int | None = None
+    computes: bool | None = None  # False: its loops only load and store
+    made_for: MadeFor | None = None  # None: an op of the graph
 
 
 class ScheduledGroup(Item, frozen=True, kw_only=True):
@@ -582,6 +600,7 @@ class Schedule(Item, frozen=True, kw_only=True):
     kernels: tuple[tuple[str, tuple[str, ...]], ...] = ()  # in emission order: kernel, scheduler nodes it runs
     renames: dict[str, str] = {}  # a mutated buffer's later name → the buffer it really is
     outputs: tuple[str, ...] = ()  # buffers that the graph returns
+    saved: tuple[str, ...] = ()  # those of them that only the backward takes
     limits: dict[str, Any] = {}  # Inductor's switches that bear on fusion, as they were
     complete: bool = True  # False: rebuilt from files, which do not tell all
 

@@ -197,6 +197,11 @@ def is_attention(text: str) -> bool:
     return bool(_ATTENTION.search(op_name(text)))
 
 
+def is_collective(text: str) -> bool:
+    """Whether the op, or the call of a wrapper, communicates between ranks or waits for it."""
+    return parse(text).namespace in ("c10d", "c10d_functional", "_c10d_functional", "symm_mem")
+
+
 def may_multiply(text: str) -> bool:
     """Whether the op multiplies matrices, or is not torch's, so that nobody knows."""
     return "::" in op_name(text) or bool(_MULTIPLIES.search(op_name(text)))

@@ -103,10 +103,9 @@ class Hooks:
         if found is None:
             return False
         owner, name, original = found
-        if isinstance(vars(owner).get(name), (classmethod, staticmethod)):
-            # Wrapping the bound value and putting it back would turn it into something else.
-            self.problem(f"hook {path}", "it is not a plain function in this torch")
-            return False
+        kind = type(own) if isinstance(own := vars(owner).get(name), (classmethod, staticmethod)) else None
+        if kind is not None:  # the bound value would have lost the class it is called on
+            original = own.__func__
         state = {"on": True}
 
         @functools.wraps(original)
@@ -120,7 +119,8 @@ class Hooks:
                 self.guard(f"hook {path}", after, result, *args, **kwargs)
             return result
 
-        self._set(owner, name, wrapper, path, on_restore=lambda: state.update(on=False))
+        value = wrapper if kind is None else kind(wrapper)
+        self._set(owner, name, value, path, on_restore=lambda: state.update(on=False))
         return True
 
     def replace(self, path: str, value: Any) -> bool:

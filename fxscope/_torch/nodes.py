@@ -44,6 +44,7 @@ def fx_node(node: Any) -> Node:
         replaced_by=tuple(dict.fromkeys(replacing(meta))),
         original_aten=str(original) if original is not None else None,
         sequence_number=number if isinstance(number, int) and number >= 0 else None,
+        recompute=policy.name.lower() if (policy := meta.get("recompute")) is not None else None,
     )
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope._torch import fusion_trials, scheduler_facts
 from fxscope._torch.hooks import Hooks, exists
+from fxscope._torch.made_for import HOOKS as DEMANDS
+from fxscope._torch.made_for import Demands
 from fxscope._torch.tap import Tap
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ HOOKS = {
     "torch._inductor.scheduler:Scheduler.will_fusion_create_cycle": "pairs kept apart because joining them would make a cycle",
     "torch._inductor.scheduler:Scheduler.codegen_extern_call": "which extern call belongs to which scheduler node",
     "torch._inductor.scheduler:WhyNoFuse.__call__": "the reasons for keeping a pair apart",
+    **DEMANDS,
 }
 
 
@@ -43,9 +46,10 @@ class Watch:
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks
         self.tap = Tap(hooks)
+        Demands(hooks)
         self._graphs: dict[int, scheduler_facts.ObservedGraph] = {}
         self._reasons: list[str] | None = None  # of the `can_fuse` now running
-        can_fuse, fuse_two_nodes, cycle, extern_call, why = HOOKS
+        can_fuse, fuse_two_nodes, cycle, extern_call, why, *_ = HOOKS
         hooks.wrap(can_fuse, around=self._can_fuse, purpose=HOOKS[can_fuse])
         hooks.wrap(fuse_two_nodes, around=self._fuse_two_nodes, purpose=HOOKS[fuse_two_nodes])
         hooks.wrap(cycle, after=self._cycle, purpose=HOOKS[cycle])

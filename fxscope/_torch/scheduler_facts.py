@@ -7,6 +7,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import torch
+
+from fxscope._torch import made_for
 from fxscope._torch.hooks import is_deprecated, switch_value
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode, replace
 from fxscope.passes.flops import addresses
@@ -16,8 +19,8 @@ if TYPE_CHECKING:
 
     from fxscope._torch.tap import Tap
 
-# Scheduler node → the nodes that run in it, and those of which it computes a part
-Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any]]]"
+# Scheduler node → the nodes that run in it, those of which it computes a part, whether it computes anything
+Executed: TypeAlias = "dict[str, tuple[list[Any], list[Any], bool]]"
 
 # Scheduler nodes → line of their kernel → its text, and the graph's node that it computes
 Lines: TypeAlias = "dict[tuple[str, ...], dict[int, tuple[str, str]]]"
@@ -215,8 +218,19 @@ def _schedule(
         kernels=tuple(observed.kernels),
         renames=renames,
         outputs=tuple(dict.fromkeys(str(name) for name in graph.get_output_names())),
+        saved=_told("saved tensors", problems, _saved, graph) or (),
         limits=limits(),
     )
+
+
+def _saved(graph: Any) -> tuple[str, ...]:
+    """The buffers that a forward graph returns for its backward alone: those after its own results."""
+    metadata = getattr(torch._guards.TracingContext.try_get(), "fw_metadata", None)
+    if graph.is_inference or graph.is_backward or metadata is None:
+        return ()
+    names = [item.get_name() if hasattr(item, "get_name") else None for item in graph.graph_outputs]
+    own = set(names[: metadata.num_forward])
+    return tuple(dict.fromkeys(name for name in names[metadata.num_forward :] if name and name not in own))
 
 
 def _by_version(nodes: Iterable[SchedulerNode], renames: Mapping[str, str]) -> Iterator[SchedulerNode]:
@@ -257,7 +271,7 @@ def _node(
     origin_node = getattr(operation, "origin_node", None)
     reads, writes = _accesses(node, graph, problems)
     device = node.get_device()
-    ran, parts = executed.get(node.get_name(), (None, ()))
+    ran, parts, computes = executed.get(node.get_name(), (None, (), None))
     extern = node.is_extern() and type_of(node) not in ("multi_output", "nop")
     return SchedulerNode(
         name=node.get_name(),
@@ -273,6 +287,8 @@ def _node(
         ranges=_told("ranges", problems, _ranges, node),
         device=str(device) if device is not None else None,
         stream=getattr(scheduler, "node_to_stream", {}).get(node),
+        computes=computes,
+        made_for=_told("made for", problems, made_for.of, operation),
     )
 
 
@@ -299,7 +315,7 @@ def _executed(scheduler: Any, graph: Any, tap: Tap) -> Executed:
             ops = {item: computes for item, computes in found.items() if item.op == "call_function"}
             loops = [item for item, computes in ops.items() if item not in own and (computes or item not in computing)]
             parts = [item for item, computes in ops.items() if item in own and computes]
-            result[name] = (list(ops), []) if name in whole else (loops, parts)
+            result[name] = (list(ops), [], True) if name in whole else (loops, parts, any(ops.values()))
     return result
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fxscope.analysis import traced_regions
 from fxscope.analysis.groups import KernelGroup, Phase, ends_of, groups, pattern
+from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.columns import column
 from fxscope.english import reason_text
 from fxscope.index import grouped, index_of, kept
@@ -140,6 +141,7 @@ class Report(Printed, frozen=True, kw_only=True):
     cold: bool | None = None  # nothing came from a cache
     kernels: tuple[KernelRow, ...] = ()
     groups: tuple[KernelGroup, ...] = ()
+    purposes: tuple[PurposeRow, ...] = ()
     missed: tuple[MissedRow, ...] = ()
     brackets: tuple[Bracket, ...] = ()
     breaks: tuple[CompileRow, ...] = ()
@@ -178,6 +180,7 @@ def _report(recording: Recording) -> Report:
         cold=is_cold(recording),
         kernels=rows,
         groups=found,
+        purposes=purpose_rows(recording),
         missed=missed,
         brackets=brackets,
         breaks=breaks,

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 def pipeline() -> Mapping[str, Callable[[Recording], Recording]]:
     """Name → pass, in the order in which they run."""
-    from fxscope.passes import attribute, classify, cost, fusion, provenance, schedules, stages
+    from fxscope.passes import attribute, classify, cost, fusion, provenance, purposes, schedules, stages
 
     return {
         "schedules": schedules.schedules,
         "provenance": provenance.provenance,
         "attribute": attribute.attribute,
         "classify": classify.classify,
+        "purposes": purposes.purposes,
         "fusion": fusion.fusion,
         "cost": cost.cost,
         "stages": stages.stages,

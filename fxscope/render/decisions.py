@@ -154,6 +154,8 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
         elsewhere = [other for other in node.calls if other != call.id]
         again = f"  (also computed in {', '.join(elsewhere)})" if elsewhere else ""
         lines.append(shorten(f"  {labels.node_title(node, index_of(recording).graphs[call.graph])}{again}", width))
+    if call.purpose != "computes":
+        lines += wrap(english.purpose_text(call.purpose, call.purpose_arguments), width)
     if call.folded:
         lines += wrap(f"folded into its arguments: {', '.join(call.folded)}", width)
     if call.biases:

@@ -53,6 +53,25 @@ def test_an_inherited_method_is_restored_by_inheriting_it_again(owner) -> None:
     assert "method" not in vars(owner.Child)
 
 
+def test_a_class_or_static_method_keeps_its_kind(owner) -> None:
+    class Kinds:
+        @classmethod
+        def name(cls) -> str:
+            return cls.__name__
+
+        @staticmethod
+        def twice(x: int) -> int:
+            return 2 * x
+
+    owner.Kinds, owner.Child = Kinds, type("Child", (Kinds,), {})
+    before, seen = dict(vars(Kinds)), []
+    with Hooks() as installed:
+        for name in ("name", "twice"):
+            assert installed.wrap(f"fxscope_test_owner:Kinds.{name}", after=lambda result, *_: seen.append(result))
+        assert (owner.Child.name(), Kinds().twice(3)) == ("Child", 6)
+    assert seen == ["Child", 6] and dict(vars(Kinds)) == before
+
+
 def test_a_mistake_in_a_hook_is_one_problem(owner) -> None:
     def broken(*_):
         raise ValueError("ours\nmore")

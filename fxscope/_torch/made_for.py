@@ -1,0 +1,78 @@
+"""Why Inductor made a buffer that no op of the graph asks for: whose layout demanded a copy, why an op fell back."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from fxscope._torch.tap import being_lowered
+from fxscope.model import MadeFor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fxscope._torch.hooks import Hooks
+
+COPY_INPUT = "torch._inductor.ir:ExternKernel.copy_input"
+REQUIRE_STRIDES = "torch._inductor.ir:ExternKernel.require_strides"
+UNSUPPORTED = "torch._inductor.graph:fallback_node_due_to_unsupported_type"
+HOOKS = {
+    COPY_INPUT: "which kernels are layout copies",
+    REQUIRE_STRIDES: "which strides a layout copy is made for",
+    UNSUPPORTED: "which ops fell back because of a dtype or device",
+}
+_MARK = "fxscope_made_for"
+
+
+class Demands:
+    """The demands of all compiles while the hooks are on, kept at the buffers that were made for them."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._here = threading.local()
+        hooks.wrap(REQUIRE_STRIDES, around=self._require_strides, purpose=HOOKS[REQUIRE_STRIDES])
+        hooks.wrap(COPY_INPUT, after=self._copied, purpose=HOOKS[COPY_INPUT])
+        hooks.wrap(UNSUPPORTED, after=self._unsupported, purpose=HOOKS[UNSUPPORTED])
+
+    def _require_strides(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        outer = getattr(self._here, "demand", None)
+        self._here.demand = (args[2:], kwargs)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            self._here.demand = outer
+
+    def _copied(self, result: Any, *_: Any) -> None:
+        """Mark the buffer of a copy with the strides that are demanded now, and the node that is being lowered."""
+        node, demand = being_lowered(), getattr(self._here, "demand", None)
+        arguments, named = demand or ((), {})
+        order, exact = (*arguments, None, None)[:2]
+        order, exact = named.get("order", order), named.get("exact_strides", exact)
+        made_for = MadeFor(
+            cause="input" if demand is None else "layout",
+            node=node.name if node is not None else None,
+            stride_order=None if order is None else tuple(map(int, order)),
+            strides=None if exact is None else tuple(int(item) if str(item).isdigit() else str(item) for item in exact),
+        )
+        object.__setattr__(result.data.data, _MARK, made_for)
+
+    @staticmethod
+    def _unsupported(result: Any, node: Any, *_: Any, **__: Any) -> None:
+        if result:
+            node.meta[_MARK] = "unsupported"
+
+
+def of(operation: Any) -> MadeFor | None:
+    """Return why an operation of Inductor's IR was made; `None` for one that an op of the graph is."""
+    found = getattr(operation, _MARK, None)
+    return found if found is not None or type(operation).__name__ != "FallbackKernel" else fallback(operation)
+
+
+def fallback(operation: Any) -> MadeFor:
+    """Return why a `FallbackKernel` calls ATen, or a custom op, instead of a generated kernel."""
+    from torch._inductor import lowering
+
+    node = getattr(operation, "origin_node", None)
+    if node is not None and node.meta.get(_MARK) == "unsupported":
+        return MadeFor(cause="unsupported", node=node.name)
+    has_lowering = getattr(operation, "op_overload", None) not in lowering.fallbacks
+    return MadeFor(cause="declined" if has_lowering else "no_lowering", node=getattr(node, "name", None))

@@ -1,0 +1,149 @@
+"""Says why each kernel exists: what it computes, or what made the compiler add it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from fxscope.index import index_of
+from fxscope.model import KernelCall, Purpose, Recording, Schedule, replace
+from fxscope.op_names import is_attention, is_collective, op_name, ops_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fxscope.index import Key
+    from fxscope.model import Node, SchedulerNode
+
+Found = tuple[Purpose | None, dict[str, Any]]
+
+MOVES = frozenset(("cat", "clone", "copy", "constant_pad_nd"))  # their loops compare indices, and compute no value
+REINPLACE = "decompose_auto_functionalized"  # the pass that clones what a custom op would overwrite
+
+
+def purposes(recording: Recording) -> Recording:
+    """Recording → Recording whose calls know why they exist."""
+    found: dict[str, KernelCall] = {}
+    schedules = {schedule.graph: schedule for schedule in recording.schedules}
+    again = recomputed(recording)
+    for graph, calls in index_of(recording).calls_of_graph.items():
+        nodes = index_of(recording).nodes.get(graph, {})
+        look = _Graph(schedules.get(graph) or Schedule(graph=graph), nodes, calls, again.get(graph, set()))
+        for call in calls:
+            purpose, arguments = look.purpose(call)
+            found[call.id] = replace(call, purpose=purpose, purpose_arguments=arguments)
+    return replace(recording, calls=tuple(found.get(call.id, call) for call in recording.calls))
+
+
+def recomputed(recording: Recording) -> dict[str, set[str]]:
+    """Post-grad backward graph → its nodes that the forward computes too: the partitioner copied them."""
+    index, names = index_of(recording), {}
+    for graph in recording.graphs:
+        if graph.stage in ("forward", "backward"):
+            names[graph.id] = {node.name for node in graph.nodes if node.op == "call_function"}
+    again = {
+        f"{name}:backward:post_grad": found & names.get(f"{name}:forward", set())
+        for graph_id, found in names.items()
+        if (name := graph_id.removesuffix(":backward")) != graph_id
+    }
+    # A pass may have put other nodes in their place: these have the same ATen op.
+    made_of: dict[Key, list[str]] = {}
+    for link in recording.links:
+        old, new = index.by_key.get(link.from_), index.by_key.get(link.to)
+        lowered = link.to[0] in again and link.to[0] == f"{link.from_[0]}:post_grad"
+        if lowered and old and new and old.original_aten == new.original_aten:
+            made_of.setdefault(link.to, []).append(old.name)
+    for (graph_id, name), old_names in made_of.items():
+        if all(item in again[graph_id] for item in old_names):
+            again[graph_id].add(name)
+    return again
+
+
+class _Graph:
+    """The calls of one post-grad graph and what is known around them."""
+
+    def __init__(
+        self, schedule: Schedule, nodes: Mapping[str, Node], calls: Sequence[KernelCall], recomputed: set[str]
+    ) -> None:
+        self.schedule, self.nodes, self.recomputed = schedule, nodes, recomputed
+        self.members = {node.name: node for node in schedule.nodes}
+        self.readers = Counter(access.buffer for call in calls for access in call.reads or ())
+        self.writers = {access.buffer: call for call in calls for access in call.writes or ()}
+        self.library = {name for call in calls if not call.is_generated for name in call.nodes}
+        self.first_of_group: dict[int, str] = {}
+        for call in calls:
+            for member in self._members(call):
+                self.first_of_group.setdefault(member.group, call.id)
+
+    def _members(self, call: KernelCall) -> list[SchedulerNode]:
+        return [self.members[name] for name in call.scheduler_nodes if name in self.members]
+
+    def purpose(self, call: KernelCall) -> Found:
+        """The purpose of a call, and what its words are about."""
+        ran = [self.nodes[name] for name in call.nodes if name in self.nodes]
+        working = [node for node in ran if node.nature != "view"] or ran
+        members = [member for member in self._members(call) if member.type not in ("nop", "multi_output")]
+        if is_collective(call.kernel) or any(is_collective(node.target) for node in ran):
+            return "collective", {"op": op_name(ran[0].target if ran else call.kernel)}
+        if working and all(node.name in self.recomputed for node in working):
+            by_user = any("recompute" in (node.recompute or "") for node in working)
+            return "recompute", {"ops": ops_of(working), "checkpoint": by_user}
+        if call.is_extern:
+            return self._extern(call, ran, members)
+        return self._copy(call, working, members) or self._extra(call, working, members) or _computes(call, working)
+
+    @staticmethod
+    def _extern(call: KernelCall, ran: Sequence[Node], members: Sequence[SchedulerNode]) -> Found:
+        if op_name(call.kernel) == "copy_" and any(op_name(node.target) == "copy_" for node in ran):
+            return "mutation_copy", {"into": ran[0].inputs[0] if ran[0].inputs else None}
+        made_for = next((member.made_for for member in members if member.made_for is not None), None)
+        if call.type == "fallback" and made_for is not None and not is_attention(call.kernel):
+            return "fallback", {"cause": made_for.cause, "op": op_name(call.kernel)}
+        return "computes", {"ops": ops_of(ran) or [op_name(call.kernel)]}
+
+    def _copy(self, call: KernelCall, working: Sequence[Node], members: Sequence[SchedulerNode]) -> Found | None:
+        """Why a kernel that computes nothing moves data; `None` for one that computes something."""
+        if working and all(_is_mutation(node) for node in working):
+            first = working[0]
+            return "mutation_copy", {"into": first.inputs[0] if first.inputs else None}
+        ops = ops_of([node for node in working if node.nature != "view"])
+        moves = bool(members) and all(member.computes is False for member in members)
+        if ops and (moves or all(op_name(node.target) in MOVES for node in working)):
+            return "program_copy", {"ops": ops}
+        demands = [member.made_for for member in members if member.made_for is not None]
+        if not moves or not demands:
+            return None
+        first, written = demands[0], {access.buffer for access in call.writes or ()}
+        names = list(dict.fromkeys(item.node for item in demands if item.node))
+        cause: str = first.cause
+        if written <= set(self.schedule.outputs) and not self.library & {*names}:
+            cause = "saved" if written <= set(self.schedule.saved) else "output"
+        arguments: dict[str, Any] = {"cause": cause, "nodes": names}
+        if first.stride_order is not None or first.strides is not None:
+            arguments["strides"] = list(first.strides or ())
+            arguments["stride_order"] = list(first.stride_order or ())
+        return "layout_copy", arguments
+
+    def _extra(self, call: KernelCall, working: Sequence[Node], members: Sequence[SchedulerNode]) -> Found | None:
+        """Why a kernel is beside the one that computes the same; `None` where it is not."""
+        written = {access.buffer for access in call.writes or ()}
+        if written and written <= set(self.schedule.saved) and not any(self.readers[buffer] for buffer in written):
+            return "saved", {"buffers": sorted(written)}
+        before = [self.writers[access.buffer] for access in call.reads or () if access.buffer in self.writers]
+        parts = [other for other in before if other.id != call.id and set(call.nodes) & set(other.nodes)]
+        reduces = any(member.type == "reduction" for member in members)
+        if reduces and any({node.name for node in working} <= set(other.nodes) for other in parts):
+            return "split", {"of": "reduction", "ops": ops_of(working)}
+        if call.type == "triton_foreach" and any(self.first_of_group[item.group] != call.id for item in members):
+            return "split", {"of": "foreach", "ops": ops_of(working)}
+        return None
+
+
+def _computes(call: KernelCall, working: Sequence[Node]) -> Found:
+    ops = ops_of(working)
+    return ("computes", {"ops": ops}) if ops or call.biases or call.type == "user_triton" else (None, {})
+
+
+def _is_mutation(node: Node) -> bool:
+    """Whether a node only copies for what the program writes in place, or for a custom op that does."""
+    return op_name(node.target) == "copy_" or (op_name(node.target) == "clone" and REINPLACE in node.replaced_by)

@@ -1,0 +1,149 @@
+"""Why each kernel exists, of programs whose kernels are known by hand; each says what is there and what is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import gelu
+from torch.utils.checkpoint import checkpoint
+
+import fxscope
+from fxscope.analysis.purposes import purpose_rows
+from fxscope.analysis.report import report
+from fxscope.index import index_of
+from fxscope.render.decisions import call_story
+from fxscope.render.report import lines
+
+pytestmark = pytest.mark.slow
+
+
+@torch.library.custom_op("fxscope_purposes::sin_in_place", mutates_args={"x"})
+def sin_in_place(x: torch.Tensor) -> None:
+    x.sin_()
+
+
+class ConvLinear(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.linear = nn.Conv2d(8, 8, 3, padding=1), nn.Linear(16, 16)
+
+    def forward(self, x):
+        return self.linear(self.conv(x)).relu()
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, checkpointed: bool = True) -> None:
+        super().__init__()
+        self.up, self.down, self.checkpointed = nn.Linear(64, 256), nn.Linear(256, 64), checkpointed
+
+    def inner(self, x):
+        return self.down(gelu(self.up(x)))
+
+    def forward(self, x):
+        return (checkpoint(self.inner, x, use_reentrant=False) if self.checkpointed else self.inner(x)).sum()
+
+
+class GroupNorm(nn.Module):
+    """The shape of pytorch/pytorch#188578: 32 groups of 40,960 elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.GroupNorm(32, 320)
+
+    def forward(self, x):
+        return nn.functional.silu(self.norm(x))
+
+
+class Cache(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(4, 8))
+
+    def forward(self, x):
+        self.cache.copy_(x)
+        return self.cache @ x.t()
+
+
+def view_of_input(x):
+    """pytorch/pytorch#131192: a custom op on a view of a graph input was cloned and copied back; torch 2.13 does not."""
+    sin_in_place(x[0])
+
+
+def own_tensor(x):
+    y = x + 1
+    sin_in_place(y)
+    return y * 2
+
+
+def complex_numbers(z, mask):
+    """pytorch/pytorch#105267."""
+    return z**2 + mask
+
+
+def real_numbers(z, mask):
+    return z**2 + mask
+
+
+def foreach(*items):
+    return torch._foreach_add(list(items), 1.0)
+
+
+def tensors(*shape, count=1, dtype=torch.float32):
+    return tuple(torch.ones(shape, dtype=dtype) for _ in range(count))
+
+
+# name: (program, inputs, target, backward, purposes of its kernels)
+PROGRAMS = {
+    "convolution, CPU": (ConvLinear(), tensors(2, 8, 16, 16), None, False, {"computes": 3, "layout_copy": 2}),
+    "convolution, GPU": (ConvLinear(), tensors(2, 8, 16, 16), "h200", False, {"computes": 4, "layout_copy": 2}),
+    "linear": (nn.Sequential(nn.Linear(16, 16), nn.ReLU()), tensors(8, 16), "h200", False, {"computes": 2}),
+    "sum": (torch.sum, tensors(4096, 4096), "h200", False, {"computes": 1, "split": 1}),
+    "row sum": (lambda x: x.sum(1), tensors(4096, 4096), "h200", False, {"computes": 1}),
+    "group norm": (GroupNorm().eval(), tensors(1, 320, 64, 64), "h200", False, {"computes": 2, "split": 1}),
+    "long foreach": (foreach, tensors(10, count=300), "h200", False, {"computes": 1, "split": 2}),
+    "short foreach": (foreach, tensors(10, count=30), "h200", False, {"computes": 1}),
+    "transposed copy": (lambda x: x.t().contiguous(), tensors(8, 9), "h200", False, {"program_copy": 1}),
+    "transposed and used": (lambda x: x.t().contiguous() + 1, tensors(8, 9), "h200", False, {"computes": 1}),
+    "concatenation": (lambda x, y: torch.cat([x, y], 1), tensors(8, 8, count=2), "h200", False, {"program_copy": 1}),
+    "buffer": (Cache(), tensors(4, 8), "h200", False, {"computes": 1, "mutation_copy": 1}),
+    "custom op, own tensor": (own_tensor, tensors(8), None, False, {"computes": 2, "fallback": 1}),
+    "custom op, view": (view_of_input, tensors(2, 8), None, False, {"fallback": 1}),
+    "complex": (
+        complex_numbers,
+        (*tensors(12, dtype=torch.complex64), *tensors(12, dtype=torch.bool)),
+        None,
+        False,
+        {"fallback": 2},
+    ),
+    "real": (real_numbers, (*tensors(12), *tensors(12, dtype=torch.bool)), None, False, {"computes": 1}),
+    "sort": (lambda x: torch.sort(x * 2)[0] + 1, tensors(8, 9), None, False, {"computes": 2, "fallback": 1}),
+    "checkpoint": (Checkpointed(), tensors(32, 64), "h200", True, {"computes": 9, "recompute": 1, "layout_copy": 2}),
+    "no checkpoint": (Checkpointed(False), tensors(32, 64), "h200", True, {"computes": 9, "layout_copy": 2}),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_kernel_says_why_it_exists(name: str) -> None:
+    program, inputs, target, backward, expected = PROGRAMS[name]
+    torch._dynamo.reset()
+    recording = fxscope.record(program, *inputs, compile=True, target=target, backward=backward, steps=1)
+    assert Counter(call.purpose for call in recording.calls) == expected
+    for call in recording.calls:
+        assert ("purpose unknown" in call_story(recording, call)) is (call.purpose is None)
+
+
+def test_the_purposes_sum_to_the_device_time_and_copies_name_their_layout() -> None:
+    recording = fxscope.record(ConvLinear(), *tensors(2, 8, 16, 16), compile=True, steps=3)
+    rows = purpose_rows(recording)
+    assert sum(row.time_us for row in rows) == pytest.approx(index_of(recording).device_us)
+    assert sum(row.share for row in rows) == pytest.approx(1)
+    copies = next(row for row in rows if row.purpose == "layout_copy")
+    measured = sum(launch.duration_ns for launch in recording.launches if launch.call in copies.calls)
+    assert copies.share == pytest.approx(measured / sum(launch.duration_ns for launch in recording.launches), rel=0.5)
+    shown = "\n".join(lines(report(recording)))
+    assert "Layout copies: 2 kernels, " in shown and "Fallbacks" not in shown
+    stories = [call_story(recording, call) for call in recording.calls if call.purpose == "layout_copy"]
+    assert "layout copy for convolution, which requires stride order (3, 0, 2, 1)" in stories[0]
