@@ -28,6 +28,7 @@ import torch
 from fxscope import store
 from fxscope._torch import own_trace, probe, profiler, restore, running, step_plan, stopwatch
 from fxscope._torch.environment import environment
+from fxscope._torch.event_tree import MOST_OPS
 from fxscope._torch.inductor import Facts, InductorCapture
 from fxscope._torch.module_names import ModuleNames
 from fxscope._torch.processes import Processes
@@ -472,6 +473,11 @@ class Recorder:
                 start_up = None if self._skip_init else start_up_of(observed)
                 recording = replace(recording, unobserved=unobserved_steps(observed), start_up=start_up)
                 self.step_plan = observed.steps
+            if num_cut := self._session.trees[path].num_cut:
+                cut = Unobserved(
+                    what="ops", count=num_cut, detail=f"{counted(num_cut, 'op')} after the first {MOST_OPS:,}"
+                )
+                recording = replace(recording, unobserved=(*recording.unobserved, cut))
             recording = replace(recording, problems=(*recording.problems, *observed.problems))
             return replace(recording, graphs=(graph,), ops=ties) if graph.nodes else recording
         return Recording()

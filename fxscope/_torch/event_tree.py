@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fxscope._torch.module_names import ModuleNames
 
 COMPOSITE = "CompositeImplicitAutograd"
+MOST_OPS = 50_000  # of a session are read
 _RUNS_BACKWARD = "autograd::engine::evaluate_function"
 _CALLS = (EventType.PyCall, EventType.PyCCall)
 _REPLAYED = ("aten", "prims")  # the meta kernels of other libraries are the user's code
@@ -120,6 +121,7 @@ class EventTree:
         self.has_allocations = False
         self._roots: dict[int, int] = {}
         self.results = results
+        self.ends_ns, self.num_cut = _cut(results)
         self._down(results.experimental_event_tree())
         self.raws.sort(key=lambda raw: raw.start)
 
@@ -127,6 +129,8 @@ class EventTree:
         todo = [(root, _Around()) for root in reversed(roots)]
         while todo:
             event, around = todo.pop()
+            if self.ends_ns is not None and event.start_time_ns >= self.ends_ns:
+                continue
             children = event.children
             if not children and event.tag in _CALLS:
                 continue
@@ -188,6 +192,15 @@ class EventTree:
                 around.op.allocated[fields.allocation_id] = None
             else:
                 around.op.allocated.pop(fields.allocation_id, None)
+
+
+def _cut(results: Any) -> tuple[int | None, int]:
+    """Return when the first op begins that is beyond `MOST_OPS`, None if there is none, and the number of those."""
+    events = results.events()
+    if len(events) <= MOST_OPS:
+        return None, 0
+    starts = sorted(event.start_ns() for event in events if not event.is_python_function() and "::" in event.name())
+    return (starts[MOST_OPS], len(starts) - MOST_OPS) if len(starts) > MOST_OPS else (None, 0)
 
 
 def _caller(event: Any, around: _Around) -> Source | None:

@@ -54,6 +54,9 @@ def prepare(path: Path, tree: EventTree, names: ModuleNames, **options: Any) -> 
 
     trace, problems = _decoded(path)
     events: list[dict[str, Any]] = [event for event in trace["traceEvents"] if event.get("cat") not in _NOT_KEPT]
+    if tree.ends_ns is not None:
+        ends = (tree.ends_ns - trace.get("baseTimeNanoseconds", 0)) / 1e3
+        events = [event for event in events if event.get("ph") == "M" or event.get("ts", 0.0) < ends]
     found = _Spans()
     spans = _sorted_spans(events, found)
     facts = facts_of(tree, concrete_inputs(spans), names)

@@ -111,7 +111,7 @@ class StepWatch:
         enough: called once, in the thread that began, when a bound is reached; told which, "" for that of steps.
         steps: to observe.
         calls: of one compiled graph to observe, where no step ends.
-        seconds: to observe, compiling left out.
+        seconds: of the thread's own time to observe, compiling left out.
     """
 
     def __init__(self, *, enough: Callable[[str], None], steps: int, calls: int, seconds: float) -> None:
@@ -153,12 +153,21 @@ class StepWatch:
 
     def _wait(self) -> None:
         """In a thread of its own: have the main thread end the observation, between two of its bytecodes."""
-        left = self._most[2]
+        left, before = self._most[2], self._clock()
         while left > 0 or (self.num_steps < self._most[0] and left > -self._most[2] * self._extensions()):
             if self._is_over.wait(_LOOK_S):
                 return
-            left -= 0 if self.is_compiling() else _LOOK_S
+            now = self._clock()
+            left -= 0 if self.is_compiling() else now - before
+            before = now
         ctypes.pythonapi.Py_AddPendingCall(self._late, None)
+
+    def _clock(self) -> float:
+        """Return seconds that the observed thread ran: one that waits, as for its children, leaves no events."""
+        try:
+            return time.clock_gettime(time.pthread_getcpuclockid(self._thread))
+        except (AttributeError, OSError):  # not on this system
+            return time.monotonic()
 
     def _extensions(self) -> int:
         """How often the bound of seconds is granted again, for steps that are expected."""

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from fxscope._torch import hooks
+from fxscope._torch import event_tree, hooks
 from fxscope.capture import MOST_CALLS, Recorder
 
 
@@ -53,6 +53,24 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
     (after,) = (item for item in recording.unobserved if item.what == "after")
     assert "after the observed part" in after.detail and bound in after.detail
     assert (recording.step_times.when == "after") == (program is trains)
+
+
+def test_ops_beyond_a_number_are_left_out_and_counted(monkeypatch) -> None:
+    monkeypatch.setattr(event_tree, "MOST_OPS", 40)
+    with Recorder() as recorder:
+        for _ in range(30):
+            torch.ones(3).sin()
+    (cut,) = (item for item in recorder.recording.unobserved if item.what == "ops")
+    assert len(recorder.recording.ops) + cut.count == 30 * 4 and len(recorder.recording.ops) == 40
+    assert 0 < len([node for node in recorder.recording.graph("eager").nodes if node.target == "aten::sin"]) <= 10
+
+
+def test_time_in_which_the_program_waits_is_no_time_of_the_observation() -> None:
+    with Recorder(max_seconds=0.3) as recorder:
+        time.sleep(1)
+        assert recorder._session.is_on()
+        torch.ones(3).sin()
+    assert "aten::sin" in {node.target for node in recorder.recording.graph("eager").nodes}
 
 
 def test_compiling_is_no_time_of_the_observation() -> None:
