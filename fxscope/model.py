@@ -52,6 +52,7 @@ __all__ = [
     "Link",
     "MadeFor",
     "Memory",
+    "MemoryDep",
     "Node",
     "Op",
     "OpStats",
@@ -297,6 +298,13 @@ class Graph(Item, frozen=True, kw_only=True):
         return graph_to_networkx(self)
 
 
+class MemoryDep(Item, frozen=True, kw_only=True):
+    """Where a loop nest accesses a buffer. A name in the index without a range is a value that is loaded or computed."""
+
+    index: str  # in elements: "64*d0 + d1 + 32"
+    ranges: tuple[tuple[str, int], ...]  # sizes of the loop variables on which the place depends
+
+
 class BufferAccess(Item, frozen=True, kw_only=True):
     """A buffer that a kernel call reads or writes. `bytes` is the traffic of one call."""
 
@@ -305,7 +313,7 @@ class BufferAccess(Item, frozen=True, kw_only=True):
     shape: tuple[int | str, ...] | None = None
     stride: tuple[int | str, ...] | None = None
     dtype: str | None = None
-    index: str | None = None  # the scheduler's index expression, where known
+    deps: tuple[MemoryDep, ...] = ()  # where in it, as far as that is known; else all of it
 
 
 class CodeLines(Item, frozen=True, kw_only=True):

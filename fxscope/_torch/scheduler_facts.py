@@ -11,11 +11,12 @@ import torch
 
 from fxscope._torch import made_for
 from fxscope._torch.hooks import is_deprecated, switch_value
+from fxscope._torch.loop_accesses import deps_of
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode, replace
-from fxscope.passes.flops import addresses
+from fxscope.passes.footprint import footprint, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fxscope._torch.tap import Tap
 
@@ -345,50 +346,20 @@ def _accesses(
     node: Any, graph: Any, problems: list[Problem]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
     """What a node reads and writes. A buffer that became internal to a fused node is in neither."""
-    read_writes = node.read_writes
+    read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"}
+    written = {item.name for item in node.read_writes.writes}
+    kept = frozenset[str]()
+    if len(node.get_nodes()) > 1:
+        internal = _internal(node)
+        kept = _kept(node, internal, graph)
+        # By another index than it was written by (a reduction walks it in rows), torch keeps it among the reads.
+        read, written = read - internal - written, written - (internal - kept)
     result: list[tuple[BufferAccess, ...]] = []
-    for reading, dependencies in ((True, read_writes.reads), (False, read_writes.writes)):
-        try:
-            sizes = node.get_read_write_buffer_accesses(include_reads=reading, include_writes=not reading)
-        except Exception as error:
-            _problem("bytes per access", error, problems)
-            sizes: dict[str, int] = {}
-        if reading:
-            sizes |= _told("sizes of what was written in part", problems, _behind_versions, sizes, node, graph) or {}
-        if reading and node.is_extern() and hasattr(node.node, "inputs"):
-            reached = _told("sizes of arguments", problems, _reached, node.node) or {}
-            sizes = {name: min(size, reached.get(name, size)) for name, size in sizes.items()}
-        internal = _internal(node) if len(node.get_nodes()) > 1 else frozenset[str]()
-        if not reading:
-            kept = _kept(node, internal, graph)
-            for member in node.get_nodes() if kept else ():
-                own = _told("bytes per access", problems, member.get_read_write_buffer_accesses, False, True) or {}
-                sizes |= {name: size for name, size in own.items() if name in kept}
-            internal -= kept
-        elif len(node.get_nodes()) > 1:
-            # By another index than it was written by (a reduction walks it in rows), torch keeps it among the reads.
-            internal |= {write.name for write in read_writes.writes}
-        stored = (_told("mutations", problems, _only_stored, node) if reading else None) or ()
-        by_buffer: dict[str, list[Any]] = {}
-        for dependency in dependencies:
-            kind = type(dependency).__name__
-            ordering = kind == "WeakDep" or (kind == "StarDep" and dependency.name in stored)
-            if not ordering and dependency.name not in internal:
-                by_buffer.setdefault(dependency.name, []).append(dependency)
-        for name, items in by_buffer.items():
-            looked_up = _told("points", problems, _looked_up, node, name) if reading and name in sizes else None
-            points = looked_up or (_told("points", problems, _points, node, items) if name in sizes else None)
-            buffer = _memory(name, node.scheduler, graph)
-            dtype = _told("dtype", problems, buffer.get_dtype) if points is not None and buffer is not None else None
-            if dtype is not None:
-                whole = _told("sizes", problems, _bytes_of, buffer) if looked_up else sizes[name]
-                sizes[name] = min(sizes[name] if whole is None else whole, points * dtype.itemsize)
-        result.append(
-            tuple(
-                _access(name, items, sizes.get(name), _memory(name, node.scheduler, graph), problems)
-                for name, items in sorted(by_buffer.items())
-            )
-        )
+    for reading, names in ((True, read), (False, written)):
+        sizes = _told("bytes per access", problems, node.get_read_write_buffer_accesses, reading, not reading) or {}
+        sizes |= dict.fromkeys(kept & names, None)
+        found = (_access(node, name, sizes, graph, reading, problems) for name in sorted(names))
+        result.append(tuple(access for access in found if access is not None))
     return result[0], result[1]
 
 
@@ -403,268 +374,10 @@ def _memory(name: str, scheduler: Any, graph: Any) -> Any:
     return graph.name_to_buffer.get(real) or graph.graph_inputs.get(real)
 
 
-def _behind_versions(sizes: Mapping[str, int], node: Any, graph: Any) -> dict[str, int]:
-    """Version → bytes of all of its memory, of those that torch counts no larger than the part that was written."""
-    found: dict[str, int] = {}
-    for name, size in sizes.items():
-        if name in _versions(node.scheduler):
-            found[name] = max(size, _bytes_of(_memory(name, node.scheduler, graph)) or 0)
-    return found
-
-
 def _bytes_of(buffer: Any) -> int | None:
     """The size of a buffer's memory, `None` where it is only known when it runs."""
-    lengths: list[int | None] = list(map(_number, buffer.get_size()))
+    lengths: list[int | None] = list(map(number, buffer.get_size()))
     return None if None in lengths else math.prod(length or 0 for length in lengths) * buffer.get_dtype().itemsize
-
-
-def _only_stored(node: Any) -> set[str]:
-    """The versions of memory that loops write again without reading them: torch orders the writes by a read.
-
-    What adds to memory (`atomic_add`) reads it.
-    """
-    if node.is_extern() or node.is_template():
-        return set()
-    real = _versions(node.scheduler)
-    written = {
-        real.get(output.get_name(), output.get_name())
-        for member in node.get_nodes()
-        for output in member.get_outputs()
-        if output.get_mutations()
-    }
-    return {
-        read.name
-        for read in node.read_writes.reads
-        if type(read).__name__ == "StarDep" and read.mode is None and real.get(read.name, read.name) in written
-    }
-
-
-def _points(node: Any, dependencies: Sequence[Any]) -> int | None:
-    """How many addresses loops can touch of a buffer at most, `None` where they are not told one by one.
-
-    torch bounds those of a single loop; of several joined it says the whole buffer, however few rows of it they look up.
-    """
-    if node.is_extern() or node.is_template():
-        return None
-    total, spans, loops = 0, list[tuple[int, int] | None](), list[tuple[int, list[tuple[int, int]]] | None]()
-    for dependency in dependencies:
-        if type(dependency).__name__ != "MemoryDep":
-            return None
-        sizes = dependency.size
-        if dependency.is_indirect():  # its address depends on loop variables that are not in it
-            members = [member for member in node.get_nodes() if dependency in {*member.read_writes.reads_and_writes()}]
-            if not members:  # what was fused keeps the names of loop variables that its members had before
-                members = [
-                    member
-                    for member in node.get_nodes()
-                    if any(item.name == dependency.name for item in member.read_writes.reads_and_writes())
-                ]
-            sizes = max((sum(map(list, member.get_ranges()), list[Any]()) for member in members), key=len, default=None)
-        else:
-            variables = dependency.index.free_symbols
-            sizes = [size for name, size in zip(dependency.var_names, sizes, strict=True) if name in variables]
-        if sizes is None or None in map(_number, sizes):
-            return None
-        points, masked = math.prod(map(int, sizes)), _under_masks(node, dependency)
-        total += points if masked is None else min(points, masked)
-        spans.append(_span(dependency))
-        loops.append(_strides(dependency) if masked is None else None)
-    plain = [loop for loop in loops if loop is not None]
-    together = addresses(plain) if len(plain) == len(loops) else None
-    if together is not None:
-        return together
-    known = [span for span in spans if span is not None]
-    if len(known) < len(spans):
-        return total
-    return min(total, max(high for _, high in known) - min(low for low, _ in known) + 1)
-
-
-def _looked_up(node: Any, name: str) -> int | None:
-    """How many addresses the loops of a node touch at most of a buffer that they read at places which they load or compute:
-    one for each value of the loop variables on which such a place depends.
-
-    torch counts an iteration as one address. A rotary embedding's row depends on the position alone, for all heads; of
-    four places that one iteration looks up (a bilinear sample) torch makes one. `None` where not all reads are such.
-    """
-    real = _versions(node.scheduler)
-    found: dict[Any, int | None] = {}
-    for member in node.get_nodes():
-        reads = [read for read in member.read_writes.reads if read.name == name]
-        if not reads:
-            continue
-        body = getattr(member, "_body", None)
-        if body is None or not all(type(read).__name__ == "MemoryDep" and read.is_indirect() for read in reads):
-            return None
-        behind: dict[str, tuple[frozenset[Any], int]] = {}
-        _places(body, body.root_block, behind)
-        for buffer, index, _ in _loads(body, body.root_block, {}):
-            if real.get(buffer, buffer) != real.get(name, name):
-                continue
-            symbols = [behind.get(str(symbol), (frozenset({symbol}), 0)) for symbol in index.free_symbols]
-            lengths = [
-                _number(body.var_ranges.get(one)) for one in frozenset[Any]().union(*(some for some, _ in symbols))
-            ]
-            ranges = tuple(map(str, body.var_ranges.values()))
-            known = index.subs(
-                {symbol: str(behind[str(symbol)][1]) for symbol in index.free_symbols if str(symbol) in behind}
-            )
-            found[known, ranges] = None if None in lengths else math.prod(length or 0 for length in lengths)
-    return None if not found or None in found.values() else sum(points or 0 for points in found.values())
-
-
-def _places(body: Any, block: Any, found: dict[str, tuple[frozenset[Any], int]]) -> tuple[frozenset[Any], int]:
-    """Fill in, for each variable of an index that a loop body loads or computes (`indirect0`), the loop variables on which
-    it depends, and a number that tells what is computed: two bodies may compute the same.
-    """
-    values: dict[Any, tuple[frozenset[Any], int]] = {}
-    for node in block.graph.nodes:
-        symbols = frozenset[Any]().union(*(values[item][0] for item in node.all_input_nodes))
-        known: list[Any] = [values[item][1] if isinstance(item, type(node)) else str(item) for item in node.args]
-        target = str(node.target)
-        if target == "get_index":
-            index = body.indexing_exprs[node.args[0]]
-            places = {symbol: found[str(symbol)] for symbol in index.free_symbols if str(symbol) in found}
-            symbols = frozenset(index.free_symbols - places.keys()).union(*(some for some, _ in places.values()))
-            known = [str(index.subs({symbol: str(number) for symbol, (_, number) in places.items()}))]
-        elif target.startswith("masked_subblock"):
-            inside, number = _places(body, body.subblocks[target], found)
-            symbols, known = symbols | inside, [*known, number]
-        values[node] = symbols, hash((target if not target.startswith("set_indirect") else "", *known))
-        if target.startswith("set_indirect"):
-            found[target.removeprefix("set_")] = values[node]
-    every = frozenset[Any]().union(*(some for some, _ in values.values()))
-    return every, hash(tuple(number for _, number in values.values()))
-
-
-def _under_masks(node: Any, dependency: Any) -> int | None:
-    """How many addresses a loop touches of a buffer that it loads under masks alone: a part of a `cat`, what is padded.
-
-    torch leaves masks out of its sets. `None` where the loads have no mask of comparisons between a loop variable and a
-    number, or several loops or places are meant.
-    """
-    owners = [member for member in node.get_nodes() if dependency in member.read_writes.reads]
-    if len(owners) != 1 or sum(item.name == dependency.name for item in owners[0].read_writes.reads) != 1:
-        return None
-    body = getattr(owners[0], "_body", None)
-    if body is None:
-        return None
-    loads = {
-        (index, tuple(bounds.items()))
-        for name, index, bounds in _loads(body, body.root_block, {})
-        if name == dependency.name
-    }
-    total = 0
-    for index, limits in loads:
-        bounds = dict(limits)
-        if not bounds.keys() & index.free_symbols or not index.free_symbols <= body.var_ranges.keys():
-            return None
-        points = 1
-        for variable in index.free_symbols:
-            size, (low, high) = _number(body.var_ranges[variable]), bounds.get(variable, (0, math.inf))
-            if size is None:
-                return None
-            points *= int(max(0, min(high, size) - max(low, 0)))
-        total += points
-    return total if loads else None
-
-
-def _loads(body: Any, block: Any, bounds: dict[Any, tuple[float, float]]) -> Iterator[tuple[str, Any, dict]]:
-    """(buffer, index, what masks leave of loop variables: from, to) of each load in a loop body."""
-    values: dict[Any, Any] = {}
-    for node in block.graph.nodes:
-        known = [values.get(item, item) for item in node.args]
-        if node.target == "get_index":
-            values[node] = body.indexing_exprs[known[0]]
-        elif node.target in ("index_expr", "value_expr", "constant"):
-            values[node] = known[1]
-        elif node.target in ("lt", "le", "gt", "ge"):
-            values[node] = _bounds(node.target, known[1], known[2])
-        elif node.target in ("and_", "logical_and", "bitwise_and"):
-            values[node] = _both(*(item if isinstance(item, dict) else {} for item in known[1:3]))
-        elif node.target == "load":
-            yield known[1], known[2], bounds
-        elif str(node.target).startswith("masked_subblock"):
-            inside = _both(bounds, known[0] if isinstance(known[0], dict) else {})
-            yield from _loads(body, body.subblocks[node.target], inside)
-
-
-def _bounds(comparison: str, index: Any, number: Any) -> dict[Any, tuple[float, float]]:
-    """What a comparison of one loop variable, or one and a number, leaves of it."""
-    symbols = getattr(index, "free_symbols", ())
-    if len(symbols) != 1 or _number(number) is None:
-        return {}
-    (variable,) = symbols
-    offset = _number(index - variable)
-    if offset is None:
-        return {}
-    limit = int(number) - offset
-    low, high = {
-        "lt": (-math.inf, limit),
-        "le": (-math.inf, limit + 1),
-        "gt": (limit + 1, math.inf),
-        "ge": (limit, math.inf),
-    }[comparison]
-    return {variable: (low, high)}
-
-
-def _both(a: dict[Any, tuple[float, float]], b: dict[Any, tuple[float, float]]) -> dict[Any, tuple[float, float]]:
-    whole = -math.inf, math.inf
-    found = {name: (a.get(name, whole), b.get(name, whole)) for name in {**a, **b}}
-    return {name: (max(one[0], two[0]), min(one[1], two[1])) for name, (one, two) in found.items()}
-
-
-def _span(dependency: Any) -> tuple[int, int] | None:
-    """The lowest and the highest address of a loop's access, `None` unless its index is a sum of multiples."""
-    if dependency.is_indirect():
-        return None
-    low = high = rest = dependency.index
-    for name, size in zip(dependency.var_names, dependency.size, strict=True):
-        step = dependency.index.coeff(name)
-        rest = rest - step * name
-        steps = [size - 1, 0] if getattr(step, "is_nonnegative", False) else [0, size - 1]
-        low, high = low.subs(name, steps[1]), high.subs(name, steps[0])
-    found = [_number(value) for value in (rest, low, high)]
-    return (found[1], found[2]) if found[0] is not None and found[1] is not None and found[2] is not None else None
-
-
-def _strides(dependency: Any) -> tuple[int, list[tuple[int, int]]] | None:
-    """The lowest address of a loop's access and its (stride, size)s, `None` unless its index is a sum of multiples."""
-    if dependency.is_indirect():
-        return None
-    rest, found = dependency.index, list[tuple[int, int]]()
-    for name, size in zip(dependency.var_names, dependency.size, strict=True):
-        step, count = _number(dependency.index.coeff(name)), _number(size)
-        if step is None or count is None:
-            return None
-        rest = rest - dependency.index.coeff(name) * name
-        found += [(step, count)] if step else []
-    low = _number(rest)
-    return None if low is None else (low, found)
-
-
-def _reached(operation: Any) -> dict[str, int]:
-    """Buffer → bytes of the views of it that an extern's arguments are; torch counts the whole buffer.
-
-    A buffer is left out where one of them has no size, or one that is only known when it runs.
-    """
-    from torch.utils._pytree import tree_leaves
-
-    found: dict[str, int | None] = {}
-    for argument in tree_leaves(list(operation.inputs)):
-        if not hasattr(argument, "get_name"):  # no tensor
-            continue
-        size, stride = (getattr(argument, f"maybe_get_{what}", lambda: None)() for what in ("size", "stride"))
-        before = found.get(argument.get_name(), 0)
-        if before is None or size is None or stride is None or None in map(_number, (*size, *stride)):
-            found[argument.get_name()] = None
-            continue
-        elements = math.prod(int(length) for length, step in zip(size, stride, strict=True) if int(step) != 0)
-        found[argument.get_name()] = before + elements * argument.get_dtype().itemsize
-    return {name: size for name, size in found.items() if size is not None}
-
-
-def _number(value: Any) -> int | None:
-    return int(value) if getattr(value, "is_Integer", isinstance(value, int)) else None
 
 
 def _kept(node: Any, internal: frozenset[str], graph: Any) -> frozenset[str]:
@@ -699,28 +412,41 @@ def _internal(node: Any) -> frozenset[str]:
 
 
 def _access(
-    name: str, dependencies: Sequence[Any], size_bytes: int | None, buffer: Any, problems: list[Problem]
-) -> BufferAccess:
-    # A StarDep is of the whole buffer, and raises where its index is asked for.
-    places = [item.index for item in dependencies if hasattr(item, "ranges") or type(item).__name__ == "MemoryDep"]
-    dtype = _told("dtype", problems, buffer.get_dtype) if buffer is not None else None
-    numbers = len(places) == len(dependencies) and all(getattr(place, "is_Integer", False) for place in places)
-    if size_bytes is not None and dtype is not None and numbers:
-        size_bytes = min(size_bytes, len(set(places)) * dtype.itemsize)  # one of the seeds of several dropouts
+    node: Any, name: str, sizes: Mapping[str, int | None], graph: Any, reading: bool, problems: list[Problem]
+) -> BufferAccess | None:
+    """One access, with torch's size of it as far as that says no more; `None` where nothing is read."""
+    real, buffer = _versions(node.scheduler), _memory(name, node.scheduler, graph)
+    deps = _told("places", problems, deps_of, node, name, reading, real)
+    if deps == ():  # torch orders what writes to memory again by a read of all of it, which no loop does
+        return None
+    shape, stride, dtype, whole = (
+        _told(what, problems, function) if buffer is not None else None
+        for what, function in (
+            ("shape", lambda: buffer.get_size()),
+            ("strides", lambda: buffer.get_stride()),
+            ("dtype", lambda: buffer.get_dtype()),
+            ("sizes", lambda: _bytes_of(buffer)),
+        )
+    )
+    size = sizes.get(name)
+    # torch says of a version no more than the part that was written, and of several joined loops always the whole buffer.
+    if name in sizes and whole is not None and (deps or size is None or name in real):
+        size = whole if not deps or dtype is None else min(whole, footprint(deps) * dtype.itemsize)
     return BufferAccess(
         buffer=name,
-        bytes=int(size_bytes) if size_bytes is not None else None,
-        shape=_dimensions(_told("shape", problems, buffer.get_size)) if buffer is not None else None,
-        stride=_dimensions(_told("strides", problems, buffer.get_stride)) if buffer is not None else None,
+        bytes=int(size) if size is not None else None,
+        shape=_dimensions(shape),
+        stride=_dimensions(stride),
         dtype=str(dtype).removeprefix("torch.") if dtype is not None else None,
-        index=" | ".join(dict.fromkeys(map(str, places))) or None,
+        deps=deps or (),
     )
 
 
 def _dimensions(values: Any) -> tuple[int | str, ...] | None:
     if values is None:
         return None
-    return tuple(str(value) if (number := _number(value)) is None else number for value in values)
+    known = ((number(value), value) for value in values)
+    return tuple(str(value) if size is None else size for size, value in known)
 
 
 def _attempts(
@@ -731,8 +457,6 @@ def _attempts(
     An answer about nodes that were joined with each other later says nothing any more and is dropped.
     """
     attempts = [FusionAttempt(a=a, b=b, fused=True, how=how, order=clock) for clock, a, b, how in observed.joins]
-    if not attempts:
-        attempts = _joins_of_groups(scheduler)
     last: dict[tuple[int, int], tuple[int, int, FusionAttempt]] = {}
     for clock, node1, node2, answer, reasons in observed.pairs.values():
         a, b = members_of(node1), members_of(node2)
@@ -760,26 +484,6 @@ def _attempts(
             last[key] = (*rank, attempt)
     attempts += [item[2] for item in last.values()]
     return tuple(sorted(attempts, key=lambda item: item.order))
-
-
-def _joins_of_groups(scheduler: Any) -> list[FusionAttempt]:
-    """The joins that the final groups imply, for a torch whose joins were not heard."""
-    joins: list[FusionAttempt] = []
-    for group in scheduler.nodes:
-        members = list(group.get_nodes())
-        if len(members) < 2 or type_of(group) in ("foreach", "grouped"):
-            continue
-        for position in range(1, len(members)):
-            before, node = members[:position], members[position]
-            written = {name for item in before for name in item.get_buffer_names()}
-            flows = any(dependency.name in written for dependency in node.read_writes.reads)
-            reduces = any(item.is_reduction() for item in (*before, node))
-            how: How = "horizontal" if not flows else "reduction" if reduces else "vertical"
-            if any(item.is_template() for item in (*before, node)):
-                how = "prologue" if node.is_template() else "epilogue"
-            names = tuple(item.get_name() for item in before)
-            joins.append(FusionAttempt(a=names, b=(node.get_name(),), fused=True, how=how_of_type(group) or how))
-    return joins
 
 
 def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:

@@ -7,7 +7,6 @@ what does not happen: the weight's gradient of a grouped convolution as if its g
 from __future__ import annotations
 
 import re
-from itertools import combinations, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -274,41 +273,6 @@ def numbers(*values: int | str) -> int | None:
     """The product, `None` where a size is symbolic."""
     known = [value for value in values if isinstance(value, int)]
     return prod(known) if len(known) == len(values) else None
-
-
-def addresses(loops: Iterable[tuple[int, Sequence[tuple[int, int]]]]) -> int | None:
-    """How many addresses loops touch together, each of a lowest one and of dimensions (stride, size).
-
-    `None` where they are no boxes of one grid, whose strides divide each other, or too many.
-    """
-    found = {(low, tuple(item for item in dims if item[1] > 1)) for low, dims in loops}
-    if any(low < 0 or size < 1 or stride < 1 for low, dims in found for stride, size in (*dims, (1, 1))):
-        return None
-    strides = sorted({1, *(stride for _, dims in found for stride, _ in dims)})
-    if len(found) > 8 or any(large % small for small, large in pairwise(strides)):
-        return None
-    boxes: set[tuple[tuple[int, int], ...]] = set()
-    for low, dims in found:
-        sizes = dict(dims)
-        if len(sizes) < len(dims):  # two dimensions of one stride meet
-            return None
-        box: list[tuple[int, int]] = []
-        for stride, larger in zip(strides, (*strides[1:], None), strict=True):
-            first, size = low // stride, sizes.get(stride, 1)
-            if larger is not None:
-                first, radix = first % (larger // stride), larger // stride
-                if first == 0 and size % radix == 0 and larger not in sizes:  # rows that follow upon each other
-                    sizes[larger], size = size // radix, radix
-                if first + size > radix:
-                    return None
-            box.append((first, first + size))
-        boxes.add(tuple(box))
-    total = 0
-    for count in range(1, len(boxes) + 1):
-        for some in combinations(boxes, count):
-            both = [(max(low for low, _ in sides), min(high for _, high in sides)) for sides in zip(*some, strict=True)]
-            total -= (-1) ** count * prod(max(high - low, 0) for low, high in both)
-    return total
 
 
 def total(items: Iterable[BufferAccess]) -> int | None:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
 from fxscope.model import (
     BufferAccess,
@@ -21,6 +22,7 @@ from fxscope.model import (
 )
 from fxscope.op_names import is_convolution, op_name, runs_as
 from fxscope.passes.flops import tensor_bytes, total
+from fxscope.passes.footprint import footprint
 from fxscope.passes.slices import OpSlices, nodes_of_calls
 
 if TYPE_CHECKING:
@@ -212,26 +214,25 @@ def sized(access: BufferAccess) -> BufferAccess:
 
 
 def merge(lists: Sequence[tuple[BufferAccess, ...]], renames: Mapping[str, str]) -> tuple[BufferAccess, ...]:
-    """One access per memory, however often it is mutated; the bytes of several loops add up, to no more than all of it.
-
-    Loops that touch as much by the same index touch the same.
-    """
+    """One access per memory, however often it is mutated: what several loops touch together, each once."""
     found: dict[str, BufferAccess] = {}
     for access in (access for items in lists for access in items):
         buffer = renames.get(access.buffer, access.buffer)
         before = found.get(buffer)
-        if before is None:
-            found[buffer] = replace(access, buffer=buffer)
-        elif before.index is None or (before.index, before.bytes) != (access.index, access.bytes):
-            whole = sized(replace(before, bytes=None)).bytes
-            known = None if before.bytes is None or access.bytes is None else before.bytes + access.bytes
-            indices = [index for index in (before.index, access.index) if index]
-            found[buffer] = replace(
-                before,
-                bytes=known if known is None or whole is None else min(known, whole),
-                index=" | ".join(dict.fromkeys(indices)) or None,
-            )
+        found[buffer] = replace(access, buffer=buffer) if before is None else united(before, access)
     return tuple(found.values())
+
+
+def united(one: BufferAccess, other: BufferAccess) -> BufferAccess:
+    """Two accesses to one memory as one: their sum at most, where it is not known what they share."""
+    item, deps = ITEM_BYTES.get(one.dtype or ""), tuple(dict.fromkeys((*one.deps, *other.deps)))
+    if not (one.deps and other.deps):
+        deps = ()
+    if one.bytes is None or other.bytes is None:
+        return replace(one, bytes=None, deps=deps)
+    bounds = [one.bytes + other.bytes, sized(replace(one, bytes=None)).bytes]
+    bounds += [footprint(deps) * item] if deps and item else []
+    return replace(one, bytes=min(size for size in bounds if size is not None), deps=deps)
 
 
 def aliases(schedule: Schedule) -> dict[str, str]:

@@ -17,7 +17,9 @@ from fxscope.errors import NOT_PYTHON
 from fxscope.model import BufferAccess, CodeLines, InputAssertion, KernelCall, replace
 from fxscope.op_names import split_joined, table
 from fxscope.passes.flops import total
-from fxscope.readers.workload import touched, workloads
+from fxscope.passes.footprint import strided
+from fxscope.readers.triton_accesses import touched
+from fxscope.readers.workload import workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -532,9 +534,9 @@ class _Walk:
             name = self.alias[name]
             known = self.results.get(name)
         if access.shape is None and known is not None:
-            access = BufferAccess(buffer=access.buffer, shape=known.shape, stride=known.stride, dtype=access.dtype)
+            access = replace(access, shape=known.shape, stride=known.stride)
         dtype = access.dtype or self.dtypes.get(access.buffer) or self.dtypes.get(name)
-        return BufferAccess(buffer=access.buffer, shape=access.shape, stride=access.stride, dtype=dtype)
+        return replace(access, dtype=dtype, deps=access.deps or strided(access.shape, access.stride))
 
     def learn_dtypes(self, kernel: str, call: ast.Call) -> None:
         """Keep the dtypes of a Triton kernel's pointers, for the calls after it."""
@@ -591,7 +593,7 @@ class _Walk:
                 continue
             direction = directions[position] if position < len(directions) else "in_ptr"
             if direction.startswith(("out_ptr", "in_out")):
-                writes.setdefault(access.buffer, access)
+                writes.setdefault(access.buffer, _renamed(access, access.buffer))
             if not direction.startswith("out_ptr"):
                 origin = (
                     self.alias.get(access.buffer, access.buffer) if direction.startswith("in_out") else access.buffer
@@ -600,7 +602,8 @@ class _Walk:
         for word in call.keywords:
             access = self.tensor(word.value)
             if access is not None:
-                (writes if word.arg == "out" else reads).setdefault(access.buffer, access)
+                side = writes if word.arg == "out" else reads
+                side.setdefault(access.buffer, _renamed(access, access.buffer))
         if (
             call.func
             and isinstance(call.func, ast.Attribute)
@@ -628,12 +631,10 @@ class _Walk:
         """The view that a `reinterpret_tensor(buffer, size, stride, offset)` makes."""
         name = ast.unparse(call.args[0]) if call.args else "?"
         base = self.layout.get(name)
-        return BufferAccess(
-            buffer=name,
-            shape=_sizes(call.args[1]) if len(call.args) > 1 else None,
-            stride=_sizes(call.args[2]) if len(call.args) > 2 else None,
-            dtype=base.dtype if base else None,
-        )
+        shape, stride = (_sizes(call.args[place]) if len(call.args) > place else None for place in (1, 2))
+        offset = getattr(call.args[3], "value", None) if len(call.args) > 3 else 0
+        dtype = base.dtype if base else None
+        return BufferAccess(buffer=name, shape=shape, stride=stride, dtype=dtype, deps=strided(shape, stride, offset))
 
 
 def _renamed(access: BufferAccess, name: str) -> BufferAccess:

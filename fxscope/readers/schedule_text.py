@@ -18,13 +18,15 @@ from fxscope.model import (
     FusionAttempt,
     Graph,
     How,
+    MemoryDep,
     Schedule,
     ScheduledGroup,
     SchedulerNode,
     TensorMeta,
     replace,
 )
-from fxscope.passes.flops import addresses, tensor_bytes
+from fxscope.passes.flops import numbers
+from fxscope.passes.footprint import footprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -54,12 +56,12 @@ MOST_JOINED = 500  # members of a group whose joins are spelt out where no log t
 
 
 class Use(NamedTuple):
-    """One printed dependency: a whole buffer has no index, and the mode for ranges."""
+    """One printed dependency; of a whole buffer, or one whose sizes are not numbers, the place is not known."""
 
     buffer: str
-    place: str | None  # its index
-    ranges: str | None
-    iterations: int | None = None  # how often its loop runs
+    dep: MemoryDep | None
+    indexed: bool
+    mode: str = "None"
 
 
 class Block(NamedTuple):
@@ -174,10 +176,11 @@ def as_called(found: Schedule, code: OutputCode) -> Schedule:
 def _of_views(access: BufferAccess, call: Call) -> BufferAccess:
     """What of a buffer the arguments of a call are, at most all of it; as it is where one's size is not known."""
     views = [item for item in call.tensors if item is not None and item.buffer == access.buffer]
-    if access.bytes is None or not views or any(item.shape is None for item in views):
+    deps = [dep for item in views for dep in item.deps]
+    item = ITEM_BYTES.get(access.dtype or "")
+    if access.bytes is None or item is None or not views or len(deps) < len(views):
         return access
-    size = tensor_bytes(TensorMeta(shape=item.shape or (), stride=item.stride, dtype=access.dtype) for item in views)
-    return access if size is None else replace(access, bytes=min(access.bytes, size))
+    return replace(access, bytes=min(access.bytes, footprint(deps) * item), deps=tuple(deps))
 
 
 def real_name(name: str, renames: Mapping[str, str]) -> str:
@@ -243,18 +246,14 @@ def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
 def uses_of(block: Block, renames: Mapping[str, str]) -> tuple[list[Use], list[Use]]:
     """What a node reads and writes, as printed."""
     text = "\n".join(block.lines)
-    writes = dependencies(text, f"{block.name}.writes")
-    reads = [
-        *dependencies(text, f"{block.name}.met_dependencies"),
-        *dependencies(text, f"{block.name}.unmet_dependencies"),
-    ]
-    if block.type == "SchedulerNode":
-        reads = without_order(reads, writes, renames)
     iteration = said(block, ("sizes",))
     iterations = numel(iteration) if iteration is not None else None
-    return [use._replace(iterations=iterations) for use in reads], [
-        use._replace(iterations=iterations) for use in writes
-    ]
+    writes, *read = (
+        dependencies(text, f"{block.name}.{key}", iterations)
+        for key in ("writes", "met_dependencies", "unmet_dependencies")
+    )
+    reads = [use for uses in read for use in uses]
+    return without_order(reads, writes, renames) if block.type == "SchedulerNode" else reads, writes
 
 
 def node_of(
@@ -308,7 +307,8 @@ def type_of(block: Block, iteration: str | None, computes: str | None) -> str:
     return "reduction" if iteration and not iteration.rstrip(")").endswith("(") else "pointwise"
 
 
-def dependencies(text: str, key: str) -> list[Use]:
+def dependencies(text: str, key: str, iterations: int | None) -> list[Use]:
+    """The dependencies in a printed list, of a loop nest that runs so often."""
     start = text.find(f"{key} =")
     if start < 0:
         return []
@@ -319,8 +319,17 @@ def dependencies(text: str, key: str) -> list[Use]:
         if depth == 0:
             break
     part = text[start : end + 1]
-    found = [Use(match[1], match[2], match[3]) for match in MEMORY.finditer(part)]
-    return [*found, *(Use(name, None, mode or None) for name, mode in STAR.findall(part))]
+    found = [Use(match[1], place(match[2], match[3], iterations), True) for match in MEMORY.finditer(part)]
+    return [*found, *(Use(name, None, False, mode or "None") for name, mode in STAR.findall(part))]
+
+
+def place(index: str, ranges: str, iterations: int | None) -> MemoryDep | None:
+    """A printed index with the loop variables in it; one that names what was loaded may be elsewhere in each iteration."""
+    names = set(re.findall(r"\b[a-z_]\w*\b(?!\()", index))
+    sizes = {name: int(size) for name, size in re.findall(r"(\w+): (\d+)\b", ranges)}
+    if names <= sizes.keys():
+        return MemoryDep(index=index, ranges=tuple((name, size) for name, size in sizes.items() if name in names))
+    return None if iterations is None else MemoryDep(index=index, ranges=(("iterations", iterations),))
 
 
 def without_order(reads: list[Use], writes: list[Use], renames: Mapping[str, str]) -> list[Use]:
@@ -331,9 +340,9 @@ def without_order(reads: list[Use], writes: list[Use], renames: Mapping[str, str
     found: list[Use] = []
     for use in reads:
         again = [item for item in writes if real_name(item.buffer, renames) == real_name(use.buffer, renames)]
-        if use.place is not None or not again:
+        if use.indexed or not again:
             found.append(use)
-        elif use.ranges not in (None, "None"):
+        elif use.mode != "None":
             found += [item._replace(buffer=use.buffer) for item in again]
     return found
 
@@ -350,7 +359,7 @@ def accesses(uses: Iterable[Use], layouts: Mapping[str, TensorMeta]) -> tuple[Bu
     result: list[BufferAccess] = []
     for name, items in sorted(found.items()):
         layout = layouts.get(name)
-        indices = list(dict.fromkeys(use.place for use in items if use.place))
+        deps = dict.fromkeys(use.dep for use in items)
         result.append(
             BufferAccess(
                 buffer=name,
@@ -358,50 +367,20 @@ def accesses(uses: Iterable[Use], layouts: Mapping[str, TensorMeta]) -> tuple[Bu
                 shape=layout.shape if layout is not None else None,
                 stride=layout.stride if layout is not None else None,
                 dtype=layout.dtype if layout is not None else None,
-                index=" | ".join(indices) or None,
+                deps=() if None in deps else tuple(dep for dep in deps if dep is not None),
             )
         )
     return tuple(result)
 
 
 def num_bytes(layout: TensorMeta, uses: Iterable[Use]) -> int | None:
-    """The bytes that loops touch of a buffer; a dependency without an index takes all of it.
-
-    Where their indices are no sums of multiples each dependency is good for one element for each value of the loop
-    variables in its index, and where it names what was loaded, in each iteration.
-    """
-    item = ITEM_BYTES.get(layout.dtype or "")
-    whole = [size for size in layout.shape if isinstance(size, int)]
-    if item is None or len(whole) != len(layout.shape):
+    """The bytes that loops touch of a buffer at most; a dependency without a place takes all of it."""
+    item, whole = ITEM_BYTES.get(layout.dtype or ""), numbers(*layout.shape)
+    if item is None or whole is None:
         return None
-    uses = set(uses)
-    loops = [loop for use in uses if (loop := strides(use.place, use.ranges)) is not None]
-    touched = addresses(loops) if len(loops) == len(uses) else None
-    if touched is None:
-        counts = [points(use.place, use.ranges or "", use.iterations) for use in uses]
-        touched = sum(count if count is not None else prod(whole) for count in counts)
-    return item * min(prod(whole), touched)
-
-
-def strides(index: str | None, ranges: str | None) -> tuple[int, list[tuple[int, int]]] | None:
-    """The lowest address of `100*c0 + c1 + 20` and its (stride, size)s, `None` unless it is a sum of multiples."""
-    sizes = dict(re.findall(r"(\w+): (\d+)\b", ranges or ""))
-    low, found = 0, list[tuple[int, int]]()
-    for term in (index or "?").split(" + "):
-        match = re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)|(\d+)", term)
-        if match is None or (match[2] and match[2] not in sizes):
-            return None
-        if match[2]:
-            found.append((int(match[1] or 1), int(sizes[match[2]])))
-        low += int(match[3] or 0)
-    return low, found
-
-
-def points(index: str | None, ranges: str, iterations: int | None) -> int | None:
-    """How many addresses an index has at most: `2` one, a dropout's seed; `8*c1` one for each value of c1."""
-    names = set(re.findall(r"\b[a-z_]\w*\b(?!\()", index)) if index is not None else {None}
-    sizes = dict(re.findall(r"(\w+): (\d+)\b", ranges))
-    return prod(int(sizes[name]) for name in names) if names <= sizes.keys() else iterations if index else None
+    deps = [use.dep for use in uses]
+    known = [dep for dep in deps if dep is not None]
+    return item * (whole if len(known) < len(deps) else footprint(known, whole))
 
 
 def users_of(block: Block) -> dict[str, set[str]]:

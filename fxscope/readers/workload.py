@@ -8,43 +8,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from itertools import pairwise
 from math import log2, prod
 from typing import TYPE_CHECKING
 
 from fxscope.dtypes import ITEM_BYTES, read_sizes
 from fxscope.model import Workload, replace
 from fxscope.passes.flops import may_be_causal, of_attention, pixels
+from fxscope.passes.footprint import footprint
 from fxscope.passes.predicted import of_dtype
+from fxscope.readers.triton_accesses import body_of, by_pointer, numels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fxscope.model import BufferAccess
     from fxscope.readers.output_code import Call, Kernel
 
-# Bounds keep a hostile text linear: no index is so long, no number of so many digits.
-_NUMEL = re.compile(r"^[ \t]+(\w{0,20}numel) = (\d{1,18})$", re.MULTILINE)
-_MEMORY = re.compile(r"tl\.(load|store|atomic_\w{1,20})\((\w{1,80}) \+ \(")
-_LONGEST_INDEX = 1000
 # Of Inductor's GEMM templates (torch/_inductor/kernel/mm.py and bmm.py, 2.11 to 2.15), each on a line of its own.
 _OF_TEMPLATE = ("M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
 _CONSTANT = re.compile(rf"^[ ]*({'|'.join(_OF_TEMPLATE)})(?: : tl\.constexpr)? ?= ?(\d{{1,9}}),?$", re.MULTILINE)
-_VARIABLE = re.compile(r"^[ \t]+([xyr]\d{0,4}(?:_\d{1,4})?) = (.{1,400})$", re.MULTILINE)
-# A variable as a digit of an index: `xindex`, `(xindex % 64)`, `xindex // 64`, `((xindex // 64) % 8)`.
-_DIGIT = re.compile(r"\(?\(?([xyzr]\d{0,4}(?:_)?)index(?: // (\d{1,18})\)?)?(?: % (\d{1,18})\))?")
-_TERM = re.compile(r"(?:(\d{1,18})\*)?([xyr]\d{0,4}(?:_\d{1,4})?)|\d{1,18}")
-# What follows the index of an access that is left out nowhere but beyond the end: `, xmask & ymask, other=0.0)`; and what
-# such a mask stands for: a name of its own is not enough.
-_MASK = r"(?:[xyz]|r(?:\d_)?)mask"
-_PLAIN_MASK = re.compile(
-    rf"\)|,(?: tmp\d+,)? (?:None|({_MASK}(?: & {_MASK})*))(?=\)|, (?:other|eviction_policy|cache_modifier|sem)=)"
-)
-_MASK_IS = re.compile(r"^[ \t]+(\w{0,20}mask) = (.{1,400})$", re.MULTILINE)
-_BEYOND = re.compile(
-    rf"({_MASK}) = (?:(\w+)index < (\w+)numel|tl\.full\(\[[^\]]*\], True, tl\.int1\)(?:\[[:, None]*\])?)"
-)
-_POINTER = re.compile(r"\b\w{0,60}_ptr\w{0,20}\b")
 _STATEMENT = re.compile(r"^[ \t]+tmp\d+ = (?!tl\.(?:load|full|broadcast_to))", re.MULTILINE)
 _LOOP = re.compile(r"for r\d_offset in ")
 _SLOW = re.compile(r"(?:tl_math|libdevice)\.(?:exp|exp2|log|log1p|log2|tanh|expm1)\(|tl\.(?:sigmoid|exp|log)\(")
@@ -144,11 +126,8 @@ def _library(call: Call) -> Workload | None:
 
 
 def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]]:
-    body = kernel.source[kernel.source.rfind("@triton.jit") :]
-    sizes = {name: int(value) for name, value in _NUMEL.findall(body)}
-    for name, argument in zip(kernel.arguments, call.arguments, strict=False):
-        if name.endswith("numel") and name not in sizes and argument.isdigit():
-            sizes[name] = int(argument)
+    body = body_of(kernel)
+    sizes = numels(call, kernel)
     wanted = {name for name in kernel.arguments if name.endswith("numel")}
     if not wanted or wanted - set(sizes):
         return None, {}
@@ -156,29 +135,24 @@ def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]
     inner = prod(value for name, value in sizes.items() if name in wanted and name.startswith("r"))
     elements = outer * inner
     is_reduction = kernel.type != "triton_pointwise"
-    gathers = 0
     tensors = dict(zip(kernel.arguments, call.tensors, strict=False))
-    moved: dict[tuple[str, str], int] = {}
-    ranges = variable_ranges(body, sizes, outer, inner)
-    for what, pointer, index, _ in accesses(body):
-        access = tensors.get(pointer)
+    moved: dict[tuple[str, bool], int] = {}
+    every = by_pointer(call, kernel)
+    for (pointer, loaded), accesses in every.items():
+        size = numel(tensors.get(pointer))
+        known = [access.dep for access in accesses if access.dep is not None]
+        reach = elements if len(known) < len(accesses) else footprint(known)
         item = ITEM_BYTES.get(kernel.signature.get(pointer, ""), 4)
-        size = numel(access) if access is not None else None
-        reach = elements if "tmp" in index else min(elements, reach_of(index, ranges))
-        count = min(reach, size) if size else reach
-        key = (pointer, "load" if what == "load" else "store")
-        moved[key] = max(moved.get(key, 0), count * item)
-        gathers += "tmp" in index and what == "load"
-    num_bytes = sum(moved.values())
+        moved[pointer, loaded] = item * (min(reach, size) if size else reach)
     reads: dict[str, int] = defaultdict(int)
-    for (pointer, what), size in moved.items():
-        if what == "load" and (access := tensors.get(pointer)) is not None:
+    for (pointer, loaded), size in moved.items():
+        if loaded and (access := tensors.get(pointer)) is not None:
             reads[access.buffer] += size
     hint = re.search(r"ReductionHint\.(\w+)", kernel.meta.get("reduction_hint", ""))
     work = Workload(
         family="reduction" if is_reduction else "pointwise",
         dtype=next((kernel.signature[name] for name in kernel.arguments if name in kernel.signature), None),
-        num_bytes=num_bytes,
+        num_bytes=sum(moved.values()),
         outer=outer,
         inner=inner,
         elements=elements,
@@ -188,113 +162,11 @@ def _triton(call: Call, kernel: Kernel) -> tuple[Workload | None, dict[str, int]
         slow_ops=len(_SLOW.findall(body)),
         slowest_ops=len(_SLOWEST.findall(body)),
         reduced=len(_REDUCED.findall(body)),
-        gathers=gathers,
+        gathers=sum(access.gathers for accesses in every.values() for access in accesses if access.loaded),
         strided="ynumel" in sizes or (hint is not None and hint[1] == "OUTER"),
         atomic="tl.atomic_" in body,
     )
     return work, reads
-
-
-def touched(call: Call, kernel: Kernel) -> dict[tuple[str, bool], int | None]:
-    """(argument, whether it is loaded) → the bytes that a Triton kernel surely touches, each once.
-
-    `None` where its code does not prove them: an index that is looked up, a computed mask, or several indices none of which
-    goes through the whole tensor.
-    """
-    body = kernel.source[kernel.source.rfind("@triton.jit") :]
-    numels = {name: int(value) for name, value in _NUMEL.findall(body)}
-    for name, argument in zip(kernel.arguments, call.arguments, strict=False):
-        if name.endswith("numel") and argument.isdigit():
-            numels.setdefault(name, int(argument))
-    digits: dict[str, tuple[str, int, int]] = {}  # variable → which index, what divides it, how many values it has
-    for name, definition in _VARIABLE.findall(body):
-        found = _DIGIT.fullmatch(definition)
-        whole = numels.get(f"{found[1]}numel") if found else None
-        divisor = int(found[2] or 1) if found else 1
-        size = int(found[3] or (whole or 0) // (divisor or 1)) if found else 0
-        digit = (found[1] if found else "", divisor, size)
-        # Each loop over the reduced dimension says its variables again.
-        if not whole or not divisor * size or whole % (divisor * size) or digits.setdefault(name, digit) != digit:
-            return {}
-    tensors = dict(zip(kernel.arguments, call.tensors, strict=False))
-    indices: dict[tuple[str, bool], set[str]] = defaultdict(set)
-    unproven: set[tuple[str, bool]] = set()
-    every_access = list(accesses(body))
-    masks: dict[str, bool] = {}  # whether it leaves out no more than what is beyond the end
-    for name, definition in _MASK_IS.findall(body):
-        found = _BEYOND.fullmatch(f"{name} = {definition}")
-        ours = found is not None and {found[2], found[3]} <= {None, name.removesuffix("mask")}
-        masks[name] = ours and masks.get(name, True)
-    if len(_POINTER.findall(body)) != len(every_access) + sum(map(bool, map(_POINTER.fullmatch, kernel.arguments))):
-        return {}  # one is used in another way: a block of it, a search in it
-    for what, pointer, index, mask in every_access:
-        keys = [(pointer, what == "load"), *([(pointer, True)] if what.startswith("atomic") else [])]
-        for key in keys:
-            indices[key].add(index)
-            plain = _PLAIN_MASK.match(mask)
-            whole = plain is not None and all(map(masks.get, plain[1].split(" & ") if plain[1] else ()))
-            unproven |= {key} if what.startswith("atomic") or not whole else set()
-    result: dict[tuple[str, bool], int | None] = {}
-    for key, every in indices.items():
-        item, size = ITEM_BYTES.get(kernel.signature.get(key[0], "")), numel(tensors.get(key[0]))
-        counts = [_addresses(index, digits) for index in every]
-        count = counts[0] if len(counts) == 1 else size if size is not None and size in counts else None
-        result[key] = None if key in unproven or count is None or item is None else count * item
-    return result
-
-
-def _addresses(index: str, digits: Mapping[str, tuple[str, int, int]]) -> int | None:
-    """How many addresses `x0 + 64*x1` goes through, each variable a digit of its own; `None` unless no two meet."""
-    terms: list[tuple[int, int]] = []  # (stride, size)
-    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for term in index.rstrip(")").replace("(", "").split(" + "):
-        found = _TERM.fullmatch(term.replace(")", "").strip())
-        if found is None or (found[2] and found[2] not in digits):
-            return None
-        if found[2]:
-            of, divisor, size = digits[found[2]]
-            terms.append((int(found[1] or 1), size))
-            spans[of].append((divisor, divisor * size))
-    for ranges in spans.values():
-        if any(end > begin for (_, end), (begin, _) in pairwise(sorted(ranges))):
-            return None
-    reached = 0
-    for stride, size in sorted(terms):
-        if stride <= reached and size > 1:
-            return None
-        reached += stride * (size - 1)
-    return prod(size for _, size in terms)
-
-
-def variable_ranges(body: str, sizes: dict[str, int], outer: int, inner: int) -> dict[str, int]:
-    """How many values each index variable of a kernel takes: `x0 = (xindex % 64)` takes 64."""
-    found: dict[str, int] = {}
-    for name, definition in _VARIABLE.findall(body):
-        whole = inner if name.startswith("r") else outer
-        if "ynumel" in sizes and name[0] in "xy":
-            whole = sizes.get(f"{name[0]}numel", whole)
-        if (modulo := re.search(r"% (\d{1,18})\)", definition)) is not None:
-            whole = min(whole, int(modulo[1]))
-        elif (divisor := re.search(r"// (\d{1,18})\b", definition)) is not None:
-            whole = max(1, whole // max(1, int(divisor[1])))
-        found.setdefault(name, whole)
-    return found
-
-
-def reach_of(index: str, ranges: dict[str, int]) -> int:
-    """How many addresses an index expression can reach, by the ranges of the variables in it."""
-    return prod(ranges.get(name, 1) for name in set(re.findall(r"\b[xyr]\d{0,4}(?:_\d{1,4})?\b", index)))
-
-
-def accesses(body: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield ("load", "store" or "atomic_…", pointer, index, what follows in the line) of each access: "x0 + 64*((x1 % 4))"."""
-    for found in _MEMORY.finditer(body):
-        depth = 1
-        for at in range(found.end(), min(found.end() + _LONGEST_INDEX, len(body))):
-            depth += {"(": 1, ")": -1}.get(body[at], 0)
-            if depth == 0:
-                yield found[1], found[2], body[found.end() : at], body[at + 1 : at + _LONGEST_INDEX].partition("\n")[0]
-                break
 
 
 def numel(access: BufferAccess | None) -> int | None:

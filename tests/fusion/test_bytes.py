@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.model import Recording, TensorMeta, replace
-from fxscope.passes.flops import addresses
-from fxscope.readers import output_code, schedule_text, workload
+from fxscope.model import MemoryDep, Recording, replace
+from fxscope.passes.footprint import addresses, footprint, overlap
+from fxscope.readers import output_code, triton_accesses
 from tests import captures
 from tests.fusion.triton_addresses import audit, touched
 
@@ -85,18 +85,23 @@ def test_what_is_written_again_is_not_read() -> None:
     assert 2048 * 256 * 4 in {access.bytes for access in adding.reads if access.buffer == adding.writes[0].buffer}
 
 
+def dep(index: str, **ranges: int) -> MemoryDep:
+    return MemoryDep(index=index, ranges=tuple(ranges.items()))
+
+
 def test_loops_that_overlap_touch_what_they_share_once() -> None:
-    half, other = (0, [(100, 64), (1, 60)]), (20, [(100, 64), (1, 60)])
+    half, other = dep("100*a + b", a=64, b=60), dep("100*a + b + 20", a=64, b=60)
     assert addresses([half, other]) == addresses([half, other, half]) == 64 * 80
-    assert addresses([(0, [(1, 6400)]), half]) == 6400  # rows that follow upon each other
-    assert addresses([(0, [(1, 5)]), (50, [(1, 5)])]) == 10
-    # Windows that meet themselves, strides of no common grid, a row that is left: nothing is said.
-    assert addresses([(0, [(1, 5), (1, 3)])]) is addresses([(0, [(3, 4), (2, 4)])]) is None
-    assert addresses([half, (50, [(100, 64), (1, 60)])]) is addresses([(-1, [(1, 5)])]) is None
-    layout = TensorMeta(shape=(64, 100), dtype="float32")
-    uses = [schedule_text.Use("x", index, "c0: 64, c1: 60") for index in ("100*c0 + c1", "100*c0 + c1 + 20")]
-    assert schedule_text.num_bytes(layout, uses) == 64 * 80 * 4
-    assert schedule_text.num_bytes(layout, [use._replace(place=f"Mod({use.place}, 7)") for use in uses]) == 64 * 100 * 4
+    assert overlap([half], [other]) == 64 * 40
+    assert addresses([dep("a", a=6400), half]) == 6400  # rows that follow upon each other
+    assert addresses([dep("a", a=5), dep("a + 50", a=5)]) == 10
+    assert addresses([dep("99 - b + 100*a", a=64, b=100), dep("100*a + b", a=64, b=50)]) == 6400  # backwards
+    # Windows that meet themselves, strides of no common grid, a row that is left, what is looked up: an upper bound.
+    windows, rows = dep("a + b", a=5, b=3), dep("8*tmp0 + b", a=16, b=8)
+    assert addresses([windows]) is addresses([dep("3*a + 2*b", a=4, b=4), half]) is addresses([rows]) is None
+    assert addresses([half, dep("100*a + b + 50", a=64, b=60)]) is addresses([dep("a - 1", a=5), half]) is None
+    assert (footprint([windows]), footprint([rows]), footprint([rows], 96)) == (7, 128, 96)
+    assert overlap([windows], [half]) is None and overlap([rows], [rows]) == 128
 
 
 OVERLAPPING = """
@@ -220,7 +225,7 @@ def test_what_a_kernels_code_proves_is_what_it_touches(name: str) -> None:
     for code in map(output_code.parse, codes.values() if isinstance(codes, dict) else codes):
         for call in {call.kernel: call for call in code.calls if call.kernel in code.kernels}.values():
             kernel = code.kernels[call.kernel]
-            said = workload.touched(call, kernel) if call.type in output_code.LOOPS else {}
+            said = triton_accesses.touched(call, kernel) if call.type in output_code.LOOPS else {}
             if not any(said.values()):
                 continue
             given = zip(kernel.arguments, call.arguments, strict=False)
@@ -277,6 +282,6 @@ def copied(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
         original_aten=(),
     )
     assert was in source
-    assert set(workload.touched(call, kernel).values()) == {160}
+    assert set(triton_accesses.touched(call, kernel).values()) == {160}
     other = dataclasses.replace(kernel, source=source.replace(was, now))
-    assert not any(workload.touched(call, other).values())
+    assert not any(triton_accesses.touched(call, other).values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fxscope import gpus
@@ -14,6 +16,7 @@ from fxscope.model import (
     Decision,
     Environment,
     Graph,
+    MemoryDep,
     Op,
     Recording,
     Schedule,
@@ -228,12 +231,14 @@ def test_what_a_loop_of_a_function_wrote_is_not_read_from_outside():
     """The second loop reads the first one's result, and all of an input of which the first read and wrote a half in place."""
 
     def access(buffer, index, size=8192):
-        return BufferAccess(buffer=buffer, bytes=size, shape=(2048,), dtype="float32", index=index)
+        deps = (MemoryDep(index=index, ranges=tuple((name, sizes[name]) for name in re.findall(r"c\d", index))),)
+        return BufferAccess(buffer=buffer, bytes=size, shape=(2048,), dtype="float32", deps=deps)
 
-    half = access("y", "c0", 4096)
+    sizes = {"c0": 2048, "c1": 2, "c2": 1024}
+    half = access("y", "c2", 4096)
     loops = (
         ((access("x", "c0"), half), (access("buf0", "c0"), half)),
-        ((access("x", "c0"), access("buf0", "1024*c1 + c0"), access("y", "2*c0")), (access("buf1", "c0"),)),
+        ((access("x", "c0"), access("buf0", "1024*c1 + c2"), access("y", "2*c2 + c1")), (access("buf1", "c0"),)),
         ((half,), (access("buf2", "c0"),)),
     )
     nodes = tuple(

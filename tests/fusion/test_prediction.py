@@ -17,7 +17,7 @@ from fxscope.model import Environment, Graph, KernelCall, Recording, Workload, r
 from fxscope.passes.cost import cost
 from fxscope.readers import output_code
 from fxscope.readers.measured import measured_calls
-from fxscope.readers.workload import accesses
+from fxscope.readers.triton_accesses import accesses
 from fxscope.text import microseconds
 
 ZOO = Path(__file__).parents[1] / "data" / "zoo"

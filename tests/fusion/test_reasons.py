@@ -20,6 +20,7 @@ from fxscope.model import (
     FusionAttempt,
     Graph,
     KernelCall,
+    MemoryDep,
     Recording,
     Schedule,
     ScheduledGroup,
@@ -261,7 +262,14 @@ def test_calls_whose_other_loops_were_asked_about_were_considered() -> None:
 
     def access(*names: str) -> tuple[BufferAccess, ...]:
         return tuple(
-            BufferAccess(buffer=name, bytes=4096, shape=(1024,), dtype="float32", index="c0") for name in names
+            BufferAccess(
+                buffer=name,
+                bytes=4096,
+                shape=(1024,),
+                dtype="float32",
+                deps=(MemoryDep(index="c0", ranges=(("c0", 1024),)),),
+            )
+            for name in names
         )
 
     made = (

@@ -8,6 +8,7 @@ from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fxscope.dtypes import ITEM_BYTES
 from fxscope.model import (
     EXTERN,
     BufferAccess,
@@ -24,6 +25,7 @@ from fxscope.model import (
 )
 from fxscope.op_names import op_name
 from fxscope.passes import flops, schedules
+from fxscope.passes.footprint import is_indirect, overlap
 from fxscope.passes.fusion import hints
 from fxscope.passes.fusion.hints import PairSide
 from fxscope.passes.fusion.reasons import Reason, cpp_loops, declined, opaque, translate
@@ -183,6 +185,7 @@ class PairVerdict:
     ) -> None:
         self.schedule = schedule
         self.units = units
+        self._accesses: dict[tuple[str, ...], dict[str, BufferAccess]] = {}
         self.readers: dict[str, int] = readers_of(units)
         self.alias = alias
         calls = {unit.call.id: unit.call for unit in units}
@@ -287,7 +290,9 @@ class PairVerdict:
             cost: int | None = None
             if name in pair.a.writes and name in pair.b.reads:
                 written = pair.a.writes[name]
-                cost = pair.b.reads[name] if written is None else self.in_both(pair, name, written, pair.b.reads[name])
+                cost = (
+                    pair.b.reads[name] if written is None else self.in_both(pair, name, written, pair.b.reads[name])[0]
+                )
                 alone = readers.get(name) == 1 and (returned is None or name not in returned)
                 # Of a part of a memory it is not looked up who else reads that part.
                 in_part = (written or 0) < (self.memory.get(name) or 0)
@@ -297,27 +302,31 @@ class PairVerdict:
                 elif alone and written is not None:
                     cost += written
             elif name in pair.a.reads and name in pair.b.reads:
-                cost = self.in_both(pair, name, pair.a.reads[name], pair.b.reads[name])
-                least = least or cost is None or 0 < cost < min(pair.a.reads[name] or 0, pair.b.reads[name] or 0)
+                cost, exact = self.in_both(pair, name, pair.a.reads[name], pair.b.reads[name])
+                least = least or not exact
             if cost is not None:
                 total = (total or 0) + cost
         return Saved(total or None, least=bool(total)) if least else Saved(total, least=False)
 
-    def in_both(self, pair: Pair, name: str, first: int | None, second: int | None) -> int | None:
-        """The bytes of a memory that are certainly among those that either touches. Of two parts that is what they are
-        more than the whole: q, k and v of one product have nothing in common, and who reads a whole concatenation has
-        of each part no more than its writer wrote.
+    def in_both(self, pair: Pair, name: str, first: int | None, second: int | None) -> tuple[int | None, bool]:
+        """The bytes of a memory that are certainly among those that either touches, and whether these are all.
+
+        Of two parts whose places are not known that is what they are more than the whole: who reads a whole concatenation
+        has of each part no more than its writer wrote.
         """
         if first is None or second is None:
-            return None
-        one, other = self.names(pair.a), self.names(pair.b)
+            return None, False
+        one, other = self.accesses(pair.a), self.accesses(pair.b)
         same = [buffer for buffer in one if buffer in other and self.alias.get(buffer, buffer) == name]
+        for buffer in same:
+            common = overlap(one[buffer].deps, other[buffer].deps)
+            item = ITEM_BYTES.get(one[buffer].dtype or "")
+            if common is not None and item is not None:
+                return min(first, second, common * item), True
         whole = min((size for buffer in same or [name] if (size := self.memory.get(buffer)) is not None), default=None)
-        if whole is None or max(first, second) >= whole:
-            return min(first, second)
-        if any(one[buffer] is not None and one[buffer] == other[buffer] for buffer in same):
-            return min(first, second)
-        return max(0, min(first, second, first + second - whole))
+        most = min(first, second)
+        least = most if whole is None else max(0, min(most, first + second - whole))
+        return least, least in (0, most)
 
     def whole(self, call: KernelCall) -> FusionUnit:
         """A call with all of its loops."""
@@ -440,22 +449,28 @@ class PairVerdict:
         if not common:
             return self.other_versions(pair.a, pair.b)
         buffer = common[0]
-        one, other = (self.names(unit)[buffer] for unit in (pair.a, pair.b))
+        one, other = (self.accesses(unit)[buffer].deps for unit in (pair.a, pair.b))
         told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
-        if told and one is not None and other is not None and one != other:
-            return Reason("indices_differ", {"buffer": buffer, "words": (one, other)})
-        whole = None in (one, other) and not is_opaque(pair.a) and not is_opaque(pair.b)
+        if any(map(is_indirect, (*one, *other))):
+            return Reason("indirect", {"buffer": buffer})
+        if told and one and other and one != other:
+            words = tuple(" | ".join(dep.index for dep in deps) for deps in (one, other))
+            return Reason("indices_differ", {"buffer": buffer, "words": words})
+        whole = not (one and other) and not is_opaque(pair.a) and not is_opaque(pair.b)
         return Reason("whole_buffer" if whole else "loops_do_not_match", {"buffer": buffer})
 
     def common(self, a: FusionUnit, b: FusionUnit) -> list[str]:
-        """The buffers that both use, as the scheduler tells them apart."""
-        names = self.names(b)
-        return [name for name in self.names(a) if name in names]
+        """The buffers that both use, as the scheduler tells them apart (one per version)."""
+        names = self.accesses(b)
+        return [name for name in self.accesses(a) if name in names]
 
-    def names(self, unit: FusionUnit) -> dict[str, str | None]:
-        """Buffer → index of a unit, under the names that the scheduler tells apart (one per version)."""
-        members = [self.nodes[name] for name in unit.members if name in self.nodes]
-        return {access.buffer: access.index for node in members for access in (*node.reads, *node.writes)}
+    def accesses(self, unit: FusionUnit) -> dict[str, BufferAccess]:
+        """Buffer → what of it a unit's loops touch together."""
+        if unit.members not in self._accesses:
+            members = [self.nodes[name] for name in unit.members if name in self.nodes]
+            found = schedules.merge([(*node.reads, *node.writes) for node in members], {})
+            self._accesses[unit.members] = {access.buffer: access for access in found}
+        return self._accesses[unit.members]
 
     def distance(self, buffer: str, a: FusionUnit, b: FusionUnit) -> int:
         """How far apart two units are among the scheduler's groups that use a buffer."""
