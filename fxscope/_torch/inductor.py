@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from fxscope._torch.scheduler_facts import Lines
-    from fxscope.model import Direction, Evidence
+    from fxscope.model import Direction
 
 CALL_USER_COMPILER = "torch._dynamo.output_graph:OutputGraph.call_user_compiler"
 COMPILE_SUBGRAPH = "torch._dynamo.output_graph:OutputGraph.compile_subgraph"
@@ -552,18 +552,7 @@ class InductorCapture:
         if parsed.unread:
             self.hooks.problem(graph_id, parsed.unread, parsed.remedy)
         order = {name: position for position, name in enumerate(names)}
-        calls: list[KernelCall] = []
-        for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
-            if call.subgraph is not None:  # its nodes are those of another graph
-                calls.append(call)
-                continue
-            ran: Iterable[str] = handles.get(call.handle, ())
-            evidence: Evidence = "debug_handle"
-            if not ran and call.kernel in parsed.kernels and all(item.kernel != call.kernel for item in calls):
-                ran, evidence = parsed.kernels[call.kernel].origins, "origins"
-            known = sorted({name for name in ran if name in order}, key=order.__getitem__)
-            calls.append(replace(call, nodes=tuple(known), nodes_evidence=evidence if known else None))
-        self._calls[graph_id] = tuple(calls)
+        self._calls[graph_id] = tuple(output_code.named_calls(parsed, graph_id=graph_id, handles=handles, order=order))
         if direction != "backward":
             self._compile(compile_id, assertions=parsed.assertions)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope.columns import column
-from fxscope.index import by_each, index_of
+from fxscope.index import by_each, grouped, index_of
 from fxscope.model import Graph, KernelCall, Kind, Nature, Node, Problem, Recording, replace
 from fxscope.op_names import MAY_COPY, expected_nature, op_name
 from fxscope.passes.slices import written_by
@@ -49,9 +49,7 @@ def compiled(graph: Graph, calls: list[KernelCall]) -> Graph:
     """Classify the nodes of a graph that Inductor generated code for."""
     homes = by_each(calls, lambda call: call.nodes)
     folded = by_each(calls, lambda call: call.folded)
-    used: set[str] = set(graph.outputs)
-    for node in graph.nodes:
-        used.update(node.inputs)
+    used = used_in(graph)
     by_name = {node.name: node for node in graph.nodes}
     nodes = tuple(_compiled_node(node, homes, folded, used, by_name, bool(homes)) for node in graph.nodes)
     return replace(graph, nodes=nodes)
@@ -65,12 +63,9 @@ def _compiled_node(
     by_name: Mapping[str, Node],
     known: bool,
 ) -> Node:
+    if (edge := _edge(node)) is not None:
+        return edge
     expected = node.expected or expected_nature(node.target)
-    if node.op in ("placeholder", "get_attr"):
-        what = "graph input" if node.op == "placeholder" else "attribute of the module"
-        return replace(node, kind="input", nature=None, expected=None, reason=what)
-    if node.op == "output":
-        return replace(node, kind="view", nature="view", expected=expected, reason=RETURNS)
     nature = nature_of(node, by_name, expected)
     calls = homes.get(node.name, [])
     if calls:
@@ -102,6 +97,22 @@ def _compiled_node(
     else:
         kind, reason = "unknown", "no call names it" if known else "the files do not say which node ran in which call"
     return replace(node, kind=kind, reason=reason, nature=nature, expected=expected)
+
+
+def used_in(graph: Graph) -> set[str]:
+    """The nodes that another takes or the graph returns."""
+    return {*graph.outputs, *(name for node in graph.nodes for name in node.inputs)}
+
+
+def _edge(node: Node) -> Node | None:
+    """A graph's input or output, classified; `None` of an op."""
+    if node.op in ("placeholder", "get_attr"):
+        what = "graph input" if node.op == "placeholder" else "attribute of the module"
+        return replace(node, kind="input", nature=None, expected=None, reason=what)
+    if node.op == "output":
+        expected = node.expected or expected_nature(node.target)
+        return replace(node, kind="view", nature="view", expected=expected, reason=RETURNS)
+    return None
 
 
 def _reaches(name: str, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]) -> bool:
@@ -198,16 +209,12 @@ def earlier(graph: Graph, recording: Recording, done: Mapping[str, Graph]) -> Gr
             targets.setdefault(link.from_[1], []).append(later[link.to])
     lowered = done.get(f"{graph.id}:post_grad")
     rewritten = Rewritten(graph, lowered) if lowered is not None else None
-    used: set[str] = set(graph.outputs)
-    for node in graph.nodes:
-        used.update(node.inputs)
-    nodes = tuple(
-        _earlier_node(node, targets.get(node.name, []), used, rewritten)
-        if targets or node.op == "output"
-        else _untied(node)
+    used = used_in(graph)
+    nodes = (
+        _edge(node) or (_earlier_node(node, targets.get(node.name, []), used, rewritten) if targets else _untied(node))
         for node in graph.nodes
     )
-    return replace(graph, nodes=nodes)
+    return replace(graph, nodes=tuple(nodes))
 
 
 _STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "unknown", "eliminated", "input")
@@ -215,8 +222,6 @@ _STRONGEST: tuple[Kind, ...] = ("kernel", "fused", "host", "folded", "view", "un
 
 def _untied(node: Node) -> Node:
     expected = node.expected or expected_nature(node.target)
-    if node.op in ("placeholder", "get_attr"):
-        return replace(node, kind="input", nature=None, expected=None, reason="graph input")
     return replace(node, kind="unknown", nature=expected, expected=expected, reason="nothing ties it to later graphs")
 
 
@@ -267,10 +272,6 @@ class Rewritten:
 
 def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Rewritten | None) -> Node:
     expected = node.expected or expected_nature(node.target)
-    if node.op in ("placeholder", "get_attr"):
-        return replace(node, kind="input", nature=None, expected=None, reason="graph input")
-    if node.op == "output":
-        return replace(node, kind="view", nature="view", expected=expected, reason=RETURNS)
     working = [target for target in targets if target.kind != "input"]
     word = "became"
     if not working and rewritten is not None and expected not in ("view", "host"):
@@ -279,10 +280,9 @@ def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Re
         kind = min((target.kind for target in working), key=_STRONGEST.index)
         names = ", ".join(target.name for target in working[:6]) + (", …" if len(working) > 6 else "")
         homes = list(dict.fromkeys(call for target in working for call in target.calls)) if targets else []
-        natures = {target.nature for target in working}
-        nature: Nature = "view" if natures == {"view"} else expected if len(working) == 1 else "composite"
-        if not targets:
-            nature = expected
+        nature: Nature = expected if len(working) == 1 or not targets else "composite"
+        if targets and {target.nature for target in working} == {"view"}:
+            nature = "view"
         return replace(node, kind=kind, nature=nature, expected=expected, reason=f"{word} {names}", calls=tuple(homes))
     kind, reason = _without_target(node, expected, used, rewritten)
     return replace(node, kind=kind, nature=expected, expected=expected, reason=reason)
@@ -306,18 +306,8 @@ def _without_target(node: Node, expected: Nature, used: set[str], rewritten: Rew
 
 def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
     """Classify an eager chain: what launched work is a kernel; storage identity tells a view from a host op."""
-    launched: dict[str, list[str]] = {}
-    columns = (column(recording.launches, field) for field in ("graph", "nodes", "name"))
-    for graph_id, nodes, kernel in zip(*columns, strict=True):
-        if graph_id == graph.id:
-            for name in nodes:
-                names = launched.setdefault(name, [])
-                if kernel not in names:
-                    names.append(kernel)
-    children: dict[str, list[Node]] = {}
-    for node in graph.nodes:
-        if node.parent is not None:
-            children.setdefault(node.parent, []).append(node)
+    launched = kernels_of_nodes(recording, graph.id)
+    children = grouped((node for node in graph.nodes if node.parent is not None), lambda node: node.parent)
     below: dict[str, bool] = {}
     for node in reversed(graph.nodes):
         # children come after their parent in the order of execution
@@ -341,6 +331,16 @@ def eager(graph: Graph, recording: Recording, problems: list[Problem]) -> Graph:
         for node in classified
     ]
     return replace(graph, nodes=tuple(classified))
+
+
+def kernels_of_nodes(recording: Recording, graph_id: str) -> dict[str, list[str]]:
+    """Node of an eager graph → the names of the kernels that it launched, each once."""
+    found: dict[str, dict[str, None]] = {}
+    columns = (column(recording.launches, field) for field in ("graph", "nodes", "name"))
+    for of_graph, nodes, kernel in zip(*columns, strict=True):
+        for name in nodes if of_graph == graph_id else ():
+            found.setdefault(name, {})[kernel] = None
+    return {name: list(kernels) for name, kernels in found.items()}
 
 
 def _with_parts(nodes: Sequence[Node], launched: Mapping[str, Sequence[str]]) -> list[Node]:

@@ -17,6 +17,7 @@ from fxscope.gpus.prediction import Prediction, predict_or_say
 from fxscope.index import index_of
 from fxscope.model import Bound, Graph, KernelCall, Launch, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
+from fxscope.passes.classify import kernels_of_nodes
 from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import as_run, of_dtype, predicted_step, runs_a_step
 from fxscope.passes.unfused import priced
@@ -266,11 +267,7 @@ def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> 
     """An eager graph whose ops that launched work have bytes, FLOPs and a roof."""
     by_name = {node.name: node for node in graph.nodes}
     tf32 = multiplies_by_tf32(recording)
-    kernels: dict[str, set[str]] = {}
-    launches = (column(recording.launches, field) for field in ("graph", "nodes", "name"))
-    for of_graph, nodes, name in zip(*launches, strict=True):
-        for node in nodes if of_graph == graph.id else ():
-            kernels.setdefault(node, set()).add(name)
+    kernels = kernels_of_nodes(recording, graph.id)
     costed = (cost_of_node(node, by_name, limits, kernels.get(node.name, ()), tf32=tf32) for node in graph.nodes)
     return replace(graph, nodes=tuple(costed))
 

@@ -220,38 +220,25 @@ def is_predicted(call: KernelCall) -> bool:
 
 def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]]) -> Side | None:
     """Gather one side's facts from its kernel call, or from its eager ops; `None` where its traffic is not known."""
-    nodes = nodes_of(end, graphs)
+    mine = nodes_of(end, graphs)
     call = calls.get(end.call or "")
-    known_us = time_of(call, nodes)
-    if call is not None:
-        every = nodes_of(DecisionEnd(call.nodes, call.graph, call.id), graphs)
-        if (call.device or "").startswith("cpu") or (call.bytes_read is None and call.bytes_written is None):
-            return None
-        return Side(
-            num_bytes=(call.bytes_read or 0) + (call.bytes_written or 0),
-            elements=max((largest(node.outputs) for node in every), default=0),
-            transcendentals=sum(op_names.transcendentals(node.target) for node in every),
-            erfs=sum(op_names.erfs(node.target) for node in every),
-            reductions=max(
-                sum(op_names.reductions(node.target) for node in every), int("reduction" in (call.type or ""))
-            ),
-            known_us=known_us,
-            predicted=is_predicted(call),
-            library=call.type in _OTHERS,
-        )
-    if not nodes or any(node.bytes_read is None or node.bytes_written is None for node in nodes):
+    nodes = mine if call is None else nodes_of(DecisionEnd(call.nodes, call.graph, call.id), graphs)
+    devices = [call.device] if call is not None else [item.device for node in nodes for item in node.outputs]
+    traffic = [(item.bytes_read, item.bytes_written) for item in (nodes if call is None else [call])]
+    unknown = (None, None) in traffic or (call is None and (not nodes or None in sum(traffic, ())))
+    if unknown or any((device or "").startswith("cpu") for device in devices):
         return None
-    if any((output.device or "").startswith("cpu") for node in nodes for output in node.outputs):
-        return None
+    targets = [node.target for node in nodes]
+    reductions = sum(map(op_names.reductions, targets))
     return Side(
-        num_bytes=sum((node.bytes_read or 0) + (node.bytes_written or 0) for node in nodes),
-        elements=max(largest(node.outputs) for node in nodes),
-        transcendentals=sum(op_names.transcendentals(node.target) for node in nodes),
-        erfs=sum(op_names.erfs(node.target) for node in nodes),
-        reductions=sum(op_names.reductions(node.target) for node in nodes),
-        known_us=known_us,
-        predicted=False,
-        library=any(is_library(node.target) for node in nodes),
+        num_bytes=sum((read or 0) + (written or 0) for read, written in traffic),
+        elements=max((largest(node.outputs) for node in nodes), default=0),
+        transcendentals=sum(map(op_names.transcendentals, targets)),
+        erfs=sum(map(op_names.erfs, targets)),
+        reductions=reductions if call is None else max(reductions, int("reduction" in call.type)),
+        known_us=time_of(call, mine),
+        predicted=call is not None and is_predicted(call),
+        library=any(map(is_library, targets)) if call is None else call.type in _OTHERS,
     )
 
 

@@ -38,7 +38,7 @@ from fxscope.store import unmarked
 from fxscope.text import counted, num_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from fxscope.model import CallType, Node, Stage
 
@@ -593,7 +593,7 @@ def _recording(collected: Collected) -> Recording:
         is_python = found.code is not None and "::run_impl(" not in found.code
         parsed = output_code.parse(found.code) if found.code is not None and is_python else None
         nodes, outputs = graph_text.parse(found.post_grad or "")
-        known = {node.name for node in nodes}
+        order = {node.name: position for position, node in enumerate(nodes)}
         nodes = _with_from_node(nodes, found, parsed)
         post_grad = Graph(
             id=graph_id,
@@ -607,13 +607,14 @@ def _recording(collected: Collected) -> Recording:
         if found.code is not None and parsed is not None:
             if parsed.unread:
                 collected.problems.append(Problem(where=graph_id, message=parsed.unread, remedy=parsed.remedy))
-            calls += _calls(parsed, found, graph_id, prefix, known)
+            handles = found.mappings.get("cppCodeToPost") or {}
+            calls += output_code.named_calls(parsed, graph_id=graph_id, handles=handles, order=order)
             compile_ = compiles.get(found.compile_id) or Compile(compile_id=found.compile_id)
             if found.direction != "backward":
                 compile_ = replace(compile_, assertions=parsed.assertions)
             compiles[found.compile_id] = compile_
         elif found.code is not None:
-            calls += _cpp_calls(found, graph_id, prefix, known)
+            calls += _cpp_calls(found, graph_id, prefix, order.keys())
         if found.code is not None:
             source_id = f"{prefix}:output_code"
             sources.append(SourceText(id=source_id, kind="output_code", text=found.code, graph=graph_id))
@@ -644,28 +645,7 @@ def _last_of_each(found: list[InductorGraph]) -> list[InductorGraph]:
     return list({(item.compile_id, item.direction): item for item in found}.values())
 
 
-def _calls(
-    parsed: output_code.OutputCode, found: InductorGraph, graph_id: str, prefix: str, known: set[str]
-) -> list[KernelCall]:
-    handles = found.mappings.get("cppCodeToPost") or {}
-    order = {name: position for position, name in enumerate(n.name for n in graph_text.parse(found.post_grad or "")[0])}
-    result: list[KernelCall] = []
-    for call in output_code.kernel_calls(parsed, graph_id=graph_id, prefix=prefix):
-        if call.subgraph is not None:  # its nodes are those of another graph, which is not in the log
-            result.append(call)
-            continue
-        ran = [name for name in handles.get(call.handle, ()) if name in known]
-        evidence: Any = "debug_handle"
-        # torch writes the comment above a kernel for its first call; a later one has nodes of its own.
-        if not ran and call.kernel in parsed.kernels and all(item.kernel != call.kernel for item in result):
-            ran = [name for name in parsed.kernels[call.kernel].origins if name in known]
-            evidence = "origins"
-        ran.sort(key=order.__getitem__)
-        result.append(replace(call, nodes=tuple(ran), nodes_evidence=evidence if ran else None))
-    return result
-
-
-def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: set[str]) -> list[KernelCall]:
+def _cpp_calls(found: InductorGraph, graph_id: str, prefix: str, known: Collection[str]) -> list[KernelCall]:
     """The kernel calls of AOTInductor's C++ wrapper, with the nodes that torch's mapping gives for a handle.
 
     A mapping of torch before 2.9 has no handles: it is taken where the kernel is called once.

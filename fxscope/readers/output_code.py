@@ -22,9 +22,9 @@ from fxscope.readers.triton_accesses import touched
 from fxscope.readers.workload import workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from fxscope.model import CallType
+    from fxscope.model import CallType, Evidence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +231,31 @@ def kernel_calls(code: OutputCode, *, graph_id: str, prefix: str) -> list[Kernel
             )
         )
     return found
+
+
+def named_calls(
+    code: OutputCode, *, graph_id: str, handles: Mapping[str, Iterable[str]], order: Mapping[str, int]
+) -> list[KernelCall]:
+    """The calls with the nodes that torch names for them: by debug handle, else in the comment above the kernel.
+
+    Args:
+        handles: debug handle → nodes.
+        order: the graph's nodes by name.
+    """
+    result: list[KernelCall] = []
+    called: set[str] = set()
+    for call in kernel_calls(code, graph_id=graph_id, prefix=graph_id.removesuffix(":post_grad")):
+        evidence: Evidence = "debug_handle"
+        names = [name for name in handles.get(call.handle, ()) if name in order]
+        # torch writes the comment for the first call of a kernel; a later one has nodes of its own.
+        if not names and call.kernel in code.kernels and call.kernel not in called:
+            names, evidence = [name for name in code.kernels[call.kernel].origins if name in order], "origins"
+        called.add(call.kernel)
+        if call.subgraph is None:  # else its nodes are those of another graph
+            nodes = tuple(sorted(set(names), key=order.__getitem__))
+            call = replace(call, nodes=nodes, nodes_evidence=evidence if nodes else None)
+        result.append(call)
+    return result
 
 
 def _with_bytes(

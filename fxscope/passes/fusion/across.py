@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
 from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
@@ -56,16 +56,10 @@ def between(
                 found.setdefault((source.id, call.id), (source, call, {}))[2][name] = access
     result: list[Decision] = []
     for a, b, accesses in found.values():
-        sizes = [item.bytes for item in accesses.values()]
         result.append(
-            Decision(
-                graph=forward.id,
-                other_graph=backward.id,
-                a=a.nodes,
-                b=b.nodes,
-                a_call=a.id,
-                b_call=b.id,
-                verdict="never_considered",
+            never_considered(
+                a,
+                b,
                 reason_code="forward_backward",
                 reason_arguments={"saved": list(accesses)},
                 # A library's kernel would be called again, a kernel of its own as before.
@@ -73,11 +67,17 @@ def between(
                 shared_buffers=tuple(accesses),
                 saved_launches=0,
                 # Forward and backward cannot be one kernel, so only the read is counted.
-                saved_bytes=None if None in sizes else sum(size or 0 for size in sizes),
+                saved_bytes=total(accesses.values()),
                 evidence="name",
             )
         )
     return result
+
+
+def never_considered(a: KernelCall, b: KernelCall, **more: Any) -> Decision:
+    """The decision for two calls of different graphs."""
+    ends = {"a": a.nodes, "b": b.nodes, "a_call": a.id, "b_call": b.id}
+    return Decision(graph=a.graph, other_graph=b.graph, verdict="never_considered", **ends, **more)
 
 
 def producer(name: str, nodes: Mapping[str, Node], calls: Sequence[KernelCall]) -> KernelCall | None:
@@ -151,14 +151,9 @@ def at_break(
     for a, b, items in pairs:
         most = total(items.values())
         result.append(
-            Decision(
-                graph=a.graph,
-                other_graph=b.graph,
-                a=a.nodes,
-                b=b.nodes,
-                a_call=a.id,
-                b_call=b.id,
-                verdict="never_considered",
+            never_considered(
+                a,
+                b,
                 reason_code="graph_break",
                 reason_arguments={**arguments, "size": most} if most else arguments,
                 notes=("shape_matches",) if most else (),

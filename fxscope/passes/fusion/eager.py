@@ -7,12 +7,12 @@ there results are paired with the inputs of their size and dtype that follow, an
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.columns import column, picked
 from fxscope.dtypes import ITEM_BYTES
 from fxscope.index import index_of
-from fxscope.model import KERNELS, Decision, Graph, Node, Op, Recording, TensorMeta
+from fxscope.model import KERNELS, Decision, Graph, Node, Op, Recording, TensorMeta, replace
 from fxscope.op_names import GEMMS, is_convolution, is_gemm, keeps_shape, op_name, reductions
 from fxscope.passes import flops
 from fxscope.passes.fusion.hints import share_the_activation
@@ -107,18 +107,25 @@ def flow(
     if once and stays:
         note, once = "passes_in_place", False
     in_part = read is not None and size is not None and read < size
+    found = neighbours(graph, a, a, b, {"size": size, "read": read}, (note, "read_in_part") if in_part else (note,))
+    # Nobody else reads it: fused, it need not be written either.
+    saved = None if size is None or read is None else (size if once else 0) + read
+    on_cpu = any((item.device or "").startswith("cpu") for item in a.outputs)
+    return replace(found, hint_code=hint(a, b, on_cpu=on_cpu), saved_bytes=saved)
+
+
+def neighbours(
+    graph: Graph, source: Node, a: Node, b: Node, arguments: dict[str, Any], notes: tuple[str, ...]
+) -> Decision:
     return Decision(
         graph=graph.id,
         a=(a.name,),
         b=(b.name,),
         verdict="never_considered",
         reason_code="eager",
-        reason_arguments={"size": size, "read": read},
-        notes=(note, "read_in_part") if in_part else (note,),
-        hint_code=hint(a, b, on_cpu=any((item.device or "").startswith("cpu") for item in a.outputs)),
-        shared_buffers=(a.name,),
-        # Nobody else reads it: fused, it need not be written either.
-        saved_bytes=None if size is None or read is None else (size if once else 0) + read,
+        reason_arguments=arguments,
+        notes=notes,
+        shared_buffers=(source.name,),
         saved_launches=1,
         evidence="external_id",
     )
@@ -126,20 +133,9 @@ def flow(
 
 def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None, *, meet: bool) -> Decision:
     """The decision for two readers of one tensor."""
-    return Decision(
-        graph=graph.id,
-        a=(a.name,),
-        b=(b.name,),
-        verdict="never_considered",
-        reason_code="eager",
-        reason_arguments={"source": source.name, "size": size},
-        notes=("both_read" if meet else "both_read_parts",),
-        hint_code=sibling_hint(graph, a, b),
-        shared_buffers=(source.name,),
-        saved_bytes=size,
-        saved_launches=1,
-        evidence="external_id",
-    )
+    notes = ("both_read" if meet else "both_read_parts",)
+    found = neighbours(graph, source, a, b, {"source": source.name, "size": size}, notes)
+    return replace(found, hint_code=sibling_hint(graph, a, b), saved_bytes=size)
 
 
 def hint(a: Node | Op, b: Node | Op, *, on_cpu: bool) -> str | None:
