@@ -21,26 +21,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
     )
     parser.add_argument("--limit", type=int, metavar="N", help="N decisions of each answer (default 3); 0 for all")
-    parser.add_argument(
-        "--bandwidth", type=float, metavar="BYTES_PER_SECOND", help="your own measure of the device's memory bandwidth"
-    )
     common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope.analysis.why import why
-    from fxscope.passes.cost import cost
     from fxscope.render.why import words
 
     format = common.text_format(arguments.output, arguments)
     if len(arguments.names) > 2:
         raise FxscopeError("give no name, one or two: fxscope why RECORDING gelu mul.")
-    # No memory is so slow or so fast: a figure in another unit.
-    what = "bytes per second, such as 4.3e12, between 1e6 and 1e16"
-    common.check_measure("--bandwidth", arguments.bandwidth, what, least=1e6, most=1e16)
     recording = common.read(arguments.recordings, arguments)
-    if arguments.bandwidth is not None:
-        recording = cost(recording, bandwidth=arguments.bandwidth)
     answer = why(recording, *arguments.names)
     if format == "json":
         import msgspec

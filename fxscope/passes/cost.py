@@ -1,8 +1,8 @@
 """Each kernel call and each eager op against the device's limits: bytes, FLOPs, and how near to the roof it ran.
 
-Limits come from `gpus/*.json` (measured, where the file says so) or from the user; on a device without limits every
-share is null. A floor is what no version of the same work can beat: the bytes at the memory's rate (on a calibrated GPU at
-the L2 cache's, as far as they fit there), or the FLOPs at the measured matrix rate, whichever takes longer.
+Limits come from `gpus/*.json` (measured, where the file says so); on a device without limits every share is null. A floor
+is what no version of the same work can beat: the bytes at the memory's rate (on a calibrated GPU at the L2 cache's, as far as
+they fit there), or the FLOPs at the measured matrix rate, whichever takes longer.
 """
 
 from __future__ import annotations
@@ -26,39 +26,26 @@ from fxscope.text import rate as per_second
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fxscope.gpus import Gpu
+    from fxscope.gpus import Gpu, Rate
 
 
 class Limits(NamedTuple):
     """What a device can do, and where that is known from."""
 
-    gpu: Gpu | None
-    bytes_per_second: float | None
+    gpu: Gpu
+    bytes_per_second: float
     basis: str
     launch_us: float | None = None  # what one launch takes of the CPU in this recording
-    own: bool = False  # the user's own measure
 
-    def memory_us(self, num_bytes: float) -> float | None:
+    def memory_us(self, num_bytes: float) -> float:
         """Time below which these bytes cannot be moved: through the caches on a calibrated GPU, else from memory alone."""
-        through_caches = device_times.floor_us(self.gpu, num_bytes) if self.gpu is not None and not self.own else None
-        if through_caches is not None or not self.bytes_per_second:
-            return through_caches
-        return num_bytes / self.bytes_per_second * 1e6
-
-    def matrix_rate(self, dtype: str | None) -> float | None:
-        """The peak FLOP/s of GEMMs in a dtype, `None` where it is not known."""
-        rate = self.gpu.matrix_rate(dtype) if self.gpu is not None and dtype else None
-        return rate.value if rate is not None else None
+        through_caches = device_times.floor_us(self.gpu, num_bytes)
+        return num_bytes / self.bytes_per_second * 1e6 if through_caches is None else through_caches
 
 
-def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
-    """Recording → Recording with a roof per call and eager op, a lower bound in µs per unfused pair, and estimates.
-
-    Args:
-        recording: after `fusion`.
-        bandwidth: the user's own measure of the device's memory bandwidth, in bytes per second.
-    """
-    limits = find_limits(recording, bandwidth)
+def cost(recording: Recording) -> Recording:
+    """Recording → Recording with a roof per call and eager op, a lower bound in µs per unfused pair, and estimates."""
+    limits = find_limits(recording)
     if limits is not None:
         limits = limits._replace(launch_us=launch_time(recording))
     graphs = index_of(recording).nodes
@@ -70,7 +57,6 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
     by_graph = {graph.id: {node.name: node for node in graph.nodes} for graph in costed}
     gpu = limits.gpu if limits is not None else None
     planned = bool(recording.environment.target) and not recording.launches
-    own = limits.bytes_per_second if limits is not None and limits.own else None
     return replace(
         recording,
         calls=calls,
@@ -80,29 +66,22 @@ def cost(recording: Recording, *, bandwidth: float | None = None) -> Recording:
         else recording.predicted,
         decisions=tuple(
             sorted(
-                (priced(item, gpu, by_id, by_graph, own_rate=own) for item in recording.decisions),
+                (priced(item, gpu, by_id, by_graph) for item in recording.decisions),
                 key=lambda item: rank(item, runs_a_step(recording, item.b_call or item.a_call)),
             )
         ),
     )
 
 
-def find_limits(recording: Recording, bandwidth: float | None = None) -> Limits | None:
-    """The limits of the recording's device without its launch time, `None` where nothing is known of them.
-
-    The user's own measure is the argument, else `measured_bytes_per_second` of the recorded device properties.
-    """
+def find_limits(recording: Recording) -> Limits | None:
+    """The limits of the recording's device without its launch time, `None` where nothing is known of them."""
     environment = recording.environment
     target = (environment.target or "").lower()
     gpu = gpus.load(target) if gpus.known(target) else gpus.find(environment.device)
-    own = bandwidth or (environment.device_properties or {}).get("measured_bytes_per_second")
-    if own:
-        return Limits(gpu, float(own), f"{per_second(float(own))}, the user's own measure", own=True)
     rate = gpu.bandwidth() if gpu is not None else None
     if gpu is None or rate is None:
         return None
-    basis = f"{per_second(rate.value)}, {gpu.basis(rate)}"
-    return Limits(gpu, rate.value, basis)
+    return Limits(gpu, rate.value, f"{per_second(rate.value)}, {gpu.basis(rate)}")
 
 
 def launch_time(recording: Recording) -> float | None:
@@ -161,7 +140,7 @@ def cost_of_call(
     found: Prediction | str = "of this GPU nothing is known"
     if work is None and call.type == "triton_template":
         found = "of templates only those of matrix products were measured"
-    elif limits is not None and limits.gpu is not None:
+    elif limits is not None:
         found = predict_or_say(limits.gpu, work)
     if isinstance(found, Prediction):
         return replace(
@@ -226,13 +205,9 @@ def roof_of(
     if num_bytes is None and flops is None:
         return None
     seconds = timing.typical_us * 1e-6 if timing is not None and timing.typical_us > 0 else None
-    memory_us = compute_us = None
-    if limits is not None:
-        if num_bytes is not None:
-            memory_us = limits.memory_us(num_bytes)
-        peak = limits.matrix_rate(dtype)
-        if flops is not None and peak:
-            compute_us = flops / peak * 1e6
+    peak = limits.gpu.matrix_rate(dtype) if limits is not None and dtype else None
+    memory_us = limits.memory_us(num_bytes) if limits is not None and num_bytes is not None else None
+    compute_us = flops / peak.value * 1e6 if flops is not None and peak is not None else None
     floors = [item for item in (memory_us, compute_us) if item is not None]
     floor = max(floors) if floors else None
     bound: Bound | None = None
@@ -249,18 +224,17 @@ def roof_of(
         flops_per_second=flops / seconds if seconds and flops is not None else None,
         share=floor / (seconds * 1e6) if seconds and floor is not None else None,
         floor_us=floor,
-        basis=basis_of(limits, dtype, compute=bool(compute_us and compute_us >= (memory_us or 0.0))) if floor else None,
+        basis=basis_of(limits, dtype, peak if compute_us and compute_us >= (memory_us or 0.0) else None)
+        if floor
+        else None,
     )
 
 
-def basis_of(limits: Limits | None, dtype: str | None, *, compute: bool) -> str | None:
-    """Say which limit a floor stands on, and where that limit is known from."""
-    if limits is None:
-        return None
-    rate = limits.gpu.matrix_rate(dtype) if compute and limits.gpu is not None and dtype else None
-    if rate is None or limits.gpu is None:
-        return limits.basis
-    return f"{per_second(rate.value, 'FLOP/s')} in {dtype}, {limits.gpu.basis(rate)}"
+def basis_of(limits: Limits | None, dtype: str | None, peak: Rate | None) -> str | None:
+    """Say which limit a floor stands on, the memory's or the peak of a dtype, and where that is known from."""
+    if limits is None or peak is None:
+        return limits.basis if limits is not None else None
+    return f"{per_second(peak.value, 'FLOP/s')} in {dtype}, {limits.gpu.basis(peak)}"
 
 
 def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> Graph:

@@ -100,19 +100,6 @@ def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
     )
 
 
-def call_edges(calls: list[KernelCall], graph: Graph) -> dict[tuple[str, str], int | None]:
-    """(handle of the writer, of the reader) → bytes that the reader takes of it, `None` where they are not known."""
-    edges: dict[tuple[str, str], int | None] = {}
-    for reader, items in written_by((call.handle, call.reads or (), call.writes or ()) for call in calls).items():
-        for access, writer in items:
-            if writer is not None:
-                before = edges.get((writer, reader), 0)
-                edges[writer, reader] = None if before is None or access.bytes is None else before + access.bytes
-    if not any(call.writes for call in calls):
-        return {(source, reader): None for reader, sources in node_flow(calls, graph).items() for source in sources}
-    return edges
-
-
 def written_by(
     items: Iterable[tuple[str, Iterable[BufferAccess], Iterable[BufferAccess]]],
 ) -> dict[str, list[tuple[BufferAccess, str | None]]]:

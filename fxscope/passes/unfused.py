@@ -54,23 +54,12 @@ class Side(NamedTuple):
 
 
 def priced(
-    decision: Decision,
-    gpu: Gpu | None,
-    calls: Mapping[str, KernelCall],
-    graphs: Mapping[str, Mapping[str, Node]],
-    *,
-    own_rate: float | None = None,
+    decision: Decision, gpu: Gpu | None, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]]
 ) -> Decision:
-    """The decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure.
-
-    `own_rate`, in bytes per second, is the user's own measure: the traffic's time at it is then what is expected, of
-    each kernel no more than it takes.
-    """
+    """The decision with `saved_us` and `expected_us`; `None` where the facts do not carry a figure."""
     plain = replace(decision, saved_us=None, expected_us=None)
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return plain
-    if own_rate:
-        return replace(plain, expected_us=at_own_rate_us(decision, calls, graphs, own_rate))
     if gpu is None or gpu.times is None:
         return plain
     a, b = (side_of(end, calls, graphs) for end in decision.ends)
@@ -96,22 +85,6 @@ def priced(
         most = most_us(gpu, a, b, gone)
         least, expected = (None if time is None else min(time, most) for time in (least, expected))
     return replace(decision, saved_us=least, expected_us=expected)
-
-
-def at_own_rate_us(
-    decision: Decision, calls: Mapping[str, KernelCall], graphs: Mapping[str, Mapping[str, Node]], rate: float
-) -> float:
-    """The time of the traffic that goes, of each kernel its own part and no more than that kernel takes."""
-    a, b = (calls.get(end.call or "") for end in decision.ends)
-    times = [time_of(call, nodes_of(end, graphs)) for call, end in zip((a, b), decision.ends, strict=True)]
-    limits = [inf if time is None else time for time in times]
-    saved = decision.saved_bytes or 0
-    gone = avoided(decision, a, b, graphs)
-    if decision.other_graph and not decision.saved_launches:  # both kernels stay, and the second reads
-        return min(saved / rate * 1e6, limits[1])
-    if sum(gone) + 1 < saved:  # what both read, one of them need not
-        return min(saved / rate * 1e6, *limits)
-    return sum(min(part / rate * 1e6, limit) for part, limit in zip(gone, limits, strict=True))
 
 
 def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:

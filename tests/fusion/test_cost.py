@@ -290,24 +290,6 @@ def test_unknown_bytes_stay_unknown():
     assert on_h200(call).calls[0].roof is None
 
 
-def test_the_users_own_bandwidth_is_taken_and_named():
-    recording = cost(Recording(calls=(pointwise(50.0),)), bandwidth=1e12)
-    assert recording.calls[0].roof.floor_us == pytest.approx(3 * MEGABYTES_50 / 1e12 * 1e6)
-    assert "user's own" in recording.calls[0].roof.basis
-
-
-def test_the_users_own_bandwidth_prices_no_kernel_above_its_own_time():
-    """At a thousandth of what the device moves, the traffic of two kernels of 1.1 and 40 µs would take milliseconds."""
-    for shared, saved, most in ((("t",), 2 * 10**6, 41.1), (("s",), 10**6, 1.1)):
-        pair, recording = two_of(1.1, 40.0, saved=saved, shared_buffers=shared)
-        slow, fast = (cost(recording, bandwidth=rate).decisions[0].expected_us for rate in (3e9, 3e15))
-        assert slow == pytest.approx(most)
-        assert fast == pytest.approx(saved / 3e15 * 1e6)
-        assert pair.saved_us is None or slow >= pair.saved_us
-    _, recording = two_of(1.2, 4.0, saved=10**6, shared_buffers=("t",), other_graph="g1", saved_launches=0)
-    assert cost(recording, bandwidth=3e9).decisions[0].expected_us == pytest.approx(4.0)
-
-
 def eager_pair(rows: int, first: str, second: str, times: tuple[float, float]):
     """An eager graph of two ops in a row over [rows, 1024] bfloat16, the second with another operand, and their decision."""
     size = rows * 1024 * 2

@@ -33,14 +33,12 @@ CALLS = [
 BARE = [replace(item, reads=None, writes=None) for item in CALLS]
 
 
-def test_edges_are_buffers_and_their_bytes_add_up() -> None:
-    assert stages.call_edges(CALLS, GRAPH) == {("k_mm:0", "k_relu:1"): 10, ("k_relu:1", "k_sum_1:2"): None}
+def test_edges_are_buffers() -> None:
     drawn = {node.name: node.inputs for node in stages.call_graph(CALLS, GRAPH, "g").nodes}
     assert drawn == {"arg0": (), "k_mm:0": ("arg0",), "k_relu:1": ("k_mm:0",), "k_sum_1:2": ("k_relu:1", "arg0")}
 
 
 def test_where_no_buffer_is_known_the_nodes_tell_through_views() -> None:
-    assert stages.call_edges(BARE, GRAPH) == {("k_mm:0", "k_relu:1"): None, ("k_relu:1", "k_sum_1:2"): None}
     drawn = {node.name: node.inputs for node in stages.call_graph(BARE, GRAPH, "g").nodes}
     assert drawn == {"k_mm:0": (), "k_relu:1": ("k_mm:0",), "k_sum_1:2": ("k_relu:1",)}
 
@@ -48,7 +46,5 @@ def test_where_no_buffer_is_known_the_nodes_tell_through_views() -> None:
 def test_a_buffer_written_twice_comes_from_the_last_writer() -> None:
     again = call(3, "relu", {"buf0": 8}, {"buf0": 8})
     last = call(4, "sum_1", {"buf0": 8}, {})
-    assert stages.call_edges([CALLS[0], again, last], GRAPH) == {
-        ("k_mm:0", "k_relu:3"): 8,
-        ("k_relu:3", "k_sum_1:4"): 8,
-    }
+    drawn = {node.name: node.inputs for node in stages.call_graph([CALLS[0], again, last], GRAPH, "g").nodes}
+    assert drawn["k_relu:3"] == ("k_mm:0",) and drawn["k_sum_1:4"] == ("k_relu:3",)
