@@ -453,11 +453,13 @@ class PairVerdict:
         told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
         if any(map(is_indirect, (*one, *other))):
             return Reason("indirect", {"buffer": buffer})
+        if (pair.mutates or not (one and other)) and not is_opaque(pair.a) and not is_opaque(pair.b):
+            return Reason("whole_buffer", {"buffer": buffer})
+        told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
         if told and one and other and one != other:
             words = tuple(" | ".join(dep.index for dep in deps) for deps in (one, other))
             return Reason("indices_differ", {"buffer": buffer, "words": words})
-        whole = not (one and other) and not is_opaque(pair.a) and not is_opaque(pair.b)
-        return Reason("whole_buffer" if whole else "loops_do_not_match", {"buffer": buffer})
+        return Reason("loops_do_not_match", {"buffer": buffer})
 
     def common(self, a: FusionUnit, b: FusionUnit) -> list[str]:
         """The buffers that both use, as the scheduler tells them apart (one per version)."""
