@@ -31,7 +31,8 @@ def called(results: Any, device: bool) -> list[str]:
     """The ops, or the kernels, of a session in order of time."""
     events = sorted(results.events(), key=lambda event: event.start_ns())
     if device:
-        return [event.name() for event in events if event.device_type() == torch.autograd.DeviceType.CUDA]
+        names = [event.name() for event in events if event.device_type() == torch.autograd.DeviceType.CUDA]
+        return [name for name in names if name != "[memory]"]  # an allocation, where memory is profiled
     names = [without_overload(event.name()) for event in events if not event.is_python_function()]
     return [name for name in names if name.startswith(("aten::", "prims::"))]
 

@@ -52,9 +52,9 @@ def test_training_compiled_on_autograds_own_thread() -> None:
     recording = fxscope.record(model, x, compile=True, backward=True)
     stages = {graph.id.split(":", 1)[1] for graph in recording.graphs}
     assert {"forward:post_grad", "backward:post_grad"} <= stages
-    # Known for certain only if what lowering told was heard in the thread that compiled the backward.
+    # Known for certain only if lowering was observed in the thread that compiled the backward.
     backward = [call for call in recording.calls if ":backward:" in call.id]
-    assert backward and all(call.nodes_evidence == "origin_node" for call in backward)
+    assert backward and all(call.nodes_evidence == "lowering" for call in backward)
     launched = {launch.call for launch in recording.launches if launch.call}
     assert launched == {call.id for call in recording.calls}
 
