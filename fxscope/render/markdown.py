@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.report import others, report
-from fxscope.render import labels, strip
+from fxscope.render import axis, labels
 from fxscope.render.legible import legible
 from fxscope.text import microseconds, num_bytes, percent, roof_share, sentence
 
@@ -61,7 +61,7 @@ def where(recording: Recording) -> str:
 def summary(recording: Recording) -> list[str]:
     """The strip as text, the kernels with the most time and the missed fusions."""
     made = report(recording)
-    picture = list(strip.text_lines(recording))[:MAX_STRIP]
+    picture = list(axis.text_lines(recording))[:MAX_STRIP]
     parts = ["```text", *(line.replace("`", "'") for line in picture), "```", ""] if picture else []
     if made.kernels:
         parts += ["| kernels | module | launches | time | share | roof |", "|---|---|--:|--:|--:|--:|"]

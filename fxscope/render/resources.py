@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope.index import grouped
+from fxscope.render import grid
 from fxscope.render.findings import kernel_label
 from fxscope.render.markdown import code, text
-from fxscope.text import aligned, microseconds, percent
+from fxscope.text import microseconds, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,8 +78,7 @@ def table(uses: Sequence[KernelUse], *, width: int = 40) -> list[str]:
     rows = [["kernel", *HEADINGS]] + [
         ["".join(kernel_label(use, width)) + (f" (×{count})" if count > 1 else ""), *cells(use)] for count, use in found
     ]
-    kept = [i for i in range(len(rows[0])) if i == 0 or any(row[i] != "–" for row in rows[1:])]
-    return aligned([[row[i] for i in kept] for row in rows])
+    return grid.table(rows, 10_000)
 
 
 def distinct(uses: Sequence[KernelUse]) -> list[tuple[int, KernelUse]]:

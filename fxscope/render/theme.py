@@ -73,12 +73,9 @@ CALLS: dict[CallType, str] = {
 
 VERDICTS: dict[Verdict | None, str] = {"fused": "✓", "rejected": "✗", "never_considered": "–", None: "?"}
 
-# Unfused neighbours: the one colour that says "this costs you".
-COST = "#c8102e"
-COST_DARK = "#ff6b6b"
-TEXT, TEXT_DARK = "#1c2430", "#e6e9ee"
-MUTED, MUTED_DARK = "#5d6875", "#9aa5b3"
-PAPER, PAPER_DARK = "#ffffff", "#12151a"
-EDGE, EDGE_DARK = "#8a94a1", "#5d6875"
+# "cost" is of unfused neighbours: the one colour that says "this costs you".
+LIGHT = {"text": "#1c2430", "muted": "#5d6875", "paper": "#ffffff", "edge": "#8a94a1", "cost": "#c8102e"}
+DARK = {"text": "#e6e9ee", "muted": "#9aa5b3", "paper": "#12151a", "edge": "#5d6875", "cost": "#ff6b6b"}
+TEXT, MUTED, PAPER, EDGE, COST = LIGHT.values()
 FONT = "Helvetica,Arial,sans-serif"
 MONO = "Menlo,Consolas,DejaVu Sans Mono,monospace"

@@ -614,7 +614,7 @@ def test_dark_and_light(open_page):
     def rgb(text: str) -> str:
         return f"rgb({', '.join(str(int(text[i : i + 2], 16)) for i in (1, 3, 5))})"
 
-    assert page.page.evaluate(colour) == rgb(theme.PAPER_DARK)
+    assert page.page.evaluate(colour) == rgb(theme.DARK["paper"])
     page.page.click("#theme")
     assert page.page.evaluate(colour) == rgb(theme.PAPER)
 

@@ -92,14 +92,7 @@ def asset(name: str) -> str:
 
 def palette() -> str:
     """The theme as CSS variables, light and dark."""
-    light = {"text": theme.TEXT, "muted": theme.MUTED, "paper": theme.PAPER, "edge": theme.EDGE, "cost": theme.COST}
-    dark = {
-        "text": theme.TEXT_DARK,
-        "muted": theme.MUTED_DARK,
-        "paper": theme.PAPER_DARK,
-        "edge": theme.EDGE_DARK,
-        "cost": theme.COST_DARK,
-    }
+    light, dark = dict(theme.LIGHT), dict(theme.DARK)
     for kind, style in theme.KINDS.items():
         light |= {f"{kind}-fill": style.fill, f"{kind}-stroke": style.stroke}
         dark |= {f"{kind}-fill": style.dark_fill, f"{kind}-stroke": style.dark_stroke}

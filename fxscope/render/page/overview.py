@@ -9,7 +9,7 @@ import msgspec
 from fxscope.analysis import traced_regions
 from fxscope.analysis.report import others, report
 from fxscope.index import index_of
-from fxscope.render import labels, strip
+from fxscope.render import axis, labels, strip
 from fxscope.render.findings import change_words, change_words_of, decision_title, match_line, op_change_words
 from fxscope.text import counted, listed, microseconds
 
@@ -98,7 +98,7 @@ def missed(made: Report) -> list[dict[str, Any]]:
             {
                 "pair": f"{row.producer} → {row.consumer}",
                 "all": row.decisions,
-                "price": None if again else strip.saving(made, row),
+                "price": None if again else axis.saving(made, row),
                 "reason": row.reason,
                 "hint": row.hint,
                 "once": row.bracket is not None,

@@ -84,33 +84,18 @@ def look() -> dict[str, Any]:
     return {
         "kinds": {
             kind: {
-                "label": s.label,
-                "glyph": s.glyph,
-                "meaning": s.meaning,
-                "border": s.border,
-                "light": [s.fill, s.stroke],
-                "dark": [s.dark_fill, s.dark_stroke],
+                **{key: getattr(style, key) for key in ("label", "glyph", "meaning", "border")},
+                "light": [style.fill, style.stroke],
+                "dark": [style.dark_fill, style.dark_stroke],
             }
-            for kind, s in theme.KINDS.items()
+            for kind, style in theme.KINDS.items()
         },
         "calls": theme.CALLS,
         "extern": EXTERN,
         "verdicts": {verdict or "null": glyph for verdict, glyph in theme.VERDICTS.items()},
         "verdict_words": {verdict or "null": words for verdict, words in english.VERDICTS.items()},
-        "light": {
-            "cost": theme.COST,
-            "text": theme.TEXT,
-            "muted": theme.MUTED,
-            "paper": theme.PAPER,
-            "edge": theme.EDGE,
-        },
-        "dark": {
-            "cost": theme.COST_DARK,
-            "text": theme.TEXT_DARK,
-            "muted": theme.MUTED_DARK,
-            "paper": theme.PAPER_DARK,
-            "edge": theme.EDGE_DARK,
-        },
+        "light": theme.LIGHT,
+        "dark": theme.DARK,
         "font": theme.FONT,
         "mono": theme.MONO,
     }

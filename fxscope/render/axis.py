@@ -1,0 +1,263 @@
+"""What the strip draws where: the groups of kernels by phase and module on one axis, and what was not fused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from fxscope.analysis.groups import numberless, span
+from fxscope.analysis.report import report
+from fxscope.index import index_of
+from fxscope.op_names import is_generated
+from fxscope.text import counted, microseconds, num_bytes, percent, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fxscope.analysis.groups import KernelGroup
+    from fxscope.analysis.report import MissedRow, Report
+    from fxscope.model import Kind, Recording
+
+LEFT, RIGHT = 124, 1256  # of the axis, in px
+SPAN = RIGHT - LEFT
+MODULE_ROWS = 3
+MAX_MARKS = 4  # missed fusions with a number
+MEMORY = ("Memset", "Memcpy", "memset", "memcpy")
+
+
+class Extent(NamedTuple):
+    """Where something lies on the axis, in px."""
+
+    x: float
+    width: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def middle(self) -> float:
+        return self.x + self.width / 2
+
+
+class ModuleBlock:
+    """A phase or a module, with the groups of kernels that ran in it; equal ones are one block."""
+
+    def __init__(self, title: str = "") -> None:
+        self.title = title
+        self.numbers: set[int] = set()
+        self.groups: list[KernelGroup] = []
+        self.children: dict[str, ModuleBlock] = {}
+
+    @property
+    def order(self) -> int:
+        return min(group.order for group in self.everything())
+
+    @property
+    def words(self) -> str:
+        """ "layers.[0..11] ×12"."""
+        if not self.numbers:
+            return self.title
+        times = f" ×{len(self.numbers)}" if len(self.numbers) > 1 else ""
+        return self.title.replace("#", span(sorted(self.numbers))) + times
+
+    def parts(self) -> list[ModuleBlock | KernelGroup]:
+        """What is directly in it, in the order of the step."""
+        return sorted([*self.groups, *self.children.values()], key=lambda part: part.order)
+
+    def everything(self) -> list[KernelGroup]:
+        """All groups in it."""
+        return [*self.groups, *(group for child in self.children.values() for group in child.everything())]
+
+    def blocks(self, depth: int = 0) -> Iterator[tuple[ModuleBlock, int]]:
+        """Yield the modules, two levels deep, in the order of the step."""
+        for part in self.parts():
+            if isinstance(part, ModuleBlock):
+                yield part, depth
+                if depth < 1:
+                    yield from part.blocks(depth + 1)
+
+    def joined(self) -> ModuleBlock:
+        """A block with one inner block and nothing else as one: "model.layers.[0..11]"."""
+        self.children = {name: child.joined() for name, child in self.children.items()}
+        if self.title and not self.groups and len(self.children) == 1 and not self.numbers:
+            inner = next(iter(self.children.values()))
+            inner.title = f"{self.title}.{inner.title}"
+            return inner
+        return self
+
+
+def path_of(group: KernelGroup) -> list[str]:
+    """The phase and the modules of a group, numbers as "#": ["forward", "layers.#", "fc1"]."""
+    paths = [numberless(module).split(".") for module in group.modules]
+    common: list[str] = []
+    for column in zip(*paths, strict=False):
+        if len(set(column)) > 1:
+            break
+        if column[0] == "#" and common:
+            common[-1] += ".#"
+        else:
+            common.append(column[0])
+    return [group.phase, *common] if group.phase else common
+
+
+def tree_of(groups: Sequence[KernelGroup]) -> ModuleBlock:
+    """The groups by phase and module."""
+    root = ModuleBlock()
+    for group in groups:
+        here = root
+        for part in path_of(group):
+            here = here.children.setdefault(part, ModuleBlock(part))
+            here.numbers |= numbers_of(group, part) if "#" in part else set()
+        here.groups.append(group)
+    return root.joined()
+
+
+def numbers_of(group: KernelGroup, part: str) -> set[int]:
+    """The numbers that stand for the "#" of a part in the group's modules."""
+    depth = len(part.split("."))
+    names = [module.split(".") for module in group.modules]
+    windows = (".".join(name[place : place + depth]) for name in names for place in range(len(name) - depth + 1))
+    ends = (window.rpartition(".")[2].rpartition("_")[2] for window in windows if numberless(window) == part)
+    return {int(digits) for digits in ends if digits.isdigit()}
+
+
+class Cut(NamedTuple):
+    """A missed fusion on the strip: its pairs of groups, and what it costs."""
+
+    row: MissedRow
+    ends: tuple[tuple[str, str], ...]  # ids of groups
+
+
+class Strip:
+    """The layout of one recording: what lies where."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.report: Report = report(recording)
+        self.timed = any(group.time_us for group in self.report.groups)
+        self.rest = self.unexplained()
+        self.total = sum(map(self.weight, self.report.groups)) + self.rest
+        self.tree = tree_of(self.report.groups)
+        self.places: dict[str, Extent] = {}
+        self.rest_place: Extent | None = None
+        self.modules: list[list[tuple[ModuleBlock, Extent]]] = [[] for _ in range(MODULE_ROWS)]
+        self.order: list[KernelGroup] = []
+        self.cuts = self.find_cuts()
+
+    def weight(self, group: KernelGroup) -> float:
+        """A group's µs; its number of calls where no time is known."""
+        return (group.time_us or 0.0) if self.timed else float(group.count)
+
+    def unexplained(self) -> float:
+        """Device time that is in no group's median: the steps differ. 0 up to 2 %."""
+        groups = sum(group.time_us or 0.0 for group in self.report.groups)
+        left = (self.report.step.device_us or 0.0) - groups
+        return left if self.timed and left > 0.02 * groups else 0.0
+
+    def lay_out(self, scale: float) -> None:
+        """Place every block and group, `scale` px per µs."""
+        x = self._place(self.tree, float(LEFT), -1, scale)
+        self.rest_place = Extent(x, self.rest * scale) if self.rest else None
+
+    def _place(self, block: ModuleBlock, x: float, depth: int, scale: float) -> float:
+        start = x
+        for part in block.parts():
+            if isinstance(part, ModuleBlock):
+                x = self._place(part, x, depth + 1, scale)
+            else:
+                self.places[part.id] = Extent(x, self.weight(part) * scale)
+                self.order.append(part)
+                x = self.places[part.id].right
+        if 0 <= depth < MODULE_ROWS:
+            self.modules[depth].append((block, Extent(start, x - start)))
+        return x
+
+    def find_cuts(self) -> list[Cut]:
+        """The missed fusions whose two sides are on the strip, the report's order."""
+        by_call = {call: group.id for group in self.report.groups for call in group.calls}
+        by_node = {node: group.id for group in self.report.groups for node in group.nodes}
+        found: list[Cut] = []
+        for row in self.report.missed:
+            pairs: dict[tuple[str, str], None] = {}
+            for position in row.decisions:
+                a, b = (
+                    by_call.get(end.call or "")
+                    or next((by_node[end.graph, name] for name in end.nodes if (end.graph, name) in by_node), None)
+                    for end in self.recording.decisions[position].ends
+                )
+                if a is not None and b is not None:
+                    pairs[a, b] = None
+            if pairs:
+                found.append(Cut(row, tuple(pairs)))
+        return found
+
+    def numbered(self) -> list[tuple[int, list[Cut]]]:
+        """The first missed fusions, those that exclude each other together, counted from 1."""
+        found: dict[object, list[Cut]] = {}
+        for position, cut in enumerate(self.cuts):
+            key = ("bracket", cut.row.bracket) if cut.row.bracket is not None else position
+            found.setdefault(key, []).append(cut)
+        return list(enumerate(list(found.values())[:MAX_MARKS], 1))
+
+    def nearest(self, cut: Cut) -> tuple[Extent, Extent]:
+        """The two groups of a missed fusion that lie nearest to each other."""
+        pairs = [(self.places[a], self.places[b]) for a, b in cut.ends]
+        return min(pairs, key=lambda pair: abs(pair[0].right - pair[1].x))
+
+    def excluded(self, row: MissedRow) -> int:
+        """How many other rows a row excludes."""
+        return sum(item.bracket == row.bracket for item in self.report.missed) - 1 if row.bracket is not None else 0
+
+    def views(self) -> dict[str, int]:
+        """Group → views of one of its places: the ops without a kernel that its nodes read."""
+        home = {node: group for group in self.report.groups for node in group.nodes}
+        users = index_of(self.recording).users
+        found: Counter[str] = Counter()
+        for key, node in index_of(self.recording).by_key.items():
+            read_by = ((key[0], user.name) for user in users.get(key, ())) if node.kind == "view" else ()
+            group = next((home[user] for user in read_by if user in home), None)
+            if group is not None:
+                found[group.id] += 1
+        return {group.id: round(found[group.id] / group.count) for group in self.report.groups if found[group.id]}
+
+    def kind_of(self, group: KernelGroup) -> Kind:
+        """Fused (Inductor wrote it), a library's kernel, or a memset or copy."""
+        names = group.kernels
+        if names and all(name.startswith(MEMORY) for name in names):
+            return "input"
+        calls = index_of(self.recording).calls
+        if any(calls[call].is_generated for call in group.calls if call in calls):
+            return "fused"
+        return "fused" if not group.calls and names and all(map(is_generated, names)) else "kernel"
+
+    def time_in(self, block: ModuleBlock) -> str:
+        """A block's name, time and share."""
+        total = sum(map(self.weight, block.everything()))
+        time = f": {microseconds(total)}, {percent(total / self.total)} of the device time" if self.timed else ""
+        return block.words + time
+
+
+def saving(made: Report, row: MissedRow) -> str:
+    """What fusing saves per step: one number for rows that exclude each other."""
+    together = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
+    if together is not None:
+        return f"{'≥' if row.is_least else '~'} {microseconds(together)}"
+    if row.time_us is not None:  # what the rows save together is not known: this one's is the least
+        return f"≥ {microseconds(row.time_us)}"
+    return f"{num_bytes(row.bytes)} of traffic" if row.bytes is not None else "cost unknown"
+
+
+def text_lines(recording: Recording, width: int = 72) -> Iterator[str]:
+    """The strip for a terminal or a Markdown block: a bar of the step, and one line per module with its share."""
+    strip = Strip(recording)
+    row = strip.report.step
+    if row.wall_us and row.busy_share is not None:
+        busy = round(width * row.busy_share)
+        yield f"{'█' * busy}{'░' * (width - busy)}"
+        yield f"█ busy {microseconds(row.busy_us)}  ░ idle {microseconds(row.idle_us)}"
+    for block, depth in strip.tree.blocks() if strip.total else ():
+        weight = sum(map(strip.weight, block.everything()))
+        name = shorten("  " * depth + (block.words or "(no module)"), 34)
+        time = microseconds(weight) if strip.timed else counted(round(weight), "call")
+        yield f"{name:<34} {'▇' * round(20 * weight / strip.total):<20} {time:>9} {percent(weight / strip.total):>5}"
