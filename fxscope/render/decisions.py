@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from fxscope.model import DecisionEnd
 from fxscope.op_names import only_named, perhaps_ran
 from fxscope.passes.predicted import runs_a_step
 from fxscope.passes.unfused import stood_in_for
-from fxscope.render import labels, theme
+from fxscope.render import grid, labels, theme
 from fxscope.text import (
     about,
     at_least,
@@ -119,14 +118,7 @@ def places(recording: Recording, decision: Decision, width: int, asked: frozense
 
 def whole(text: str, width: int, indent: str) -> list[str]:
     """A line of source in full, on as many lines as it needs."""
-    return textwrap.wrap(
-        text,
-        width=max(width, 40),
-        initial_indent=indent,
-        subsequent_indent=indent + "  ",
-        break_long_words=True,
-        break_on_hyphens=False,
-    )
+    return grid.folded(text, max(width, 40), indent, indent + "  ")
 
 
 def user_lines(nodes: list[Node], most: int = 2) -> list[str]:
@@ -240,11 +232,4 @@ def config(call: KernelCall, recording: Recording) -> str | None:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        width=max(width, 40),
-        initial_indent="    ",
-        subsequent_indent="      ",
-        break_long_words=True,
-        break_on_hyphens=False,
-    )
+    return grid.folded(text, max(width, 40), "    ", "      ")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.compare.kinds import change_word
 from fxscope.op_names import out_of_place, table
-from fxscope.render import labels
+from fxscope.render import grid, labels
 from fxscope.render.markdown import text
 from fxscope.text import kernel_name, listed, microseconds, num_bytes
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Status,
     )
 
+folded = partial(grid.folded, first="    ", rest="    ")
 MARKS: dict[Status, str] = {"met": "✓", "not_met": "✗", "cannot_tell": "?"}
 
 
@@ -34,18 +35,13 @@ def check_text(report: CheckReport, *, width: int = 80) -> str:
         subject = f"[{outcome.subject}] " if several and outcome.subject else ""
         lines.append(f"{MARKS[outcome.status]} {subject}{outcome.claim}")
         if outcome.status == "met":
-            lines += wrapped(outcome.found, width)
+            lines += folded(outcome.found, width)
             continue
-        lines += wrapped(f"expected {outcome.expected}; found {outcome.found}", width)
+        lines += folded(f"expected {outcome.expected}; found {outcome.found}", width)
         for label, line in (("because", outcome.reason), ("note", outcome.note)):
             if line:
-                lines += wrapped(f"{label}: {line}", width)
+                lines += folded(f"{label}: {line}", width)
     return "\n".join([*lines, "", summary(report)]) + "\n"
-
-
-def wrapped(line: str, width: int) -> list[str]:
-    """A line folded and indented by four."""
-    return textwrap.wrap(line, width, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def summary(report: CheckReport) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from statistics import median_high
 from typing import TYPE_CHECKING
 
 from fxscope.fleet.model import CAUSES
+from fxscope.render import grid
 from fxscope.render import markdown as md
 from fxscope.render.legible import legible
 from fxscope.text import aligned, counted, kernel_name, microseconds, percent, sentence
@@ -115,8 +115,7 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
 
 
 def _fold(line: str, width: int, indent: str = "") -> list[str]:
-    line = legible(line)
-    return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
+    return grid.folded(legible(line), width, rest=indent)
 
 
 def plan_line(group: PlanGroup) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from fxscope.text import UNKNOWN, aligned, shorten
@@ -31,6 +32,12 @@ def table(
         room -= widths[place] + 2
     cells = [[shorten(row[place], widths[place]) if place in cut else row[place] for place in kept] for row in rows]
     return [shorten(line, width) for line in aligned(cells, left={kept.index(x) for x in left if x in kept})]
+
+
+def folded(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """A text on as many lines as it needs, the first of them with one indent and the others with another."""
+    lines = textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return lines or [""]
 
 
 def heading(title: str, width: int) -> str:

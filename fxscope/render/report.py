@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from fxscope import english
 from fxscope.analysis.report import others, report
+from fxscope.render import grid
 from fxscope.text import UNKNOWN, aligned, counted, microseconds, num_bytes, percent, roof_share, shorten
 
 if TYPE_CHECKING:
@@ -76,10 +76,6 @@ def lines(made: Report, *, width: int = 80, everything: bool = False, name: str 
     return [line.rstrip() for line in out[:-1]]
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
-
-
 def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
@@ -145,7 +141,7 @@ def advice(items: Sequence[Advice], width: int) -> list[str]:
         return []
     out = ["Try first"]
     for number, item in enumerate(items, 1):
-        found = wrapped(f"  {number}. {item.text}: {item.why}", width, "     ")
+        found = grid.folded(f"  {number}. {item.text}: {item.why}", width, rest="     ")
         out += found if len(found) < 3 else [found[0], cut(f"{found[1]} …", width)]
     return out
 
@@ -237,7 +233,7 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
     for line, row in zip(aligned(rows, left={0, 1}, gap=" "), shown, strict=True):
         out.append(cut(f"  {line}  {'' if same else row.reason}".rstrip(), width))
         if everything and row.hint:
-            out += wrapped(f"      try: {row.hint}", width, "      ")
+            out += grid.folded(f"      try: {row.hint}", width, rest="      ")
     sums = {item.number: item for item in made.brackets}
     for number in dict.fromkeys(number for number in numbers if number is not None and numbers.count(number) > 1):
         if (total := sums[number].time_us) is not None:
@@ -287,7 +283,7 @@ def foot(made: Report, width: int, *, everything: bool, name: str | None) -> lis
     """What is not known, problems, and the commands that go on."""
     out: list[str] = []
     if made.unknown:
-        found = wrapped(f"Not known: {'; '.join(made.unknown)}", width, "  ")
+        found = grid.folded(f"Not known: {'; '.join(made.unknown)}", width, rest="  ")
         out += found if everything or len(found) < 3 else [found[0], cut(f"{found[1]} …", width)]
     if made.problems and not everything:
         more = f" ({len(made.problems) - 1} more)" if len(made.problems) > 1 else ""

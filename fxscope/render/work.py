@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.products import gemms
+from fxscope.columns import column
+from fxscope.render import grid
 from fxscope.text import aligned, listed, roof_share
 
 if TYPE_CHECKING:
@@ -21,17 +22,6 @@ COMPILED_PARTS = {
     "Pregraph bytecode": "bytecode before the graph",
     "AOTDispatcher Runtime Wrapper Prologue": "AOTDispatcher's prologue",
 }
-
-
-def _wrapped(text: str, width: int, lead: str) -> str:
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def gemm_table(recording: Recording, *, width: int = 80) -> str:
@@ -58,21 +48,24 @@ def gemm_table(recording: Recording, *, width: int = 80) -> str:
             ]
         )
     lines = _table([header, *rows], 3)
-    lines += [_wrapped(f"{name}", width, f"  [{number}] ") for name, number in kernels.items()]
+    for name, number in kernels.items():
+        lines += grid.folded(name, width, f"  [{number}] ", "      ")
     notes = {row.note: [other for other in found if other.note == row.note] for row in found if row.note}
     for note, rows_of_it in notes.items():
         names = list(dict.fromkeys(row.label for row in rows_of_it))
-        lines.append(_wrapped(f"{listed(names, 3)}: {note}", width, "  "))
+        lines += grid.folded(f"{listed(names, 3)}: {note}", width, "  ", "  ")
     peaks = list(dict.fromkeys(row.peak for row in found if row.peak and row.share_of_peak is not None))
-    lines += [_wrapped(f"peak: {peak}", width, "  ") for peak in peaks]
+    for peak in peaks:
+        lines += grid.folded(f"peak: {peak}", width, "  ", "  ")
     return "\n".join(lines)
 
 
 def compile_table(recording: Recording) -> str:
     """The CPU time of each call of compiled code before its kernels; "" where nothing was compiled."""
     rows: list[list[str]] = []
+    names, durations = column(recording.ops, "name"), column(recording.ops, "duration_ns")
     for event, name in COMPILED_PARTS.items():
-        times = [op.duration_ns / 1e3 for op in recording.ops if op.name == event]
+        times = [duration / 1e3 for known, duration in zip(names, durations, strict=True) if known == event]
         rows += [[name, f"{median(times):.1f}", f"{times[0]:.1f}"]] if times else []
     return "\n".join(_table([["", "median µs", "first µs"], *rows], 1)) if rows else ""
 
