@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
     from fxscope.analysis.findings import Sweep, SweepPoint
 
-# Told apart without colour too: each setup has its own dash and marker.
+# Told apart without colour too: each setup has its own dash.
 COLOURS = ("#1b5fae", "#b45f06", "#3d7a33", "#7646ad", "#c0262c", "#5b6675")
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
-MARKERS = ("circle", "square", "diamond", "triangle", "circle", "square")
 WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 860, 230, 84, 170, 56, 62
 
 
@@ -141,7 +140,7 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
                     f'stroke="{colour}"/>'
                 )
             tip = f"{setup}: {metric.words(fmean(samples))}"
-            parts.append(marker(MARKERS[index % len(MARKERS)], px, y(fmean(samples)), colour, tip))
+            parts.append(marker(px, y(fmean(samples)), colour, tip))
         ends.append((y(fmean(points[-1][1])), index, setup))
     parts += end_labels(ends)
     return "\n".join(parts)
@@ -159,21 +158,14 @@ def end_labels(ends: list[tuple[float, int, str]]) -> list[str]:
         found.append(
             f'<line x1="{left}" x2="{left + 22}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" stroke-width="2" '
             f'stroke-dasharray="{dash}"/>'
-            + marker(MARKERS[index % len(MARKERS)], left + 11, y, colour, setup)
+            + marker(left + 11, y, colour, setup)
             + f'<text x="{left + 28}" y="{y + 4:.1f}" fill="{theme.TEXT}">{escape(setup)}</text>'
         )
     return found
 
 
-def marker(kind: str, x: float, y: float, colour: str, tip: str) -> str:
-    shapes = {
-        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"',
-        "square": f'<rect x="{x - 3.2:.1f}" y="{y - 3.2:.1f}" width="6.4" height="6.4"',
-        "diamond": f'<path d="M{x:.1f} {y - 4.6:.1f}l4.6 4.6l-4.6 4.6l-4.6 -4.6z"',
-        "triangle": f'<path d="M{x:.1f} {y - 4.4:.1f}l4.4 7.6h-8.8z"',
-    }
-    tag = shapes[kind].split()[0][1:]
-    return f'{shapes[kind]} fill="{colour}"><title>{escape(tip)}</title></{tag}>'
+def marker(x: float, y: float, colour: str, tip: str) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{escape(tip)}</title></circle>'
 
 
 def x_axis(values: list[Any]) -> Callable[[object], float]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fxscope.analysis.compare.rows import ChangeRow
-    from fxscope.analysis.findings import Change, Comparison, KernelMatch, KernelUse, TimeComparison
+    from fxscope.analysis.findings import Change, Comparison, TimeComparison
 
 SAME = "No difference beyond noise."
 SCREEN = 40
@@ -160,16 +160,8 @@ def _tail(where: str, width: int) -> str:
     return where if len(where) <= width else "…" + where[len(where) - width + 1 :]
 
 
-def _of_a(match: KernelMatch) -> Sequence[KernelUse]:
-    return match.a
-
-
-def _of_b(match: KernelMatch) -> Sequence[KernelUse]:
-    return match.b
-
-
 def _cells(row: ChangeRow) -> list[str]:
-    ran = [{op for match in row.matches for use in side(match) for op in use.ops} for side in (_of_a, _of_b)]
+    ran = [{op for match in row.matches for use in getattr(match, side) for op in use.ops} for side in "ab"]
     if all(ran) and (ran[0] <= ran[1] or ran[1] <= ran[0]):
         ops = row.b if ran[0] <= ran[1] else row.a
     else:
