@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
 MOST_CALLS = 32  # of one compiled graph are observed, where the program has no steps
 MOST_SECONDS = 5.0
+_NAMED_THREADS = 3
 _current: list[str] = []
 
 
@@ -288,7 +289,7 @@ class Recorder:
         self._warn = warn
         self._open: list[Any] = []
         self._names = ModuleNames()
-        self._num_threads = 0
+        self._threads: list[str] = []  # names of those that the program started
         self._session: profiler.Session | None = None
         self.failure: Exception | None = None
 
@@ -331,9 +332,9 @@ class Recorder:
             raise
         return self
 
-    def _starts_thread(self, *_: Any) -> None:
+    def _starts_thread(self, thread: Any) -> None:
         if self._session is not None and self._session.is_on():
-            self._num_threads += 1
+            self._threads.append(thread.name)
 
     def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
@@ -421,10 +422,9 @@ class Recorder:
     def _why_nothing(self) -> str:
         if problems := self._session.hooks.problems if self._session is not None else []:
             return "; ".join(f"{problem.where}: {problem.message}" for problem in problems)
-        if self._num_threads:
-            threads = counted(self._num_threads, "thread")
+        if self._threads:
             remedy = "call it in the main one, or `with fxscope.record():` there"
-            return f"only one thread is recorded, and the program started {threads}: {remedy}"
+            return f"only one thread is recorded, and the program started {_threads(self._threads)}: {remedy}"
         return "does it call PyTorch in this process?"
 
     def _unobserved(self) -> list[Unobserved]:
@@ -439,9 +439,9 @@ class Recorder:
             if count:
                 detail += f" ({count:,} steps, timed)"
             found.append(Unobserved(what="after", count=count, duration_us=after, detail=detail))
-        if self._num_threads:
-            detail = f"ops in {counted(self._num_threads, 'thread')} that the program started"
-            found.append(Unobserved(what="threads", count=self._num_threads, detail=detail))
+        if self._threads:
+            detail = f"ops in {_threads(self._threads)}, which the program started"
+            found.append(Unobserved(what="threads", count=len(self._threads), detail=detail))
         cached = self._capture.num_unexplained
         if cached:
             detail = f"{counted(cached, 'graph')} that came out of a cache with no evidence"
@@ -622,6 +622,11 @@ def _finish(recording: Recording) -> Recording:
     from fxscope.passes import bound
 
     return bound.judged(passes.run(recording))
+
+
+def _threads(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > _NAMED_THREADS else ""
+    return f"{counted(len(names), 'thread')} ({', '.join(names[:_NAMED_THREADS])}{more})"
 
 
 def _title(model: Any) -> str:

@@ -20,6 +20,7 @@ from torch._C._profiler import _EventType as EventType
 
 from fxscope._torch import nodes as live
 from fxscope._torch.op_lines import is_there, lines_of_operators, whole_path
+from fxscope._torch.quiet import quiet
 from fxscope.model import Item, Source, TensorMeta, replace
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: Modu
         names: of modules, parameters and inputs.
     """
     names.read(tree.parameters)
-    with torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore
+    with quiet(), torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():  # pyright: ignore
         ops = _Identity(concrete, names, tree.has_allocations).seen(tree.raws)
     return SessionFacts(ops, tree.names, tree.calls)
 

@@ -16,6 +16,7 @@ import shutil
 import sys
 import sysconfig
 import threading
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ import torch
 
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, exists, resolve
+from fxscope._torch.quiet import quiet
+from fxscope._torch.steps import in_backward, in_main_thread
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 from fxscope.text import num_bytes
@@ -31,13 +34,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 PREPARE = "torch.autograd.profiler:profile._prepare_trace"
+# What starts a session beside that (`emit_nvtx`, `emit_itt`), and what a program calls that ends any it finds.
+OTHERS = (
+    "torch.autograd.profiler:_enable_profiler",
+    "torch.autograd.profiler_legacy:_enable_profiler_legacy",
+    "torch.autograd:_disable_profiler",
+)
 FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 COMPILES = "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
-_ERROR = 2  # a level of messages, above that of warnings
 
 
 def activities() -> list[Any]:
@@ -57,10 +65,13 @@ def run_once(function: Callable[[], Any], path: Path) -> EventTree:
     """Call a function once under the profiler on the CPU, with shapes, stacks and memory; write the trace."""
     let_children_end()
     profile = _observing([torch.profiler.ProfilerActivity.CPU])
-    with quiet(), _without_warnings():
-        with profile:
-            function()
-        profile.export_chrome_trace(str(path))
+    start(profile)
+    try:
+        function()
+    finally:
+        with quiet():
+            profile.stop()
+    profile.export_chrome_trace(str(path))
     check_written(path)
     return EventTree(profile.profiler.kineto_results)
 
@@ -70,17 +81,33 @@ def _observing(kinds: list[Any]) -> Any:
         activities=kinds,
         record_shapes=True,
         profile_memory=True,
-        with_stack=sys.getprofile() is None,  # else the program's own profile function would be replaced
+        # Else the program's own profile functions would be replaced.
+        with_stack=sys.getprofile() is None and threading.getprofile() is None,
         experimental_config=overload_names(),
     )
 
 
+def start(profile: Any) -> None:
+    """Start a session without its remark, once in 1,000, that a block which is freed is older than the session."""
+    older = torch.UntypedStorage(64)
+    with quiet():
+        profile.start()
+        del older
+
+
+def _is_torchs(profile_function: Any) -> bool:
+    return type(profile_function).__name__ == "TraceContext"
+
+
 @contextlib.contextmanager
 def without_stacks() -> Generator[None]:
-    """Let Python calls go unrecorded in this thread, for a while: in a compiler they are millions."""
+    """Let Python calls go unrecorded in this thread, for a while: in a compiler they are millions.
+
+    A program that traces or profiles itself goes on to see all.
+    """
     api = ctypes.pythonapi
     suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
-    if suspend is None or resume is None or sys.gettrace() is not None:  # Python 3.10; a debugger is to see all
+    if suspend is None or resume is None or sys.gettrace() is not None or not _is_torchs(sys.getprofile()):
         yield
         return
     api.PyThreadState_Get.restype = ctypes.c_void_p
@@ -193,24 +220,6 @@ def let_children_end() -> None:
         os.register_at_fork(after_in_child=in_child)
 
 
-@contextlib.contextmanager
-def quiet() -> Generator[None]:
-    """Keep the profiler's remarks about its own schedule off the user's screen.
-
-    torch makes some of them once a process: what was kept back here is still to be said of the program's own sessions.
-    """
-    import warnings
-
-    said: set[str] = getattr(torch.profiler.profiler, "_WARNINGS_SHOWN", set())
-    before = set(said)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*[Pp]rofiler.*")
-            yield
-    finally:
-        said &= before
-
-
 def overload_names() -> Any:
     """The configuration of a session whose events name the overload; None where this torch has none such."""
     try:
@@ -220,40 +229,11 @@ def overload_names() -> Any:
 
 
 @contextlib.contextmanager
-def _without_warnings() -> Generator[None]:
-    """Keep warnings that C++ code of torch's writes to stderr itself off it, for a moment, in any thread.
-
-    Not by another file as descriptor 2: a process that is started meanwhile would keep it.
-    """
-    level = _log_level()
-    if level is None:
-        yield
-        return
-    before = level.value
-    level.value = max(before, _ERROR)
-    try:
-        yield
-    finally:
-        level.value = before
-
-
-@functools.cache
-def _log_level() -> ctypes.c_int | None:
-    """What `TORCH_CPP_LOG_LEVEL` sets; None where this torch does not have it."""
-    for name in ("libc10.so", "libc10.dylib", "c10.dll"):
-        with contextlib.suppress(OSError, ValueError):
-            return ctypes.c_int.in_dll(
-                ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / name)), "FLAGS_caffe2_log_level"
-            )
-    return None
-
-
-@contextlib.contextmanager
 def _profile_function_kept() -> Generator[None]:
     """Put a profile function back that the program set meanwhile: the end of a session with stacks takes any off."""
     theirs: Any = sys.getprofile()
     yield
-    if theirs is not None and type(theirs).__name__ != "TraceContext":
+    if theirs is not None and not _is_torchs(theirs):
         theirs.enable() if hasattr(theirs, "enable") else sys.setprofile(theirs)
 
 
@@ -270,12 +250,48 @@ def _end(profile: Any) -> None:
         torch.autograd.profiler._run_on_profiler_stop()
 
 
-_left: dict[int, Any] = {}  # thread → its session that another thread has left: only the thread itself can end it
+_left: dict[int, Any] = {}  # thread → its session that another thread, or a backward pass, has left
+_IS_LEFT: Any = frozenset()  # torch's flag of a session, false, until another session begins
+
+
+def _leave(thread: int, profile: Any) -> None:
+    """Have a thread end its session as soon as it can: no other can, and to end one in a backward pass can crash."""
+    _left[thread] = profile
+    torch.autograd.profiler._is_profiler_enabled = _IS_LEFT
+    atexit.register(_end_left)
+    in_main_thread(_end_left)
 
 
 def _end_left() -> None:
-    if (profile := _left.pop(threading.get_ident(), None)) is not None:
-        _end(profile)
+    thread = threading.get_ident()
+    if thread not in _left:
+        return
+    if in_backward():
+        in_main_thread(_end_left)
+        return
+    profile = _left.pop(thread)
+    if torch.autograd.profiler._is_profiler_enabled is _IS_LEFT:
+        with quiet():
+            _end(profile)
+    else:
+        # Kineto belongs to another session by now. This takes ours off the thread, and then refuses to read it.
+        with quiet(), contextlib.suppress(AttributeError, RuntimeError):
+            torch._C._autograd._disable_profiler_legacy()
+
+
+class _ThreadEnds:
+    """Ends a thread's session with the thread, whose end is that of what is local to it."""
+
+    local = threading.local()
+
+    def __init__(self, session: Session) -> None:
+        self._session = weakref.ref(session)
+        self.local.ends = self
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            session = self._session()
+            session.pause() if session is not None else _end_left()
 
 
 def has_trace(profile: Any) -> bool:
@@ -290,14 +306,13 @@ def has_trace(profile: Any) -> bool:
 class Session:
     """Profile everything from `start` to `stop`, except where the program profiles itself."""
 
-    def __init__(self, *, on_yield: Callable[[], None] | None = None) -> None:
+    def __init__(self) -> None:
         self.hooks = Hooks()
         self._observing = Hooks()  # off as soon as our own session ends
         self._observing.problems = self.hooks.problems
         self._own: Any = None
         self._stopped: Path | None = None  # our own trace, once stopped
         self._theirs: list[tuple[Any, Path | None]] = []  # sessions of the user's, with our copy where there is one
-        self._on_yield = on_yield  # called before the user's session begins
         self.trees: dict[Path, EventTree] = {}  # of each trace
         self.on_call: Callable[[int], None] | None = None  # told of each compiled graph that is about to run
         self.num_compiling = 0
@@ -309,7 +324,7 @@ class Session:
     def start(self) -> None:
         """Start profiling. Where a session runs already, it is left alone and nothing is profiled."""
         _end_left()
-        if is_profiling():
+        if is_profiling() or torch.autograd.profiler._is_profiler_enabled:
             self.hooks.problem(
                 "profiler",
                 "a profiler session was already running, and there can be one at a time",
@@ -326,9 +341,12 @@ class Session:
         if exists(RUNS_MODULE):
             self._observing.replace(RUNS_MODULE, _without_imports(resolve(RUNS_MODULE)[2]))
         self._own = profile  # first: where it fails on the way there is something to end
-        self.hooks.enter("profiler's remarks", _without_warnings())
-        self._as_ours(quiet()(profile.start))
-        self.hooks.wrap(PREPARE, before=self._theirs_begins)
+        if threading.current_thread() is not threading.main_thread():
+            _ThreadEnds(self)
+        self._as_ours(functools.partial(start, profile))
+        self.hooks.wrap(PREPARE, around=self._theirs_begins)
+        for path in OTHERS:
+            self.hooks.wrap(path, around=self._steps_aside)
         self.hooks.wrap(FINISH, after=self._theirs_ended)
         self.hooks.wrap(EXPORT, around=self._export)
 
@@ -417,18 +435,21 @@ class Session:
     def pause(self) -> None:
         """End our own session, if it is on, whatever fails; what it has seen is kept for `stop`."""
         with self._ending:
+            _end_left()
             profile, self._own = self._own, None
             self._observing.close()
             if profile is None:
                 return
-            if self._thread != threading.get_ident():
+            if self._thread != threading.get_ident() or in_backward():
+                where = (
+                    "a backward pass" if self._thread == threading.get_ident() else "another thread than it began in"
+                )
                 self.hooks.problem(
                     "profiler",
-                    "the recording was ended in another thread than it began in: its ops are lost",
-                    "leave the `with` block in the thread that entered it",
+                    f"the recording was ended in {where}: its ops are lost",
+                    "leave the `with` block, or start the profiler, in the thread that entered it",
                 )
-                _left[self._thread] = profile
-                atexit.register(_end_left)
+                _leave(self._thread, profile)
                 return
             try:
                 self.hooks.guard("profiler", self._stop, profile)
@@ -439,7 +460,7 @@ class Session:
     def _stop(self, profile: Any) -> None:
         if torch.cuda.is_available():
             self.hooks.guard("profiler", torch.cuda.synchronize)  # a device that failed had ops before
-        with _profile_function_kept():
+        with _profile_function_kept(), quiet():
             self._as_ours(profile.stop)
         if is_profiling():
             raise RuntimeError("the profiler's session did not end")
@@ -455,13 +476,19 @@ class Session:
 
     # ------------------------------------------------------------------ the user's session
 
-    def _theirs_begins(self, profile: Any, *_: Any, **__: Any) -> None:
+    def _theirs_begins(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not self._is_ours():
+            self._open += 1
+        return self._steps_aside(original, *args, **kwargs)
+
+    def _steps_aside(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if self._is_ours():
-            return
-        self._open += 1
-        self.pause()
-        if self._on_yield is not None:
-            self._on_yield()
+            return original(*args, **kwargs)
+        # Of ours, which is not there without fxscope, it says that it ends it, or that it is off.
+        says = self.is_on() and original is torch._C._autograd._disable_profiler
+        self.hooks.guard("profiler", self.pause)
+        with quiet() if says or _left else contextlib.nullcontext():
+            return original(*args, **kwargs)
 
     def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:
         if not self._is_ours() and getattr(profile, "enabled", True):

@@ -9,6 +9,7 @@ a histogram of constant size.
 from __future__ import annotations
 
 import _thread
+import collections
 import ctypes
 import functools
 import heapq
@@ -118,7 +119,6 @@ class StepWatch:
         self._enough, self._most = enough, (steps, calls, seconds)
         self._calls: dict[int, int] = {}
         self._is_over = threading.Event()
-        self._late = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._too_late)
         self.is_compiling: Callable[[], bool] = lambda: False
         self._thread = threading.get_ident()
         self._optimizer: Any = lambda: None
@@ -148,7 +148,7 @@ class StepWatch:
         if self.ended_at is not None or self.num_steps or threading.get_ident() != self._thread:
             return
         self._calls[graph] = self._calls.get(graph, 0) + 1
-        if self._calls[graph] > self._most[1] and not _in_backward():
+        if self._calls[graph] > self._most[1] and not in_backward():
             self._enough(f"{self._most[1]} calls")
 
     def _wait(self) -> None:
@@ -160,7 +160,7 @@ class StepWatch:
             now = self._clock()
             left -= 0 if self.is_compiling() else now - before
             before = now
-        ctypes.pythonapi.Py_AddPendingCall(self._late, None)
+        in_main_thread(functools.partial(self._reached, f"{self._most[2]:g} s"))
 
     def _clock(self) -> float:
         """Return seconds that the observed thread ran: one that waits, as for its children, leaves no events."""
@@ -175,13 +175,14 @@ class StepWatch:
             return _MORE
         return _FIRST if self._has_optimizer else 0
 
-    def _too_late(self, _: Any) -> int:
-        if self.ended_at is None and not self._is_over.is_set():
-            if _in_backward():
-                _thread.start_new_thread(self._wait, ())
-            else:
-                self._enough(f"{self._most[2]:g} s")
-        return 0
+    def _reached(self, bound: str) -> None:
+        """End the observation, but in no backward pass."""
+        if self.ended_at is not None or self._is_over.is_set():
+            return
+        if not in_backward():
+            self._enough(bound)
+        elif self._thread == threading.main_thread().ident:
+            in_main_thread(functools.partial(self._reached, bound))
 
     def end_observation(self) -> None:
         """Say that from here on steps are only timed."""
@@ -202,7 +203,7 @@ class StepWatch:
         if self.ended_at is None:
             mark(STEP_ENDS)
             if self.num_steps >= self._most[0]:
-                self._enough("")
+                self._reached("")
         else:
             now = time.perf_counter_ns()
             if self._last:  # the first step after the observation holds the end of it
@@ -210,6 +211,30 @@ class StepWatch:
             self._last = now
 
 
-def _in_backward() -> bool:
+def in_backward() -> bool:
     """Whether a backward pass runs in this thread: at its end it would put back a profiler that was ended in it."""
     return torch._C._current_graph_task_id() >= 0
+
+
+_soon: collections.deque[Callable[[], object]] = collections.deque()
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def _call_soon(_: int | None) -> int:
+    for _ in range(len(_soon)):
+        _soon.popleft()()
+    return 0
+
+
+def in_main_thread(function: Callable[[], object]) -> None:
+    """Have the main thread call a function between two of its bytecodes, soon; in a backward pass, somewhat later."""
+
+    def wait() -> None:
+        time.sleep(_LOOK_S)
+        in_main_thread(function)
+
+    if in_backward():
+        _thread.start_new_thread(wait, ())
+    else:
+        _soon.append(function)
+        ctypes.pythonapi.Py_AddPendingCall(_call_soon, None)

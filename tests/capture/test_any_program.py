@@ -22,17 +22,8 @@ NAMES = [
 SAME = ("value", "error", "out", "err", "warnings", "random", "state")
 ALWAYS = NAMES[::8]  # the others where slow tests run
 LONG = {"aot_inductor_package"}  # compiles a package: as long as all others together
-# A program whose every op ran where nothing of it can be had: in a session of its own that it left open.
-NOTHING_LEFT = {"profiler_left_open"}
-# Open faults since ops come from the profiler's event tree: sessions of the program's beside ours, and other threads.
-OPEN = {
-    "threads",
-    "thread_pool_training",
-    "profiler_nested",
-    "profiler_in_a_thread",
-    "autograd_profiler",
-    "numpy_and_dlpack",
-}
+# Programs whose every op ran where nothing of it can be had: in other threads, or in a session that they left open.
+NOTHING_LEFT = {"profiler_left_open", "threads", "thread_pool_training"}
 HANGS_S = 240  # with or without fxscope: gloo has been seen to, in the plain program
 # "W1121 14:06:31.682000 18085 ", the time and the process with which torch begins a line of a log.
 LOG_TIME = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ", re.MULTILINE)
@@ -47,7 +38,7 @@ def results(request, tmp_path_factory) -> dict[str, dict[str, dict]]:
         for item in request.session.items
         if item.path == request.path and hasattr(item, "callspec")
     }
-    return both(tmp_path_factory.mktemp("any"), [name for name in NAMES if name in asked - LONG - OPEN])
+    return both(tmp_path_factory.mktemp("any"), [name for name in NAMES if name in asked - LONG])
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +86,7 @@ def test_there_are_programs_of_every_kind() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(run=False, reason="an open fault"))
-        if name in OPEN
-        else name
-        if name in ALWAYS and name not in LONG
-        else pytest.param(name, marks=pytest.mark.slow)
-        for name in NAMES
-    ],
+    [name if name in ALWAYS and name not in LONG else pytest.param(name, marks=pytest.mark.slow) for name in NAMES],
 )
 def test_a_program_does_the_same_when_it_is_observed(request, name) -> None:
     results = request.getfixturevalue("long_results" if name in LONG else "results")
