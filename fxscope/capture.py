@@ -309,9 +309,7 @@ class Recorder:
             session = self._session = profiler.Session()
             capture = self._capture
             watch.is_compiling = lambda: session.num_compiling + capture.num_lowering > 0
-            capture.while_lowering = lambda: (
-                session.hooks.guard("stacks", session.without_stacks) or contextlib.nullcontext()
-            )
+            capture.while_lowering = session.unstacked
             session.on_call = watch.called
             hooks = session.hooks
             hooks.guard("names of modules", self._names.start, hooks)

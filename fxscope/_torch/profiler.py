@@ -45,6 +45,7 @@ EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 COMPILES = "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
+_TRACER = "TraceContext"  # of torch's profile function
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
 
@@ -95,10 +96,6 @@ def start(profile: Any) -> None:
         del older
 
 
-def _is_torchs(profile_function: Any) -> bool:
-    return type(profile_function).__name__ == "TraceContext"
-
-
 @contextlib.contextmanager
 def without_stacks() -> Generator[None]:
     """Let Python calls go unrecorded in this thread, for a while: in a compiler they are millions.
@@ -107,7 +104,8 @@ def without_stacks() -> Generator[None]:
     """
     api = ctypes.pythonapi
     suspend, resume = getattr(api, "PyThreadState_EnterTracing", None), getattr(api, "PyThreadState_LeaveTracing", None)
-    if suspend is None or resume is None or sys.gettrace() is not None or not _is_torchs(sys.getprofile()):
+    is_torchs = type(sys.getprofile()).__name__ == _TRACER and sys.gettrace() is None
+    if suspend is None or resume is None or not is_torchs:  # suspend and resume: not Python 3.10
         yield
         return
     api.PyThreadState_Get.restype = ctypes.c_void_p
@@ -233,7 +231,7 @@ def _profile_function_kept() -> Generator[None]:
     """Put a profile function back that the program set meanwhile: the end of a session with stacks takes any off."""
     theirs: Any = sys.getprofile()
     yield
-    if theirs is not None and not _is_torchs(theirs):
+    if theirs is not None and type(theirs).__name__ != _TRACER:
         theirs.enable() if hasattr(theirs, "enable") else sys.setprofile(theirs)
 
 
@@ -350,34 +348,34 @@ class Session:
         self.hooks.wrap(FINISH, after=self._theirs_ended)
         self.hooks.wrap(EXPORT, around=self._export)
 
-    def without_stacks(self) -> contextlib.AbstractContextManager[Any]:
+    def unstacked(self) -> contextlib.AbstractContextManager[Any]:
         """Let Python calls of this thread go unrecorded, as long as this session is on."""
-        return without_stacks() if self._own is not None else contextlib.nullcontext()
+        return (self.is_on() and self.hooks.guard("stacks", without_stacks)) or contextlib.nullcontext()
 
     @contextlib.contextmanager
     def _compiling(self) -> Generator[None]:
         self.num_compiling += 1
         try:
-            with without_stacks():
+            with self.unstacked():
                 yield
         finally:
             self.num_compiling -= 1
 
     def _compiles_frame(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        with self._compiling():
+        with self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             return original(*args, **kwargs)
 
     @contextlib.contextmanager
     def _compiles(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
         """What torch has around each compile, of a backward in autograd's threads, too."""
-        with original(*args, **kwargs), self._compiling():
+        with original(*args, **kwargs), self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             yield
 
     def _calls_compiled(self, original: Callable[..., Any], graph: Any, *args: Any, **kwargs: Any) -> Any:
         """Leave out the Python of generated code: it is most of what stacks cost, and Dynamo knows its lines."""
         if self.on_call is not None:
             self.hooks.guard("calls of compiled graphs", self.on_call, id(graph))
-        with without_stacks():
+        with self.unstacked():
             return original(graph, *args, **kwargs)
 
     def stop(self) -> list[tuple[Path, bool]]:

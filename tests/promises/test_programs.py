@@ -440,6 +440,7 @@ def test_names_that_no_file_can_have_and_devices_are_known_before_the_work(tmp_p
 GUARDS = {
     "_user_compiler", "__torch_dispatch__", "stop", "_leave", "record", "on_trace_ready", "__init__", "__enter__", "__exit__",
     "_fail", "_close", "__call__", "_compiles", "_calls_compiled", "pause",
+    "_compiles_frame", "unstacked", "_steps_aside", "_theirs_begins",
 }  # fmt: skip
 
 
