@@ -89,11 +89,6 @@ def _compiled_node(
         and all(_reaches(n, homes, by_name) for n in node.inputs)
     ):
         kind, reason = "folded", "the kernels of its inputs write straight into its result"
-    elif known and (only := _only_home(node, homes, by_name)) is not None:
-        kind, reason = (
-            "fused",
-            f"no call names it; all its inputs come from {only.handle}, so it can only have run there",
-        )
     else:
         kind, reason = "unknown", "no call names it" if known else "the files do not say which node ran in which call"
     return replace(node, kind=kind, reason=reason, nature=nature, expected=expected)
@@ -125,18 +120,6 @@ def _reaches(name: str, homes: Mapping[str, list[KernelCall]], by_name: Mapping[
             return False
         name = node.inputs[0]
     return False
-
-
-def _only_home(node: Node, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]) -> KernelCall | None:
-    """The one generated kernel that all of a node's inputs ran in, `None` where there is no such one."""
-    found = [
-        homes[name] for name in node.inputs if by_name[name].op not in ("placeholder", "get_attr") and name in homes
-    ]
-    if len(found) != len(node.inputs) or not found:
-        return None
-    same = {call.id for calls in found for call in calls}
-    first = found[0][0]
-    return first if len(same) == 1 and not first.is_extern else None
 
 
 def _in_calls(node: Node, calls: list[KernelCall], nature: Nature, by_name: Mapping[str, Node]) -> tuple[Kind, str]:

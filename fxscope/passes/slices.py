@@ -299,6 +299,8 @@ class _CallWalk:
         self.parts: dict[str, set[str]] = {}
         self.own = {call.id: own for call in calls if (own := self.own_node(call)) is not None}
         self.opaque = set(self.own.values())
+        # kernel → what the operands of its first call held, and what ran in it
+        self.first: dict[str, tuple[list[tuple[set[str], set[str]]], set[str]]] = {}
 
     def own_node(self, call: KernelCall) -> str | None:
         """The node that a library's or a user's kernel computes."""
@@ -331,7 +333,7 @@ class _CallWalk:
         held = [self.held(buffer) for buffer in reads]
         given = {name for values, _ in held for name in values}
         parts = {name for _, half in held for name in half}
-        stems = {*call.nodes, *call.named_only} or self.commented(call)
+        stems = {*call.nodes, *call.named_only} or self.commented(call) or self.transplanted(call.kernel, held)
         read = frozenset(given)
         if call.type == "triton_template":  # it may have operands that it makes no use of, and scratch memory
             parts |= set(self.flow.sorted(name for name in stems if is_heavy(self.flow.nodes[name].target))[-1:])
@@ -354,6 +356,7 @@ class _CallWalk:
             ran = self.ends(inside, self.flow.sorted(working))
         if not ran:  # a copy of a view
             ran = self.ends(inside, [n for n in self.flow.sorted(stems) if not self.takers[n] & (stems - self.opaque)])
+        self.first.setdefault(call.kernel, (held, ran))
         self.store(ran, tops or [*stems & self.opaque], given, written)
         return self.with_nodes(call, ran & stems, stems)
 
@@ -422,6 +425,38 @@ class _CallWalk:
             len({item.dtype, access.dtype} - {None}) < 2 and _size(item.shape) == _size(access.shape)
             for item in results
         )
+
+    def transplanted(self, kernel: str, held: list[tuple[set[str], set[str]]]) -> set[str]:
+        """What a later call of a kernel runs: nodes that take its operands as those of the first call do."""
+        before, ran = self.first.get(kernel, ([], set[str]()))
+        if len(before) != len(held):
+            return set()
+        same: dict[str, str] = {}
+        for one, other in zip(before, held, strict=True):
+            for nodes, others in zip(one, other, strict=True):
+                for name in nodes:
+                    fitting = [item for item in others if self.alike(name, item)]
+                    if len(fitting) == 1:
+                        same.setdefault(name, fitting[0])
+        found: set[str] = set()
+        for name in self.flow.sorted(ran):
+            takes = [item for item in self.flow.nodes[name].inputs if item in same or item in ran]
+            known = [same[item] for item in takes if item in same]
+            if name not in same and known and len(known) == len(takes):
+                users = set[str].intersection(*(self.takers[item] for item in known))
+                fitting = [item for item in users - set(same.values()) if self.alike(name, item)]
+                if len(fitting) == 1:
+                    same[name] = fitting[0]
+            if name in same:
+                found.add(same[name])
+        return found
+
+    def alike(self, name: str, other: str) -> bool:
+        """Whether two nodes are of one kind: the same op on operands of the same kind, results of one size."""
+        one, two = self.flow.nodes[name], self.flow.nodes[other]
+        sizes = [[(item.dtype, _size(item.shape)) for item in node.outputs] for node in (one, two)]
+        same_op = one.target == two.target or (one.op == two.op == "placeholder")
+        return same_op and sizes[0] == sizes[1] and len(one.inputs) == len(two.inputs)
 
 
 def _size(shape: Sequence[int | str]) -> tuple[int, list[str]]:
