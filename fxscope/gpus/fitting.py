@@ -10,7 +10,7 @@ from programs that were left out of the fit they are held against.
 from __future__ import annotations
 
 from collections import defaultdict
-from math import ceil
+from math import ceil, inf
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,7 +40,7 @@ _HUBER = 0.25  # an error of a quarter; beyond it weights fall
 _PULL = 0.02  # of a parameter towards where it starts, against one call's squared error
 _STRONG_PULL = 2.0  # … where that is a fit to a like GPU
 _FOLDS = 5
-_CLASSES = (0.0, 2.0, 4.0, 10.0, 40.0)  # µs: size classes of the intervals
+_CLASSES = (2.0, 4.0, 10.0, 40.0)  # µs: where size classes of the intervals begin
 _FEWEST = 25  # calls that an interval of a size class needs
 _HANDFUL, _FEW_ARE_OFF = 10, 1.5  # so few calls say little: their interval is no narrower than this factor either way
 
@@ -196,39 +196,27 @@ def measured_families(observations: Iterable[Observation]) -> dict[str, Measured
 
 
 def spreads_of(pairs: Sequence[tuple[float, float]]) -> tuple[Spread, ...]:
-    """The intervals of (measured, predicted) by size class; classes with few calls join the one below."""
+    """Return the intervals of (measured, predicted) by size class; classes with few calls join the one below."""
     found: list[Spread] = []
-    bounds = list(_CLASSES)
-    start = 0
-    while start < len(bounds):
-        end = start + 1
-        while True:
-            top = bounds[end] if end < len(bounds) else float("inf")
-            inside = [real / predicted for real, predicted in pairs if bounds[start] <= predicted < top]
-            rest = sum(predicted >= top for _, predicted in pairs)
-            if end >= len(bounds) or (len(inside) >= _FEWEST and (rest >= _FEWEST or not rest)):
-                break
-            end += 1
+    start = 0.0
+    for end in (*_CLASSES, inf):
+        inside = [real / predicted for real, predicted in pairs if start <= predicted < end]
+        rest = sum(predicted >= end for _, predicted in pairs)
+        if end < inf and (len(inside) < _FEWEST or 0 < rest < _FEWEST):
+            continue
         if inside:
             low, _, high = tenths(inside)
             if len(inside) < _HANDFUL:
                 low, high = min(low, round(1 / _FEW_ARE_OFF, 3)), max(high, _FEW_ARE_OFF)
-            found.append(Spread(above_us=bounds[start], low=low, high=high, count=len(inside)))
+            found.append(Spread(above_us=start if found else 0.0, low=low, high=high, count=len(inside)))
         start = end
-    return tuple(from_zero(found))
+    return tuple(found) or (Spread(above_us=0.0, low=0.4, high=2.5, count=0),)
 
 
 def tenths(ratios: Sequence[float]) -> tuple[float, float, float]:
     """The 10th, 50th and 90th percentile between which the next one lies in 80 of 100, however few there were."""
     low, middle, high = np.percentile(ratios, [10, 50, 90], method="weibull")
     return round(float(low), 3), round(float(middle), 3), round(float(high), 3)
-
-
-def from_zero(found: list[Spread]) -> list[Spread]:
-    if not found:
-        return [Spread(above_us=0.0, low=0.4, high=2.5, count=0)]
-    first = found[0]
-    return [Spread(above_us=0.0, low=first.low, high=first.high, count=first.count), *found[1:]]
 
 
 def fit(

@@ -11,6 +11,7 @@ A GPU that nothing was measured on takes those of the nearest that was, scaled b
 from __future__ import annotations
 
 import re
+from importlib import resources
 from math import ceil, isfinite, log, prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -130,9 +131,6 @@ class Prediction(NamedTuple):
 
 # ---------------------------------------------------------------------- formulas
 
-# Rates in TB/s and, for one multiprocessor, TFLOP/s; capacity in MB; other times in µs, `*_ps` in picoseconds.
-_MEMORY = {"l2": 6.0, "dram": 3.8, "capacity": 40.0}
-_TILED = {**_MEMORY, "sm": 5.0, "small_tile": 0.3, "k_step": 0.12, "split": 1.0, "split_each": 0.1}
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (64, 16))
 _SPLITS = (1, 2, 4, 8, 16)
 _SHARPNESS = 4
@@ -307,99 +305,25 @@ def anything(p: Mapping[str, float], work: Workload, multiprocessors: int) -> fl
     return p["floor"] + slower_of(memory(p, work), arithmetic_us)
 
 
-_ARITHMETIC = {"alu_ps": 0.04, "slow_ps": 0.3, "slowest_ps": 1.0}
-_GEMM = {**_TILED, "floor": 2.2, "batched": 0.1, "few_rows": 0.5, "grouped": 5.0, "unaligned": 0.5, "odd": 0.3}
-_CONVOLUTION = {
-    **_TILED,
-    "floor": 3.0,
-    "groups": 1.0,
-    "reorder": 3.0,
-    "reorder_1x1": 0.5,
-    "reorder_ps": 1.0,
-    "window": 1.0,
-    "odd": 4.0,
-    "odd_tap": 0.2,
-    "odd_tiles": 5.0,
-    "each_channel": 3.0,
-    "tap_ps": 2.0,
-    "taps": 0.05,
-}
-_ATTENTION = {
-    **_MEMORY,
-    "floor": 4.0,
-    "flash_floor": 5.0,
-    "efficient_floor": 5.0,
-    "sm": 4.0,
-    "piece": 0.4,
-    "flash": 1.5,
-    "efficient": 3.0,
-}
-_TEMPLATE = {
-    **_MEMORY,
-    "floor": 3.0,
-    "sm": 4.5,
-    "small_tile": 0.3,
-    "k_step": 0.3,
-    "depth": 0.5,
-    "few_warps": 0.1,
-    "wait": 0.3,
-    "l2_tiles": 5.0,
-}
-# Family → its formula, and where a fit starts from (and stays, as far as nothing measured says otherwise).
-FORMULAS: dict[str, tuple[Formula, dict[str, float]]] = {
-    "pointwise": (
-        pointwise,
-        {
-            **_MEMORY,
-            **_ARITHMETIC,
-            "floor": 0.9,
-            "fill": 0.7,
-            "full": 1.0,
-            "load": 0.03,
-            "statement": 0.002,
-            "gather": 0.2,
-            "atomic": 0.3,
-            "atomic_ps": 5.0,
-            "strided": 0.5,
-        },
-    ),
-    "reduction": (
-        reduction,
-        {
-            **_MEMORY,
-            **_ARITHMETIC,
-            "floor": 0.9,
-            "load": 0.05,
-            "reduced": 0.15,
-            "gather": 0.1,
-            "atomic": 0.5,
-            "atomic_ps": 100.0,
-            "strided": 1.0,
-            "loop": 0.05,
-            "iteration": 0.12,
-            "block": 40.0,
-        },
-    ),
-    "gemm": (gemm, _GEMM),
-    "gemm_float32": (gemm, {**_GEMM, "sm": 0.4, "k_step": 0.5, "floor": 2.4}),
-    "gemm_tfloat32": (gemm, {**_GEMM, "sm": 2.5, "floor": 2.4}),
-    "convolution": (convolution, _CONVOLUTION),
-    "convolution_float32": (convolution, {**_CONVOLUTION, "sm": 2.5}),
-    "convolution_backward": (convolution, {**_CONVOLUTION, "pass": 1.2, "second": 1.0}),
-    "attention": (attention, _ATTENTION),
-    "attention_float32": (attention, {**_ATTENTION, "sm": 0.3, "piece": 1.0}),
-    "attention_backward_float32": (
-        attention,
-        {**_ATTENTION, "floor": 15.0, "flash_floor": 15.0, "efficient_floor": 15.0, "piece": 3.0, "sm": 0.2},
-    ),
-    "attention_backward": (
-        attention,
-        {**_ATTENTION, "floor": 9.0, "flash_floor": 12.0, "efficient_floor": 9.0, "piece": 1.2, "sm": 2.0},
-    ),
-    "template": (template, _TEMPLATE),
-    "anything": (anything, {**_MEMORY, "floor": 2.0, "sm": 2.0}),
-}
-_FUNCTION: tuple[Formula, dict[str, float]] = (function, {**_MEMORY, "floor": 3.0, "passes": 2.0})
+class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A family's formula, and where a fit starts from (and stays, as far as nothing measured says otherwise)."""
+
+    formula: str
+    start: dict[str, float]
+
+
+def _formulas() -> dict[str, tuple[Formula, dict[str, float]]]:
+    known = (pointwise, reduction, gemm, convolution, attention, template, function, anything)
+    by_name: dict[str, Formula] = {formula.__name__: formula for formula in known}
+    data = resources.files("fxscope").joinpath("data/time_model.json").read_bytes()
+    found = msgspec.json.decode(data, type=dict[str, Start])
+    return {family: (by_name[item.formula], item.start) for family, item in found.items()}
+
+
+# Family → its formula, and where a fit starts from. Rates in TB/s and, for one multiprocessor, TFLOP/s; capacity in MB;
+# other times in µs, `*_ps` in picoseconds.
+FORMULAS = _formulas()
+_FUNCTION = FORMULAS.pop("function")  # of each library function, with parameters of its own
 _DTYPES_OF_GEMM = (None, "", "bfloat16", "float16", "float32", "tfloat32")
 _SIZES = ("num_bytes", "elements", "m", "n", "k", "batch", "taps", "inner", "outer")
 
@@ -417,9 +341,7 @@ def family_of(work: Workload) -> str:
 
 def formula_of(family: str) -> tuple[Formula, dict[str, float]]:
     """The formula of a family and where its parameters start; a family without a formula is a roofline."""
-    if family.startswith("function "):
-        return _FUNCTION
-    return FORMULAS.get(family, FORMULAS["anything"])
+    return _FUNCTION if family.startswith("function ") else FORMULAS.get(family, FORMULAS["anything"])
 
 
 def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import torch
 
 from fxscope._torch.target import sdpa
 
-OLD, MIDDLE, NEW = (sdpa._Rules.of(version) for version in ("2.11.0", "2.13.0", "2.15.0"))
+OLD, MIDDLE, NEW = (sdpa.Rules.of(version) for version in ("2.11.0", "2.13.0", "2.15.0"))
 SQUARE = (2, 8, 256, 64)
 
 
@@ -41,8 +42,8 @@ def strided(size: int = 64) -> torch.Tensor:
     return tensor(2, 8, size, 256).transpose(2, 3)
 
 
-def with_query(query: torch.Tensor, **options: Any) -> sdpa.AttentionCall:
-    given = call(SQUARE, **options)
+def with_query(query: torch.Tensor, size: int = 64, **options: Any) -> sdpa.AttentionCall:
+    given = call((*SQUARE[:3], size), **options)
     return sdpa.AttentionCall(given.capability, given.rules, query, given.key, given.value, given.mask)
 
 
@@ -52,56 +53,57 @@ UNEQUAL = ((2, 8, 256, 64), (2, 4, 256, 64), (2, 2, 256, 64))
 LATENT = ((2, 8, 256, 192), (2, 8, 256, 192), (2, 8, 256, 128))
 OFFSET = tensor(2 * 8 * 256 * 64 + 3)[3:].view(SQUARE)
 
-# constraint → (a call that meets it, a call that does not)
+# kernel: constraint → (a call that the kernel takes, a call that it does not take for this)
 PAIRS: dict[str, list[tuple[sdpa.AttentionCall, sdpa.AttentionCall]]] = {
-    "check_tensor_shapes": [(call(SQUARE), call((8, 256, 64)))],
-    "check_dtypes_low_precision": [
-        (call(SQUARE), call(SQUARE, dtype=torch.float32)),
+    "cudnn: tensor_shapes": [(call(SQUARE), call((8, 256, 64)))],
+    "flash: dtypes_low_precision": [(call(SQUARE), call(SQUARE, dtype=torch.float32))],
+    "efficient: dtypes_mem_efficient": [
+        (call(SQUARE, dtype=torch.float32), call(SQUARE, dtype=torch.float64)),
         (call(SQUARE, capability=(7, 5), dtype=torch.float16), call(SQUARE, capability=(7, 5))),
     ],
-    "check_dtypes_mem_efficient": [
-        (call(SQUARE, dtype=torch.float32), call(SQUARE, dtype=torch.float64)),
-        (call(SQUARE), call(SQUARE, capability=(7, 5))),
-    ],
-    "check_attn_mask_shape": [
+    "cudnn: attn_mask_shape": [
         (call(SQUARE, mask=tensor(256, 256)), call(SQUARE, mask=tensor(256, 256).requires_grad_())),
         (call(SQUARE, mask=tensor(1, 256)), call(SQUARE, mask=tensor(2, 256))),
         (call(SQUARE, mask=tensor(256, 1)), call(SQUARE, mask=tensor(256, 2))),
         (call(SQUARE, mask=tensor(2, 1, 256, 256)), call(SQUARE, mask=tensor(2, 256, 256))),
         (call(SQUARE, mask=tensor(1, 8, 256, 256)), call(SQUARE, mask=tensor(1, 2, 256, 256))),
     ],
-    "check_for_attn_mask": [(call(SQUARE), call(SQUARE, mask=tensor(256, 256)))],
-    "check_cudnn_hardware_support": [(call(SQUARE, capability=(8, 0)), call(SQUARE, capability=(7, 5)))],
-    "check_flash_attention_hardware_support": [(call(SQUARE, capability=(12, 1)), call(SQUARE, capability=(7, 5)))],
-    "check_mem_efficient_hardware_support": [(call(SQUARE, capability=(7, 5)), call(SQUARE, capability=(13, 0)))],
-    "check_cudnn_dropout": [
+    "flash: for_attn_mask": [(call(SQUARE), call(SQUARE, mask=tensor(256, 256)))],
+    "cudnn: cudnn_hardware_support": [(call(SQUARE, capability=(8, 0)), call(SQUARE, capability=(7, 5)))],
+    "flash: flash_attention_hardware_support": [(call(SQUARE, capability=(12, 1)), call(SQUARE, capability=(7, 5)))],
+    "efficient: mem_efficient_hardware_support": [
+        (call(SQUARE, capability=(7, 5), dtype=torch.float16), call(SQUARE, capability=(13, 0), dtype=torch.float16))
+    ],
+    "cudnn: cudnn_dropout": [
         (call(SQUARE, rules=MIDDLE, dropout=0.125), call(SQUARE, rules=MIDDLE, dropout=0.1)),
         (call(SQUARE, rules=OLD, dropout=0.1), call(SQUARE, rules=NEW, dropout=0.1)),
     ],
-    "check_nonzero_sequence_lengths_dense": [(call(SQUARE), call((2, 8, 0, 64)))],
-    "check_last_dim_stride_equals_1_dense": [
+    "flash: nonzero_sequence_lengths_dense": [(call(SQUARE), call((2, 8, 0, 64)))],
+    "flash: last_dim_stride_equals_1_dense": [
         (call(SQUARE), with_query(strided())),
-        (with_query(strided(1)), with_query(strided(2))),
-        (call(SQUARE, mask=tensor(256, 256)), call(SQUARE, mask=tensor(256, 1).expand(256, 256))),
+        (with_query(strided(1), size=1), with_query(strided(2), size=2)),
     ],
-    "check_last_dim_stride_of_all": [
+    "cudnn: last_dim_stride_of_the_mask": [
+        (call(SQUARE, mask=tensor(256, 256)), call(SQUARE, mask=tensor(256, 1).expand(256, 256)))
+    ],
+    "efficient: last_dim_stride_of_all": [
         (call(SQUARE), with_query(strided(1))),
         (call(SQUARE, mask=tensor(256, 256)), call(SQUARE, mask=tensor(256, 1).expand(256, 256))),
     ],
-    "check_batch_size_and_num_heads_dense": [
+    "flash: batch_size_and_num_heads_dense": [
         (call(SQUARE), call(SQUARE, (1, 8, 256, 64), SQUARE)),
         (call(*GROUPED, gqa=True), call(*GROUPED)),
         (call(*GROUPED, gqa=True), call(*UNEQUAL, gqa=True)),
         (call(*ONE_HEAD, rules=NEW), call(*ONE_HEAD, rules=OLD)),
     ],
-    "check_batch_size_and_num_heads_dense_cudnn": [
+    "cudnn: batch_size_and_num_heads_dense_cudnn": [
         (call(*UNEQUAL, gqa=True), call(SQUARE, (2, 4, 256, 64), (2, 3, 256, 64), gqa=True))
     ],
-    "check_batch_size_and_num_heads_dense_mem_efficient": [
+    "efficient: batch_size_and_num_heads_dense_mem_efficient": [
         (call(SQUARE), call(*GROUPED, gqa=True)),
         (call(*GROUPED, gqa=True, rules=NEW), call(*GROUPED, gqa=True, rules=OLD)),
     ],
-    "check_cudnn_tensor_shapes": [
+    "cudnn: cudnn_tensor_shapes": [
         (call((2, 8, 256, 256)), call((2, 8, 256, 264))),
         (call((2, 8, 256, 128), capability=(8, 0)), call((2, 8, 256, 136), capability=(8, 0))),
         (call(*LATENT, capability=(10, 0)), call((2, 8, 256, 192), capability=(10, 0))),
@@ -110,64 +112,64 @@ PAIRS: dict[str, list[tuple[sdpa.AttentionCall, sdpa.AttentionCall]]] = {
         (call((2, 8, 1, 64), SQUARE, SQUARE), call((2, 8, 1, 64), SQUARE, SQUARE, dropout=0.5)),
         (call((65536, 1, 8, 64)), call((65536, 1, 8, 64), rules=NEW)),
     ],
-    "check_cudnn_d256_bprop_head_dim": [
+    "cudnn: cudnn_d256_bprop_head_dim": [
         (call((2, 8, 256, 256), rules=NEW, grad=True), call((2, 8, 256, 160), rules=NEW, grad=True)),
         (call((2, 8, 256, 160), rules=NEW), call((2, 8, 256, 160), rules=NEW, grad=True)),
     ],
-    "check_head_dim_size_flash": [(call((2, 8, 256, 256)), call((2, 8, 256, 264))), (call(SQUARE), call(*LATENT))],
-    "check_requires_grad_and_head_dim_gt192_constraints": [
+    "flash: head_dim_size_flash": [(call((2, 8, 256, 256)), call((2, 8, 256, 264))), (call(SQUARE), call(*LATENT))],
+    "flash: requires_grad_and_head_dim_gt192_constraints": [
         (call((2, 8, 256, 200), capability=(8, 9)), call((2, 8, 256, 200), capability=(8, 9), grad=True)),
         (
             call((2, 8, 256, 256), capability=(8, 6), grad=True),
             call((2, 8, 256, 256), capability=(8, 6), grad=True, dropout=0.5),
         ),
     ],
-    "check_flash_causal_non_square_seqlens": [
+    "flash: flash_causal_non_square_seqlens": [
         (call(SQUARE, causal=True), call(SQUARE, (2, 8, 128, 64), (2, 8, 128, 64), causal=True))
     ],
-    "check_head_dim_size_mem_efficient": [
+    "efficient: head_dim_size_mem_efficient": [
         (call((2, 8, 256, 8)), call((2, 8, 256, 4))),
         (call((2, 8, 256, 4), dtype=torch.float32), call((2, 8, 256, 2), dtype=torch.float32)),
         (call(*LATENT), call((2, 8, 256, 64), (2, 8, 256, 32), SQUARE)),
     ],
-    "check_data_ptr_alignment_mem_efficient": [(with_query(OFFSET), with_query(OFFSET, rules=NEW))],
+    "efficient: data_ptr_alignment_mem_efficient": [(with_query(OFFSET), with_query(OFFSET, rules=NEW))],
 }
 SWITCHES = {
-    "check_runtime_disabled_cudnn": (torch.backends.cuda.enable_cudnn_sdp, (True, False)),
-    "check_runtime_disabled_flash": (torch.backends.cuda.enable_flash_sdp, (True, False)),
-    "check_runtime_disabled_mem_efficient": (torch.backends.cuda.enable_mem_efficient_sdp, (True, False)),
-    "check_cudnn_deterministic": (torch.set_deterministic_debug_mode, (0, 2)),
+    "cudnn": (torch.backends.cuda.enable_cudnn_sdp, (True, False)),
+    "flash": (torch.backends.cuda.enable_flash_sdp, (True, False)),
+    "efficient": (torch.backends.cuda.enable_mem_efficient_sdp, (True, False)),
+    "cudnn, deterministic": (torch.set_deterministic_debug_mode, (0, 2)),
 }
+
+
+def takes(name: str, given: sdpa.AttentionCall) -> bool:
+    return sdpa.is_usable(re.match(r"\w+", name)[0], given)
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_constraint_lets_one_through_and_stops_the_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdpa, "cudnn_version", lambda: 92600)  # the installed build's may be older
     for passes, fails in PAIRS[name]:
-        assert getattr(sdpa, name)(passes), passes
-        assert not getattr(sdpa, name)(fails), fails
+        assert takes(name, passes), passes
+        assert not takes(name, fails), fails
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_switches(name: str) -> None:
+def test_switches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdpa, "cudnn_version", lambda: 92600)
     switch, (on, off) = SWITCHES[name]
     try:
         switch(off)
-        assert not getattr(sdpa, name)(call(SQUARE))
+        assert not takes(name, call(SQUARE))
     finally:
         switch(on)
-    assert getattr(sdpa, name)(call(SQUARE))
-
-
-def test_every_constraint_has_a_test() -> None:
-    tested = {*PAIRS, *SWITCHES, "check_cudnn_dropout_version"}
-    assert {rule.__name__ for rules in sdpa.CONSTRAINTS.values() for rule in rules} == tested
+    assert takes(name, call(SQUARE))
 
 
 def test_dropout_needs_a_cudnn_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for version, can in ((91000, True), (91200, False), (91900, True)):
         monkeypatch.setattr(sdpa, "cudnn_version", lambda version=version: version)
-        assert sdpa.check_cudnn_dropout_version(call(SQUARE, dropout=0.5)) is can
+        assert takes("cudnn", call(SQUARE, dropout=0.5)) is can
 
 
 def test_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,12 +213,12 @@ def test_nothing_left_is_torchs_own_error() -> None:
 
 
 # What `select_sdp_backend_cpp`, the CPU's chooser, asks too (its masks may have any stride).
-SHARED = (
-    "check_tensor_shapes",
-    "check_attn_mask_shape",
-    "check_nonzero_sequence_lengths_dense",
-    "check_batch_size_and_num_heads_dense",
-)
+SHARED = {
+    "cudnn: tensor_shapes": lambda given: given.is_dense(one_element=True),
+    "cudnn: attn_mask_shape": sdpa._has_cudnn_mask,
+    "flash: nonzero_sequence_lengths_dense": lambda given: given.is_dense(one_element=True),
+    "flash: batch_size_and_num_heads_dense": lambda given: given.has_heads(grouped=True),
+}
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -231,11 +233,11 @@ def test_shared_constraints_against_torchs_own(name: str) -> None:
                 for t in (given.query, given.key, given.value, given.mask)
             ]
             own = torch._fused_sdp_choice(*arguments) != int(torch.nn.attention.SDPBackend.MATH)
-            installed = replace(given, rules=sdpa._Rules.of(torch.__version__))
-            if installed.rules.unbatched and installed.query.dim() == 3:
+            installed = replace(given, rules=sdpa.Rules.of(torch.__version__))
+            if installed.rules.recent and installed.query.dim() == 3:
                 batch = {name: getattr(given, name).unsqueeze(0) for name in ("query", "key", "value")}
                 installed = replace(installed, **batch)
-            assert own == getattr(sdpa, name)(installed), installed
+            assert own == SHARED[name](installed), installed
             checked += 1
     assert checked >= 2
 
@@ -244,7 +246,7 @@ def test_shared_constraints_against_torchs_own(name: str) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_rules_against_the_device() -> None:
     """Every call of the pairs, on the device: each kernel's `can_use_*`, and what the dispatcher chooses."""
-    capability, rules = torch.cuda.get_device_capability(), sdpa._Rules.of(torch.__version__)
+    capability, rules = torch.cuda.get_device_capability(), sdpa.Rules.of(torch.__version__)
     numbers = {name: number for number, name in sdpa._BACKENDS.items()}
     can_use = {
         "cudnn": getattr(torch.backends.cuda, "can_use_cudnn_attention", None),
@@ -263,7 +265,7 @@ def test_rules_against_the_device() -> None:
         params = torch.backends.cuda.SDPAParams(*tensors, given.dropout, given.causal, given.gqa)
         for backend, ask in can_use.items():
             if ask is not None and here.query.dim() == 4:
-                assert ask(params) == (sdpa.first_obstacle(backend, here) is None), (backend, here)
+                assert ask(params) == sdpa.is_usable(backend, here), (backend, here)
         chosen = torch._fused_sdp_choice(*tensors, given.dropout, given.causal, enable_gqa=given.gqa)
         assert chosen == numbers[sdpa.select(here, sdpa.priority_order(capability))], here
 
@@ -279,9 +281,9 @@ def test_the_rules_choose_as_a_real_h200_did(monkeypatch: pytest.MonkeyPatch) ->
         query, key, value, mask = (None if place is None else tensors[place] for place in places)
         with torch.set_grad_enabled(grad_mode):
             made = sdpa.AttentionCall(
-                (9, 0), sdpa._Rules.of(seen["torch"]), query, key, value, mask, dropout, causal, gqa
+                (9, 0), sdpa.Rules.of(seen["torch"]), query, key, value, mask, dropout, causal, gqa
             )
-            can = [sdpa.first_obstacle(backend, made) is None for backend in ("cudnn", "flash", "efficient")]
+            can = [sdpa.is_usable(backend, made) for backend in ("cudnn", "flash", "efficient")]
             found = sdpa.select(made, ("cudnn", "flash", "efficient", "math"))
         if ("".join(".x"[it] for it in can), found) != (usable, chosen):
             wrong.append((places, usable, chosen, can, found))
