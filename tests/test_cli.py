@@ -112,10 +112,8 @@ check R --learn --junit j.xml
 check R --learn --json
 check --kinds --junit j.xml
 fleet --from d --jobs 2
-fleet --from d --digests e
-fleet --from d --reports -o f.html
+fleet --from d --pattern e
 fleet t --shard 0/2 -o d --check e.toml
-fleet t --reports -o f.md
 open t.json --debug-dir d
 open t.json --compile-log l
 open t.json -o u.json.gz

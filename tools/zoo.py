@@ -435,11 +435,13 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
     """Plan for a GPU with the GPU hidden, through the part of fxscope that needs torch alone."""
     import torch
 
+    from fxscope import gpus
     from fxscope._torch.target import simulate
+    from fxscope._torch.target.kernels import triton_resources
 
     assert not torch.cuda.is_available()
     torch.manual_seed(0)
-    target = simulate.read_target(ROOT / "fxscope" / "gpus" / f"{arguments.gpu}.json")
+    target = simulate.Target(gpus.load(arguments.gpu))
     module, inputs = model.make("cpu")
     if model.train:
         inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)
@@ -453,7 +455,7 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
         simulate.compile_for_target(module, inputs, planned, train=model.train, compile_options=model.compile)
         seconds = time.monotonic() - started
         for code in () if arguments.codes else planned.codes:
-            found = simulate.triton_resources(code, planned)
+            found = triton_resources(code, planned)
             for kernel, facts in found.items():  # two graphs may each have one of a name: both, as `record` has them
                 kernels.setdefault(kernel, {**facts, "configs": {}})["configs"].update(facts["configs"])
             grids.extend(launch_grids(code, found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from fxscope.fleet.sources import Source
 
 SUFFIXES = {".txt": "terminal", ".md": "md", ".json": "json", ".html": "html"}
-MAX_REPORTS = 8
 MAX_LISTED = 6  # folders
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
@@ -39,33 +39,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument(
-        "traces",
-        nargs="*",
-        metavar="FOLDER-OR-URL",
-        help="a folder of traces, one a rank; an address (s3://, gs://, hf://, …); or traces",
-    )
     add = parser.add_argument
+    places = "a folder of traces, one a rank; an address (s3://, gs://, hf://, …); or traces"
+    add("traces", nargs="*", metavar="FOLDER-OR-URL", help=places)
     add("--pattern", metavar="REGEX", help="only files whose path in the folder this finds")
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
     add("--jobs", type=positive, metavar="N", help="processes at once (default: one a core, as memory allows)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)")
     add("--max-size", type=common.size, default=16 << 30, metavar="SIZE", help="largest trace unpacked (16G)")
-    add(
-        "--input-annotation",
-        metavar="REGEX",
-        help="record_function names in which data is loaded, beside the usual ones",
-    )
-    add(
-        "--digests",
-        metavar="FOLDER",
-        help="keep digests here (default: beside the output) and use those that are there",
-    )
+    names = "record_function names in which data is loaded, beside the usual ones"
+    add("--input-annotation", metavar="REGEX", help=names)
     add("--shard", type=shard, metavar="I/N", help="only digest part I of N, counted from 0, into the folder -o names")
     add("--from", dest="made", nargs="+", metavar="DIGESTS", help="folders of digests instead of traces")
-    add("--reports", action="store_true", help="with -o X.html: also a report each of the named ranks and of one other")
     add("--check", metavar="FILE.toml", help="hold the job against expectations; exit code 1 where one is not met")
-    outputs = "write FILE instead: .html, .md, .json, .txt; may be given again"
+    outputs = (
+        "write FILE instead: .html, .md, .json, .txt; may be given again. Digests are kept beside it and used again"
+    )
     add("-o", "--output", metavar="FILE", action="append", default=[], help=outputs)
     add("--format", choices=FORMATS, help="format, whatever the suffix")
     add("--json", action="store_const", const="json", dest="format", help="short for --format json")
@@ -94,22 +83,27 @@ def shard(text: str) -> tuple[int, int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Digest, compare, show; with --check return 1 where an expectation is not met."""
+    from fxscope.analysis import check
     from fxscope.fleet import findings
 
     if bool(arguments.traces) == bool(arguments.made):
         raise FxscopeError("give a folder of traces (fxscope fleet FOLDER), or digests (fxscope fleet --from DIGESTS).")
     if arguments.made:
-        reading = ("pattern", "jobs", "memory", "max_size", "input_annotation", "digests", "reports")
+        reading = ("pattern", "jobs", "memory", "max_size", "input_annotation")
         common.refuse(arguments, "--from takes digests, and no trace is read", *reading)
     if arguments.shard:
         return run_shard(arguments)
-    outputs = chosen_outputs(arguments)
-    if not any(format == "html" for _, format in outputs):
-        common.refuse(arguments, "it adds to a page, as in -o fleet.html", "reports")
-    expectations = read_expectations(arguments.check)
-    if arguments.traces and not arguments.made and (logs := logs_alone(arguments)):
+    found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
+    outputs: list[tuple[Path | None, str]] = [*found] or [(None, arguments.format or "terminal")]
+    name = arguments.check
+    expectations = None if name is None else check.parse(common.read_text(name), name)
+    if arguments.traces and (logs := logs_alone(arguments)):
         return run_logs(logs, outputs, arguments)
-    digests = read_made(arguments.made) if arguments.made else made_now(arguments, outputs)
+    if arguments.made:
+        digests = read_made(arguments.made)
+    else:
+        beside = outputs[0][0]
+        digests = digest_all(traces_of(arguments), beside and beside.with_suffix(".digests"), arguments)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
@@ -153,7 +147,7 @@ def run_logs(
     from fxscope.fleet import logs
     from fxscope.render import fleet_logs
 
-    common.refuse(arguments, "these are compile logs without traces", "check", "digests", "reports", "pattern")
+    common.refuse(arguments, "these are compile logs without traces", "check", "pattern")
     job = logs.examine(found, title=title(arguments))
     for path, format in outputs:
         if format not in ("terminal", "json"):
@@ -165,7 +159,7 @@ def run_logs(
 
 def run_shard(arguments: argparse.Namespace) -> int:
     """Digest one part of the traces into a folder."""
-    common.refuse(arguments, "--shard only digests", "check", "digests", "format", "reports")
+    common.refuse(arguments, "--shard only digests", "check", "format")
     if len(arguments.output) != 1 or Path(arguments.output[0]).suffix in SUFFIXES or arguments.made:
         raise FxscopeError("--shard writes digests: name their folder, as in --shard 0/4 -o digests.")
     index, count = arguments.shard
@@ -181,21 +175,6 @@ def run_shard(arguments: argparse.Namespace) -> int:
 def title(arguments: argparse.Namespace) -> str:
     place = (arguments.traces or arguments.made)[0].rstrip("/")
     return Path(place).name or place
-
-
-def chosen_outputs(arguments: argparse.Namespace) -> list[tuple[Path | None, str]]:
-    """(file or standard output, format). Raises RenderError before the long work."""
-    found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
-    return [*found] or [(None, arguments.format or "terminal")]
-
-
-def made_now(arguments: argparse.Namespace, outputs: list[tuple[Path | None, str]]) -> list[Digest]:
-    """The digests of the traces, kept beside the first output."""
-    found = traces_of(arguments)
-    folder = Path(arguments.digests) if arguments.digests else None
-    if folder is None and outputs[0][0] is not None:
-        folder = outputs[0][0].with_suffix(".digests")
-    return digest_all(found, folder, arguments)
 
 
 def traces_of(arguments: argparse.Namespace) -> list[Source]:
@@ -218,20 +197,21 @@ def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Nam
 
     if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
         raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    settings = running.Settings(input_annotation=pattern(arguments.input_annotation), max_bytes=arguments.max_size)
-    options: dict[str, Any] = {"keep": folder, "settings": settings, "progress": progress(len(found))}
-    return running.digests(found, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, **options)
-
-
-def pattern(text: str | None) -> str | None:
-    """A regular expression that is one. Raises FxscopeError."""
-    import re
-
+    annotation = arguments.input_annotation
     try:
-        re.compile(text or "")
+        re.compile(annotation or "")
     except re.error as error:
-        raise FxscopeError(f"--input-annotation {text!r} is not a regular expression: {error}.") from None
-    return text
+        raise FxscopeError(f"--input-annotation {annotation!r} is not a regular expression: {error}.") from None
+    settings = running.Settings(input_annotation=annotation, max_bytes=arguments.max_size)
+    return running.digests(
+        found,
+        keep=folder,
+        jobs=arguments.jobs,
+        memory_bytes=arguments.memory,
+        on=arguments.on,
+        settings=settings,
+        progress=progress(len(found)),
+    )
 
 
 def progress(total: int) -> Callable[[int, int, str], None] | None:
@@ -268,8 +248,7 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
     if format == "html":
         from fxscope.render import fleet_page
 
-        reports = write_reports(fleet, path, arguments) if arguments.reports and path is not None else None
-        output = fleet_page.render(fleet, digests, reports=reports)
+        output = fleet_page.render(fleet, digests)
     elif format == "json":
         output = fleet.to_json() + "\n"
     elif format == "md":
@@ -278,37 +257,6 @@ def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, ar
         width = common.width() if path is None else 80
         output = rendering.text(fleet, width=width, every=arguments.all) + logs_beside(arguments, width)
     common.write_text(output, path, arguments)
-
-
-def write_reports(fleet: Fleet, page: Path, arguments: argparse.Namespace) -> dict[int, str]:
-    """Write the reports of the named ranks, and of one that is not, beside the page; return their addresses from it."""
-    from fxscope import store
-    from fxscope.fleet import sources
-    from fxscope.readers.join import read_trace
-    from fxscope.render.fleet import marks
-    from fxscope.render.page import html
-
-    by_name = {source.name: source for source in sources.find(arguments.traces, pattern=arguments.pattern)}
-    named = sorted(marks(fleet))
-    other = next((line.rank for line in fleet.ranks if line.rank not in named), None)
-    wanted = [*named[:MAX_REPORTS], *([] if other is None else [other])]
-    folder = page.with_suffix(".reports")
-    found: dict[int, str] = {}
-    for line in fleet.ranks:
-        source = by_name.get(line.file)
-        if line.rank not in wanted or source is None or source.is_remote:
-            continue
-        recording = read_trace(Path(source.address))
-        path = store.write(folder / f"rank{line.rank}.html", html.render(recording), force=arguments.force)
-        found[line.rank] = f"{folder.name}/{path.name}"
-    return found
-
-
-def read_expectations(name: str | None) -> dict[str, Any] | None:
-    """Read --check's file before the long work. Raises FxscopeError."""
-    from fxscope.analysis import check
-
-    return None if name is None else check.parse(common.read_text(name), name)
 
 
 def report(fleet: Fleet, expectations: dict[str, Any], arguments: argparse.Namespace) -> int:

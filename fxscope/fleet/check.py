@@ -46,9 +46,9 @@ def _yes(value: object, kind: str) -> None:
 def same_plan(fleet: Fleet, value: object) -> Answer:
     """`same_plan = true`: every rank launches the same kernels (stages of a pipeline: every rank of a stage)."""
     _yes(value, "same_plan")
-    others = [group for group in fleet.plans if group.cause is not None and not group.by_role]
     if not fleet.plans:
         return unknown("the same plan", "no trace holds launches that belong to a step")
+    others = [group for group in fleet.plans if group.cause is not None and not group.by_role]
     ranks = [str(rank) for group in others for rank in group.ranks]
     expected = "the same plan on every rank"
     return met(not others, expected, f"another plan on ranks {listed(ranks)}" if ranks else expected)
@@ -67,9 +67,8 @@ def lateness(fleet: Fleet, value: object) -> Answer:
     expected = parse(value)
     if not fleet.steps or fleet.step_us is None or len(fleet.ranks) < 2:
         return unknown(expected.text, fleet.verdict)
-    latest = max(
-        (item for item in fleet.findings if item.kind == "late"), key=lambda item: item.cost_us or 0.0, default=None
-    )
+    late = [item for item in fleet.findings if item.kind == "late"]
+    latest = max(late, key=lambda item: item.cost_us or 0.0, default=None)
     cost = (latest.cost_us or 0.0) if latest else 0.0
     share = isinstance(value, str) and "%" in value
     found = f"{percent(cost / fleet.step_us)} ({microseconds(cost)})" if share else microseconds(cost)
@@ -92,9 +91,5 @@ def ranks(fleet: Fleet, value: object) -> Answer:
 
 
 KINDS: dict[str, Callable[[Fleet, object], Answer]] = {
-    "same_plan": same_plan,
-    "even": even,
-    "lateness": lateness,
-    "exposed": exposed,
-    "ranks": ranks,
+    kind.__name__: kind for kind in (same_plan, even, lateness, exposed, ranks)
 }

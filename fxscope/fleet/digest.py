@@ -48,25 +48,18 @@ MAX_PLAN_LAUNCHES = 4_000  # whose arguments are read: whole steps, two at least
 MAX_PLAN_OPS = 400
 
 
-def digest(
-    path: str | Path,
-    *,
-    input_annotation: str | None = None,
-    max_bytes: int = MAX_BYTES,
-    progress: Callable[[int], None] | None = None,
-) -> Digest:
-    """The digest of one rank's trace.
+def digest(path: str | Path, *, input_annotation: str | None = None, max_bytes: int = MAX_BYTES) -> Digest:
+    """Return the digest of what `torch.profiler` exported on one rank, .json or .json.gz.
 
     Args:
-        path: what `torch.profiler` exported on that rank, .json or .json.gz.
+        path: the trace.
         input_annotation: a pattern; annotations that match it count as data loading, beside those known by their words.
         max_bytes: largest trace, unpacked.
 
     Raises:
         TraceError: no such file, not a trace, too large, or no events. What is merely damaged is a problem in the digest.
     """
-    path = Path(path)
-    trace = columns.read(path, args_of=_tells_of_communication, max_bytes=max_bytes, progress=progress)
+    trace = columns.read(Path(path), args_of=_tells_of_communication, max_bytes=max_bytes)
     return _Reading(trace, re.compile(input_annotation) if input_annotation else None).digest()
 
 
@@ -82,7 +75,7 @@ def rank_in(file: str) -> int | None:
 
 
 def is_input(name: str, extra: re.Pattern[str] | None = None) -> bool:
-    """Whether an annotation's name says that data is loaded inside."""
+    """Return whether an annotation's name says that data is loaded inside."""
     if extra is not None and extra.search(name):
         return True
     if NOT_INPUT.search(name):
@@ -122,24 +115,21 @@ class _Reading:
         launched = (trace.launcher >= 0) | (trace.op >= 0)
         self.launch_step = np.where(launched, steps_of_rows(trace, steps), -1)
         if steps and not trace.steps:
-            self.problems.append(
-                Problem(
-                    where=trace.path.name,
-                    message="the trace has no ProfilerStep: all of it is one step, and nothing can be compared over steps",
-                    remedy="Call prof.step() after each step.",
-                )
-            )
-        self.comm_args = trace.details(self._comm_sources().tolist())
+            message = "the trace has no ProfilerStep: all of it is one step, and nothing can be compared over steps"
+            self.note(message, "Call prof.step() after each step.")
+        # What a communication kernel is, the kernel itself says, or the op that launched it.
+        ops = trace.op[self.comm]
+        self.comm_args = trace.details(np.concatenate((self.comm, ops[ops >= 0])).astype(np.int64).tolist())
+
+    def note(self, message: str, remedy: str | None = None) -> None:
+        self.problems.append(Problem(where=self.trace.path.name, message=message, remedy=remedy))
 
     # ------------------------------------------------------------------ steps
 
     def windows(self) -> list[_Window]:
         """The steps on the device, cut where the last collective of each ends."""
-        boundaries: list[int | None] = []
-        steps = self.launch_step[self.comm]
-        before = self.comm[steps < 0]
-        for mine in self._by_step(self.comm):
-            boundaries.append(int(self.end[mine].max()) if len(mine) else None)
+        before = self.comm[self.launch_step[self.comm] < 0]
+        boundaries = [int(self.end[mine].max()) if len(mine) else None for mine in self._by_step(self.comm)]
         launched = self._by_step(self.device)
         found: list[_Window] = []
         # Communication of a step that was not recorded may still end in the trace; it ends at the same moment everywhere too.
@@ -173,52 +163,45 @@ class _Reading:
         every = intervals.union(self.start[self.device], self.end[self.device])
         work = intervals.union(self.start[self.work], self.end[self.work])
         runtime = np.flatnonzero(trace.category == t.RUNTIME)
-        allocating = of_names(trace, trace.name[runtime], lambda name: bool(ALLOCATION.search(name)))
-        blocking = of_names(trace, trace.name[runtime], lambda name: bool(BLOCKING.search(name)))
-        allocations = runtime[allocating]
+        allocating, blocking = (
+            of_names(trace, trace.name[runtime], lambda name, pattern=pattern: bool(pattern.search(name)))
+            for pattern in (ALLOCATION, BLOCKING)
+        )
         blocked_rows = runtime[(blocking | (trace.duration_ns[runtime] > LONG_CALL_NS)) & ~allocating]
-        blocked = intervals.union(self.start[blocked_rows], self.end[blocked_rows])
+        # A host that is stuck in a call while the device has nothing to do does not wait for the device.
+        blocked = intervals.common(intervals.union(self.start[blocked_rows], self.end[blocked_rows]), every)
         inputs = self._annotations(lambda name: is_input(name, self.extra), launches_nothing=True)
         waits = self._annotations(lambda name: bool(CPU_COLLECTIVE.search(name)))
-        # A host that is stuck in a call while the device has nothing to do does not wait for the device.
-        blocked = intervals.common(blocked, every)
-        host_free = intervals.union(
-            np.concatenate((blocked[0], inputs[0], waits[0])), np.concatenate((blocked[1], inputs[1], waits[1]))
-        )
-        launched = self._by_step(self.work)
-        starts = np.sort(self.start[allocations])
-        allocations = allocations[np.argsort(self.start[allocations], kind="stable")]
+        free = [np.concatenate(ends) for ends in zip(blocked, inputs, waits, strict=True)]
         on_device = np.array([window.device for window in windows], np.int64).reshape(-1, 2)
         on_host = np.array([window.host for window in windows], np.int64).reshape(-1, 2)
         idle = _gaps_of(every, on_device)
-        measured = {
-            "wall": on_device[:, 1] - on_device[:, 0],
-            "busy": _covered(every, on_device),
-            "compute": _covered(work, on_device),
-            "idle_input": _covered(intervals.common(idle, inputs), on_device),
-            "idle_waiting": _covered(intervals.common(idle, waits), on_device),
-            "host": on_host[:, 1] - on_host[:, 0] - _covered(host_free, on_host),
+        wall, busy, compute = np.diff(on_device)[:, 0], _covered(every, on_device), _covered(work, on_device)
+        idle_input = _covered(intervals.common(idle, inputs), on_device)
+        idle_waiting = _covered(intervals.common(idle, waits), on_device)
+        allocations = runtime[allocating]
+        allocations = allocations[np.argsort(self.start[allocations], kind="stable")]
+        spent = np.concatenate(([0], np.cumsum(trace.duration_ns[allocations])))
+        columns_ = {
+            "wall_us": wall,
+            "busy_us": busy,
+            "compute_us": compute,
+            "exposed_us": busy - compute,
+            "idle_host_us": np.maximum(0, wall - busy - idle_input - idle_waiting),
+            "idle_input_us": idle_input,
+            "host_work_us": np.diff(on_host)[:, 0] - _covered(intervals.union(free[0], free[1]), on_host),
+            "allocation_us": np.diff(spent[np.searchsorted(self.start[allocations], on_host)])[:, 0],
         }
-        found: list[RankStep] = []
-        for place, window in enumerate(windows):
-            us = {name: float(values[place]) / 1e3 for name, values in measured.items()}
-            mine = allocations[slice(*np.searchsorted(starts, window.host).tolist())]
-            found.append(
-                RankStep(
-                    number=window.number,
-                    whole=window.whole,
-                    wall_us=us["wall"],
-                    busy_us=us["busy"],
-                    compute_us=us["compute"],
-                    exposed_us=us["busy"] - us["compute"],
-                    idle_host_us=max(0.0, us["wall"] - us["busy"] - us["idle_input"] - us["idle_waiting"]),
-                    idle_input_us=us["idle_input"],
-                    host_work_us=us["host"],
-                    num_launches=sum(len(launched[index]) for index in range(window.first, window.last + 1)),
-                    allocation_us=float(trace.duration_ns[mine].sum()) / 1e3,
-                )
+        launched = [len(rows) for rows in self._by_step(self.work)]
+        return [
+            RankStep(
+                number=window.number,
+                whole=window.whole,
+                num_launches=sum(launched[window.first : window.last + 1]),
+                **{name: float(values[place]) / 1e3 for name, values in columns_.items()},
             )
-        return found
+            for place, window in enumerate(windows)
+        ]
 
     def _annotations(self, wanted: Callable[[str], bool], *, launches_nothing: bool = False) -> Times:
         """When the host was inside annotations or ops of some names.
@@ -242,36 +225,29 @@ class _Reading:
 
     # ------------------------------------------------------------------ communication
 
-    def _comm_sources(self) -> NDArray[np.int64]:
-        """The rows whose arguments tell what a communication kernel is: itself, and the op that launched it."""
-        op = self.trace.op[self.comm]
-        return np.concatenate((self.comm, op[op >= 0])).astype(np.int64)
-
     def collectives(self) -> tuple[Collectives, tuple[Group, ...]]:
-        """The communication of the steps, and its groups."""
+        """Return the communication of the steps, and its groups."""
         trace = self.trace
         groups = {group.name: group for group in self.header_groups()}
         rows = self.comm[self.launch_step[self.comm] >= 0]
         rows = rows[np.lexsort((rows, self.start[trace.launcher[rows]]))] if len(rows) else rows
         order: Counter[tuple[int, str | None]] = Counter()
-        columns_: dict[str, list[Any]] = {name: [] for name in ("step", "group", "kind", "sequence", "place")}
+        found: list[tuple[Any, ...]] = []
         for row in rows.tolist():
-            own, op = self.comm_args.get(row), self.comm_args.get(int(trace.op[row]))
-            name = _text(_first("group_name", own, op))
+            args = self.comm_args.get(row), self.comm_args.get(int(trace.op[row]))
+            name = _text(_first("group_name", *args))
             if name is not None and name not in groups:
-                groups[name] = Group(name=name, ranks=_ranks(_first("group_ranks", own, op)))
+                groups[name] = Group(name=name, ranks=_ranks(_first("group_ranks", *args)))
             step = self.numbers[int(self.launch_step[row])]
-            columns_["step"].append(step)
-            columns_["group"].append(list(groups).index(name) if name is not None else -1)
-            columns_["kind"].append(_text(_first("collective", own, op)) or _kind_of(trace.name_of(row)))
-            columns_["sequence"].append(whole(_first("sequence", own, op)))
-            columns_["place"].append(order[step, name])
+            group = list(groups).index(name) if name is not None else -1
+            kind = _text(_first("collective", *args)) or _kind_of(trace.name_of(row))
+            found.append((step, group, kind, whole(_first("sequence", *args)), order[step, name]))
             order[step, name] += 1
-        found = Collectives(
-            **{name: tuple(values) for name, values in columns_.items()},
-            duration_us=tuple((trace.duration_ns[rows] / 1e3).tolist()),
+        names = ("step", "group", "kind", "sequence", "place")
+        columns_: dict[str, Any] = dict(zip(names, zip(*found, strict=True), strict=bool(found)))
+        return Collectives(**columns_, duration_us=tuple((trace.duration_ns[rows] / 1e3).tolist())), tuple(
+            groups.values()
         )
-        return found, tuple(groups.values())
 
     def header_groups(self) -> list[Group]:
         info = self.trace.header.get("distributedInfo")
@@ -313,31 +289,24 @@ class _Reading:
         )
 
     def _plan_kernels(self, rows_of: dict[int, NDArray[np.int64]], details: dict[int, Args]) -> tuple[PlanKernel, ...]:
-        counts: dict[tuple[str, str | None, str | None], list[int]] = {}
-        times: dict[tuple[str, str | None, str | None], list[float]] = {}
+        found: dict[tuple[str, str | None, str | None], NDArray[np.float64]] = {}  # launches and µs by step
         for place, rows in enumerate(rows_of.values()):
-            durations = self.trace.duration_ns[rows].tolist()
-            for row, duration in zip(rows.tolist(), durations, strict=True):
-                key = self._kernel_key(row, details)
-                if key not in counts:
-                    counts[key], times[key] = [0] * len(rows_of), [0.0] * len(rows_of)
-                counts[key][place] += 1
-                times[key][place] += duration / 1e3
+            for row, duration in zip(rows.tolist(), self.trace.duration_ns[rows].tolist(), strict=True):
+                args = details.get(row)
+                grid, block = (_dims(args.grid), _dims(args.block)) if args else (None, None)
+                key = (self.trace.name_of(row), grid, block)
+                found.setdefault(key, np.zeros((2, len(rows_of))))[:, place] += 1, duration / 1e3
         return tuple(
             PlanKernel(
                 name=key[0],
                 grid=key[1],
                 block=key[2],
-                least=min(counts[key]),
-                most=max(counts[key]),
-                total_us=round(float(np.median(times[key])), 3),
+                least=int(counts.min()),
+                most=int(counts.max()),
+                total_us=round(float(np.median(times)), 3),
             )
-            for key in sorted(counts, key=lambda key: (key[0], key[1] or "", key[2] or ""))
+            for key, (counts, times) in sorted(found.items(), key=lambda item: [part or "" for part in item[0]])
         )
-
-    def _kernel_key(self, row: int, details: dict[int, Args]) -> tuple[str, str | None, str | None]:
-        args = details.get(row)
-        return self.trace.name_of(row), _dims(args.grid if args else None), _dims(args.block if args else None)
 
     def _plan_ops(self, rows_of: dict[int, NDArray[np.int64]], details: dict[int, Args]) -> tuple[PlanOp, ...]:
         counts: dict[tuple[str, str], list[int]] = {}
@@ -349,18 +318,12 @@ class _Reading:
                     continue
                 key = (name, str(args.shapes).replace(" ", ""))
                 counts.setdefault(key, [0] * len(rows_of))[place] += 1
-        found = [
+        if len(counts) > MAX_PLAN_OPS:
+            self.note(f"{len(counts)} distinct ops and shapes: the first {MAX_PLAN_OPS} by name are in the digest")
+        return tuple(
             PlanOp(name=name, shapes=shapes[:300], least=min(n), most=max(n))
-            for (name, shapes), n in sorted(counts.items())
-        ]
-        if len(found) > MAX_PLAN_OPS:
-            self.problems.append(
-                Problem(
-                    where=self.trace.path.name,
-                    message=f"{len(found)} distinct ops and shapes: the first {MAX_PLAN_OPS} by name are in the digest",
-                )
-            )
-        return tuple(found[:MAX_PLAN_OPS])
+            for (name, shapes), n in sorted(counts.items())[:MAX_PLAN_OPS]
+        )
 
     # ------------------------------------------------------------------ the whole
 
@@ -373,12 +336,9 @@ class _Reading:
         if rank is None:
             rank = rank_in(file)
             said = f"the file's name says rank {rank}" if rank is not None else "neither does the file's name"
-            self.problems.append(
-                Problem(
-                    where=file,
-                    message=f"the trace does not say which rank it is of; {said}",
-                    remedy="Initialise torch.distributed before the profiler starts, or name the files rank0.json.gz, ….",
-                )
+            self.note(
+                f"the trace does not say which rank it is of; {said}",
+                "Initialise torch.distributed before the profiler starts, or name the files rank0.json.gz, ….",
             )
         windows = self.windows()
         collectives, groups = self.collectives()

@@ -31,6 +31,7 @@ from fxscope.fleet.quantities import (
     table_of,
     typical,
 )
+from fxscope.index import grouped
 from fxscope.model import Problem, replace
 from fxscope.text import listed, microseconds
 
@@ -46,6 +47,7 @@ STEPS_OF_HOST = 3  # with fewer, a host that needed longer may be chance: what e
 LARGE_GROUP = 32
 FEW_LAUNCHES = 0.02  # of a step's: so many more are work of their own
 MAX_LISTED = 8
+WORDS = {"compute": "device work", "idle_input": "idle while the host loaded data", "host_work": "host work"}
 SHOWN = ("own", "exposed", "wall", "compute", "idle_host", "idle_input")
 RULE = (
     f"A rank is named where, in the median step (in every step if there are two), it needs more device work, data loading or "
@@ -57,13 +59,11 @@ RULE = (
 
 
 def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
-    """What the digests of one job show. Damaged and missing ranks are problems; the rest is compared without them."""
+    """Return what the digests of one job show. Damaged and missing ranks are problems; the rest is compared without them."""
     everything = list(digests)
     problems = [problem for item in everything for problem in item.problems]
     by_rank = _by_rank(everything, problems)
-    worlds = {item.world for item in by_rank.values() if item.world}
-    world = max(worlds, default=None)
-    problems += _absent(by_rank, world, worlds)
+    world = _world(by_rank, problems)
     table = table_of(by_rank, problems)
     empty = [str(rank) for rank, row in zip(table.ranks, table.wall, strict=True) if np.isnan(row).all()]
     if empty and table.steps:
@@ -71,26 +71,24 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
         problems.append(Problem(where="fleet", message=message))
     groups = plans.groups_of(by_rank)
     peers = _peers(table.ranks, groups)
-    alone = [rank for rank, others in peers.items() if not len(others)] if len(peers) > 1 else []
+    alone = [str(rank) for rank, others in peers.items() if not len(others)] if len(peers) > 1 else []
     if alone:
-        who = listed([str(rank) for rank in alone], MAX_LISTED)
+        who = listed(alone, MAX_LISTED)
         message = f"alone in their stage of the pipeline, so there is no rank to compare them with: {who}"
         problems.append(Problem(where="fleet", message=message))
     late = _late(table, peers, by_rank, groups)
-    if (
-        late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks)
-    ):  # no majority: who is on time is the rule
+    if late and len(groups) > 1 and len(groups[0].ranks) == len(groups[1].ranks):
+        # no majority: who is on time is the rule
         groups = plans.groups_of(by_rank, late={item.ranks[0] for item in late})
         late = _late(table, peers, by_rank, groups)
     arrivals = arrivals_of(by_rank, problems)
-    findings = [
-        *(_with_arrivals(item, arrivals) for item in late),
-        *_plan_findings(groups, {item.ranks[0]: item for item in late}),
-    ]
+    of_rank = {item.ranks[0]: item for item in late}
+    findings = [*(_with_arrivals(item, arrivals) for item in late), *_plan_findings(groups, of_rank)]
     few = len(table.steps) < STEPS_OF_HOST
     findings.sort(
         key=lambda item: (few and item.cause == "host", -(item.cost_us or 0.0), item.kind != "late", item.ranks)
     )
+    wall, exposed = median(table.wall), median(table.exposed)
     return Fleet(
         title=title,
         world=world,
@@ -99,9 +97,9 @@ def examine(digests: Iterable[Digest], *, title: str = "") -> Fleet:
         even=not findings,
         verdict=_verdict(findings, table, by_rank, all_alone=len(alone) == len(peers)),
         rule=RULE,
-        spread_us=_spread_of(table, {item.ranks[0] for item in late}),
-        step_us=median(table.wall),
-        exposed_share=_share(table),
+        spread_us=_spread_of(table, set(of_rank)),
+        step_us=wall,
+        exposed_share=exposed / wall if wall and exposed is not None else None,
         findings=tuple(findings),
         plans=groups,
         problems=tuple(problems),
@@ -120,55 +118,42 @@ def _by_rank(digests: Sequence[Digest], problems: list[Problem]) -> dict[int, Di
         if item.rank is None:
             problems.append(Problem(where=item.file, message="left out: its rank is not known"))
         elif item.rank in found:
-            problems.append(
-                Problem(
-                    where=item.file,
-                    message=f"left out: {found[item.rank].file} is of rank {item.rank} too",
-                    remedy="Give the traces of one run, one a rank (--pattern).",
-                )
-            )
+            message = f"left out: {found[item.rank].file} is of rank {item.rank} too"
+            remedy = "Give the traces of one run, one a rank (--pattern)."
+            problems.append(Problem(where=item.file, message=message, remedy=remedy))
         else:
             found[item.rank] = item
     return dict(sorted(found.items()))
 
 
-def _absent(by_rank: Mapping[int, Digest], world: int | None, worlds: set[int]) -> list[Problem]:
-    found: list[Problem] = []
+def _world(by_rank: Mapping[int, Digest], problems: list[Problem]) -> int | None:
+    """Return how many ranks the traces say that there are; note those that are not here."""
+    worlds = sorted({item.world for item in by_rank.values() if item.world})
     if len(worlds) > 1:
-        found.append(
-            Problem(
-                where="fleet",
-                message=f"the traces say different world sizes ({', '.join(map(str, sorted(worlds)))}): is this one job?",
-            )
-        )
-    num_absent = (world or 0) - sum(rank < (world or 0) for rank in by_rank)
+        message = f"the traces say different world sizes ({', '.join(map(str, worlds))}): is this one job?"
+        problems.append(Problem(where="fleet", message=message))
+    world = worlds[-1] if worlds else 0
+    num_absent = world - sum(rank < world for rank in by_rank)
     if num_absent:  # a header may say any number
-        absent = itertools.islice(
-            (rank for rank in itertools.count() if rank not in by_rank), min(num_absent, MAX_LISTED)
-        )
-        who = listed([str(rank) for rank in absent], MAX_LISTED) + (" and more" if num_absent > MAX_LISTED else "")
-        found.append(
-            Problem(
-                where="fleet",
-                message=f"{num_absent} of {world} ranks cannot be compared: {who}; if one is late, it does not show",
-            )
-        )
-    return found
+        absent = (str(rank) for rank in itertools.count() if rank not in by_rank)
+        who = ", ".join(itertools.islice(absent, min(num_absent, MAX_LISTED)))
+        who += " and more" if num_absent > MAX_LISTED else ""
+        message = f"{num_absent} of {world} ranks cannot be compared: {who}; if one is late, it does not show"
+        problems.append(Problem(where="fleet", message=message))
+    return world or None
 
 
 def _peers(ranks: Sequence[int], groups: Sequence[PlanGroup]) -> dict[int, NDArray[np.intp]]:
-    """For each rank the rows of those it is compared with: its role's where roles have plans of their own, else all."""
+    """Return for each rank the rows of those it is compared with: of its role where roles have own plans, else all."""
     role = {rank: group.role for group in groups for rank in group.ranks}
-    members: dict[int | None, list[int]] = {}
-    for row, rank in enumerate(ranks):
-        members.setdefault(role.get(rank), []).append(row)
-    shared = {key: np.array(rows, np.intp) for key, rows in members.items()}
-    found: dict[int, NDArray[np.intp]] = {}
-    for row, rank in enumerate(ranks):
-        group = shared[role.get(rank)]
-        # In a large group one rank moves no median: the group serves for all of them.
-        found[rank] = group if len(group) > LARGE_GROUP else group[group != row]
-    return found
+    rows = grouped(range(len(ranks)), lambda row: role.get(ranks[row]))
+    shared = {key: np.array(members, np.intp) for key, members in rows.items()}
+    # In a large group one rank moves no median: the group serves for all of them.
+    return {
+        rank: group if len(group) > LARGE_GROUP else group[group != row]
+        for row, rank in enumerate(ranks)
+        for group in [shared[role.get(rank)]]
+    }
 
 
 # ---------------------------------------------------------------------- who is late
@@ -195,7 +180,7 @@ def _late(
 def _judge_some(
     table: Table, row: int, others: NDArray[np.intp], step_us: float, judge: Callable[[Table], Finding | None]
 ) -> Finding | None:
-    """The lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
+    """Return the lateness of a rank that is late in several steps, though not in the median one; the cost is over all steps.
 
     Args:
         judge: what says so of some of the steps alone.
@@ -203,7 +188,7 @@ def _judge_some(
     if len(table.steps) < STEPS_FOR_SOME:
         return None
     late = np.zeros(len(table.steps), bool)
-    for name in ("compute", "idle_input", "host_work"):
+    for name in WORDS:
         excess = getattr(table, name)[row] - table.middle(name, others)
         limit = max(SIGMAS_OF_STEP * table.spread(name, others)[0], FLOOR_OF_FEW * step_us)
         late |= np.nan_to_num(excess) > limit
@@ -232,32 +217,24 @@ def _judge(
     by_rank: Mapping[int, Digest],
     groups: Sequence[PlanGroup],
 ) -> Finding | None:
-    """The lateness of one rank, `None` where it is within the spread or nobody waited."""
+    """Return the lateness of one rank, `None` where it is within the spread or nobody waited."""
     rank = table.ranks[row]
-    device = table.excess("compute", row, others, step_us)
-    loading = table.excess("idle_input", row, others, step_us)
-    host = table.excess("host_work", row, others, step_us)
-    memory = table.excess("allocation", row, others, step_us)
+    excesses = {name: table.excess(name, row, others, step_us) for name in WORDS}
     # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
-    host_us = min(host.typical, typical(table.idle_host[row]))
+    host_us = min(excesses["host_work"].typical, typical(table.idle_host[row]))
     floor = table.floor(others) * step_us
-    outside = {
-        "device": device.typical > device.limit,
-        "input": loading.typical > loading.limit,
-        "host": host.typical > host.limit and host_us > floor,
-    }
-    if not any(outside.values()):
-        return None
-    device_us = device.typical if outside["device"] else 0.0
-    input_us = loading.typical if outside["input"] else 0.0
-    host_us = host_us if outside["host"] else 0.0
-    cost = min(typical(table.bound(row, others)), device_us + input_us + host_us)
-    if cost <= floor:
+    outside = {name: excess.typical for name, excess in excesses.items() if excess.typical > excess.limit}
+    if "host_work" in outside:
+        outside["host_work"] = host_us
+        if host_us <= floor:
+            del outside["host_work"]
+    cost = min(typical(table.bound(row, others)), sum(outside.values()))
+    if not outside or cost <= floor:
         return None
     comparison, reference = _against_majority(rank, by_rank, groups)
-    parts = _parts(
-        table, row, others, comparison, reference, by_rank[rank], device_us, host_us, input_us, memory.typical
-    )
+    slower_us = _slower(by_rank[rank], reference) if reference is not None else 0.0
+    memory_us = table.excess("allocation", row, others, step_us).typical
+    parts = _parts(table, row, others, comparison, slower_us, outside, memory_us)
     cause = max(parts, key=lambda name: parts[name])
     changes = comparison.changes if comparison is not None and comparison.cause is not None else ()
     return Finding(
@@ -265,7 +242,7 @@ def _judge(
         ranks=(rank,),
         cause=cause if parts[cause] > 0 else None,
         cost_us=round(cost, 3),
-        evidence=_sentences(table, row, others, device, loading, host),
+        evidence=_sentences(table, row, others, excesses),
         changes=changes[: plans.MAX_CHANGES],
         num_changes=len(changes),
     )
@@ -276,38 +253,33 @@ def _parts(
     row: int,
     others: NDArray[np.intp],
     comparison: plans.Comparison | None,
-    reference: Digest | None,
-    mine: Digest,
-    device_us: float,
-    host_us: float,
-    input_us: float,
+    slower_us: float,
+    outside: Mapping[str, float],
     memory_us: float,
 ) -> dict[Cause, float]:
-    """What a rank's excess consists of. Launching what others do not launch is work of the plan, not of the host."""
-    parts: dict[Cause, float] = {"input": input_us}
+    """Return what a rank's excess consists of. Launching what others do not launch is work of the plan, not of the host."""
+    device_us, host_us = outside.get("compute", 0.0), outside.get("host_work", 0.0)
+    parts: dict[Cause, float] = {"input": outside.get("idle_input", 0.0)}
     planned: Cause | None = comparison.cause if comparison else None
-    slower_us = 0.0
-    if device_us and reference is not None:
-        slower_us = min(device_us, max(0.0, _slower(mine, reference)))
+    slower_us = min(device_us, max(0.0, slower_us))
     planned_us = max(0.0, device_us - slower_us) if planned else 0.0
+    launches = table.overall("launches", others) or 0.0
     more = typical(table.launches[row] - table.middle("launches", others))
     if planned is None and device_us:
         # Launches that not every step has are in no plan; they show here.
-        if more > FEW_LAUNCHES * (table.overall("launches", others) or 0.0):
+        if more > FEW_LAUNCHES * launches:
             planned, planned_us = "device_work", device_us
         else:
             slower_us = device_us
     if planned and host_us:
-        each = (table.overall("host_work", others) or 0.0) / max(1.0, table.overall("launches", others) or 1.0)
+        each = (table.overall("host_work", others) or 0.0) / max(1.0, launches or 1.0)
         share = min(host_us, max(0.0, more) * each)
         planned_us, host_us = planned_us + share, host_us - share
     if memory_us > host_us / 2 > 0:
         parts["memory"], host_us = min(memory_us, host_us), max(0.0, host_us - memory_us)
     if planned:
         parts[planned] = planned_us
-    parts["slower_kernels"] = slower_us
-    parts["host"] = host_us
-    return parts
+    return {**parts, "slower_kernels": slower_us, "host": host_us}
 
 
 def _slower(mine: Digest, reference: Digest) -> float:
@@ -337,26 +309,17 @@ def _against_majority(
     return plans.compare(by_rank[rank].plan, by_rank[reference].plan), by_rank[reference]
 
 
-def _sentences(
-    table: Table, row: int, others: NDArray[np.intp], device: Excess, loading: Excess, host: Excess
-) -> tuple[str, ...]:
+def _sentences(table: Table, row: int, others: NDArray[np.intp], excesses: Mapping[str, Excess]) -> tuple[str, ...]:
     found: list[str] = []
-    for words, values, excess in (
-        ("device work", table.compute, device),
-        ("idle while the host loaded data", table.idle_input, loading),
-        ("host work", table.host_work, host),
-    ):
-        mine, theirs = median(values[row]) or 0.0, median(values[others]) or 0.0
+    for name, excess in excesses.items():
         if excess.typical > excess.limit:
-            found.append(
-                f"{words} {microseconds(mine)} a step, peers {microseconds(theirs)} (spread ±{microseconds(excess.spread)})"
-            )
-    waited = table.overall("exposed", others)
-    mine = median(table.exposed[row])
+            values = getattr(table, name)
+            mine, theirs = (microseconds(median(values[rows]) or 0.0) for rows in (row, others))
+            found.append(f"{WORDS[name]} {mine} a step, peers {theirs} (spread ±{microseconds(excess.spread)})")
+    waited, mine = table.overall("exposed", others), median(table.exposed[row])
     if waited is not None and mine is not None and waited > mine:
-        found.append(
-            f"peers spent {microseconds(waited)} a step in exposed communication, this rank {microseconds(mine)}"
-        )
+        exposed = f"{microseconds(waited)} a step in exposed communication, this rank {microseconds(mine)}"
+        found.append(f"peers spent {exposed}")
     return tuple(found)
 
 
@@ -432,20 +395,12 @@ def _lines(
 
 
 def _spread_of(table: Table, named: set[int]) -> dict[str, float] | None:
-    """What the ranks that are not named differ by, over ranks and steps, against each step's median."""
+    """Return what ranks that are not named differ by, over ranks and steps, against each step's median."""
     rows = [i for i, rank in enumerate(table.ranks) if rank not in named]
     if len(rows) < 2 or not table.steps:
         return None
-    found: dict[str, float] = {}
-    for name, values in (("device work", table.compute), ("host work", table.host_work)):
-        mine = values[rows]
-        found[name] = round(deviation((mine - columns_median(mine)).ravel()), 3)
-    return found
-
-
-def _share(table: Table) -> float | None:
-    wall, exposed = median(table.wall), median(table.exposed)
-    return exposed / wall if wall and exposed is not None else None
+    kept = {name: getattr(table, name)[rows] for name in ("compute", "host_work")}
+    return {WORDS[name]: round(deviation((own - columns_median(own)).ravel()), 3) for name, own in kept.items()}
 
 
 def _verdict(findings: Sequence[Finding], table: Table, by_rank: Mapping[int, Digest], *, all_alone: bool) -> str:

@@ -30,7 +30,7 @@ OWN = re.compile(r"0x[0-9a-f]+|\b\d{7,}\b|cuda:\d+|device(_index)? ?= ?\d+|index
 class Fact(NamedTuple):
     """One item of a rank, in the order of its log."""
 
-    compile_id: str
+    compile_id: str | None
     text: str
 
 
@@ -112,7 +112,7 @@ def examine(logs: Mapping[int, Sequence[Path]], *, title: str) -> LogJob:
 
 
 def facts_of(recording: Recording, aspect: str) -> list[Fact]:
-    """The items of one aspect, without what differs between processes of one program."""
+    """Return the items of one aspect, without what differs between processes of one program."""
     if aspect in ("graphs", "collectives"):
         rows = [
             (graph.compile_id or graph.id, f"{node.target}({', '.join(node.inputs)})")
@@ -130,15 +130,14 @@ def facts_of(recording: Recording, aspect: str) -> list[Fact]:
 
 
 def _planned(found: Sequence[tuple[str, str, Any]]) -> dict[str, list[Fact]]:
-    """Inductor's own schedule of collectives, and its estimate of each graph's run time, where the log has them."""
+    """Return Inductor's own schedule of collectives, and its estimate of each graph's run time, where the log has them."""
     facts: dict[str, list[Fact]] = {}
     for compile_id, name, value in found:
         if name == SCHEDULE and isinstance(value, list):
             calls = [str(item).removeprefix("torch.ops.") for item in cast("list[Any]", value)]
             facts.setdefault("collectives", []).extend(Fact(compile_id, call) for call in calls)
         elif name == RUNTIMES and isinstance(value, dict):
-            ops = cast("list[dict[str, Any]]", value.get("ops") or [])
-            times = [op.get("estimated_runtime_ns") for op in ops]
+            times = [op.get("estimated_runtime_ns") for op in cast("list[dict[str, Any]]", value.get("ops") or [])]
             total = sum(time for time in times if isinstance(time, (int, float)))
             facts.setdefault("estimated runtimes", []).append(Fact(compile_id, microseconds(total / 1e3)))
     return facts
@@ -164,17 +163,14 @@ def difference(aspect: str, facts: Mapping[int, Sequence[Fact]]) -> LogDifferenc
 
 
 def _group(rule: Sequence[Fact], own: Sequence[Fact], ranks: Sequence[int]) -> RankGroup:
-    known = RankGroup(ranks=tuple(ranks), count=len(own))
-    for theirs, mine in zip_longest(rule, own):
-        if theirs != mine:
-            place = mine or theirs
-            return msgspec.structs.replace(
-                known,
-                compile_id=place.compile_id if place else None,
-                first=mine.text if mine else None,
-                instead=theirs.text if theirs else None,
-            )
-    return known
+    theirs, mine = next((pair for pair in zip_longest(rule, own) if pair[0] != pair[1]), (None, None))
+    return RankGroup(
+        ranks=tuple(ranks),
+        count=len(own),
+        compile_id=(mine or theirs or Fact(None, "")).compile_id,
+        first=mine.text if mine else None,
+        instead=theirs.text if theirs else None,
+    )
 
 
 def waiting_s(job: LogJob) -> tuple[int, float] | None:

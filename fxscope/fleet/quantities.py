@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from fxscope.fleet.model import Digest
 
+    Quantity = NDArray[np.float64]
+    Rows = NDArray[np.intp]
+
 SIGMAS = 4.0  # beyond the spread of the peers; more where few samples tell what that is
 FLOOR = 0.05  # of a step: less is not worth a name
 FLOOR_OF_FEW = 0.10  # with one or two peers, or one step, the spread is hardly known
@@ -36,15 +39,15 @@ class Table(NamedTuple):
 
     ranks: list[int]
     steps: list[int]
-    wall: NDArray[np.float64]
-    own: NDArray[np.float64]
-    exposed: NDArray[np.float64]
-    compute: NDArray[np.float64]
-    idle_host: NDArray[np.float64]
-    idle_input: NDArray[np.float64]
-    host_work: NDArray[np.float64]
-    launches: NDArray[np.float64]
-    allocation: NDArray[np.float64]
+    wall: Quantity
+    own: Quantity
+    exposed: Quantity
+    compute: Quantity
+    idle_host: Quantity
+    idle_input: Quantity
+    host_work: Quantity
+    launches: Quantity
+    allocation: Quantity
     known: dict[object, object]  # medians and spreads of groups of peers: the same for every rank that has these peers
 
     def _once(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
@@ -53,15 +56,15 @@ class Table(NamedTuple):
             self.known[key] = make()
         return self.known[key]
 
-    def middle(self, name: str, others: NDArray[np.intp]) -> NDArray[np.float64]:
+    def middle(self, name: str, others: Rows) -> Quantity:
         """The peers' median of each step."""
         return self._once(("middle", name, id(others)), lambda: columns_median(getattr(self, name)[others]))
 
-    def overall(self, name: str, others: NDArray[np.intp]) -> float | None:
+    def overall(self, name: str, others: Rows) -> float | None:
         """The peers' median over ranks and steps."""
         return self._once(("overall", name, id(others)), lambda: median(getattr(self, name)[others]))
 
-    def spread(self, name: str, others: NDArray[np.intp]) -> tuple[float, int]:
+    def spread(self, name: str, others: Rows) -> tuple[float, int]:
         """(what peers differ by among themselves, of how many samples).
 
         The spread is taken over the peers and steps, each against its step's median, and once more against each peer's own
@@ -75,7 +78,7 @@ class Table(NamedTuple):
 
         return self._once(("spread", name, id(others)), make)
 
-    def excess(self, name: str, row: int, peers: NDArray[np.intp], step_us: float) -> Excess:
+    def excess(self, name: str, row: int, peers: Rows, step_us: float) -> Excess:
         """What a rank has over the median of its peers, and what these differ by among themselves."""
         spread, samples = self.spread(name, peers)
         sigmas = SIGMAS * (1 + 4 / max(1, samples))
@@ -85,29 +88,23 @@ class Table(NamedTuple):
             max(sigmas * spread, self.floor(peers) * step_us),
         )
 
-    def floor(self, peers: NDArray[np.intp]) -> float:
+    def floor(self, peers: Rows) -> float:
         """The share of a step below which nothing is worth a name."""
         return FLOOR if len(peers) >= 3 and len(self.steps) > 1 else FLOOR_OF_FEW
 
-    def excesses(self, row: int, others: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-        """What a rank has over the median of its peers, step by step: work of the device, of data loading, of the host."""
-        found = {
-            "device work": self.compute[row] - self.middle("compute", others),
-            "idle while the host loads data": self.idle_input[row] - self.middle("idle_input", others),
-            "host work": self.host_work[row] - self.middle("host_work", others),
-        }
-        # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
-        found["host work"] = np.minimum(found["host work"], self.idle_host[row])
-        return found
-
-    def lateness(self, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
+    def lateness(self, row: int, others: Rows) -> Quantity:
         """By how much of its own work a rank came late, step by step; 0 where it had no more than its peers."""
         if not len(others):
             return np.full(len(self.steps), np.nan)
-        work = sum((np.maximum(0, item) for item in self.excesses(row, others).values()), np.zeros(len(self.steps)))
+        device, loading, host = (
+            getattr(self, name)[row] - self.middle(name, others) for name in ("compute", "idle_input", "host_work")
+        )
+        # Host work matters where the device had nothing to do meanwhile; input idle time is that already.
+        host = np.minimum(host, self.idle_host[row])
+        work = sum(np.maximum(0, part) for part in (device, loading, host))
         return np.maximum(0, np.minimum(work, self.bound(row, others)))
 
-    def bound(self, row: int, others: NDArray[np.intp]) -> NDArray[np.float64]:
+    def bound(self, row: int, others: Rows) -> Quantity:
         """How much shorter each step could be, had the rank been like its peers.
 
         It is no further behind than its own time is over theirs. Where nobody is later than this rank, the step takes
@@ -139,19 +136,14 @@ def table_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Table:
         if len(numbers) > 1:  # without collectives there is a first step too
             del numbers[min(numbers)]
         if numbers and len(ranks) > 1:
-            problems.append(
-                Problem(
-                    where="fleet",
-                    message="no step begins and ends at a collective: steps are compared as the hosts saw them",
-                    remedy="Profile at least two steps in a row.",
-                )
-            )
+            message = "no step begins and ends at a collective: steps are compared as the hosts saw them"
+            remedy = "Profile at least two steps in a row."
+            problems.append(Problem(where="fleet", message=message, remedy=remedy))
     steps = sorted(number for number, count in numbers.items() if count > max(1, len(ranks) // 2) or len(ranks) == 1)
     if len(ranks) > 1 and numbers and not steps:
-        problems.append(
-            Problem(where="fleet", message="the ranks were profiled in different steps: none can be compared")
-        )
-    columns: dict[str, NDArray[np.float64]] = {name: np.full((len(ranks), len(steps)), np.nan) for name in QUANTITIES}
+        message = "the ranks were profiled in different steps: none can be compared"
+        problems.append(Problem(where="fleet", message=message))
+    columns: dict[str, Quantity] = {name: np.full((len(ranks), len(steps)), np.nan) for name in QUANTITIES}
     place = {number: i for i, number in enumerate(steps)}
     for i, item in enumerate(by_rank.values()):
         for step in item.steps:
@@ -163,20 +155,20 @@ def table_of(by_rank: Mapping[int, Digest], problems: list[Problem]) -> Table:
     return Table(ranks=ranks, steps=steps, known={}, **columns)
 
 
-def median(values: NDArray[np.float64]) -> float | None:
+def median(values: Quantity) -> float | None:
     """Of what is known; `None` where nothing is."""
     known = values[~np.isnan(values)]
     return float(np.median(known)) if known.size else None
 
 
-def columns_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def columns_median(values: Quantity) -> Quantity:
     """The median over ranks of each step."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmedian(values, axis=0) if len(values) else np.full(values.shape[1], np.nan)
 
 
-def typical(values: NDArray[np.float64]) -> float:
+def typical(values: Quantity) -> float:
     """A step's value: the median; of two steps the smaller, so that one hiccup is not a habit."""
     values = values[~np.isnan(values)]
     if not len(values):
@@ -184,13 +176,11 @@ def typical(values: NDArray[np.float64]) -> float:
     return float(np.median(values)) if len(values) > 2 else float(values.min())
 
 
-def deviation(values: NDArray[np.float64]) -> float:
+def deviation(values: Quantity) -> float:
     """The robust standard deviation: 1.4826 × the median distance from the median."""
     middle = median(values)
     return 1.4826 * (median(np.abs(values - middle)) or 0.0) if middle is not None else 0.0
 
 
-def rows_median(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.nanmedian(values, axis=1, keepdims=True) if values.size else values
+def rows_median(values: Quantity) -> Quantity:
+    return columns_median(values.T)[:, None]

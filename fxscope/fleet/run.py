@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,7 +58,7 @@ def digests(
     settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> list[Digest]:
-    """The digest of each trace, in the order given.
+    """Return the digest of each trace, in the order given.
 
     Args:
         found: the traces.
@@ -72,9 +73,12 @@ def digests(
         FxscopeError: the folder cannot be written, or Ray cannot be used.
     """
     settings = settings or Settings()
-    done = kept(found, keep, settings)
+    done: dict[str, Digest] = {}
+    for source in found:
+        if keep is not None and source.version and path_of(source, keep, settings).is_file():
+            with contextlib.suppress(FxscopeError):  # one that cannot be read is made again
+                done[source.key] = read(path_of(source, keep, settings))
     missing = [source for source in found if source.key not in done]
-    count = len(found) - len(missing)
     if on == "local":
         tasks = _local(missing, jobs or usable_cores(), memory_bytes, settings)
     else:
@@ -82,44 +86,25 @@ def digests(
 
         tasks = cluster.digests_of(missing, settings, None if on == "ray" else on)
     with contextlib.closing(tasks) as made:
-        for source, data in made:
-            done[source.key] = decode(data, source.name)
-            hold(source, data, keep, settings)
-            count += 1
+        for count, (source, data) in enumerate(made, start=1 + len(found) - len(missing)):
+            digest = done[source.key] = decode(data, source.name)
+            if keep is not None and digest.coverage is not None:  # a trace that could not be read may be mended
+                packed = gzip.compress(data, compresslevel=6, mtime=0)
+                store.write(path_of(source, keep, settings), packed, force=True)
             if progress is not None:
                 progress(count, len(found), source.name)
     return [done[source.key] for source in found]
 
 
 def usable_cores() -> int:
-    """How many cores this process may run on."""
+    """Return how many cores this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# ---------------------------------------------------------------------- digests on disk
-
-
 def path_of(source: Source, folder: Path, settings: Settings) -> Path:
-    """Where a source's digest is kept; another pattern for data annotations gives another digest."""
+    """Return where a source's digest is kept; another pattern for data annotations gives another digest."""
     extra = f"-{digesting.signature([settings.input_annotation])[:6]}" if settings.input_annotation else ""
     return folder / f"{source.key}{extra}{SUFFIX}"
-
-
-def kept(found: Sequence[Source], folder: Path | None, settings: Settings) -> dict[str, Digest]:
-    """The digests that are there already, by the source's key; what cannot be read is made again."""
-    result: dict[str, Digest] = {}
-    for source in found if folder is not None else ():
-        path = path_of(source, folder, settings)  # type: ignore[arg-type]
-        if path.is_file() and source.version:
-            with contextlib.suppress(FxscopeError):
-                result[source.key] = read(path)
-    return result
-
-
-def hold(source: Source, data: bytes, folder: Path | None, settings: Settings) -> None:
-    """Keep a digest, whole or not at all; not one of a trace that could not be read, which may be mended."""
-    if folder is not None and decode(data, source.name).coverage is not None:
-        store.write(path_of(source, folder, settings), gzip.compress(data, compresslevel=6, mtime=0), force=True)
 
 
 def read(path: Path) -> Digest:
@@ -135,15 +120,12 @@ def decode(data: bytes, where: str) -> Digest:
     try:
         found = msgspec.json.decode(data, type=Digest)
     except store.NOT_JSON as error:
-        raise FxscopeError(
-            f"{where} is not a digest: {error}. One is made with `fxscope fleet FOLDER --shard 0/1 -o DIGESTS`."
-        ) from None
+        made = "One is made with `fxscope fleet FOLDER --shard 0/1 -o DIGESTS`."
+        raise FxscopeError(f"{where} is not a digest: {error}. {made}") from None
     if found.schema != DIGEST_SCHEMA:
         raise FxscopeError(f"{where} has schema {found.schema!r}, this fxscope reads {DIGEST_SCHEMA!r}.")
-    columns = msgspec.structs.asdict(found.collectives).values()
-    if len({len(column) for column in columns}) > 1 or any(
-        not -1 <= group < len(found.groups) for group in found.collectives.group
-    ):
+    lengths = {len(column) for column in msgspec.structs.asdict(found.collectives).values()}
+    if len(lengths) > 1 or any(not -1 <= group < len(found.groups) for group in found.collectives.group):
         raise FxscopeError(f"{where} is not a digest: its collectives do not agree with each other. Make it again.")
     return found
 
@@ -158,7 +140,7 @@ def work(source: Source, settings: Settings) -> bytes:
     try:
         with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder:
             found = digesting.digest(
-                sources.fetch(source.address, Path(folder)) if source.is_remote else source.address,
+                sources.fetch(source.address, Path(folder)) if sources.is_remote(source.address) else source.address,
                 input_annotation=settings.input_annotation,
                 max_bytes=settings.max_bytes,
             )
@@ -166,12 +148,9 @@ def work(source: Source, settings: Settings) -> bytes:
     except FxscopeError as error:
         found = digesting.unreadable(source.name, str(error))
     except MemoryError:
-        found = digesting.unreadable(
-            source.name, "the trace needs more memory than there is. Raise --memory or profile fewer steps."
-        )
-    except (
-        Exception
-    ) as error:  # whatever is wrong with one trace must not cost the others theirs; it is said with the rank
+        message = "the trace needs more memory than there is. Raise --memory or profile fewer steps."
+        found = digesting.unreadable(source.name, message)
+    except Exception as error:  # whatever is wrong with one trace must not cost the others theirs
         found = digesting.unreadable(source.name, f"the trace could not be digested ({type(error).__name__}: {error})")
     return encoded(found)
 
@@ -237,44 +216,6 @@ class _Worker:
         self._process.stdin.flush()
 
 
-class _Pool:
-    """Workers, one a thread."""
-
-    def __init__(self, settings: Settings, folder: str) -> None:
-        self._settings, self._folder = settings, folder  # for what is fetched: a process that is killed removes nothing
-        self._idle: list[_Worker] = []
-        self._all: set[_Worker] = set()
-        self._stopped = False
-
-    def digest(self, source: Source) -> bytes:
-        """A source's digest. A rank whose process died twice has none, and says so."""
-        for _ in range(2):
-            if self._stopped:
-                break
-            worker = self._take()
-            answer = worker.ask(source)
-            if answer is not None:
-                self._idle.append(worker)
-                return answer
-            worker.stop()
-            self._all.discard(worker)
-        message = "the process that read it was killed, twice (out of memory?). Raise --memory or profile fewer steps."
-        return lost(source, message)
-
-    def _take(self) -> _Worker:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            worker = _Worker(self._settings, self._folder)
-            self._all.add(worker)
-            return worker
-
-    def stop(self) -> None:
-        self._stopped = True
-        for worker in list(self._all):
-            worker.stop()
-
-
 def _local(
     found: Sequence[Source], jobs: int, memory_bytes: int, settings: Settings
 ) -> Generator[tuple[Source, bytes]]:
@@ -283,13 +224,36 @@ def _local(
         return
     jobs = max(1, min(jobs, len(found), memory_bytes // max(map(need, found))))
     settings = msgspec.structs.replace(settings, memory_bytes=memory_bytes)
+    workers: set[_Worker] = set()
+    idle: list[_Worker] = []
+    stopped = threading.Event()
+
+    def work_on(source: Source) -> bytes:
+        for _ in range(2):
+            if stopped.is_set():
+                break
+            try:
+                worker = idle.pop()
+            except IndexError:
+                worker = _Worker(settings, folder)
+                workers.add(worker)
+            answer = worker.ask(source)
+            if answer is not None:
+                idle.append(worker)
+                return answer
+            worker.stop()
+        message = "the process that read it was killed, twice (out of memory?). Raise --memory or profile fewer steps."
+        return lost(source, message)
+
+    # The folder is for what is fetched: a process that is killed removes nothing.
     with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder, ThreadPoolExecutor(jobs) as threads:
-        pool = _Pool(settings, folder)
         try:
             # Large ones first, so that the last to finish is not one that has just begun.
-            running = {threads.submit(pool.digest, source): source for source in sorted(found, key=need, reverse=True)}
+            running = {threads.submit(work_on, source): source for source in sorted(found, key=need, reverse=True)}
             for future in as_completed(running):
                 yield running[future], future.result()
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
-            pool.stop()
+            stopped.set()
+            for worker in list(workers):
+                worker.stop()

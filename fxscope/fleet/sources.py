@@ -22,6 +22,7 @@ _TRACE = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _REMOTE = re.compile(r"^[a-z][a-z0-9+.-]*(://|::)", re.IGNORECASE)
 _ITERATION = re.compile(r"^(?:iteration|iter|step)[-_]?(\d+)$", re.IGNORECASE)  # torchtitan's folders
 _HEAD_BYTES = 1 << 16
+_VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "mtime", "created", "blob_id", "CRC")  # of file systems
 UNPACKED = 14  # a packed trace unpacks to about this many times its size, where its trailer cannot say
 
 
@@ -34,11 +35,6 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""  # changes when the file does; empty: not known, so a digest that was kept is not trusted
 
     @property
-    def is_remote(self) -> bool:
-        """Whether it must be fetched first."""
-        return is_remote(self.address)
-
-    @property
     def key(self) -> str:
         """The name of its digest: the same for the same bytes at the same place."""
         text = f"{self.address}\n{self.size}\n{self.version}\n"
@@ -47,12 +43,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unpacked_bytes(self) -> int:
         """About how large the trace is unpacked; gzip says it in its last four bytes, modulo 4 GB."""
-        if self.address.endswith(".zst"):
-            return self.size * UNPACKED
-        if not self.address.endswith(".gz"):
+        if not self.address.endswith((".gz", ".zst")):
             return self.size
         guess = self.size * UNPACKED
-        if self.is_remote:
+        if self.address.endswith(".zst") or is_remote(self.address):
             return guess
         try:
             with Path(self.address).open("rb") as file:
@@ -188,25 +182,16 @@ def _remote(address: str, wanted: re.Pattern[str] | None) -> list[Source]:
         raise FxscopeError(f"cannot list {address}: {_said(error)}.") from None
     if not listed and not fs.exists(root):
         raise FxscopeError(f"{address} does not exist, or cannot be reached.")
-    names = {path: path[len(root) :].lstrip("/") or PurePosixPath(path).name for path in sorted(listed)}
     found: list[Source] = []
-    for path, name in names.items():
-        info = listed[path]
+    for path, info in sorted(listed.items()):
+        name = path[len(root) :].lstrip("/") or PurePosixPath(path).name
         if not _TRACE.search(name) or (wanted is not None and not wanted.search(name)):
             continue
         if rank_in(name) is None and not _may_be_trace(_head(fs, path)):
             continue
-        version = next(
-            (
-                str(info[key])
-                for key in ("ETag", "etag", "md5Hash", "LastModified", "mtime", "created", "blob_id", "CRC")
-                if info.get(key)
-            ),
-            "",
-        )
-        found.append(
-            Source(name=name, address=_address(fs, path, address), size=int(info.get("size") or 0), version=version)
-        )
+        version = next((str(info[key]) for key in _VERSIONS if info.get(key)), "")
+        size = int(info.get("size") or 0)
+        found.append(Source(name=name, address=_address(fs, path, address), size=size, version=version))
     return found
 
 

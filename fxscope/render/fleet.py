@@ -51,32 +51,23 @@ def headline(finding: Finding) -> str:
 def change_line(change: PlanChange, width: int | None = None) -> str:
     """Say in what two plans differ."""
     name = kernel_name(change.name, width) if change.what == "kernel" else change.name
-    sides = ""
-    if change.majority is not None or change.here is not None:
-        sides = f": {change.majority or '–'} → {change.here or '–'}"
-    cost = (
-        f" ({'+' if change.total_us > 0 else '−'}{microseconds(abs(change.total_us))} a step)"
-        if change.total_us
-        else ""
-    )
+    is_said = change.majority is not None or change.here is not None
+    sides = f": {change.majority or '–'} → {change.here or '–'}" if is_said else ""
+    us = change.total_us
+    cost = f" ({'+' if us > 0 else '−'}{microseconds(abs(us))} a step)" if us else ""
     return f"{change.change.replace('_', ' ')} {name}{sides}{cost}"
 
 
 def facts(fleet: Fleet) -> str:
-    parts = [
-        counted(len(fleet.ranks), "rank")
-        + (f" of {fleet.world}" if fleet.world and fleet.world != len(fleet.ranks) else "")
-    ]
-    parts.append(counted(len(fleet.steps), "step") + " compared")
+    of = f" of {fleet.world}" if fleet.world and fleet.world != len(fleet.ranks) else ""
+    parts = [counted(len(fleet.ranks), "rank") + of, counted(len(fleet.steps), "step") + " compared"]
     if fleet.step_us is not None:
         parts.append(f"a step {microseconds(fleet.step_us)}")
     if fleet.exposed_share is not None:
         parts.append(f"{percent(fleet.exposed_share)} of it exposed communication")
     if fleet.spread_us:
-        spreads = (f"{name} ±{microseconds(value)}" for name, value in fleet.spread_us.items())
-        parts.append(
-            f"spread of the others: {', '.join(spreads)}" if fleet.findings else f"spread: {', '.join(spreads)}"
-        )
+        spreads = ", ".join(f"{name} ±{microseconds(value)}" for name, value in fleet.spread_us.items())
+        parts.append(f"spread of the others: {spreads}" if fleet.findings else f"spread: {spreads}")
     return " · ".join(parts)
 
 
@@ -91,8 +82,8 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
         *_fold(facts(fleet), width),
         "",
     ]
-    said = {finding.ranks for finding in fleet.findings if finding.kind == "late"}
-    told = [f for f in fleet.findings if every or f.kind != "plan_differs" or f.ranks not in said]
+    late = {finding.ranks for finding in fleet.findings if finding.kind == "late"}
+    told = [f for f in fleet.findings if every or f.kind != "plan_differs" or f.ranks not in late]
     for number, finding in enumerate(told if every else told[:MAX_FINDINGS], start=1):
         lines += _finding(finding, number, width, every=every)
     if len(told) > MAX_FINDINGS and not every:
@@ -104,10 +95,9 @@ def text(fleet: Fleet, *, width: int = 80, every: bool = False) -> str:
         lines += ["Plans:", *plans, ""]
     if fleet.problems:
         lines.append("Problems:")
-        for problem in fleet.problems[:MAX_PROBLEMS]:
-            lines += _fold(
-                f"  {problem.where}: {sentence(problem.message)} {problem.remedy or ''}".rstrip(), width, "    "
-            )
+        for item in fleet.problems[:MAX_PROBLEMS]:
+            said = f"  {item.where}: {sentence(item.message)} {item.remedy or ''}"
+            lines += _fold(said.rstrip(), width, "    ")
         if len(fleet.problems) > MAX_PROBLEMS:
             lines.append(f"  and {len(fleet.problems) - MAX_PROBLEMS} more")
         lines.append("")
@@ -119,17 +109,10 @@ def _fold(line: str, width: int, indent: str = "") -> list[str]:
 
 
 def plan_line(group: PlanGroup) -> str:
-    kind = (
-        "its stage's"
-        if group.by_role
-        else CAUSES[group.cause]
-        if group.cause
-        else "same work"
-        if group.changes
-        else "reference"
-    )
+    kind = CAUSES[group.cause] if group.cause else "same work" if group.changes else "reference"
     named = "rank" if len(group.ranks) == 1 else "ranks"
     more = f"; {change_line(group.changes[0], 50)}" if group.changes and not group.by_role else ""
+    kind = "its stage's" if group.by_role else kind
     return f"{named} {ranges(group.ranks)}: {counted(group.num_kernels, 'kernel')} a step, {kind}{more}"
 
 
@@ -165,25 +148,15 @@ def scale(fleet: Fleet) -> float:
 
 def _rank_table(fleet: Fleet, width: int, limit: int) -> list[str]:
     """Ranks × (work, waiting, lateness by step); the shade of a step says how late, 0 to the step's most."""
-    rows = shown(fleet, limit)
-    said = marks(fleet)
+    rows, said, most = shown(fleet, limit), marks(fleet), scale(fleet)
     head = ["rank", "device", "data", "host idle", "exposed", "last at", "lateness by step"]
     table = [head]
-    most = scale(fleet)
     room = max(8, width - 56 - max(map(len, said.values()), default=0))
     for line in rows:
-        cells = "".join(shade(value, most) for value in line.lateness_us[-room:])
-        table.append(
-            [
-                str(line.rank),
-                microseconds(line.compute_us),
-                microseconds(line.idle_input_us),
-                microseconds(line.idle_host_us),
-                microseconds(line.exposed_us),
-                f"{line.arrived_last}/{line.num_collectives}" if line.num_collectives else "–",
-                f"{cells} {said.get(line.rank, '')}".rstrip(),
-            ]
-        )
+        times = (line.compute_us, line.idle_input_us, line.idle_host_us, line.exposed_us)
+        last = f"{line.arrived_last}/{line.num_collectives}" if line.num_collectives else "–"
+        shades = "".join(shade(value, most) for value in line.lateness_us[-room:])
+        table.append([str(line.rank), *map(microseconds, times), last, f"{shades} {said.get(line.rank, '')}".rstrip()])
     lines = aligned(table, left={len(head) - 1})
     if len(rows) < len(fleet.ranks):
         lines.append(f"{len(fleet.ranks) - len(rows)} ranks more, none of them named")

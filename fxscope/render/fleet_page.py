@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 MAX_KERNELS = 12
 MAX_CHANGES = 30
 MAX_PROBLEMS = 40
+STEP_COLUMNS = ("wall", "compute", "exposed", "idle_host", "idle_input", "host_work")
 
 
-def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str] | None = None) -> str:
-    """The page. `reports` are addresses of ranks' own reports, relative to the page."""
+def render(fleet: Fleet, digests: Iterable[Digest]) -> str:
     script = "(() => {\n'use strict';\n" + html.asset("text.js") + "\n" + html.asset("fleet.js") + "\n})();"
     style = html.palette() + html.asset("fleet.css")
-    data = json.dumps(payload(fleet, digests, reports or {}), separators=(",", ":"), ensure_ascii=False).replace(
-        "<", "\\u003c"
-    )
+    data = json.dumps(payload(fleet, digests), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; script-src 'sha256-{html.digest(script)}'; style-src 'sha256-{html.digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -65,8 +63,8 @@ def render(fleet: Fleet, digests: Iterable[Digest], *, reports: Mapping[int, str
 """
 
 
-def payload(fleet: Fleet, digests: Iterable[Digest], reports: Mapping[int, str]) -> dict[str, Any]:
-    """What the page's script draws."""
+def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
+    """Return what the page's script draws."""
     by_rank = {item.rank: item for item in digests if item.rank is not None}
     said = marks(fleet)
     return {
@@ -75,7 +73,7 @@ def payload(fleet: Fleet, digests: Iterable[Digest], reports: Mapping[int, str])
         "scale": round(scale(fleet), 1) or 1.0,
         "findings": [_finding(item) for item in fleet.findings],
         "plans": [_plan(item, number) for number, item in enumerate(fleet.plans)],
-        "ranks": [_rank(line, by_rank[line.rank], said, reports) for line in fleet.ranks],
+        "ranks": [_rank(line, by_rank[line.rank], said) for line in fleet.ranks],
     }
 
 
@@ -103,7 +101,7 @@ def _changes(changes: Sequence[PlanChange]) -> list[str]:
     return [legible(change_line(change, 90)) for change in changes[:MAX_CHANGES]]
 
 
-def _rank(line: RankLine, digest: Digest, said: Mapping[int, str], reports: Mapping[int, str]) -> dict[str, Any]:
+def _rank(line: RankLine, digest: Digest, said: Mapping[int, str]) -> dict[str, Any]:
     most = sorted(digest.plan.kernels, key=lambda item: -item.total_us)[:MAX_KERNELS]
     return {
         "rank": line.rank,
@@ -119,23 +117,8 @@ def _rank(line: RankLine, digest: Digest, said: Mapping[int, str], reports: Mapp
         "collectives": line.num_collectives,
         "lateness": line.lateness_us,
         "said": said.get(line.rank, ""),
-        "report": reports.get(line.rank),
         "steps": [
-            [
-                step.number,
-                *map(
-                    _round,
-                    (
-                        step.wall_us,
-                        step.compute_us,
-                        step.exposed_us,
-                        step.idle_host_us,
-                        step.idle_input_us,
-                        step.host_work_us,
-                    ),
-                ),
-                step.num_launches,
-            ]
+            [step.number, *(_round(getattr(step, f"{name}_us")) for name in STEP_COLUMNS), step.num_launches]
             for step in digest.steps
         ],
         "kernels": [[legible(kernel_name(item.name, 90)), item.most, round(item.total_us, 1)] for item in most],

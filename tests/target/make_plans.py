@@ -17,11 +17,13 @@ warnings.simplefilter("ignore")
 import torch  # noqa: E402
 from plan_models import MODELS  # noqa: E402
 
+from fxscope import gpus  # noqa: E402
+from fxscope._torch.target import kernels as kernels_of  # noqa: E402
 from fxscope._torch.target import simulate  # noqa: E402
 
 
 def main() -> None:
-    target = simulate.read_target(ROOT / "fxscope" / "gpus" / "h200.json")
+    target = simulate.Target(gpus.load("h200"))
     plans = {}
     for name in sys.argv[1:]:
         torch._dynamo.reset()
@@ -33,7 +35,7 @@ def main() -> None:
         with simulate.planning(target) as plan:
             simulate.compile_for_target(module, inputs, plan, train=model.train, compile_options=model.compile)
             for code in plan.codes:
-                kernels.update(simulate.triton_resources(code, plan))
+                kernels.update(kernels_of.triton_resources(code, plan))
         plans[name] = {"codes": plan.codes, "kernels": kernels, "assumptions": plan.assumptions}
         plans[name]["choices"] = [[choice.subject, choice.predicted] for _, choice in plan.choices]
     print(json.dumps({"torch": torch.__version__, "plans": plans}))

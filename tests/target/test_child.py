@@ -180,7 +180,7 @@ def shapes(accesses) -> list:
 
 @pytest.mark.slow
 def test_backwards_come_in_the_order_in_which_they_run(tmp_path: Path) -> None:
-    target = simulate.target_of(gpus.text_of("h200"))
+    target = simulate.Target(gpus.load("h200"))
     with simulate.planning(target) as planned:
         simulate.compile_for_target(factories.TwoGraphs(), (torch.randn(8, 64),), planned, train=True)
     written = [
@@ -402,7 +402,7 @@ def test_configurations_that_torchs_rule_does_not_give_are_assumptions() -> None
 
     made = {}
     for registers in (255, None):
-        planned = simulate.Plan(simulate.read_target(Path(fxscope.__file__).parent / "gpus" / "h200.json"))
+        planned = simulate.Plan(simulate.Target(gpus.load("h200")))
         results = [SimpleNamespace(kernel=SimpleNamespace(n_regs=registers))]
         assert list(kernels._smaller_reductions("triton_red_0", Raises(), results, planned)) == []
         made[registers] = planned.assumptions

@@ -104,13 +104,6 @@ def test_occupancy_is_the_profilers(record_property) -> None:
 def test_target_knows_its_memory_clock() -> None:
     from fxscope._torch.target import device
 
-    with plans_path("a100") as path:
-        properties = device.device_properties(simulate.read_target(path))
+    properties = device.device_properties(simulate.Target(gpus.load("a100")))
     bandwidth = 2 * properties.memory_clock_rate * 1e3 * properties.memory_bus_width / 8
     assert bandwidth == pytest.approx(2.039e12, rel=1e-3)
-
-
-def plans_path(name: str):
-    from importlib import resources
-
-    return resources.as_file(resources.files("fxscope.gpus") / f"{name}.json")

@@ -89,7 +89,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
     if call is None and "pickle" in request:
         call = skeleton.loads(Path(request["pickle"]).read_bytes())
     options = running.compile_options(request["compile"]) or {}
-    target = simulate.target_of(gpus.text_of(request["target"]))
+    target = simulate.Target(gpu)
     fake_factory = None
     if call is None:
         call, fake_factory = _call_factory(request["factory"], target)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from fxscope._torch.target.simulate import Plan, Target
 
+PADDED = "padded to aligned sizes"
 LIFTED = torch.ops.aten.lift_fresh.default  # what is traced for `torch.tensor`
 _LAUNCH_S = 2e-6  # what the shortest kernel takes
 _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned
@@ -63,8 +64,6 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
             return False
         padded_s, plain_s = estimates(target, mat1, mat2, pad_mm.get_alignment_size(mat1))
         padded = plain_s > 1.1 * padded_s  # Inductor's own margin
-        shapes = f"{tuple(mat1.shape)} × {tuple(mat2.shape)}"
-        names = {"padded to aligned sizes": padded_s * 1e6, "not padded": plain_s * 1e6}
         known = prediction.choices_of(target.gpu)
         basis = "an estimate from the device's rates (shape_padding=False switches padding off)"
         if known is not None:
@@ -75,20 +74,16 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
             "on the device Inductor times both; an H200 and an H100 decided apart in 9 of 77 recorded programs, and with "
             "a product its neighbours change: copies, strides, what is fused",
         )
-        plan.choose(
-            "",
-            Choice(
-                kind="padding",
-                subject=f"pad_mm: {op} of {shapes}",
-                candidates=tuple(
-                    Candidate(name=name, predicted_us=us)
-                    for name, us in sorted(names.items(), key=lambda item: item[1])
-                ),
-                predicted="padded to aligned sizes" if padded else "not padded",
-                confidence=round(known[0].padding.right / known[0].padding.count, 2) if known is not None else None,
-                basis=basis,
-            ),
+        times = sorted([(padded_s, PADDED), (plain_s, "not padded")])
+        choice = Choice(
+            kind="padding",
+            subject=f"pad_mm: {op} of {tuple(mat1.shape)} × {tuple(mat2.shape)}",
+            candidates=tuple(Candidate(name=name, predicted_us=seconds * 1e6) for seconds, name in times),
+            predicted=PADDED if padded else "not padded",
+            confidence=round(known[0].padding.right / known[0].padding.count, 2) if known is not None else None,
+            basis=basis,
         )
+        plan.choose("", choice)
         return padded
 
     with mock.patch.object(pad_mm, "_should_pad", should_pad):
@@ -96,25 +91,18 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
 
 
 def estimates(target: Target, mat1: Any, mat2: Any, alignment: int) -> tuple[float, float]:
-    """The seconds of a product with and without padding.
-
-    Args:
-        target: the device.
-        mat1: the left operand, or a batch of them.
-        mat2: the right operand.
-        alignment: to how many elements rows have to be aligned.
-    """
-    operations = 2.0 * math.prod(_hints(mat1)) * _hints(mat2)[-1]
+    """Return the seconds of a product with and without padding; rows have to be aligned to so many elements."""
+    operations = 2.0 * math.prod(numbers(mat1.shape)) * numbers(mat2.shape)[-1]
     dtype = str(mat1.dtype).removeprefix("torch.")
     if dtype == "float32" and torch.backends.cuda.matmul.allow_tf32:
         dtype = "tfloat32"
     rate = target.matrix.get(dtype) or target.matrix["float32"]
     gemm_s = operations / rate
     copies_s = sum(
-        max(_LAUNCH_S, 2 * tensor.dtype.itemsize * math.prod(_hints(tensor)) / target.bandwidth)
+        max(_LAUNCH_S, 2 * tensor.dtype.itemsize * math.prod(numbers(tensor.shape)) / target.bandwidth)
         for tensor in (mat1, mat2)
     )
-    rows = (*(_row(tensor) for tensor in (mat1, mat2)), _hints(mat2)[-1])  # the last is the result's
+    rows = (*(_row(tensor) for tensor in (mat1, mat2)), numbers(mat2.shape)[-1])  # the last is the result's
     odd = any(row % alignment for row in rows) and dtype not in ("float32", "float64")
     slower = _UNALIGNED if odd else 1.0
     return copies_s + max(_LAUNCH_S, gemm_s), max(_LAUNCH_S, slower * gemm_s)
@@ -122,16 +110,12 @@ def estimates(target: Target, mat1: Any, mat2: Any, alignment: int) -> tuple[flo
 
 def _row(tensor: Any) -> int:
     """How many elements lie between two rows of a matrix, or between two columns where those are contiguous."""
-    sizes, strides = _hints(tensor)[-2:], _known(tensor.stride())[-2:]
+    sizes, strides = numbers(tensor.shape)[-2:], numbers(tensor.stride())[-2:]
     return max(strides[0] if strides[1] == 1 else strides[1], 1) if 1 in strides else sizes[1]
 
 
-def _hints(tensor: Any) -> list[int]:
-    return _known(tensor.shape)
-
-
-def _known(sizes: Any) -> list[int]:
-    """Sizes as numbers; of a symbolic one that with which it was traced."""
+def numbers(sizes: Any) -> list[int]:
+    """Return sizes as numbers; of a symbolic one that with which it was traced."""
     import torch.fx.experimental.symbolic_shapes as symbolic_shapes
 
     hint: Any = getattr(symbolic_shapes, "optimization_hint", None) or symbolic_shapes.size_hint  # the latter to 2.11

@@ -105,27 +105,32 @@ def _guard_that_does_nothing() -> None:
         registry[_CUDA] = registry[_META]
 
 
-def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[str, Any]:
-    capability = target.capability
-    memory = properties.total_memory
+def _answers(target: Target, properties: types.SimpleNamespace) -> dict[str, Any]:
+    """Return what torch and Dynamo's interface of the device are asked alike."""
     return {
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "set_device": lambda device: None,
         "get_device_properties": lambda device=None: properties,
-        "get_device_capability": lambda device=None: capability,
-        "get_device_name": lambda device=None: properties.name,
-        "is_bf16_supported": lambda including_emulation=True: capability[0] >= 8,
-        "is_tf32_supported": lambda: capability[0] >= 8,
-        "mem_get_info": lambda device=None: (memory, memory),
+        "is_bf16_supported": lambda including_emulation=True: target.capability[0] >= 8,
         "synchronize": lambda device=None: None,
         "device": _Nothing,
+    }
+
+
+def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[str, Any]:
+    major, minor = target.capability
+    return _answers(target, properties) | {
+        "get_device_capability": lambda device=None: target.capability,
+        "get_device_name": lambda device=None: properties.name,
+        "is_tf32_supported": lambda: major >= 8,
+        "mem_get_info": lambda device=None: (properties.total_memory, properties.total_memory),
         "is_current_stream_capturing": lambda: False,
         "_lazy_init": lambda: None,
         "get_rng_state": lambda device=None: torch.zeros(16, dtype=torch.uint8, device="cpu"),
         "set_rng_state": lambda state, device=None: None,
-        "get_arch_list": lambda: [f"sm_{capability[0]}{capability[1]}"],
+        "get_arch_list": lambda: [f"sm_{major}{minor}"],
     }
 
 
@@ -133,30 +138,20 @@ def _interface(target: Target, properties: types.SimpleNamespace) -> Any:
     """Dynamo's and Inductor's view of the device, as a class like `CudaInterface`."""
     from torch._dynamo.device_interface import CudaInterface
 
-    capability = target.capability
-
-    class Worker:
-        set_device = staticmethod(lambda device: None)
-        current_device = staticmethod(lambda: 0)
-        get_device_properties = staticmethod(lambda device=None: properties)
-
-    answers: dict[str, Any] = {
-        "current_device": lambda: 0,
-        "set_device": lambda device: None,
-        "device_count": lambda: 1,
-        "is_available": lambda: True,
+    answers = _answers(target, properties)
+    major, minor = target.capability
+    asked = {name: staticmethod(answers[name]) for name in ("set_device", "current_device", "get_device_properties")}
+    own: dict[str, Any] = {
         "get_raw_stream": lambda device: 0,
-        "synchronize": lambda device=None: None,
-        "get_device_properties": lambda device=None: properties,
-        "get_compute_capability": lambda device=None: capability[0] * 10 + capability[1],
+        "get_compute_capability": lambda device=None: major * 10 + minor,
         "exchange_device": lambda device: 0,
         "maybe_exchange_device": lambda device: 0,
-        "is_bf16_supported": lambda including_emulation=False: capability[0] >= 8,
         "is_triton_capable": lambda device=None: True,
         "raise_if_triton_unavailable": lambda device=None: None,
     }
-    members: dict[str, Any] = {name: staticmethod(answer) for name, answer in answers.items()}
-    return type("PretendedCuda", (CudaInterface,), {**members, "device": _Nothing, "Worker": Worker})
+    members: dict[str, Any] = {name: staticmethod(answer) for name, answer in (answers | own).items()}
+    members |= {"device": _Nothing, "Worker": type("Worker", (), asked)}
+    return type("PretendedCuda", (CudaInterface,), members)
 
 
 @contextlib.contextmanager
@@ -169,36 +164,23 @@ def _triton_driver(target: Target) -> Generator[None]:
     capability = target.capability
     values = device_properties(target)
 
-    class Utils:
-        get_device_properties = staticmethod(
-            lambda device: {
-                "max_shared_mem": values.shared_memory_per_block_optin,
-                "max_num_regs": values.regs_per_multiprocessor,
-                "multiprocessor_count": values.multi_processor_count,
-                "warpSize": values.warp_size,
-                "sm_clock_rate": values.clock_rate,
-                "mem_clock_rate": values.memory_clock_rate,
-                "mem_bus_width": values.memory_bus_width,
-            }
-        )
+    limits = {
+        "max_shared_mem": values.shared_memory_per_block_optin,
+        "max_num_regs": values.regs_per_multiprocessor,
+        "multiprocessor_count": values.multi_processor_count,
+        "warpSize": values.warp_size,
+        "sm_clock_rate": values.clock_rate,
+        "mem_clock_rate": values.memory_clock_rate,
+        "mem_bus_width": values.memory_bus_width,
+    }
 
     class Driver:
-        utils = Utils
-
-        def get_current_target(self) -> Any:
-            return GPUTarget("cuda", capability[0] * 10 + capability[1], 32)
-
-        def get_current_device(self) -> int:
-            return 0
-
-        def get_current_stream(self, device: int = 0) -> int:
-            return 0
-
-        def get_active_torch_device(self) -> torch.device:
-            return torch.device("cuda", 0)
-
-        def get_device_interface(self) -> Any:
-            return torch.cuda
+        utils = types.SimpleNamespace(get_device_properties=lambda device: limits)
+        get_current_target = staticmethod(lambda: GPUTarget("cuda", capability[0] * 10 + capability[1], 32))
+        get_current_device = staticmethod(lambda: 0)
+        get_current_stream = staticmethod(lambda device=0: 0)
+        get_active_torch_device = staticmethod(lambda: torch.device("cuda", 0))
+        get_device_interface = staticmethod(lambda: torch.cuda)
 
         def __getattr__(self, name: str) -> Any:
             raise NeedsDeviceError(f"triton's driver.{name} needs a real GPU")

@@ -1,7 +1,7 @@
 """Compiles the Triton kernels of an output code for a GPU that is not there, and reads what they take.
 
 Triton and ptxas need no driver to compile. Registers, spills and shared memory are read from the cubin with `cuobjdump`
-of Triton's wheel (`ptxas -v` where that is missing), for every configuration that Triton would try.
+of Triton's wheel, for every configuration that Triton would try.
 """
 
 # torch's insides are untyped: what comes from there is Any.
@@ -9,6 +9,7 @@ of Triton's wheel (`ptxas -v` where that is missing), for every configuration th
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import os
 import re
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 600  # of one tool, for one kernel
 _USAGE = re.compile(r"REG:(\d+)\s+STACK:(\d+)\s+SHARED:(\d+)\s+LOCAL:(\d+)")
-_VERBOSE = re.compile(r"Used (\d+) registers")
-_STACK = re.compile(r"(\d+) bytes stack frame")
 
 
 def triton_resources(code: str, plan: Plan, *, keep: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
@@ -125,14 +124,8 @@ def _one(
 ) -> dict[str, Any]:
     import triton
 
-    facts: dict[str, Any] = {
-        "kwargs": dict(config.kwargs),
-        "num_warps": config.num_warps,
-        "num_stages": config.num_stages,
-        "registers": None,
-        "spill_bytes": None,
-        "shared_bytes": None,
-    }
+    facts: dict[str, Any] = {"kwargs": dict(config.kwargs), "num_warps": config.num_warps}
+    facts |= {"num_stages": config.num_stages, "registers": None, "spill_bytes": None, "shared_bytes": None}
     binaries: list[Any] = []
     original: Any = triton.compile
 
@@ -144,19 +137,17 @@ def _one(
         with mock.patch.object(triton, "compile", compile_and_keep):
             result: Any = autotuner._precompile_config(config)
     except Exception as error:  # the same config would fail on the device, where the others are then used
-        facts["error"] = one_line(error)
-        return facts
+        return facts | {"error": one_line(error)}
     binary = binaries[-1]
-    cubin, ptx = binary.asm.get("cubin"), binary.asm.get("ptx")
     facts["shared_bytes"] = int(binary.metadata.shared)
-    if cubin:
+    if cubin := binary.asm.get("cubin"):
         path = folder / "kernel.cubin"
         path.write_bytes(cubin)
-        facts["registers"], facts["spill_bytes"] = _usage(path, ptx)
+        facts["registers"], facts["spill_bytes"] = _usage(path)
         if "sass" in keep:
             facts["sass"] = _tool_output("nvdisasm", str(path))
     if "ptx" in keep:
-        facts["ptx"] = ptx
+        facts["ptx"] = binary.asm.get("ptx")
     limit = plan.target.properties.get("shared_memory_per_block_optin")
     if limit and facts["shared_bytes"] > int(limit):
         facts["error"] = f"out of resources: {facts['shared_bytes']} bytes of shared memory, the device has {limit}"
@@ -186,41 +177,28 @@ def _smaller_reductions(name: str, autotuner: Any, results: list[Any], plan: Pla
         return results[-1]
 
     cls = type(autotuner)
-    nothing = lambda *args, **kwargs: None  # noqa: E731
     autotuner.compile_results = list(results)
-    patches = [
-        mock.patch.object(cls, "_make_launchers", nothing),
-        mock.patch.object(cls, "_precompile_config", lambda self, config: note(config)),
-    ]
-    if hasattr(cls, "_ensure_kernel_loaded"):
-        patches.append(mock.patch.object(cls, "_ensure_kernel_loaded", nothing))
+    replaced: dict[str, Any] = {
+        "_make_launchers": lambda *args, **kwargs: None,
+        "_ensure_kernel_loaded": lambda *args, **kwargs: None,
+        "_precompile_config": lambda self, config: note(config),
+    }
     try:
-        for patch in patches:
-            patch.start()
-        rule()
+        with contextlib.ExitStack() as stack:
+            for method, function in replaced.items():
+                if hasattr(cls, method):
+                    stack.enter_context(mock.patch.object(cls, method, function))
+            rule()
     except Exception as error:
         added.clear()
         plan.assume(*unasked, f"torch's rule raised {one_line(error)}")
-    finally:
-        for patch in reversed(patches):
-            patch.stop()
     yield from added
 
 
-def _usage(cubin: Path, ptx: str | None) -> tuple[int | None, int | None]:
-    """(registers per thread, bytes of local memory per thread) of a compiled kernel."""
+def _usage(cubin: Path) -> tuple[int | None, int | None]:
+    """Return (registers per thread, bytes of local memory per thread) of a compiled kernel."""
     found = _USAGE.search(_tool_output("cuobjdump", "--dump-resource-usage", str(cubin)) or "")
-    if found:
-        return int(found[1]), max(int(found[2]), int(found[4]))
-    if ptx is None:
-        return None, None
-    path = cubin.with_suffix(".ptx")
-    path.write_text(ptx)
-    architecture = re.search(r"^\.target (\S+?)[,\s]", ptx, re.MULTILINE)
-    arguments = ["-v", "--gpu-name", architecture[1] if architecture else "sm_90", str(path), "-o", os.devnull]
-    said = _tool_output("ptxas", *arguments) or ""
-    registers, stack = _VERBOSE.search(said), _STACK.search(said)
-    return (int(registers[1]) if registers else None), (int(stack[1]) if stack else None)
+    return (int(found[1]), max(int(found[2]), int(found[4]))) if found else (None, None)
 
 
 def tool(name: str) -> str | None:

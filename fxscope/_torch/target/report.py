@@ -79,11 +79,8 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
                         sources.append(SourceText(id=source_id, kind=kind, text=config[kind], graph=text.graph))
             if len(kernel["configs"]) > 1:
                 tuned.append(name)
-                choices.append(
-                    configuration(
-                        name, kernel, gpu, tuple(c.id for c in calls if c.graph == text.graph and c.kernel == name)
-                    )
-                )
+                of_kernel = tuple(c.id for c in calls if c.graph == text.graph and c.kernel == name)
+                choices.append(configuration(name, kernel, gpu, of_kernel))
         for position, call in enumerate(calls):
             if call.graph == text.graph and call.kernel in found:
                 calls[position] = replace(call, resources=resources(found[call.kernel], gpu, call.resources))
@@ -93,7 +90,7 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
         sources=tuple(sources),
         problems=tuple(problems),
         choices=tuple(choices),
-        assumptions=(*recording.assumptions, *_tools(), *_tuning(tuned)),
+        assumptions=(*recording.assumptions, *_tools(tuned)),
     )
 
 
@@ -134,63 +131,37 @@ def resources(kernel: dict[str, Any], gpu: gpus.Gpu, known: Resources | None) ->
     """What a kernel takes; single numbers only where all configurations agree."""
     configs: list[KernelConfig] = []
     for config in kernel["configs"].values():
-        share = None
-        if config["registers"] is not None and config["shared_bytes"] is not None:
-            found = gpus.occupancy(gpu, config["registers"], config["shared_bytes"], config["num_warps"])
-            share = found.share if found else None
-        configs.append(
-            KernelConfig(
-                kwargs=config["kwargs"],
-                num_warps=config["num_warps"],
-                num_stages=config["num_stages"],
-                registers=config["registers"],
-                spill_bytes=config["spill_bytes"],
-                shared_bytes=config["shared_bytes"],
-                occupancy=share,
-                chosen=True if len(kernel["configs"]) == 1 else None,
-            )
-        )
+        taken = {name: config[name] for name in ("registers", "shared_bytes", "num_warps")}
+        found = None if None in taken.values() else gpus.occupancy(gpu, **taken)
+        taken |= {name: config[name] for name in ("kwargs", "num_stages", "spill_bytes")}
+        share = found.share if found else None
+        configs.append(KernelConfig(**taken, occupancy=share, chosen=True if len(kernel["configs"]) == 1 else None))
 
     def common(name: str) -> Any:
         values = {getattr(config, name) for config in configs}
         return values.pop() if len(values) == 1 else None
 
     author = "user_autotune" in kernel["heuristic"].lower()
-    return replace(
-        known or Resources(),
-        registers=common("registers"),
-        spill_bytes=common("spill_bytes"),
-        shared_bytes=common("shared_bytes"),
-        occupancy=common("occupancy"),
-        chosen_by="author" if author and len(configs) == 1 else "heuristic" if len(configs) == 1 else "autotuner",
-        configs=tuple(configs),
-    )
+    same = {name: common(name) for name in ("registers", "spill_bytes", "shared_bytes", "occupancy")}
+    chosen_by = "autotuner" if len(configs) != 1 else "author" if author else "heuristic"
+    return replace(known or Resources(), **same, chosen_by=chosen_by, configs=tuple(configs))
 
 
-def _tools() -> tuple[Assumption, ...]:
+def _tools(tuned: list[str]) -> tuple[Assumption, ...]:
     import triton  # pyright: ignore[reportMissingTypeStubs]
 
-    ptxas = fake_kernels.ptxas_version()
-    return (
-        Assumption(
-            subject="compiler",
-            assumed=f"kernels are compiled by Triton {triton.__version__} with ptxas {ptxas or 'of unknown version'}",
-            because="registers and spills depend on the compiler's version; the other machine may have another",
-        ),
+    ptxas = fake_kernels.ptxas_version() or "of unknown version"
+    compiler = Assumption(
+        subject="compiler",
+        assumed=f"kernels are compiled by Triton {triton.__version__} with ptxas {ptxas}",
+        because="registers and spills depend on the compiler's version; the other machine may have another",
     )
-
-
-def _tuning(kernels: list[str]) -> tuple[Assumption, ...]:
-    if not kernels:
-        return ()
-    names = ", ".join(dict.fromkeys(kernels))
-    return (
-        Assumption(
-            subject="launch configuration",
-            assumed=f"every candidate is listed with what it takes for {names}",
-            because="Triton times the candidates when the kernel first runs on the device",
-        ),
+    configuration = Assumption(
+        subject="launch configuration",
+        assumed=f"every candidate is listed with what it takes for {', '.join(dict.fromkeys(tuned))}",
+        because="Triton times the candidates when the kernel first runs on the device",
     )
+    return (compiler, configuration) if tuned else (compiler,)
 
 
 def early_decompositions(recording: Recording) -> tuple[Assumption, ...]:

@@ -1,6 +1,6 @@
 """The GPU that is not there: Inductor writes its CUDA code for a device described by `gpus/NAME.json`.
 
-    target = target_of(gpus.text_of("h200"))
+    target = Target(gpus.load("h200"))
     with planning(target) as plan:
         compile_for_target(module, inputs, plan)
     plan.codes                      # the output code of each graph
@@ -23,38 +23,24 @@ import inspect
 import os
 import types
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-import msgspec
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from fxscope import gpus
 from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target import decisions, distributed, sdpa, training
 from fxscope._torch.target import device as fake_device
-from fxscope._torch.target.kernels import triton_resources
 from fxscope._torch.target.values import Values
 from fxscope.model import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from fxscope import gpus
     from fxscope.model import Choice, Problem
-
-__all__ = [
-    "BENCHMARKED",
-    "Plan",
-    "PlanError",
-    "Target",
-    "compile_for_target",
-    "planning",
-    "read_target",
-    "triton_resources",
-]
 
 # Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`choosing.py` predicts others).
 BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise_cat_autotune")
@@ -68,28 +54,21 @@ class Target:
     """A device to plan for.
 
     Attributes:
-        gpu: what its file says of it.
-        name: "h200".
         properties: names and values of `torch.cuda.get_device_properties`.
         bandwidth: bytes per second of its memory, from the datasheet.
         matrix: dtype → floating point operations per second of dense GEMMs, measured where it was.
+        capability: compute capability, such as (9, 0).
     """
 
     def __init__(self, gpu: gpus.Gpu) -> None:
-        self.gpu = gpu
-        self.name = gpu.name
-        self.device_name = gpu.device_name
+        self.gpu, self.name, self.device_name = gpu, gpu.name, gpu.device_name
         self.properties = {name: fact.value for name, fact in gpu.properties.items()}
         # Inductor asks for the data sheet's; a GPU that somebody measured may have none.
         self.bandwidth = sorted(gpu.bandwidths, key=lambda rate: rate.kind)[0].value
         self.matrix = {
             dtype: sorted(rates, key=lambda rate: rate.kind)[-1].value for dtype, rates in gpu.matrix.items()
         }
-
-    @property
-    def capability(self) -> tuple[int, int]:
-        """Compute capability, such as (9, 0)."""
-        return int(self.properties["major"]), int(self.properties["minor"])
+        self.capability = int(self.properties["major"]), int(self.properties["minor"])
 
 
 class Plan:
@@ -136,16 +115,6 @@ class Plan:
             if choice.predicted == name and set(candidates) <= {item.name for item in choice.candidates}:
                 self.choices[index] = node, replace(choice, predicted=other)
                 return
-
-
-def read_target(path: str | os.PathLike[str]) -> Target:
-    """Read `gpus/NAME.json`."""
-    return target_of(Path(path).read_bytes())
-
-
-def target_of(text: bytes) -> Target:
-    """The target that a GPU's file describes."""
-    return Target(msgspec.json.decode(text, type=gpus.Gpu))
 
 
 @contextlib.contextmanager
@@ -249,9 +218,17 @@ def compile_for_target(
             _make_fake(part, once)
         for optimizer in _reached(module, torch.optim.Optimizer):
             _make_optimizer_fake(optimizer, once, mode, plan)
-        call_inputs, call_kwargs = _fake_values((tuple(inputs), dict(kwargs or {})), fake, train=train)
+        call_inputs, call_kwargs = torch.utils._pytree.tree_map_only(
+            torch.Tensor,
+            lambda tensor: fake(tensor).requires_grad_(tensor.requires_grad and train),
+            (tuple(inputs), dict(kwargs or {})),
+        )
     with contextlib.ExitStack() as stack:
-        known = {name: value for name, value in patches.items() if name in switches or _has(inductor_config, name)}
+        known = {
+            name: value
+            for name, value in patches.items()
+            if name in switches or _switch(inductor_config, name) is not None
+        }
         stack.enter_context(inductor_config.patch(known))
         backend = stack.enter_context(training.backend(plan)) if train else _backend
         stack.enter_context(distributed.without_processes(plan))
@@ -292,7 +269,7 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
                 f"{name} is decided by benchmarks on the device, and {plan.target.device_name} is not here: "
                 "plan without it, or record on a machine that has one."
             )
-    if any(switches.get(name, _switch(inductor_config, name)) for name in ("coordinate_descent_tuning",)):
+    if switches.get("coordinate_descent_tuning", _switch(inductor_config, "coordinate_descent_tuning")):
         plan.assume(
             "tuning",
             "the configurations listed are those that tuning begins with",
@@ -307,16 +284,8 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     return switches
 
 
-def _has(config: Any, name: str) -> bool:
-    for part in name.split("."):
-        if not hasattr(config, part):
-            return False
-        config = getattr(config, part)
-    return True
-
-
 def _switch(config: Any, name: str) -> Any:
-    """The value of a switch such as "triton.multi_kernel", None where this torch has none of that name."""
+    """Return the value of a switch such as "triton.multi_kernel", None where this torch has none of that name."""
     for part in name.split("."):
         config = getattr(config, part, None)
     return config
@@ -438,12 +407,3 @@ def _refuse_processes(module: nn.Module) -> None:
                 f"{name or 'the model'} is a {found.pop()}, which exchanges data between processes while it runs, and a "
                 "plan is one process: plan the module inside of it, whose kernels each rank runs."
             )
-
-
-def _fake_values(values: Any, fake: Callable[[torch.Tensor], torch.Tensor], *, train: bool) -> Any:
-    def convert(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return fake(value).requires_grad_(value.requires_grad and train)
-        return value
-
-    return torch.utils._pytree.tree_map(convert, values)

@@ -216,9 +216,7 @@ function choose(rank) {
   byId('rank').replaceChildren(
     make('h2', {}, `Rank ${rank}`),
     make('div', { class: 'muted' }, [line.file, line.hostname].filter(Boolean).join(' · ')),
-    line.report
-      ? make('p', {}, make('a', { href: line.report }, 'its own report'))
-      : make('p', {}, 'its own report: ', make('code', {}, `fxscope trace ${line.file} -o rank${rank}.html`)),
+    make('p', {}, 'its own report: ', make('code', {}, `fxscope view ${line.file} -o rank${rank}.html`)),
     make(
       'div',
       { class: 'scroll', tabindex: '0' },
