@@ -114,13 +114,21 @@ def measure_program(part: Part, device: str, **options: Any) -> Any:
 
         return tuple(function(*map(taken, defaults)) for function, defaults in calls)
 
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if part.tf32 else "highest")
     try:
-        return fxscope.record(run, *inputs.tensors, compile={"dynamic": False}, backward=part.train, **options)
+        with matmul_precision("high" if part.tf32 else "highest"):
+            return fxscope.record(run, *inputs.tensors, compile={"dynamic": False}, backward=part.train, **options)
+    finally:
+        torch.compiler.reset()
+
+
+@contextlib.contextmanager
+def matmul_precision(precision: str) -> Generator[None]:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        yield
     finally:
         torch.set_float32_matmul_precision(before)
-        torch.compiler.reset()
 
 
 def packed(recording: Any) -> dict[str, Any]:
@@ -172,48 +180,15 @@ def timed(run: Callable[[], Any], repeats: int) -> float:
 
 
 def launch_costs() -> dict[str, Any]:
-    """Measure what the CPU takes for one launch of each kind, for a compiled call around them, and to replay a graph."""
+    """Measure what replays of CUDA graphs of 50 and of 400 small kernels take."""
     found: dict[str, Any] = {}
     x = torch.randn(256, device="cuda")
-    square = torch.randn(64, 64, device="cuda", dtype=BF16)
-    out = torch.empty_like(square)
-    found["eager_op_us"] = timed(lambda: x.add_(1.0), 1000)
-    found["mm_out_us"] = timed(lambda: torch.mm(square, square, out=out), 1000)
-
-    def products_of(count: int) -> Callable[[torch.Tensor], torch.Tensor]:
-        def run(a: torch.Tensor) -> torch.Tensor:
+    for count in (50, 400):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
             for _ in range(count):
-                a = a @ square
-            return a
-
-        return run
-
-    def sums_of(count: int) -> Callable[[torch.Tensor], torch.Tensor]:
-        def run(a: torch.Tensor) -> torch.Tensor:
-            for position in range(count):
-                a = a - a.sum(position % 2, keepdim=True)  # over the other dimension each time: not one kernel
-            return a
-
-        return run
-
-    with torch.no_grad():
-        for name, family in (("extern", products_of), ("triton", sums_of)):
-            for count in (1, 9, 33):
-                with contextlib.suppress(RuntimeError):
-                    compiled = torch.compile(family(count), dynamic=False)
-                    found[f"compiled_{name}_{count}_us"] = timed(lambda compiled=compiled: compiled(square), 200)
-                torch.compiler.reset()
-        for count in (1, 50, 400):
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                for _ in range(count):
-                    x.add_(1.0)
-            found[f"replay_{count}_us"] = timed(graph.replay, 100)
-            begin = time.perf_counter()
-            for _ in range(20):
-                graph.replay()
-            found[f"replay_cpu_{count}_us"] = (time.perf_counter() - begin) / 20 * 1e6
-            torch.cuda.synchronize()
+                x.add_(1.0)
+        found[f"replay_{count}_us"] = timed(graph.replay, 100)
     return found
 
 
@@ -227,19 +202,9 @@ def rates() -> dict[str, float]:
     for dtype, size in ((BF16, 8192), (F16, 8192), (F32, 4096)):
         a, b = (torch.randn(size, size, device="cuda").to(dtype) for _ in range(2))
         found[str(dtype).removeprefix("torch.")] = 2 * size**3 / timed(lambda a=a, b=b: a @ b, 5) * 1e6
-    with tf32():
+    with matmul_precision("high"):
         found["tfloat32"] = 2 * 4096**3 / timed(lambda: a @ b, 5) * 1e6
     return found
-
-
-@contextlib.contextmanager
-def tf32() -> Generator[None]:
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:

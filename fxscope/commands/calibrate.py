@@ -16,17 +16,14 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the GPU's file, for `--target FILE`")
-    parser.add_argument(
-        "--measurements",
-        metavar="FILE",
-        help="where the measurements go as they are made (default: FILE.measured.json)",
-    )
-    parser.add_argument("--from", dest="source", metavar="FILE", help="fit to measurements that were made before")
-    parser.add_argument(
-        "--seconds", type=float, default=240, metavar="N", help="begin no further measurement after N (default 240)"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite files that exist")
+    add = parser.add_argument
+    add("-o", "--output", metavar="FILE", required=True, help="the GPU's file, for `--target FILE`")
+    measurements = "where the measurements go as they are made (default: FILE.measured.json)"
+    add("--measurements", metavar="FILE", help=measurements)
+    add("--from", dest="source", metavar="FILE", help="fit to measurements that were made before")
+    seconds = "begin no further measurement after N (default 240)"
+    add("--seconds", type=float, default=240, metavar="N", help=seconds)
+    add("--force", action="store_true", help="overwrite files that exist")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source:
         common.refuse(arguments, "--from takes what was measured", "measurements", "seconds")
     measured = read(Path(arguments.source)) if arguments.source else measure(arguments, out)
-    print("fitting", file=sys.stderr)
+    say("fitting")
     try:
         description = described(measured, out.stem)
     except FOREIGN as error:
@@ -48,14 +45,15 @@ def run(arguments: argparse.Namespace) -> int:
     store.write(out, json.dumps(description, indent=1, ensure_ascii=False) + "\n", force=arguments.force)
     families = description["calibration"]["families"]
     fitted = ", ".join(f"{name} ({fit['count']})" for name, fit in families.items())
-    print(f"wrote {out}: {fitted}", file=sys.stderr)
-    if measured["failed"]:
-        print(
-            f"not measured: {', '.join(measured['failed'])} ({next(iter(measured['failed'].values()))})",
-            file=sys.stderr,
-        )
-    print(f"plan for it with `fxscope run MODEL.py:FACTORY --target {out}`", file=sys.stderr)
+    say(f"wrote {out}: {fitted}")
+    if failed := measured["failed"]:
+        say(f"not measured: {', '.join(failed)} ({next(iter(failed.values()))})")
+    say(f"plan for it with `fxscope run MODEL.py:FACTORY --target {out}`")
     return 0
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
@@ -68,9 +66,6 @@ def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
         from fxscope._torch import battery
     except ImportError:
         raise CaptureError("calibrating needs torch. `fxscope doctor` says how to install it.") from None
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
 
     try:
         return battery.measure(path, seconds=arguments.seconds, say=say)
@@ -116,16 +111,12 @@ def described(measured: dict[str, Any], name: str) -> dict[str, Any]:
     description = dict(measured["gpu"])
     known = gpus.find(description["device_name"])
     multiprocessors = int(description["properties"]["multi_processor_count"][0])
-    start = (
-        {family: fit.parameters for family, fit in known.calibration.families.items()}
-        if known is not None and known.calibration is not None
-        else None
-    )
+    fits = known.calibration.families if known is not None and known.calibration is not None else {}
     calibration = fitting.fit(
         fitting.in_parts(found),
         multiprocessors,
         source="battery",
-        start=start,
+        start={family: fit.parameters for family, fit in fits.items()} or None,
         whole_programs=False,
         replay_us=fitting.replay_of(measured["launch"]),
     )

@@ -133,28 +133,30 @@ def load(name: str) -> Gpu:
 
 
 def _what_is_wrong(gpu: Gpu) -> str | None:
-    """What nothing can be computed with: numbers that are none, rates of zero, parameters that are missing."""
+    """Say what nothing can be computed with: numbers that are none, rates of zero, parameters that are missing."""
     from fxscope.gpus.prediction import formula_of
+
+    def is_rate(value: float, *, may_be_zero: bool = False) -> bool:
+        return 0 <= value < 1e30 and (value > 0 or may_be_zero)
 
     needed = ("major", "minor") if gpu.vendor == "nvidia" else ()
     for name in (*needed, *gpu.properties):
-        value = gpu.limit(name)
-        known = name in needed or type(load("h200").limit(name)) is int
+        value, known = gpu.limit(name), name in needed or type(load("h200").limit(name)) is int
         if known and not (
             type(value) is int and (value > 0 or (value == 0 and name in _MAY_BE_ZERO)) and value < 2**63
         ):
             return f"{name} is {value!r}"
     tables = {"bandwidths": gpu.bandwidths, **gpu.matrix, **gpu.vector}
     for name, value in ((name, rate.value) for name, rates in tables.items() for rate in rates):
-        if not 0 < value < 1e30:
+        if not is_rate(value):
             return f"the rate of {name} is {value:g}"
     for name, value in (msgspec.structs.asdict(gpu.times) if gpu.times is not None else {}).items():
-        if isinstance(value, float) and not (0 <= value < 1e30 and (value or name.endswith("_ps"))):
+        if isinstance(value, float) and not is_rate(value, may_be_zero=name.endswith("_ps")):
             return f"times: {name} is {value:g}"
     for family, fit in (gpu.calibration.families if gpu.calibration is not None else {}).items():
         for name in formula_of(family)[1]:
-            value = fit.parameters.get(name, -1.0)
-            if not (0 <= value < 1e30 and (value or name not in ("l2", "dram", "capacity", "sm"))):
+            may_be_zero = name not in ("l2", "dram", "capacity", "sm")
+            if not is_rate(fit.parameters.get(name, -1.0), may_be_zero=may_be_zero):
                 return f"the calibration of {family}: {name} is {fit.parameters.get(name, 'missing')}"
     return None
 
@@ -204,53 +206,44 @@ def find(device_name: str | None) -> Gpu | None:
     return None
 
 
+# Allocation units of compute capability 8 to 10 (cuda_occupancy.h of CUDA 13).
+_REGISTER_UNIT, _SHARED_UNIT, _QUARTERS = 256, 128, 4
+_LIMITS = (
+    "max_warps_per_multiprocessor",
+    "max_blocks_per_multiprocessor",
+    "regs_per_multiprocessor",
+    "shared_memory_per_multiprocessor",
+    "shared_memory_per_block_optin",
+    "reserved_shared_memory_per_block",
+)
+
+
 def occupancy(gpu: Gpu, registers: int, shared_bytes: int, num_warps: int) -> Occupancy | None:
     """The theoretical occupancy of a kernel, `None` where the GPU's limits are not known (AMD) or it cannot run.
 
     The arithmetic is that of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are given to a warp in units
     of 256 and come from the warp's quarter of the multiprocessor; each block also holds 1 KiB of shared memory for the
-    system from compute capability 8 on.
-
-    Args:
-        gpu: the device.
-        registers: per thread.
-        shared_bytes: per block, without the system's share.
-        num_warps: per block.
+    system from compute capability 8 on. `registers` are per thread, `shared_bytes` without the system's share.
     """
-    names_needed = (
-        "max_warps_per_multiprocessor",
-        "max_blocks_per_multiprocessor",
-        "regs_per_multiprocessor",
-        "shared_memory_per_multiprocessor",
-        "shared_memory_per_block_optin",
-        "reserved_shared_memory_per_block",
-    )
-    limits = [gpu.limit(name) for name in names_needed]
+    limits = [gpu.limit(name) for name in _LIMITS]
     if gpu.vendor != "nvidia" or None in limits or num_warps < 1:
         return None
     max_warps, max_blocks, all_registers, all_shared, shared_per_block, reserved = (int(limit) for limit in limits)
     if shared_bytes > shared_per_block or num_warps * 32 > 1024 or registers > 255:
         return None
-    warp_registers = _round_up(registers * 32, _REGISTER_UNIT)
+    by_registers = max_blocks
+    if registers:
+        of_quarter = all_registers // _QUARTERS // _round_up(registers * 32, _REGISTER_UNIT)
+        by_registers = of_quarter * _QUARTERS // num_warps
     fitting: dict[Literal["warps", "blocks", "registers", "shared memory"], int] = {
         "warps": max_warps // num_warps,
         "blocks": max_blocks,
-        "registers": (all_registers // _QUARTERS // warp_registers * _QUARTERS) // num_warps
-        if registers
-        else max_blocks,
+        "registers": by_registers,
         "shared memory": all_shared // _round_up(shared_bytes + reserved, _SHARED_UNIT),
     }
     limit = min(fitting, key=lambda name: fitting[name])
-    blocks = fitting[limit]
-    if blocks == 0:
-        return None
-    return Occupancy(share=blocks * num_warps / max_warps, blocks=blocks, warps=blocks * num_warps, limit=limit)
-
-
-# Allocation units of compute capability 8 to 10 (cuda_occupancy.h of CUDA 13).
-_REGISTER_UNIT = 256
-_SHARED_UNIT = 128
-_QUARTERS = 4
+    blocks, warps = fitting[limit], fitting[limit] * num_warps
+    return Occupancy(share=warps / max_warps, blocks=blocks, warps=warps, limit=limit) if blocks else None
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -40,6 +40,7 @@ _HUBER = 0.25  # an error of a quarter; beyond it weights fall
 _PULL = 0.02  # of a parameter towards where it starts, against one call's squared error
 _STRONG_PULL = 2.0  # … where that is a fit to a like GPU
 _FOLDS = 5
+_KERNEL_US = 0.9  # of a replay's small kernel
 _CLASSES = (2.0, 4.0, 10.0, 40.0)  # µs: where size classes of the intervals begin
 _FEWEST = 25  # calls that an interval of a size class needs
 _HANDFUL, _FEW_ARE_OFF = 10, 1.5  # so few calls say little: their interval is no narrower than this factor either way
@@ -62,14 +63,6 @@ class LeftOut(NamedTuple):
     outside: bool
 
 
-def collapsed(observations: Iterable[Observation]) -> list[tuple[Observation, int]]:
-    """Each different call of a program once, with the median of its times and how often it was seen."""
-    groups: dict[tuple[str, Workload], list[float]] = defaultdict(list)
-    for item in observations:
-        groups[item.program, item.work].append(item.us)
-    return [(Observation(name, work, median(times)), len(times)) for (name, work), times in groups.items()]
-
-
 def fit_family(
     family: str,
     points: Sequence[tuple[Observation, int]],
@@ -80,13 +73,10 @@ def fit_family(
     pull: float = _PULL,
     rates: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """The parameters that fit best.
+    """Return the parameters that fit best.
 
-    Args:
-        start: near which they stay where nothing says otherwise.
-        begin: where the search begins.
-        pull: how strongly.
-        rates: those of the GPU's memory, as another family shows them; what is seen of them here counts little.
+    They are pulled to `start`; the search begins at `begin`. `rates` are those of the GPU's memory, as another family shows
+    them: what is seen of them here counts little.
     """
     start = {**start, **(rates or {})}
     formula, names = formula_of(family)[0], list(start)
@@ -131,9 +121,13 @@ def fit_family(
 
 
 def by_family(observations: Iterable[Observation]) -> dict[str, list[tuple[Observation, int]]]:
+    """Return each different call of a program once, with the median of its times and how often it was seen."""
+    groups: dict[tuple[str, Workload], list[float]] = defaultdict(list)
+    for item in observations:
+        groups[item.program, item.work].append(item.us)
     found: dict[str, list[tuple[Observation, int]]] = defaultdict(list)
-    for point, count in collapsed(observations):
-        found[family_of(point.work)].append((point, count))
+    for (program, work), times in groups.items():
+        found[family_of(work)].append((Observation(program, work, median(times)), len(times)))
     return dict(found)
 
 
@@ -238,10 +232,8 @@ def fit(
         multiprocessors: of the GPU.
         source: key of `Gpu.sources`.
         also: further calls to fit to, such as a battery's; of intervals they only say how far off are calls unlike others.
-        start: parameters to start from, instead of those of `FORMULAS`.
-        spreads: the intervals of the GPU that they are of, for families of which few calls are in `observations`.
-        cpu: what the CPU takes.
-        replay_us: between two kernels of a CUDA graph.
+        start, spreads: parameters and intervals of a like GPU, for families of which few calls are in `observations`.
+        cpu, replay_us: what the CPU takes, and the time between two kernels of a CUDA graph.
         whole_programs: whether sums over a program's calls say how far a step's prediction is off.
     """
     everything = [*also, *observations]
@@ -265,24 +257,23 @@ def fit(
             own[family].append((us * (item.us / us) ** 1.5, us))
     for family, pairs_of in own.items():
         pairs[family] += pairs_of
-    groups = by_family(everything)
-    measured = measured_families(everything)
+    groups, measured = by_family(everything), measured_families(everything)
+    kept = spreads or {}
     families = {
         family: FamilyFit(
             parameters=found,
-            spreads=tuple(spreads[family])
-            if spreads and family in spreads and len(pairs[family]) < _FEWEST
+            spreads=tuple(kept[family])
+            if family in kept and len(pairs[family]) < _FEWEST
             else spreads_of(pairs[family]),
             count=len(groups.get(family, ())),
             measured=measured.get(family),
         )
         for family, found in parameters.items()
     }
+    unlike = [*held, *left_out(also, multiprocessors, observations, start, begin=parameters)]
     return Calibration(
         families=families,
-        outside=outside_factor(
-            [*held, *left_out(also, multiprocessors, observations, start, begin=parameters)], families
-        ),
+        outside=outside_factor(unlike, families),
         step=step_fit(held) if whole_programs else None,
         cpu=cpu,
         replay_us=replay_us,
@@ -302,13 +293,11 @@ def outside_factor(held: Sequence[LeftOut], families: Mapping[str, FamilyFit]) -
 
 
 def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
-    """How far sums over whole programs are off; programs with calls unlike what was measured are off further."""
+    """Return how far sums over whole programs are off; programs with calls unlike what was measured are off further."""
     rows: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for item, us, outside in held:
         row = rows[item.program]
-        row[0] += item.us
-        row[1] += us
-        row[2] += us * outside
+        row[:] = row[0] + item.us, row[1] + us, row[2] + us * outside
     if len(rows) < 10:
         return None
     ratios = [real / us for real, us, _ in rows.values()]
@@ -317,23 +306,18 @@ def step_fit(held: Sequence[LeftOut]) -> StepFit | None:
     errors = [abs(float(np.log(ratio / middle))) for ratio in ratios]
     slope = outside_slope(errors, shares)
     factor = float(np.exp(rank_80([error / (1 + slope * share) for error, share in zip(errors, shares, strict=True)])))
-    return StepFit(
-        low=round(middle / factor, 3),
-        middle=round(middle, 3),
-        high=round(middle * factor, 3),
-        count=len(rows),
-        outside=round(slope, 3),
-    )
+    low, middle, high, slope = (round(value, 3) for value in (middle / factor, middle, middle * factor, slope))
+    return StepFit(low=low, middle=middle, high=high, count=len(rows), outside=slope)
 
 
 def outside_slope(errors: Sequence[float], shares: Sequence[float]) -> float:
     """By how much errors grow with the share of a program that is unlike what was measured, relative to those without."""
-    like = [error for error, share in zip(errors, shares, strict=True) if share < 0.1]
-    unlike = [(error, share) for error, share in zip(errors, shares, strict=True) if share >= 0.1]
-    if len(like) < 10 or len(unlike) < 5:
+    pairs = list(zip(errors, shares, strict=True))
+    like = [error for error, share in pairs if share < 0.1]
+    if len(like) < 10 or len(pairs) - len(like) < 5:
         return 1.0
     base = max(rank_80(like), 1e-3)
-    return max(0.0, rank_80([(error / base - 1) / share for error, share in unlike]))
+    return max(0.0, rank_80([(error / base - 1) / share for error, share in pairs if share >= 0.1]))
 
 
 def rank_80(values: Sequence[float]) -> float:
@@ -343,9 +327,8 @@ def rank_80(values: Sequence[float]) -> float:
 
 def replay_of(launch: Mapping[str, float]) -> float | None:
     """The time between two kernels of a CUDA graph's replay beyond their own, by replays of 50 and 400 of them."""
-    if "replay_50_us" not in launch or "replay_400_us" not in launch:
-        return None
-    return round(max(0.0, (launch["replay_400_us"] - launch["replay_50_us"]) / 350 - launch.get("kernel_us", 0.9)), 3)
+    few, many = launch.get("replay_50_us"), launch.get("replay_400_us")
+    return None if few is None or many is None else round(max(0.0, (many - few) / 350 - _KERNEL_US), 3)
 
 
 def in_parts(observations: Iterable[Observation], parts: int = 12) -> list[Observation]:

@@ -222,8 +222,12 @@ def depthwise(p: Mapping[str, float], work: Workload, _: int) -> float:
     if work.batch <= 8:  # cuDNN launches once for each channel
         return p["each_channel"] * work.batch * work.passes
     time = slower_of(memory(p, work), work.elements * work.taps * p["tap_ps"] * 1e-6, sharpness=2)
-    own = p["floor"] + p["taps"] * work.taps + time
-    return own if work.family == "convolution" else own * p["pass"] * (1 + p["second"] * (work.passes - 1))
+    return passes(p, work, p["floor"] + p["taps"] * work.taps + time)
+
+
+def passes(p: Mapping[str, float], work: Workload, forward: float) -> float:
+    """Time of a convolution, or of the passes of its backward."""
+    return forward if work.family == "convolution" else forward * p["pass"] * (1 + p["second"] * (work.passes - 1))
 
 
 def convolution(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
@@ -240,10 +244,7 @@ def convolution(p: Mapping[str, float], work: Workload, multiprocessors: int) ->
         extra += p["window"]
     if odd:
         extra += p["odd"] + work.taps * p["odd_tap"]
-    own = p["floor"] + extra + busy
-    if work.family == "convolution":
-        return own
-    return own * p["pass"] * (1 + p["second"] * (work.passes - 1))
+    return passes(p, work, p["floor"] + extra + busy)
 
 
 def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
@@ -261,10 +262,8 @@ def attention(p: Mapping[str, float], work: Workload, multiprocessors: int) -> f
         pieces *= mean + (1 - mean) / waves
     piece = max(p["piece"], 4 * 128 * 128 * max(work.k, 64) / (p["sm"] * 1e6))
     busy = slower_of(waves * pieces * piece, memory(p, work), sharpness=1 if backward else 3)
-    if work.variant == "efficient":
-        return p["efficient_floor"] + busy * p["efficient"]
-    if work.variant == "flash":
-        return p["flash_floor"] + busy * p["flash"]
+    if work.variant in ("efficient", "flash"):
+        return p[f"{work.variant}_floor"] + busy * p[work.variant]
     return p["floor"] + busy
 
 
@@ -379,20 +378,12 @@ def measured_of(works: Sequence[Workload]) -> Measured:
 
 
 def benchmarked(gpu: Gpu, work: Workload) -> float | None:
-    """What Inductor's benchmark would say a product takes, in µs: by a library, or by a template with a tile.
-
-    Args:
-        gpu: one whose choices were measured, else the nearest is taken and scaled as `predict` does.
-        work: of the family "gemm" or "template".
-    """
-    source, _ = _calibrated(gpu, choices=True)
-    fit = source.choices if source is not None else None
-    if fit is None:
+    """Return what Inductor's benchmark would say a product takes, in µs: by a library, or by a template with a tile."""
+    known = choices_of(gpu)
+    found = predict(gpu, msgspec.structs.replace(work, reuse=COLD)) if known is not None else None
+    if known is None or found is None:
         return None
-    found = predict(gpu, msgspec.structs.replace(work, reuse=COLD))
-    if found is None:
-        return None
-    return found.us if work.family == "template" else found.us + fit.library_us
+    return found.us if work.family == "template" else found.us + known[0].library_us
 
 
 def configuration_class(heuristic: str, candidates: Sequence[Mapping[str, int]]) -> str:
@@ -414,9 +405,7 @@ def choices_of(gpu: Gpu) -> tuple[ChoiceFit, Gpu] | None:
 def predict(gpu: Gpu, work: Workload | None) -> Prediction | None:
     """Predict one call on a GPU; `None` where the call or the GPU is not known well enough.
 
-    Args:
-        gpu: with a calibration, else one whose data sheet is known: then the nearest calibrated GPU is scaled.
-        work: `KernelCall.workload`.
+    A GPU without a calibration, whose data sheet is known, takes that of the nearest calibrated one, scaled.
     """
     found = predict_or_say(gpu, work)
     return found if isinstance(found, Prediction) else None
@@ -480,18 +469,11 @@ def outside_share(gpu: Gpu, timed: Iterable[tuple[Workload | None, float]]) -> f
 
 
 def scale(parameters: Mapping[str, float], ratios: Mapping[str, float], work: Workload) -> dict[str, float]:
-    """Parameters for another GPU: rates of memory, cache and arithmetic by the data sheets' ratios."""
-    found = dict(parameters)
-    for name in ("l2", "dram"):
-        found[name] = found[name] * ratios["bandwidth"]
-    found["capacity"] *= ratios["cache"]
-    matrix = ratios.get(work.dtype or "", ratios["bandwidth"])
-    if "sm" in found:
-        found["sm"] *= matrix
-    for name in ("alu_ps", "slow_ps", "slowest_ps", "tap_ps"):
-        if name in found:
-            found[name] /= ratios["vector"]
-    return found
+    """Return parameters for another GPU: rates of memory, cache and arithmetic by the data sheets' ratios."""
+    factors = dict.fromkeys(("l2", "dram"), ratios["bandwidth"]) | {"capacity": ratios["cache"]}
+    factors |= {"sm": ratios.get(work.dtype or "", ratios["bandwidth"])}
+    factors |= dict.fromkeys(("alu_ps", "slow_ps", "slowest_ps", "tap_ps"), 1 / ratios["vector"])
+    return {name: value * factors.get(name, 1.0) for name, value in parameters.items()}
 
 
 def _calibrated(gpu: Gpu, *, choices: bool = False) -> tuple[Gpu | None, dict[str, float] | None]:
