@@ -37,7 +37,7 @@ BF16, F16, F32 = torch.bfloat16, torch.float16, torch.float32
 STEPS = 6
 
 
-class Sweep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BatteryCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Calls, each over every combination of the rows of `over`; a key names the columns of its rows."""
 
     calls: tuple[str, ...]
@@ -47,7 +47,7 @@ class Sweep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Many calls in one graph; `tf32`: multiply float32 by TF32."""
 
-    cases: tuple[Sweep, ...]
+    cases: tuple[BatteryCalls, ...]
     train: bool = False
     tf32: bool = False
 

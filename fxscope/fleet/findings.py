@@ -136,7 +136,7 @@ def _world(by_rank: Mapping[int, Digest], problems: list[Problem]) -> int | None
     num_absent = world - sum(rank < world for rank in by_rank)
     if num_absent:  # a header may say any number
         absent = (str(rank) for rank in itertools.count() if rank not in by_rank)
-        who = ", ".join(itertools.islice(absent, min(num_absent, MAX_LISTED)))
+        who = listed(list(itertools.islice(absent, min(num_absent, MAX_LISTED))), MAX_LISTED)
         who += " and more" if num_absent > MAX_LISTED else ""
         message = f"{num_absent} of {world} ranks cannot be compared: {who}; if one is late, it does not show"
         problems.append(Problem(where="fleet", message=message))

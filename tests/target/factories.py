@@ -292,3 +292,29 @@ def tuned():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(768, 2048), nn.GELU(), nn.Linear(2048, 768)).to(torch.bfloat16)
     return model.eval().requires_grad_(False), (torch.randn(1024, 768, dtype=torch.bfloat16),)
+
+
+def while_loop():
+    from torch._higher_order_ops.while_loop import while_loop as loop
+
+    def grow(x):
+        return loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 + y.sin()), (torch.tensor(0, device=x.device), x))[
+            1
+        ]
+
+    return Function(grow), (torch.randn(64, 64),)
+
+
+def flex_attention():
+    from torch.nn.attention.flex_attention import flex_attention as attend
+
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.proj = nn.Linear(64, 192)
+
+        def forward(self, x):
+            q, k, v = self.proj(x).view(2, 128, 3, 1, 64).permute(2, 0, 3, 1, 4).unbind(0)
+            return attend(q, k, v, score_mod=lambda score, b, h, i, j: score + (i - j) * 0.1)
+
+    return Attention(), (torch.randn(2, 128, 64),)

@@ -211,6 +211,22 @@ def test_constants_that_a_program_makes_on_the_device(*, backward: bool) -> None
     assert {access.shape for access in forward[1].reads} >= {(8, 64), (64,)}
 
 
+@pytest.mark.slow
+def test_a_while_loop_is_planned_with_its_condition_and_body() -> None:
+    plan = forked("while_loop")
+    names = [call.kernel for call in plan.calls]
+    assert any("_lt_" in name for name in names) and any("mul_sin" in name for name in names), names
+
+
+@pytest.mark.slow
+def test_flex_attention_is_planned_in_training() -> None:
+    plan = forked("flex_attention", backward=True)
+    templates = [call.kernel for call in plan.calls if call.kernel.startswith("triton_tem_")]
+    assert any("backward" in name for name in templates) and any("backward" not in name for name in templates), (
+        templates
+    )
+
+
 def test_function_that_calls_a_model_of_this_process() -> None:
     model = nn.Linear(64, 64)
     recording = child.record(lambda y: model(y).relu(), torch.randn(8, 64), target="a100")

@@ -29,6 +29,7 @@ from unittest import mock
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from fxscope._torch.inductor import current_compile_id
 from fxscope._torch.target import decisions, distributed, sdpa, training
@@ -202,7 +203,9 @@ def compile_for_target(
         "trace.provenance_tracking_level": 1,
         "triton.cudagraphs": False,
     }
-    mode, values = FakeTensorMode(), Values()
+    # `while_loop` and `scan` ask for symbols; what only data decides is asked of the plan, not made one.
+    symbols = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+    mode, values = FakeTensorMode(shape_env=symbols), Values()
     device = "cpu" if train else "cuda"
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
