@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fxscope.text import first_line, listed, num_bytes
+from fxscope.text import listed, num_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -302,8 +302,3 @@ def loop_words(outer: Sequence[str], inner: Sequence[str]) -> str:
     if not reduced:
         return around or "one element"
     return f"{around} that reduce {reduced} each" if around else f"one that reduces {reduced}"
-
-
-def raw_words(raw: str | None) -> str | None:
-    """The first line of torch's own words."""
-    return first_line(raw) if raw else None

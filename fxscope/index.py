@@ -12,7 +12,7 @@ from itertools import count
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fxscope.columns import by_id, column, picked
+from fxscope.columns import by_id, column
 from fxscope.op_names import is_dispatched
 
 if TYPE_CHECKING:
@@ -122,11 +122,6 @@ class Index:
         return found
 
     @cached_property
-    def launches_of_step(self) -> dict[int, list[Launch]]:
-        """Step → its launches, in order of start; a step without any has an empty list."""
-        return {step: picked(self._launches, rows) for step, rows in self.launch_rows_of_step.items()}
-
-    @cached_property
     def launch_rows_of_step(self) -> dict[int, list[int]]:
         """Step → where its launches are in the recording, in order of start: for what needs columns of them only."""
         found: dict[int, list[int]] = {step: [] for step in self.steps}
@@ -181,6 +176,15 @@ class Index:
     def num_launches(self) -> float:
         """Launches of a step, the median."""
         return median(self.launch_counts.get(step, 0) for step in self.steps)
+
+    def counts(self, *categories: str) -> list[int]:
+        """Launches of these categories in each step that counts, of any where none is named."""
+        found = dict.fromkeys(self.steps, 0)
+        kinds = zip(column(self._launches, "step"), column(self._launches, "category"), strict=True)
+        for step, number in Counter(step for step, kind in kinds if not categories or kind in categories).items():
+            if step in found:
+                found[step] = number
+        return list(found.values())
 
     @cached_property
     def wall_us(self) -> tuple[float, ...]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -122,15 +121,6 @@ def listed(items: Sequence[str], limit: int = 6) -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
-
-
-def tallied(items: Sequence[str], limit: int = 6) -> str:
-    """Join as prose, each name once with how often it occurs: "a, b ×2 and c", "a ×2, b and 3 more" of six in all."""
-    counts = Counter(items)
-    shown = list(counts)[: limit if len(counts) > limit + 1 else None]
-    words = [name if counts[name] == 1 else f"{name} ×{counts[name]}" for name in shown]
-    rest = len(items) - sum(counts[name] for name in shown)
-    return f"{', '.join(words)} and {rest:,} more" if rest else listed(words, len(words))
 
 
 def sizes(values: Sequence[object]) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from fxscope import __version__
 from fxscope._torch import probe
 from fxscope.commands import doctor
 
@@ -38,12 +37,10 @@ def test_here_programs_can_be_recorded(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.slow
 def test_nothing_but_python_on_path_is_told_item_by_item(tmp_path: Path) -> None:
-    """No compiler, no browser, no package manager: the program still records, and says what it lacks."""
+    """No compiler, no package manager: the program still records, and says what it lacks."""
     checks = examined(PATH=str(tmp_path), CXX="", PYTHONIOENCODING="ascii", FXSCOPE_NO_NATIVE="1")
     assert checks["recording"].ok
-    assert {"C++ compiler", "browser", "locale", "trace scanner"} <= {
-        n for n, check in checks.items() if check.ok is False
-    }
+    assert {"C++ compiler", "locale", "trace scanner"} <= {n for n, check in checks.items() if check.ok is False}
     assert checks["locale"].remedy == "export PYTHONUTF8=1"
     assert checks["C++ compiler"].remedy is None  # there is no package manager to name
 
@@ -112,26 +109,6 @@ def test_the_verdict_is_about_the_main_job() -> None:
     assert doctor.verdict([fine, browser]) == "Programs can be recorded here."
     assert doctor.verdict([fine, browser, compiler]).endswith("but none that is compiled for the CPU.")
     assert doctor.verdict([fine._replace(ok=False), compiler]) == "Nothing can be recorded here: torch."
-
-
-def test_the_scanner_is_compiled_again_from_where_it_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a checkout, a folder or an index; a wheel that was given as a file has no source to name."""
-    assert doctor.sources() == f"--editable {shlex.quote(str(Path(doctor.__file__).parents[2]))}"
-    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "site" / "fxscope" / "commands" / "doctor.py"))
-
-    def noted(text: str | None) -> str | None:
-        site = tmp_path / "site" / "fxscope-9.dist-info"
-        site.mkdir(parents=True, exist_ok=True)
-        (site / "METADATA").write_text("Name: fxscope\nVersion: 9\n")
-        (site / "direct_url.json").unlink(missing_ok=True)
-        if text is not None:
-            (site / "direct_url.json").write_text(text)
-        monkeypatch.syspath_prepend(str(tmp_path / "site"))
-        return doctor.sources()
-
-    assert noted('{"dir_info": {}, "url": "file:///a/my%20sources"}') == "'/a/my sources'"
-    assert noted('{"archive_info": {}, "url": "file:///a/fxscope.whl"}') is None
-    assert noted(None) == f"--no-binary fxscope fxscope=={__version__}"
 
 
 @pytest.mark.parametrize(

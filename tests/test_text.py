@@ -77,10 +77,3 @@ def test_where_room_is_short_what_a_kernel_applies_stays():
 
 def test_no_bound_is_written_below_what_a_time_can_say():
     assert [text.at_least(x) for x in (23.4, 0.004, 0.0, None)] == ["at least 23.4 µs", "", "", ""]
-
-
-def test_a_name_that_occurs_again_is_said_once_with_its_count():
-    ops = ["aten::cat", "aten::empty", "aten::empty", "aten::copy_"]
-    assert text.tallied(ops) == "aten::cat, aten::empty ×2 and aten::copy_"
-    assert text.tallied(["a", "a"]) == "a ×2" and text.tallied([]) == ""
-    assert text.tallied(list("abbcddd"), limit=2) == "a, b ×2 and 4 more"

@@ -24,7 +24,7 @@ Status = Literal["met", "not_met", "cannot_tell"]
 class TimeComparison(Item, frozen=True, kw_only=True):
     """Two sets of repeats of one thing, and what may be said of them."""
 
-    a_us: float | None  # mean
+    a_us: float | None  # median
     b_us: float | None
     num_a: int  # repeats; of several recordings a side, recordings
     num_b: int
@@ -45,7 +45,7 @@ class KernelUse(Item, frozen=True, kw_only=True):
     ops: tuple[str, ...] = ()  # the user's ops that ran in it, views left out where there is other work
     modules: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()  # "model.py:17"
-    mean_us: float | None = None
+    time_us: float | None = None  # median of the steps
     num_samples: int = 0
     bytes: int | None = None  # read and written
     registers: int | None = None

@@ -18,7 +18,7 @@ from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.columns import column
 from fxscope.english import reason_text
 from fxscope.index import grouped, index_of, kept
-from fxscope.model import KERNELS, WHOLE, Item, Printed, encoded, replace
+from fxscope.model import WHOLE, Item, Printed, encoded, replace
 from fxscope.passes import bound
 from fxscope.passes.predicted import runs_a_step
 from fxscope.passes.unfused import is_library
@@ -689,13 +689,3 @@ def next_commands(recording: Recording, made: Report) -> list[str]:
     found.append("fxscope view RECORDING --all")
     found.append("fxscope view RECORDING -o page.html")
     return found
-
-
-def num_kernels(recording: Recording) -> float:
-    """Kernels of a step, without memsets and copies: the median."""
-    counts = Counter(
-        step
-        for step, kind in zip(column(recording.launches, "step"), column(recording.launches, "category"), strict=True)
-        if kind in KERNELS
-    )
-    return median(counts.get(step, 0) for step in index_of(recording).steps)

@@ -25,23 +25,14 @@ RESOLUTION_US = 0.1
 MORE = "give a folder of several recordings for each side"
 
 # Student's t, two-sided 95 %, by degrees of freedom; above the last the normal value serves.
-_T = {
-    1: 12.706,
-    2: 4.303,
-    3: 3.182,
-    4: 2.776,
-    5: 2.571,
-    6: 2.447,
-    7: 2.365,
-    8: 2.306,
-    9: 2.262,
-    10: 2.228,
-    12: 2.179,
-    15: 2.131,
-    20: 2.086,
-    30: 2.042,
-    60: 2.0,
-}
+_T = dict(
+    zip(
+        (*range(1, 11), 12, 15, 20, 30, 60),
+        map(float, "12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.179 2.131 2.086 2.042 2.0".split()),
+        strict=True,
+    )
+)
+OF_MEDIAN = math.pi / 2  # how much more a median varies than a mean, of many repeats
 
 
 def student_t(freedom: float) -> float:
@@ -50,24 +41,18 @@ def student_t(freedom: float) -> float:
     return known[-1] if known else _T[1]
 
 
-def mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None
-
-
-def variance(values: Sequence[float], mean: float) -> float:
-    """Sample variance; `statistics.variance` takes 30 times as long, and a diff takes it of each kernel."""
-    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
-
-
-def stall(times: Sequence[float]) -> tuple[float, float] | None:
-    """(the most, the median) of some steps' times where one step took half as much again: the mean is then no step's time."""
-    most, middle = max(times, default=0.0), median(times) if times else 0.0
-    return (most, middle) if most > 1.5 * middle else None
+def variance_of_median(values: Sequence[float]) -> float:
+    """The variance of the median of some repeats, relative to its square."""
+    mean = fmean(values)
+    return (
+        OF_MEDIAN * sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values) / median(values) ** 2
+    )
 
 
 def of_runs(runs: Sequence[Sequence[float]]) -> float | None:
-    """One number: the mean of a recording's repeats; of several recordings the mean of their medians."""
-    return mean(runs[0] if len(runs) == 1 else [median(run) for run in runs if run])
+    """One number: the median of a recording's repeats; of several recordings the median of their medians."""
+    found = [median(run) for run in runs if run]
+    return median(found) if found else None
 
 
 def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, on_cpu: bool) -> TimeComparison:
@@ -100,40 +85,30 @@ def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparis
 def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeats") -> TimeComparison:
     """What two sets of repeats (µs) show; a difference needs an interval without 1, and over `RUN_TO_RUN`.
 
-    The ratio is that of the two means, which stand beside it. The interval is Welch's, of the difference of their
-    logarithms: times are ratios, and their interval should not depend on which is A.
+    The ratio is that of the two medians. The interval is Welch's, of the difference of their logarithms: times are
+    ratios, and their interval should not depend on which is A.
     """
-    a_mean, b_mean = mean(a), mean(b)
-    common: dict[str, Any] = {"a_us": a_mean, "b_us": b_mean, "num_a": len(a), "num_b": len(b)}
-    if not a_mean or not b_mean or min(a) <= 0 or min(b) <= 0:
-        idle = a_mean and b_mean
-        reason = "in some repeat nothing ran: there is no ratio" if idle else "one side was not measured"
+    a_us, b_us = (median(side) if side else None for side in (a, b))
+    common: dict[str, Any] = {"a_us": a_us, "b_us": b_us, "num_a": len(a), "num_b": len(b)}
+    if not a_us or not b_us or min(a) <= 0 or min(b) <= 0:
+        reason = "in some repeat nothing ran: there is no ratio" if a and b else "one side was not measured"
         return TimeComparison(**common, verdict="not measured", reason=reason)
-    ratio = b_mean / a_mean
+    ratio = b_us / a_us
     if len(a) < 2 or len(b) < 2:
         reason = f"×{ratio:.2f}, but {min(len(a), len(b))} repeat shows no difference: record more steps"
         return TimeComparison(**common, ratio=ratio, verdict="no difference shown", reason=reason)
-    # Of the logarithm of a mean: the mean's own variance, relative to it (the delta method).
-    va, vb = variance(a, a_mean) / len(a) / a_mean**2, variance(b, b_mean) / len(b) / b_mean**2
-    if va + vb > 0:
-        freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-        half = student_t(freedom) * math.sqrt(va + vb)
-    else:
-        half = 0.0
+    va, vb = variance_of_median(a), variance_of_median(b)
+    freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)) if va + vb > 0 else 1.0
+    half = student_t(freedom) * math.sqrt(va + vb)
     low, high = ratio * math.exp(-half), ratio * math.exp(half)
     spread = f"×{ratio:.2f} ({low:.2f} to {high:.2f}, {len(a)} and {len(b)} {unit})"
+    verdict = "no difference shown"
     if low <= 1 <= high:
-        verdict, reason = "no difference shown", f"{spread}: the interval holds 1"
-    elif abs(a_mean - b_mean) <= RESOLUTION_US:
-        verdict, reason = (
-            "no difference shown",
-            f"{spread}: within {RESOLUTION_US * 1000:.0f} ns, what the device's clock can tell",
-        )
+        reason = f"{spread}: the interval holds 1"
+    elif abs(a_us - b_us) <= RESOLUTION_US:
+        reason = f"{spread}: within {RESOLUTION_US * 1000:.0f} ns, what the device's clock can tell"
     elif abs(ratio - 1) <= RUN_TO_RUN:
-        verdict, reason = (
-            "no difference shown",
-            f"{spread}: within the {RUN_TO_RUN:.0%} that one kernel varies between runs",
-        )
+        reason = f"{spread}: within the {RUN_TO_RUN:.0%} that one kernel varies between runs"
     else:
         verdict, reason = ("faster" if ratio < 1 else "slower"), spread
     return TimeComparison(**common, ratio=ratio, ratio_low=low, ratio_high=high, verdict=verdict, reason=reason)

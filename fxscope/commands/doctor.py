@@ -1,4 +1,4 @@
-"""`fxscope doctor`: what is missing on this machine, what it is needed for, and the one command that mends it.
+"""`fxscope doctor`: what is missing on this machine, what it is needed for, and the command that installs it.
 
 Nothing is guessed: a program is recorded, a graph is laid out, a header is compiled, a file is written. Exit code 0
 only if programs can be recorded here.
@@ -7,7 +7,6 @@ only if programs can be recorded here.
 from __future__ import annotations
 
 import importlib.machinery
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -20,12 +19,10 @@ import sys
 import sysconfig
 import tempfile
 import textwrap
-import urllib.parse
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope import __version__, children
+from fxscope import children
 from fxscope.commands import versions
 from fxscope.errors import one_line
 
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "firefox", "microsoft-edge")
 # Package manager → its command, and what it calls what fxscope may ask for.
 MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
     "apt-get": ("apt-get install -y", {"headers": "python{version}-dev", "openmp": "libomp-dev"}),
@@ -42,7 +38,7 @@ MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
     "pacman": ("pacman -S --noconfirm", {"c++": "gcc", "headers": "python", "openmp": "openmp"}),
     "brew": ("brew install", {"c++": "gcc", "headers": "python", "openmp": "libomp"}),
 }
-PACKAGES = {"dot": "graphviz", "c++": "g++", "browser": "chromium"}  # what most of them call these
+PACKAGES = {"dot": "graphviz", "c++": "g++"}  # what most of them call these
 COMPILER = "C++ compiler"
 HERE = shlex.quote(sys.executable)
 # An environment that uv made has no pip.
@@ -124,7 +120,6 @@ def examine() -> list[Check]:
         locale(),
         *(inductor() if usable else ()),
         layout_engine(),
-        browser(),
         scanner(),
         hub_kernels(),
         gpu_counters(),
@@ -287,16 +282,6 @@ def layout_engine() -> Check:
     return Check("layout engine", True, name.strip("`"), purpose)
 
 
-def browser() -> Check:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None and sys.platform == "darwin":
-        return Check("browser", True, "the system's", "looking at .html pages here")
-    if found is None:
-        said = "none on PATH; a page is one file and can be looked at on another machine"
-        return Check("browser", False, said, "looking at .html pages here", install("browser"))
-    return Check("browser", True, found, "looking at .html pages here")
-
-
 def scanner() -> Check:
     """Say whether traces are read by the compiled scanner."""
     from fxscope.readers.trace import reader
@@ -306,27 +291,7 @@ def scanner() -> Check:
         return Check("trace scanner", True, "compiled", purpose)
     if "FXSCOPE_NO_NATIVE" in os.environ:
         return Check("trace scanner", False, "switched off by FXSCOPE_NO_NATIVE", purpose, "unset FXSCOPE_NO_NATIVE")
-    source = sources()
-    remedy = f"{PIP} --force-reinstall --no-deps {source}" if source else None
-    if any(map(shutil.which, (os.environ.get("CC") or "cc", "gcc"))):
-        return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, remedy)
-    needed = install("c++")
-    remedy = f"{needed} && {remedy}" if needed and remedy else None
-    return Check("trace scanner", False, "not compiled: there is no C compiler", purpose, remedy)
-
-
-def sources() -> str | None:
-    """What pip is given to compile this fxscope again, None where it came as a file that is compiled already."""
-    checkout = Path(__file__).parents[2]
-    if (checkout / "pyproject.toml").exists():
-        return f"--editable {shlex.quote(str(checkout))}"
-    try:
-        noted = json.loads(importlib.metadata.distribution("fxscope").read_text("direct_url.json") or "{}")
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    if "dir_info" in noted:
-        return shlex.quote(urllib.request.url2pathname(urllib.parse.urlsplit(noted["url"]).path))
-    return None if noted else f"--no-binary fxscope fxscope=={__version__}"  # from an index, where nothing is noted
+    return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, install("c++"))
 
 
 def hub_kernels() -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from html import escape
-from statistics import fmean
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope.analysis.sweep import setups_of, values_of
@@ -59,7 +59,7 @@ def speed_up(sweep: Sweep) -> tuple[Metric, ...]:
     for title, field in (("wall", "wall_us"), ("device", "device_us")):
         read = several(field)
         eager = {
-            point.vary.get(sweep.vary): fmean(read(point))
+            point.vary.get(sweep.vary): median(read(point))
             for point in sweep.points
             if point.setup == "eager" and read(point)
         }
@@ -129,7 +129,7 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
         if not points:
             continue
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-        line = " ".join(f"{px:.1f},{y(fmean(samples)):.1f}" for px, samples in points)
+        line = " ".join(f"{px:.1f},{y(median(samples)):.1f}" for px, samples in points)
         parts.append(
             f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
         )
@@ -139,9 +139,9 @@ def panel(sweep: Sweep, metric: Metric, values: list[Any], setups: list[str], to
                     f'<line x1="{px:.1f}" x2="{px:.1f}" y1="{y(min(samples)):.1f}" y2="{y(max(samples)):.1f}" '
                     f'stroke="{colour}"/>'
                 )
-            tip = f"{setup}: {metric.words(fmean(samples))}"
-            parts.append(marker(px, y(fmean(samples)), colour, tip))
-        ends.append((y(fmean(points[-1][1])), index, setup))
+            tip = f"{setup}: {metric.words(median(samples))}"
+            parts.append(marker(px, y(median(samples)), colour, tip))
+        ends.append((y(median(points[-1][1])), index, setup))
     parts += end_labels(ends)
     return "\n".join(parts)
 

@@ -88,7 +88,7 @@ def kernel_label(use: KernelUse, width: int) -> tuple[str, str]:
 
 def kernel_words(use: KernelUse, width: int) -> str:
     parts = ["".join(kernel_label(use, width))]
-    details = [microseconds(use.mean_us)] if use.mean_us is not None else []
+    details = [microseconds(use.time_us)] if use.time_us is not None else []
     details += [f"{labels.times(use.runs)} a step"] if use.runs > 1 else []
     details += [f"{use.registers} registers"] if use.registers else []
     return f"{parts[0]} ({', '.join(details)})" if details else parts[0]

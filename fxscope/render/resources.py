@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.findings import KernelUse
 
 HEADINGS = (
-    "mean",
+    "median",
     "registers",
     "spills",
     "shared",
@@ -32,7 +32,7 @@ HEADINGS = (
 def cells(use: KernelUse) -> list[str]:
     """One row without the kernel's name; "–" for what was not recorded."""
     return [
-        microseconds(use.mean_us),
+        microseconds(use.time_us),
         known(use.registers),
         known(use.spill_bytes),
         "–" if use.shared_bytes is None else f"{use.shared_bytes:,} B",

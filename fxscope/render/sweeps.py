@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from statistics import fmean
+from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope.analysis.sweep import sentences, values_of
@@ -37,7 +37,7 @@ def spread(samples: Sequence[float] | None) -> str:
     if not samples:
         return "–"
     half = (max(samples) - min(samples)) / 2
-    return f"{microseconds(fmean(samples))} ±{microseconds(round(half, 2))}"
+    return f"{microseconds(median(samples))} ±{microseconds(round(half, 2))}"
 
 
 def rows(sweep: Sweep) -> list[list[str]]:

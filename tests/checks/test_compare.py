@@ -754,10 +754,10 @@ def test_folders_of_recordings_are_sides(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["diff", *several, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {item["time"]["verdict"] for item in found["kernels"]} == {"slower"}
-    assert all(1.4 < item["time"]["ratio_low"] < 1.5 < item["time"]["ratio_high"] < 1.6 for item in found["kernels"])
+    assert all(1.3 < item["time"]["ratio_low"] < 1.5 < item["time"]["ratio_high"] < 1.7 for item in found["kernels"])
     for item in found["kernels"]:  # what is shown of a kernel is what the ratio is of
-        assert item["a"][0]["mean_us"] == pytest.approx(item["time"]["a_us"])
-        assert item["b"][0]["mean_us"] / item["a"][0]["mean_us"] == pytest.approx(item["time"]["ratio"])
+        assert item["a"][0]["time_us"] == pytest.approx(item["time"]["a_us"])
+        assert item["b"][0]["time_us"] / item["a"][0]["time_us"] == pytest.approx(item["time"]["ratio"])
     assert found["wall_time"]["verdict"] == found["step_time"]["verdict"] == "slower"
     totals = {item["subject"]: item for item in found["totals"]}
     assert totals["device time per step"]["b"] == pytest.approx(found["step_time"]["b_us"])

@@ -20,7 +20,6 @@ from fxscope.analysis.check.context import (
 )
 from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import tells_of_dynamo
-from fxscope.columns import column
 from fxscope.errors import PassError
 from fxscope.index import index_of
 from fxscope.model import KERNELS
@@ -33,20 +32,11 @@ if TYPE_CHECKING:
     from fxscope.model import Recording
 
 
-def per_step(recording: Recording, *categories: str) -> list[int]:
-    """How many launches of these categories each step has, of any where none is named; a step without counts as 0."""
-    kinds = column(recording.launches, "category")
-    return [
-        sum(not categories or kinds[row] in categories for row in rows)
-        for rows in index_of(recording).launch_rows_of_step.values()
-    ]
-
-
 def kernels(context: Context, value: object) -> Answer:
     """Kernels per step, without memsets and copies; planned kernel calls where nothing ran."""
     expected, recording = quantity.parse(value), context.recording
     if recording.launches:
-        return counted(per_step(recording, *KERNELS), expected, "kernels")
+        return counted(index_of(recording).counts(*KERNELS), expected, "kernels")
     if recording.calls:
         return counted([len(recording.calls)], expected, "planned kernel calls")
     return unknown(expected.text, "nothing ran and nothing was compiled in this recording")
@@ -59,7 +49,7 @@ def of_categories(noun: str, *categories: str) -> Callable[[Context, object], An
         expected = quantity.parse(value)
         if not context.recording.launches:
             return unknown(expected.text, "the recording has no device events")
-        return counted(per_step(context.recording, *categories), expected, noun)
+        return counted(index_of(context.recording).counts(*categories), expected, noun)
 
     return count
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
-from fxscope.analysis.check.counts import launched_under, per_step
+from fxscope.analysis.check.counts import launched_under
 from fxscope.analysis.compare.assign import is_gemm
 from fxscope.analysis.compare.rest import graph_breaks, traffic
 from fxscope.index import index_of
@@ -26,10 +26,10 @@ def learn(recording: Recording) -> str:
         "",
     ]
     units = [unit for unit in select.units(recording) if unit.is_kernel]
-    counts = set(per_step(recording, *KERNELS)) if recording.launches else {len(units)}
+    counts = set(index_of(recording).counts(*KERNELS)) if recording.launches else {len(units)}
     if units:
         lines.append(f"kernels = {quantity_of(counts)}")
-    memsets = set(per_step(recording, "gpu_memset"))
+    memsets = set(index_of(recording).counts("gpu_memset"))
     if any(memsets):
         lines.append(f"memsets = {quantity_of(memsets)}")
     num_gemms = sum(is_gemm(unit) for unit in units)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean
+from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 
 def time_us(context: Context, value: object) -> Iterator[Row]:
-    """Mean duration of each selected kernel: `time_us = { "triton_poi*" = "50..60" }`."""
+    """Median duration of each selected kernel: `time_us = { "triton_poi*" = "50..60" }`."""
     for place, expected in quantities(value, "time_us", '{ "triton_poi*" = "50..60" }'):
         for unit in context.units(place):
             samples = unit.samples_us
             if not samples:
                 raise NotRecorded(f"{place} {expected.text}", "nothing ran: this recording is a plan")
             spread = f"{microseconds(min(samples))} to {microseconds(max(samples))}, {counted(len(samples), 'repeat')}"
-            found = f"{unit.kernel} {microseconds(fmean(samples))} ({spread})"
-            yield expected.holds(fmean(samples)), f"{place} {expected.text} µs", found
+            found = f"{unit.kernel} {microseconds(median(samples))} ({spread})"
+            yield expected.holds(median(samples)), f"{place} {expected.text} µs", found
 
 
 def device_us(context: Context, value: object) -> Iterator[Row]:
@@ -180,7 +180,7 @@ def sweep(context: Context, value: object) -> Answer:
     if "against" not in table:
         if not mine:
             return unknown(f"{words} {expected.text}", "not measured")
-        return met(expected.holds(fmean(mine)), f"{words} {expected.text}", shown(metric, fmean(mine)))
+        return met(expected.holds(median(mine)), f"{words} {expected.text}", shown(metric, median(mine)))
     theirs = samples_at(data, table["against"], table["at"], metric)
     words = f"{words} : {table['against']} {expected.text}"
     if not mine or not theirs:
@@ -239,7 +239,7 @@ def measured(context: Context, value: object) -> Answer:
             raise PassError("measured: a ratio takes two lists of samples.")
         return judged(compare_times(base, found, unit=REPEATS), parsed, words)
     if are_samples(found) and not isinstance(expected, list):
-        found = fmean(found)
+        found = median(found)
     if isinstance(found, (int, float)) and not isinstance(found, bool) and not isinstance(expected, (list, bool)):
         parsed = quantity.parse(expected)
         return met(parsed.holds(found), f"{table['path']} {parsed.text}", f"{found:.6g}")

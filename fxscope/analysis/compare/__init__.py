@@ -61,7 +61,7 @@ def compare(
         ops_gone=gone,
         ops_added=added,
         decisions=decision_changes(a, b),
-        notes=notes(a, b, of_runs=bool(runs_a or runs_b)),
+        notes=notes(a, b),
     )
 
 
@@ -111,15 +111,15 @@ def build(
         time=time,
         saved_bytes=saved,
         predicted_us=predicted_difference(uses_a, uses_b) if planned else None,
-        not_predicted=tuple(item.kernel for item in (*uses_a, *uses_b) if planned and item.mean_us is None),
+        not_predicted=tuple(item.kernel for item in (*uses_a, *uses_b) if planned and item.time_us is None),
     )
 
 
 def predicted_difference(a: Sequence[KernelUse], b: Sequence[KernelUse]) -> float | None:
     """How much longer a step of B is predicted to take; `None` where a kernel's time is not predicted."""
-    if any(item.mean_us is None for item in (*a, *b)):
+    if any(item.time_us is None for item in (*a, *b)):
         return None
-    times_a, times_b = (sum((item.mean_us or 0.0) * item.runs for item in side) for side in (a, b))
+    times_a, times_b = (sum((item.time_us or 0.0) * item.runs for item in side) for side in (a, b))
     return times_b - times_a
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from statistics import median
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
 from fxscope.analysis.findings import Change, OpChange
-from fxscope.analysis.stats import mean, of_runs, stall
+from fxscope.analysis.stats import of_runs
 from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
 from fxscope.model import KERNELS, replace
 from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
-from fxscope.text import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,8 +71,7 @@ def per_step(recording: Recording, *categories: str) -> float | None:
     """Device events of these categories per step (all where none is named); planned calls where nothing ran, as kernels."""
     if not recording.launches:
         return float(len(as_run(recording.calls, recording.compiles))) or None if "kernel" in categories else None
-    kinds = Counter(column(recording.launches, "category"))
-    return sum(kinds[kind] for kind in categories or kinds) / index_of(recording).num_steps
+    return median(index_of(recording).counts(*categories))
 
 
 def own_step_us(recording: Recording) -> tuple[float, ...]:
@@ -85,7 +84,7 @@ def _own_step_us(recording: Recording) -> tuple[float, ...]:
     waiting = collectives(recording)
     columns = (column(recording.launches, field) for field in ("name", "step", "duration_ns"))
     for name, step, duration in zip(*columns, strict=True):
-        if name not in waiting:
+        if step in total and name not in waiting:
             total[step] += duration
     return tuple(time / 1e3 for time in total.values())
 
@@ -100,8 +99,7 @@ def collective_us(recording: Recording) -> float | None:
     """Device time in collectives per step, `None` where none ran."""
     if not collectives(recording):
         return None
-    every, own = mean(index_of(recording).step_us), mean(own_step_us(recording))
-    return None if every is None or own is None else every - own
+    return median(every - own for every, own in zip(index_of(recording).step_us, own_step_us(recording), strict=True))
 
 
 def both_planned(a: Recording, b: Recording) -> bool:
@@ -116,16 +114,15 @@ def predicted_us(recording: Recording) -> float | None:
 
 def launch_cpu_us(recording: Recording) -> float | None:
     """CPU time inside runtime calls that launched work, per step, where the trace told."""
-    stats = (
-        [s.launch_cpu_us for s in recording.summary.steps if s.launch_cpu_us is not None] if recording.summary else []
-    )
-    return sum(stats) / len(stats) if stats else None
+    steps = recording.summary.steps if recording.summary else ()
+    known = [step.launch_cpu_us for step in steps if step.launch_cpu_us is not None]
+    return median(known) if known else None
 
 
 def dispatched(recording: Recording) -> float | None:
     """Ops that were dispatched, per step."""
-    count = sum(index_of(recording).dispatched.values())
-    return count / index_of(recording).num_steps if recording.ops else None
+    index = index_of(recording)
+    return median(index.dispatched.get(step, 0) for step in index.steps) if recording.ops else None
 
 
 def traffic(recording: Recording) -> int | None:
@@ -215,8 +212,8 @@ def self_us(recording: Recording) -> dict[str, float]:
     return {name: time / 1e3 for name, time in of_a_step(recording, found).items()}
 
 
-def notes(a: Recording, b: Recording, *, of_runs: bool = False) -> tuple[str, ...]:
-    """What makes the comparison weaker than it looks, and which statistic its times are; `of_runs`: of several recordings."""
+def notes(a: Recording, b: Recording) -> tuple[str, ...]:
+    """What makes the comparison weaker than it looks."""
     found: list[str] = []
     if not select.units(a) and not select.units(b):
         return ("neither recording holds a kernel: there is nothing to align",)
@@ -225,10 +222,6 @@ def notes(a: Recording, b: Recording, *, of_runs: bool = False) -> tuple[str, ..
             found.append(f"{side.title or 'one side'} is a plan for {side.environment.target}: its times are predicted")
         elif not side.launches:
             found.append(f"{side.title or 'one side'} has no device events: its kernels are those of its code, untimed")
-    for side in (a, b) if not of_runs else ():
-        if uneven := stall(index_of(side).step_us):
-            most, middle = map(microseconds, uneven)
-            found.append(f"{side.title or 'one side'}: one step took the device {most}, the median step {middle}")
     return tuple(dict.fromkeys(found))
 
 

@@ -62,7 +62,7 @@ def _key(match: KernelMatch) -> tuple[str, ...]:
 def _row(alike: Sequence[KernelMatch]) -> ChangeRow:
     first = alike[0]
     sides = [use for match in alike for use in match.a], [use for match in alike for use in match.b]
-    times = [None if any(use.mean_us is None for use in side) or not side else sum(map(_time, side)) for side in sides]
+    times = [None if any(use.time_us is None for use in side) or not side else sum(map(_time, side)) for side in sides]
     return ChangeRow(
         word_of(first),
         ops_of(first.a),
@@ -75,7 +75,7 @@ def _row(alike: Sequence[KernelMatch]) -> ChangeRow:
 
 
 def _time(use: KernelUse) -> float:
-    return (use.mean_us or 0.0) * use.runs
+    return (use.time_us or 0.0) * use.runs
 
 
 def word_of(match: KernelMatch) -> str:

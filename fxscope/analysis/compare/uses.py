@@ -35,7 +35,7 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
         modules=unit.modules,
         sources=unit.sources,
         num_samples=sum(map(len, samples)),
-        mean_us=of_runs(samples) if any(samples) else predicted_us(call),
+        time_us=of_runs(samples) if any(samples) else predicted_us(call),
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
         registers=first(launch.registers if launch else None, resources.registers if resources else None),

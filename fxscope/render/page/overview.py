@@ -166,7 +166,7 @@ def comparison(recordings: Sequence[Recording], position: int, item: Comparison)
 
     def use(item: KernelUse, side: int) -> dict[str, Any]:
         same = ("position", "kernel", "category", "bytes", "ops", "sources", "registers")
-        found = {"us": item.mean_us, "share": item.share_of_roof, "call": index[side].get(item.call or "", -1)}
+        found = {"us": item.time_us, "share": item.share_of_roof, "call": index[side].get(item.call or "", -1)}
         return found | {key: getattr(item, key) for key in same}
 
     def time(item: Any) -> Any:

@@ -301,7 +301,7 @@ class GroupBuilder:
                 kernels[home] += 1
                 if timing:
                     time[home] += 1
-                    timed[home] += timing.mean_us
+                    timed[home] += timing.typical_us
         for position in reversed(range(len(self.groups))):  # parents come before what is in them
             if (parent := self.groups[position].parent) >= 0:
                 for sums in (ops, kernels, time):
