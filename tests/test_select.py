@@ -18,6 +18,11 @@ PATH = Path(fxscope.__file__).parent / "data" / "h200" / "mlp_compiled.fxscope"
 FUSED = "triton_poi_fused__unsafe_view_gelu_mul_0"
 
 
+def only(found: select.Found) -> select.Place:
+    (place,) = found.places
+    return place
+
+
 @pytest.fixture(scope="module")
 def recording() -> Recording:
     return fxscope.load(PATH)
@@ -48,7 +53,7 @@ def recording() -> Recording:
     ],
 )
 def test_the_same_kernel_by_every_name(recording: Recording, text: str) -> None:
-    place = select.one_place(recording, select.find(recording, text))
+    place = only(select.find(recording, text))
     assert place.call == "0/0:inference:3"
     if text.isupper():  # only `find` forgives case
         return
@@ -67,7 +72,7 @@ def test_a_sort_in_front_excludes_the_others(recording: Recording) -> None:
 
 def test_occurrences_are_counted_in_the_order_of_the_calls(recording: Recording) -> None:
     calls = list(index_of(recording).calls)
-    found = [select.one_place(recording, select.find(recording, f"mm#{n}")).call for n in (1, 2, 3)]
+    found = [only(select.find(recording, f"mm#{n}")).call for n in (1, 2, 3)]
     assert found == sorted(found, key=lambda call: calls.index(call or "")) and len(set(found)) == 3
     with pytest.raises(PassError, match="mm#4: a step has only 3 places of mm"):
         select.find(recording, "mm#4")
@@ -83,8 +88,8 @@ def test_a_custom_op_is_found_by_its_name_with_and_without_namespace() -> None:
         build.call(1, "torch.ops.otherlib.foo.default", "foo_1", handle="foo:1", type="fallback"),
     )
     both = Recording(graphs=(graph,), calls=calls)
-    assert select.one_place(both, select.find(both, "mylib::foo")).call == "0/0:inference:0"
-    assert select.one_place(both, select.find(both, "otherlib::foo")).call == "0/0:inference:1"
+    assert only(select.find(both, "mylib::foo")).call == "0/0:inference:0"
+    assert only(select.find(both, "otherlib::foo")).call == "0/0:inference:1"
     assert len(select.find(both, "op:foo").places) == 2
     with pytest.raises(select.UnknownNameError):
         select.find(both, "op:default")

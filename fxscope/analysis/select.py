@@ -220,10 +220,6 @@ class UnknownNameError(PassError):
     """There is nothing of this name."""
 
 
-class AmbiguousNameError(PassError):
-    """The name means several things where one is asked for."""
-
-
 class Selector(NamedTuple):
     """A parsed name: of which sort (`None` for any), what, and which occurrence in a step (from 1; `None` for all)."""
 
@@ -285,17 +281,6 @@ def find(recording: Recording, text: str) -> Found:
             found.sort(key=lambda item: (item.call is None, order.get(item.call or "", 0)))
             return Found(selector.name, sort, tuple(pick(found, selector, "place")))
     raise _unknown(selector, tables, recording)
-
-
-def one_place(recording: Recording, found: Found) -> Place:
-    """The only place that a name stands for.
-
-    Raises:
-        AmbiguousNameError: there are several; the message lists them.
-    """
-    if len(found.places) == 1:
-        return found.places[0]
-    raise AmbiguousNameError(_ambiguous(recording, found))
 
 
 def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
@@ -409,28 +394,6 @@ def op_named(op: Op, name: str) -> bool:
     if op.category == "runtime":
         return op.name == name
     return op.name == name or is_called(op.name, name) or fnmatchcase(op.name, name)
-
-
-def _ambiguous(recording: Recording, found: Found) -> str:
-    """The choices, each with a name that means it alone, its row in the table of calls and its module."""
-    lines = [
-        f"the {SORTS[found.sort]} {found.name!r} ran in {len(found.places)} places. "
-        f"Choose one; {found.name}#1 is the first:"
-    ]
-    nodes, calls = index_of(recording).by_key, index_of(recording).calls
-    for number, place in enumerate(found.places[:20], 1):
-        node = next((nodes[place.graph, name] for name in place.nodes if (place.graph, name) in nodes), None)
-        where = f"{node.source.code or node.source.line}" if node is not None and node.source is not None else ""
-        key = f"call:{place.call}" if place.call else f"node:{place.graph}/{place.nodes[0]}"
-        parts = [f"{found.name}#{number}", key]
-        if place.call in calls:
-            parts += [f"row {place.call.rsplit(':', 1)[-1]}", calls[place.call].handle]
-        if node is not None and node.source is not None and node.source.module:
-            parts.append(f"in {node.source.module}")
-        lines.append("  " + "  ".join(parts) + (f"  ({where.strip()})" if where else ""))
-    if len(found.places) > 20:
-        lines.append(f"  … {len(found.places) - 20} more")
-    return "\n".join(lines)
 
 
 def _unknown(selector: Selector, tables: dict[str, dict[str, list[Place]]], recording: Recording) -> UnknownNameError:

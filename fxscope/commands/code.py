@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from fxscope.analysis import select
@@ -30,11 +31,14 @@ def run(arguments: argparse.Namespace) -> int:
     texts = chosen(recording, arguments.graph)
     call = None
     if arguments.name is not None:
-        place = select.one_place(recording, select.find(recording, arguments.name))
-        if place.call is None:
+        places = [place for place in select.find(recording, arguments.name).places if place.call is not None]
+        if not places:
             raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
-        call = place.call
-        texts = [source for source in texts if source.graph == place.graph]
+        call = places[0].call
+        texts = [source for source in texts if source.graph == places[0].graph]
+        if len(places) > 1:
+            name = arguments.name
+            print(f"{name} ran in {len(places)} calls; this is the first. {name}#2 is the next.", file=sys.stderr)
     if format == "json":
         from fxscope.model import encoded
 
