@@ -610,6 +610,7 @@ def _with_facts(recording: Recording, facts: Facts) -> Recording:
         links=(*recording.links, *facts.links),
         sources=(*recording.sources, *facts.sources),
         schedules=(*recording.schedules, *facts.schedules),
+        rewrites=(*recording.rewrites, *facts.rewrites),
         compiles=(*recording.compiles, *facts.compiles),
         problems=(*recording.problems, *facts.problems, *(probe.missing(facts.problems) if facts.graphs else ())),
     )

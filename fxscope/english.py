@@ -234,6 +234,17 @@ def purpose_text(purpose: str | None, arguments: Mapping[str, Any]) -> str:
     return PURPOSES[f"{purpose} {cause}".strip()].format_map(values)
 
 
+GRAPHS: dict[str | None, str] = {"pre_grad": "pre-grad", "joint": "joint", "post_grad": "post-grad"}
+
+
+def rewrite_text(name: str, made: Sequence[str], stage: str | None, by: str, pattern: str | None) -> str:
+    """Render a change that a pass made: what stands in the place of an op, and who put it there."""
+    place = f"in the {GRAPHS[stage]} graph" if stage in GRAPHS else "in a graph"
+    who = f"pattern {pattern} (pass {by})" if pattern else f"pass {by}"
+    what = f"was replaced by {listed(made, 4)}" if made else "was removed"
+    return f"{name} {what} {place}: {who}"
+
+
 def reason_text(code: str, arguments: Mapping[str, Any], notes: Sequence[str] = (), config: str | None = None) -> str:
     """Render a reason and its notes."""
     values = {"config": config, **worded(arguments)}

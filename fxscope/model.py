@@ -59,6 +59,7 @@ __all__ = [
     "Problem",
     "Recording",
     "Resources",
+    "Rewrite",
     "Roof",
     "Schedule",
     "ScheduledGroup",
@@ -567,6 +568,19 @@ class SchedulerNode(Item, frozen=True, kw_only=True):
     made_for: MadeFor | None = None  # None: an op of the graph
 
 
+class Rewrite(Item, frozen=True, kw_only=True):
+    """A change that a pass of the compiler made to a graph; the names are those of nodes in that graph then."""
+
+    graph: str  # id of the graph as it was before all passes: "0/0:joint"
+    stage: Stage | None = None  # pre_grad, joint, post_grad
+    by: str  # the pass
+    pattern: str | None = None  # of its pattern matcher
+    removed: tuple[str, ...] = ()
+    removed_ops: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    added_ops: tuple[str, ...] = ()
+
+
 class ScheduledGroup(Item, frozen=True, kw_only=True):
     """One node of the final schedule, with the traffic that is left after its members were joined."""
 
@@ -934,6 +948,7 @@ class Recording(Item, frozen=True, kw_only=True, dict=True):
     links: tuple[Link, ...] = ()
     sources: tuple[SourceText, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()  # what passes changed in the graphs, in order
     schedules: tuple[Schedule, ...] = ()  # what the scheduler did, from which decisions are drawn
     compiles: tuple[Compile, ...] = ()
     steps: tuple[Step, ...] = ()

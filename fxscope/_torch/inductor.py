@@ -34,7 +34,20 @@ from fxscope._torch import kept_facts, profiler
 from fxscope._torch import nodes as live
 from fxscope._torch.hooks import Hooks, exists, has_switch, resolve
 from fxscope.errors import one_line
-from fxscope.model import Compile, Graph, Item, KernelCall, Link, Node, Problem, Schedule, Source, SourceText, replace
+from fxscope.model import (
+    Compile,
+    Graph,
+    Item,
+    KernelCall,
+    Link,
+    Node,
+    Problem,
+    Rewrite,
+    Schedule,
+    Source,
+    SourceText,
+    replace,
+)
 from fxscope.readers import output_code
 
 if TYPE_CHECKING:
@@ -74,6 +87,7 @@ class Facts(Item, frozen=True, kw_only=True):
     links: tuple[Link, ...] = ()
     sources: tuple[SourceText, ...] = ()
     schedules: tuple[Schedule, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
     compiles: tuple[Compile, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -132,6 +146,7 @@ class InductorCapture:
         self._sources: dict[str, SourceText] = {}
         self._schedules: dict[str, Schedule] = {}
         self._compiles: dict[str, Compile] = {}
+        self._rewrites: list[Rewrite] = []
         self._fx_graphs: dict[int, tuple[str, Any]] = {}  # id(fx.Graph) → (our id, the graph kept alive)
         self._callers: dict[str, Source | None] = {}  # the user's line that called what is compiled
         self._metrics_before: set[int] = set()
@@ -195,8 +210,10 @@ class InductorCapture:
             self.remember = self.hooks.replace(
                 kept_facts.LOAD, staticmethod(functools.partial(self._from_cache, original))
             )
+        from fxscope._torch.rewrites import Rewrites
         from fxscope._torch.scheduler import Watch
 
+        self.hooks.guard("rewrites", Rewrites, self.hooks, self._rewrites.append, self._passed_graph)
         self._watch = self.hooks.guard("scheduler", Watch, self.hooks)
 
     def __exit__(self, *exception: object) -> None:
@@ -218,6 +235,7 @@ class InductorCapture:
                 links=tuple(self._links.values()),
                 sources=(*self._sources.values(), *_user_files(self._graphs.values())),
                 schedules=tuple(self._schedules.values()),
+                rewrites=tuple(self._rewrites),
                 compiles=tuple(self._compiles.values()),
                 problems=tuple(self.hooks.problems),
             )
@@ -280,6 +298,13 @@ class InductorCapture:
         finally:
             self._depth.joint = depth
 
+    def _passed_graph(self, stage: str | None) -> str:
+        """The id of the graph that the passes of a stage change now."""
+        compile_id = current_compile_id()
+        names = {"pre_grad": "pre_grad", "post_grad": getattr(self._depth, "direction", "inference")}
+        joint = "joint" if f"{compile_id}:joint" in self._graphs else "inference"
+        return f"{compile_id}:{names.get(stage or '', joint)}"
+
     def _aot_graph(self, module: Any) -> None:
         compile_id = current_compile_id()
         joint = any(node.op == "placeholder" and "tangents" in str(node.target) for node in module.graph.nodes)
@@ -298,7 +323,8 @@ class InductorCapture:
         compile_id = current_compile_id()
         self.hooks.guard("forward and backward graphs", self._direction_graph, compile_id, direction, module)
         before, started = self._num_lowered, time.perf_counter_ns()
-        told = len(self.hooks.problems)
+        told, rewritten = len(self.hooks.problems), len(self._rewrites)
+        self._depth.direction = direction
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
         self._depth.looked = looked = _Looked(compile_id, direction) if self.remember and not packaged else None
         self.num_lowering += 1
@@ -325,7 +351,7 @@ class InductorCapture:
             time.perf_counter_ns() - started,
         )
         if looked is not None and looked.name is not None and lowered and len(self.hooks.problems) == told:
-            self.hooks.guard("kept facts", self._keep, compile_id, direction, looked.name, looked.base)
+            self.hooks.guard("kept facts", self._keep, looked, tuple(self._rewrites[rewritten:]))
         return result
 
     # ------------------------------------------------------------------ the cache, with what its lowering told
@@ -366,7 +392,8 @@ class InductorCapture:
         looked.name = kept_facts.name_of(key, looked.compile_id, looked.direction, graphs, links)
         return kept_facts.load(looked.name, looked.compile_id)
 
-    def _keep(self, compile_id: str, direction: Direction, name: str, base: int) -> None:
+    def _keep(self, looked: _Looked, rewrites: tuple[Rewrite, ...]) -> None:
+        compile_id, direction, base = looked.compile_id, looked.direction, looked.base
         graph_id = f"{compile_id}:{direction}:post_grad"
         source = self._sources.get(graph_id.replace(":post_grad", ":output_code"))
         known = self._compiles.get(compile_id)
@@ -378,9 +405,10 @@ class InductorCapture:
             links=tuple(link for link in self._links.values() if link.to[0] == graph_id),
             source=source,
             schedule=self._schedules.get(graph_id),
+            rewrites=rewrites,
             assertions=known.assertions if known is not None and direction != "backward" else (),
         )
-        kept_facts.save(name, compile_id, lowered)
+        kept_facts.save(looked.name or "", compile_id, lowered)
 
     def _restore(self, compile_id: str, direction: Direction, kept: kept_facts.Lowered, base: int) -> None:
         graph_id = kept.graph.id
@@ -390,6 +418,7 @@ class InductorCapture:
             self._graphs[graph_id] = kept_facts.shifted(kept.graph, base)
             self._calls[graph_id] = kept.calls
             self._sources[kept.source.id] = kept.source
+            self._rewrites.extend(kept.rewrites)
             self._links.update({(*link.from_, *link.to): link for link in kept.links})
             if kept.schedule is not None:
                 self._schedules[graph_id] = kept.schedule

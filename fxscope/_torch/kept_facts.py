@@ -20,7 +20,7 @@ import msgspec
 import torch
 
 from fxscope import __version__
-from fxscope.model import SCHEMA, Graph, InputAssertion, Item, KernelCall, Link, Schedule, SourceText, replace
+from fxscope.model import SCHEMA, Graph, InputAssertion, Item, KernelCall, Link, Rewrite, Schedule, SourceText, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,6 +41,7 @@ class Lowered(Item, frozen=True, kw_only=True):
     links: tuple[Link, ...]
     source: SourceText
     schedule: Schedule | None
+    rewrites: tuple[Rewrite, ...] = ()
     assertions: tuple[InputAssertion, ...] = ()
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from fxscope.analysis import traced_regions
 from fxscope.analysis.groups import KernelGroup, Phase, ends_of, groups, pattern
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
+from fxscope.analysis.rewrites import RewriteRow, rewrite_rows
 from fxscope.columns import column
 from fxscope.english import reason_text
 from fxscope.index import grouped, index_of, kept
@@ -142,6 +143,7 @@ class Report(Printed, frozen=True, kw_only=True):
     kernels: tuple[KernelRow, ...] = ()
     groups: tuple[KernelGroup, ...] = ()
     purposes: tuple[PurposeRow, ...] = ()
+    rewrites: tuple[RewriteRow, ...] = ()
     missed: tuple[MissedRow, ...] = ()
     brackets: tuple[Bracket, ...] = ()
     breaks: tuple[CompileRow, ...] = ()
@@ -181,6 +183,7 @@ def _report(recording: Recording) -> Report:
         kernels=rows,
         groups=found,
         purposes=purpose_rows(recording),
+        rewrites=rewrite_rows(recording),
         missed=missed,
         brackets=brackets,
         breaks=breaks,

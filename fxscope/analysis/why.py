@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from fxscope.analysis import select
 from fxscope.analysis.groups import NamedEnd, Places, call_ops, ends_of, pattern
+from fxscope.analysis.rewrites import life
 from fxscope.errors import PassError
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import Item
@@ -63,7 +64,12 @@ def unfused(recording: Recording) -> list[Decision]:
 
 
 def _about(recording: Recording, name: str) -> WhyAnswer:
-    places = select.find(recording, name).places
+    try:
+        places = select.find(recording, name).places
+    except select.UnknownNameError:
+        if not (lines := life(recording, name)):
+            raise
+        return WhyAnswer(names=(name,), same=(Same(note="\n".join(lines)),))
     found: list[Same] = []
     every: dict[int, Decision] = {}
     for same in grouped(places, lambda place: _key(recording, place)).values():

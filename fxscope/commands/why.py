@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             {**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint}
             for item in answer.decisions[:limit]
         ]
+        found += [{"note": item.note} for item in answer.same if item.note]
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0
     wanted = 3 if arguments.limit is None else arguments.limit

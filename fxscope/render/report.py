@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fxscope.analysis.groups import KernelGroup
     from fxscope.analysis.purposes import PurposeRow
     from fxscope.analysis.report import Advice, CompileRow, KernelRow, MissedRow, Report
+    from fxscope.analysis.rewrites import RewriteRow
     from fxscope.model import Recording
 
 MAX_LINES = 40
@@ -68,6 +69,7 @@ def lines(made: Report, *, width: int = 80, everything: bool = False, name: str 
         advice(made.advice[: None if everything else MAX_ADVICE], width),
         kernels(made, width, everything=everything) + purposes(made.purposes, width),
         missed(made, width, everything=everything),
+        rewrites(made.rewrites, width) if everything else [],
         compiles("Graph breaks", made.breaks, width, everything=everything),
         compiles("Recompiles", made.recompiles, width, everything=everything),
         foot(made, width, everything=everything, name=name),
@@ -263,6 +265,19 @@ def _saving(row: MissedRow) -> str:
     if row.time_us is not None:
         return f"{'≥' if row.is_least else '~'} {microseconds(row.time_us)}"
     return num_bytes(row.bytes)
+
+
+def rewrites(rows: Sequence[RewriteRow], width: int) -> list[str]:
+    """What each pass or pattern changed."""
+    found = [
+        [english.GRAPHS.get(row.stage, ""), row.name, f"×{row.count}", f"-{row.removed}", f"+{row.added}"]
+        for row in rows
+    ]
+    return (
+        ["Passes, nodes removed and added", *(cut(f"  {line}", width) for line in aligned(found, left={0, 1}))]
+        if rows
+        else []
+    )
 
 
 def compiles(title: str, rows: Sequence[CompileRow], width: int, *, everything: bool) -> list[str]:

@@ -40,6 +40,7 @@ def recording_of(facts: Facts, here: Environment, gpu: gpus.Gpu, plan: Plan) -> 
         links=facts.links,
         sources=facts.sources,
         schedules=facts.schedules,
+        rewrites=facts.rewrites,
         compiles=tuple(replace(item, runs=plan.runs.get(item.compile_id)) for item in facts.compiles),
         problems=(*facts.problems, *plan.problems.values()),
         assumptions=tuple(

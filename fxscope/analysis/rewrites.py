@@ -1,0 +1,122 @@
+"""What became of an op on its way through the compiler's passes: which pattern replaced it by what, and where that ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxscope.english import rewrite_text
+from fxscope.index import grouped, index_of
+from fxscope.model import Item
+from fxscope.op_names import expected_nature, is_called, op_name
+from fxscope.text import counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fxscope.index import Key
+    from fxscope.model import Recording, Rewrite
+
+MAX_CHANGES = 6  # lines of one answer
+
+
+class RewriteRow(Item, frozen=True, kw_only=True):
+    """The changes that one pass or pattern made."""
+
+    stage: str | None
+    name: str  # of the pattern, else of the pass
+    count: int
+    removed: int  # nodes
+    added: int
+
+
+def rewrite_rows(recording: Recording) -> tuple[RewriteRow, ...]:
+    """Recording → what each pass or pattern changed, in the order of the first change."""
+    return tuple(
+        RewriteRow(
+            stage=stage,
+            name=name,
+            count=len(same),
+            removed=sum(len(item.removed) for item in same),
+            added=sum(len(item.added) for item in same),
+        )
+        for (stage, name), same in grouped(
+            recording.rewrites, lambda item: (item.stage, item.pattern or item.by)
+        ).items()
+    )
+
+
+def life(recording: Recording, name: str) -> list[str]:
+    """Say which patterns replaced the nodes called `name`, in order, and which kernels run what they put there.
+
+    Empty where nothing is called so, or no pass replaced it.
+    """
+    starts = [
+        (graph.id, node.name)
+        for graph in recording.graphs
+        if graph.stage in ("pre_grad", "joint", "forward", "backward")
+        for node in graph.nodes
+        if node.op.startswith("call_") and (node.name == name or is_called(node.target, name))
+    ]
+    changes, ends = followed(recording, lowered(recording, starts))
+    lines: list[str] = []
+    for key, same in grouped(changes, lambda item: (item.stage, item.by, item.pattern)).items():
+        made = list(dict.fromkeys(op for item in same for op in _working(item.added_ops)))
+        line = rewrite_text(name, made, *key)
+        lines.append(f"{line}; {counted(len(same), 'time')}" if len(same) > 1 else line)
+    more = len(lines) - MAX_CHANGES
+    lines = [*lines[:MAX_CHANGES], f"… {counted(more, 'more change')}"] if more > 0 else lines
+    return [*lines, *_ran(recording, ends)] if lines else []
+
+
+def lowered(recording: Recording, starts: Iterable[Key]) -> dict[Key, None]:
+    """The nodes, and those of later graphs that came from them."""
+    later = grouped(
+        (link for link in recording.links if link.relation == "lowered_to" and not link.to[0].endswith(":post_grad")),
+        lambda link: link.from_,
+    )
+    found: dict[Key, None] = {}
+    waiting = list(starts)
+    while waiting:
+        key = waiting.pop(0)
+        if key not in found:
+            found[key] = None
+            waiting += [link.to for link in later.get(key, ())]
+    return found
+
+
+def followed(recording: Recording, nodes: Iterable[Key]) -> tuple[list[Rewrite], set[str]]:
+    """The changes that took these nodes away or what stood in their place then, and the names of what is left."""
+    alive = set(nodes)
+    changes: list[Rewrite] = []
+    ends: set[str] = set()
+    for item in recording.rewrites:
+        taken = {(item.graph, name) for name in item.removed} & alive
+        if taken and any(expected_nature(op) != "view" for op in _ops_of(item, taken)):
+            changes.append(item)
+            alive = (alive - taken) | {(item.graph, name) for name in item.added}
+            ends = (ends - set(item.removed)) | set(item.added)
+    return changes, ends
+
+
+def _ops_of(item: Rewrite, keys: Iterable[Key]) -> list[str]:
+    names = {name for _, name in keys}
+    return [op for name, op in zip(item.removed, item.removed_ops, strict=True) if name in names]
+
+
+def _working(ops: Iterable[str]) -> list[str]:
+    """The ops by their names, views and items left out unless there is nothing else."""
+    every = [op_name(op) for op in ops]
+    return [op for op in every if op != "getitem" and expected_nature(f"aten::{op}") != "view"] or every
+
+
+def _ran(recording: Recording, names: set[str]) -> list[str]:
+    """Say which kernels run nodes with these names."""
+    homes: Sequence[str] = list(
+        dict.fromkeys(
+            call.handle
+            for (_, name), calls in index_of(recording).calls_of_node.items()
+            if name in names
+            for call in calls
+        )
+    )
+    return [f"It runs in {listed(homes, 3)}."] if homes else []

@@ -1,0 +1,133 @@
+"""Which pattern or pass replaced what: programs of torch's own tests of its patterns, and of users' reports."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import fxscope
+from fxscope.analysis.rewrites import life, rewrite_rows
+from fxscope.analysis.why import why
+from fxscope.cli import main
+from fxscope.render.why import words
+
+pytestmark = pytest.mark.slow
+
+
+def tensors(*shape, count=1, dtype=torch.float32):
+    return tuple(torch.ones(shape, dtype=dtype) for _ in range(count))
+
+
+def attention(q, k, v):
+    """test_fused_attention.py, `_test_sdpa_rewriter_1`."""
+    return torch.matmul(q, k.transpose(-2, -1)).div(math.sqrt(q.shape[-1])).softmax(dim=-1).matmul(v)
+
+
+def attention_with_a_cosine(q, k, v):
+    return torch.matmul(q, k.transpose(-2, -1)).div(math.sqrt(q.shape[-1])).softmax(dim=-1).cos().matmul(v)
+
+
+def masked(q, k, v, scale):
+    mask = torch.ones(q.size(1), k.size(1), dtype=torch.bool, device=q.device).tril(diagonal=0)
+    mask = mask.masked_fill(torch.logical_not(mask), -float("inf"))
+    q, k, v = (item.permute(0, 2, 1, 3) for item in (q, k, v))
+    return (scale(torch.matmul(q, k.transpose(-2, -1))) + mask).softmax(dim=-1).matmul(v)
+
+
+def masked_div(q, k, v):
+    """test_fused_attention.py, `_test_sdpa_rewriter_14`."""
+    return masked(q, k, v, lambda scores: scores.div(3.0))
+
+
+def masked_mul(q, k, v):
+    """pytorch/pytorch#195412: the same attention, which the pattern misses."""
+    return masked(q, k, v, lambda scores: scores.mul(1.0 / 3.0))
+
+
+def cumsum_of_ones(x):
+    """test_pattern_matcher.py, `test_pointless_cumsum`."""
+    return torch.ones(4, 8, device=x.device).cumsum(1) * x
+
+
+def cumsum(x):
+    return x.cumsum(1)
+
+
+def split_and_cat(x):
+    """test_pattern_matcher.py, `test_splitwithsizes_cat`."""
+    return torch.cat(torch.ops.aten.split_with_sizes.default(x, [8, 24], 1), 1) ** 2
+
+
+def split_and_cat_swapped(x):
+    first, second = torch.ops.aten.split_with_sizes.default(x, [8, 24], 1)
+    return torch.cat([second, first], 1) ** 2
+
+
+def product_and_sum(a, b, c):
+    """test_pattern_matcher.py, `test_addmm`."""
+    return torch.mm(a, b) + c
+
+
+def product(a, b, c):
+    return torch.mm(a, b)
+
+
+def scaled_softmax(x):
+    """test_torchinductor.py, `test_softmax_backward_data`: a scale in front of a softmax."""
+    return torch.softmax(x * 3.0, -1)
+
+
+# name: (program, inputs, target, the patterns and passes that must be there, those that must not)
+Q = tensors(4, 2, 16, 32, count=3)
+PROGRAMS = {
+    "attention": (attention, Q, None, {"_sfdp_pattern_1"}, set()),
+    "attention with a cosine": (attention_with_a_cosine, Q, "h200", set(), {"_sfdp"}),
+    "masked attention, div": (masked_div, Q, None, {"_sfdp_pattern_14"}, set()),
+    "masked attention, mul": (masked_mul, Q, None, set(), {"_sfdp"}),
+    "cumsum of ones": (cumsum_of_ones, tensors(4, 8), "h200", {"pointless_cumsum_replacement"}, set()),
+    "cumsum": (cumsum, tensors(4, 8), "h200", set(), {"cumsum"}),
+    "split and cat": (split_and_cat, tensors(2, 32), "h200", {"splitwithsizes_cat_replace"}, set()),
+    "split and cat swapped": (split_and_cat_swapped, tensors(2, 32), "h200", set(), {"splitwithsizes_cat_replace"}),
+    "product and sum": (product_and_sum, tensors(16, 16, count=3), "h200", {"addmm"}, set()),
+    "product": (product, tensors(16, 16, count=3), "h200", set(), {"addmm"}),
+    "scaled softmax": (scaled_softmax, tensors(8, 64), "h200", {"mul_softmax_pattern"}, set()),
+    "softmax": (lambda x: torch.softmax(x, -1), tensors(8, 64), "h200", set(), {"softmax"}),
+}
+
+
+def recorded(program, inputs, target):
+    torch._dynamo.reset()
+    return fxscope.record(program, *inputs, compile=True, target=target, steps=1)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_patterns_that_fired_and_no_others_are_told(name: str) -> None:
+    program, inputs, target, there, absent = PROGRAMS[name]
+    recording = recorded(program, inputs, target)
+    found = {row.name for row in rewrite_rows(recording)}
+    assert all(any(item.startswith(wanted) for item in found) for wanted in there), found
+    assert not any(unwanted in item for unwanted in absent for item in found), found
+    for item in recording.rewrites:  # what a pass took away is not in the graph that was lowered
+        lowered = {node.name for graph in recording.graphs if graph.stage == "post_grad" for node in graph.nodes}
+        assert item.removed or item.added
+        assert not (set(item.removed) - {name for other in recording.rewrites for name in other.added}) & lowered
+
+
+def test_why_of_a_replaced_op_names_the_pattern_and_the_kernel(tmp_path, capsys) -> None:
+    recording = recorded(*PROGRAMS["attention"][:3])
+    text = words(recording, why(recording, "softmax"), width=100)
+    text, number = " ".join(text.split()), len(text.splitlines())
+    assert "softmax was replaced by _scaled_dot_product_flash_attention_for_cpu in the joint" in text
+    assert "pattern _sfdp_pattern_1_inference" in text and "It runs in torch.ops.aten._scaled_dot" in text
+    assert number <= 15
+    assert life(recording, "no_such_op") == []
+    path = str(recording.save(tmp_path / "attention.fxscope"))
+    assert main(["why", path, "softmax", "--json"]) == 0 and "_sfdp_pattern_1" in capsys.readouterr().out
+    assert main(["why", path, "no_such_op"]) == 2
+
+
+def test_what_no_pattern_replaced_is_answered_by_its_kernel() -> None:
+    recording = recorded(*PROGRAMS["softmax"][:3])
+    assert "was replaced" not in words(recording, why(recording, "softmax"), width=100)
