@@ -350,7 +350,8 @@ class Session:
 
     def unstacked(self) -> contextlib.AbstractContextManager[Any]:
         """Let Python calls of this thread go unrecorded, as long as this session is on."""
-        return (self.is_on() and self.hooks.guard("stacks", without_stacks)) or contextlib.nullcontext()
+        stacks = self.hooks.guard("stacks", without_stacks) if self._own is not None else None
+        return stacks or contextlib.nullcontext()
 
     @contextlib.contextmanager
     def _compiling(self) -> Generator[None]:
@@ -482,10 +483,16 @@ class Session:
     def _steps_aside(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if self._is_ours():
             return original(*args, **kwargs)
-        # Of ours, which is not there without fxscope, it says that it ends it, or that it is off.
-        says = self.is_on() and original is torch._C._autograd._disable_profiler
+        ends = self.is_on() and original is torch._C._autograd._disable_profiler
+        if self.is_on() and not ends and not self._open:
+            self.hooks.problem(
+                "profiler",
+                "the program began a profiler session of a kind that leaves no trace; what ran from there on is unknown",
+                "use torch.profiler.profile",
+            )
         self.hooks.guard("profiler", self.pause)
-        with quiet() if says or _left else contextlib.nullcontext():
+        # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
+        with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)
 
     def _theirs_ended(self, _: Any, profile: Any, *__: Any, **___: Any) -> None:

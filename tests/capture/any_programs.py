@@ -1090,6 +1090,101 @@ def autograd_profiler():
 
 
 @program
+def profiler_with_stacks_while_others_run():
+    import threading
+
+    names = []
+
+    def work():
+        with torch.profiler.profile(with_stack=True, profile_memory=True) as profile:
+            for _ in range(50):
+                torch.ones(3).sin()
+        found = {event.name for event in profile.events()}
+        names.append(sorted(name for name in found if name.startswith("aten::")))
+        names.append(any("any_programs.py" in name for name in found))
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while worker.is_alive():
+        torch.ones(2).cos()
+    return names, profiler_of_its_own()
+
+
+@program
+def profiler_of_all_threads():
+    import threading
+
+    config = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
+    with torch.profiler.profile(experimental_config=config) as profile:
+        worker = threading.Thread(target=lambda: torch.ones(2).cos())
+        worker.start()
+        worker.join()
+    return sorted({event.name for event in profile.events() if event.name.startswith("aten::")})
+
+
+@program
+def profiler_legacy():
+    with torch.autograd.profiler_legacy.profile() as profile:
+        torch.ones(2).sin()
+    return sorted({event.name for event in profile.function_events})
+
+
+@program
+def profiler_of_itt():
+    with torch.autograd.profiler.emit_itt():
+        return torch.ones(2).sin()
+
+
+@program
+def profiler_that_ends_any_other():
+    if torch.autograd._profiler_enabled():  # as PyTorch Lightning does
+        torch.autograd._disable_profiler()
+    return profiler_of_its_own()
+
+
+@program
+def optimizer_in_backward():
+    model = mlp()
+    optimizers = {parameter: torch.optim.SGD([parameter], lr=0.1) for parameter in model.parameters()}
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(lambda p: (optimizers[p].step(), optimizers[p].zero_grad()))
+    for _ in range(12):
+        model(torch.ones(2, 8)).sum().backward()
+    return list(model.parameters()), profiler_of_its_own()
+
+
+@program
+def raises_in_backward():
+    class Raises(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            raise ZeroDivisionError("of the program's own")
+
+    x = torch.randn(3, requires_grad=True)
+    with contextlib.suppress(ZeroDivisionError):
+        Raises.apply(x).sum().backward()
+    (x * 3).sum().backward()
+    return x.grad
+
+
+@program
+def warnings_are_said_once():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.resetwarnings()
+        parameter = nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.SGD([parameter], lr=0.1)
+        for _ in range(12):  # some of them after the observation
+            warnings.warn("at one line", stacklevel=1)
+            (parameter * parameter).sum().backward()
+            optimizer.step()
+    return [str(warning.message) for warning in caught]
+
+
+@program
 def record_function_names():
     with torch.profiler.record_function("mine"), torch.profiler.record_function("größer → 1"):
         return torch.ones(3).sin()
