@@ -255,7 +255,6 @@ class Node(Item, frozen=True, kw_only=True):
     sequence_number: int | None = None  # autograd's, equal in forward and backward
     aliases: tuple[str, ...] | None = None  # inputs whose storage an output shares; () none; None not recorded
     mutates: tuple[str, ...] = ()  # inputs written in place
-    dispatch_keys: tuple[str, ...] = ()
     recompute: str | None = None  # the checkpoint's policy, "must_recompute"
     expected: Nature | None = None  # what static analysis (schema, strides) expects
     nature: Nature | None = None  # what the op is; None for graph inputs

@@ -46,7 +46,6 @@ class KernelUse(Item, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()  # "model.py:17"
     time_us: float | None = None  # median of the steps
-    num_samples: int = 0
     bytes: int | None = None  # read and written
     registers: int | None = None
     spill_bytes: int | None = None
@@ -93,7 +92,6 @@ class OpChange(Item, frozen=True, kw_only=True):
     name: str
     a: float
     b: float
-    before_first_launch: bool = False  # B runs it before the step's first launch: a pre-op
     a_cpu_us: float | None = None  # self time of all its occurrences; `None` where there is none
     b_cpu_us: float | None = None
 

@@ -12,7 +12,7 @@ from fxscope.analysis.stats import of_runs
 from fxscope.columns import column
 from fxscope.index import index_of, kept
 from fxscope.kernel_names import decode
-from fxscope.model import KERNELS, replace
+from fxscope.model import KERNELS
 from fxscope.op_names import without_graph_number
 from fxscope.passes.predicted import as_run
 
@@ -166,7 +166,6 @@ def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[
     if not a.ops or not b.ops:
         return (), ()
     counts_a, counts_b = op_counts(a), op_counts(b)
-    early = before_first_launch(b)
     us_a, us_b = self_us(a), self_us(b)
     gone: list[OpChange] = []
     added: list[OpChange] = []
@@ -176,27 +175,8 @@ def op_changes(a: Recording, b: Recording) -> tuple[tuple[OpChange, ...], tuple[
         if left > right:
             gone.append(change)
         elif right > left:
-            added.append(replace(change, before_first_launch=name in early))
+            added.append(change)
     return tuple(gone), tuple(added)
-
-
-def before_first_launch(recording: Recording) -> set[str]:
-    """Ops that start before the first step's first launch and launch nothing: what a call pays beforehand."""
-    if not recording.ops or not recording.launches:
-        return set()
-    first = index_of(recording).first_step
-    launching = {*column(recording.launches, "op_id")}
-    columns = (column(recording.launches, field) for field in ("step", "launched_ns", "start_ns"))
-    starts = [launched_ns or start_ns for step, launched_ns, start_ns in zip(*columns, strict=True) if step == first]
-    if not starts:
-        return set()
-    edge = min(starts)
-    columns = (column(recording.ops, field) for field in ("step", "category", "start_ns", "id", "name"))
-    return {
-        without_graph_number(name)
-        for step, kind, start_ns, number, name in zip(*columns, strict=True)
-        if step == first and kind == "cpu_op" and start_ns < edge and number not in launching and "::" not in name
-    }
 
 
 def self_us(recording: Recording) -> dict[str, float]:

@@ -34,7 +34,6 @@ def use(recording: Recording, unit: Unit, runs: Sequence[Unit] = ()) -> KernelUs
         ops=unit.ops,
         modules=unit.modules,
         sources=unit.sources,
-        num_samples=sum(map(len, samples)),
         time_us=of_runs(samples) if any(samples) else predicted_us(call),
         # A memset beside a GEMM moves its own few bytes; the call's traffic is the kernel's.
         bytes=call_bytes(call) if call and unit.category != "gpu_memset" else (launch.bytes if launch else None),
