@@ -337,9 +337,9 @@ class Recorder:
     def _enough(self, bound: str) -> None:
         """End the observation, in the middle of the program: from here on it runs as it would without."""
         self._ended_at = bound
-        if self._session is not None:
-            self._session.hooks.guard("the end of the observation", self._session.pause)
-        self._watch.end_observation()
+        assert self._session is not None
+        self._session.hooks.guard("the end of the observation", self._session.pause)
+        self._watch.end_observation(self._session.hooks)
 
     def _close(self) -> None:
         # Whatever fails on the way, here or before: nothing of ours stays in torch.
@@ -406,7 +406,9 @@ class Recorder:
         facts = self._capture.facts()
         problems = [*self._session.hooks.problems] if self._session is not None else []
         recording = self._of_traces(traces)
-        times = self._watch.durations.summary(self._watch.num_observed + 1) or _times_while_recording(recording)
+        plan = self.step_plan
+        num_calls = len(plan.kept) + len(plan.others) if plan is not None and plan.edges == "call" else None
+        times = self._watch.times(num_calls) or _times_while_recording(recording)
         recording = replace(recording, step_times=times, unobserved=(*recording.unobserved, *self._unobserved()))
         recording = replace(recording, memory=recording.memory or running.peak_memory())
         recording = replace(

@@ -25,7 +25,7 @@ import torch
 from fxscope._torch.event_tree import EventTree
 from fxscope._torch.hooks import Hooks, exists, resolve
 from fxscope._torch.quiet import quiet
-from fxscope._torch.steps import in_backward, in_main_thread
+from fxscope._torch.steps import COMPILED_CALL, in_backward, in_main_thread
 from fxscope.errors import CaptureError
 from fxscope.store import OwnFolder
 from fxscope.text import num_bytes
@@ -44,7 +44,6 @@ FINISH = "torch.autograd.profiler:profile.__exit__"
 EXPORT = "torch.autograd.profiler:profile.export_chrome_trace"
 COMPILES = "torch._dynamo.callback:CompilationCallbackHandler.install_callbacks"
 COMPILE_FRAME = "torch._dynamo.convert_frame:_compile"
-COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 _TRACER = "TraceContext"  # of torch's profile function
 RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 STEP_ENDS = "fxscope: step ends"  # events in the trace
 CALL_BEGINS = "fxscope: call begins of"
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
+COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
 listeners: list[Callable[[str], None]] = []  # told of each mark
 _PER_E = 100  # buckets per factor e: each is 1 % wide
@@ -127,7 +128,9 @@ class StepWatch:
         self.num_steps = 0
         self.num_observed = 0  # of them, before the observation ended
         self.ended_at: int | None = None  # perf_counter_ns, when it did
-        self.durations = Durations()
+        self.durations = Durations()  # of steps, after the observation
+        self.between_calls = Durations()  # of the graph that was called most, likewise
+        self._marker: int | None = None
 
     def start(self, hooks: Hooks) -> None:
         """Begin; the hook is torch's public one for every optimizer."""
@@ -184,11 +187,18 @@ class StepWatch:
         elif self._thread == threading.main_thread().ident:
             in_main_thread(functools.partial(self._reached, bound))
 
-    def end_observation(self) -> None:
-        """Say that from here on steps are only timed."""
+    def end_observation(self, hooks: Hooks) -> None:
+        """Say that from here on steps are only timed: without an optimizer, the calls of a compiled graph."""
         if self.ended_at is None:
             self.ended_at, self._last = time.perf_counter_ns(), 0
             self.num_observed = self.num_steps
+            if self._calls and not self.num_steps:
+                self._marker = max(self._calls, key=lambda graph: self._calls[graph])
+                hooks.wrap(COMPILED_CALL, before=self._called_again)
+
+    def _called_again(self, graph: Any, *_: Any, **__: Any) -> None:
+        if id(graph) == self._marker and threading.get_ident() == self._thread:
+            self._add_to(self.between_calls)
             self._is_over.set()
 
     def _stepped(self, optimizer: Any, *_: Any) -> None:
@@ -205,10 +215,26 @@ class StepWatch:
             if self.num_steps >= self._most[0]:
                 self._reached("")
         else:
-            now = time.perf_counter_ns()
-            if self._last:  # the first step after the observation holds the end of it
-                self.durations.add(now - self._last)
-            self._last = now
+            self._add_to(self.durations)
+
+    def _add_to(self, durations: Durations) -> None:
+        now = time.perf_counter_ns()
+        if self._last:  # the first step after the observation holds the end of it
+            durations.add(now - self._last)
+        self._last = now
+
+    def times(self, num_calls: int | None) -> StepTimes | None:
+        """Return the statistics of the steps after the observation.
+
+        Args:
+            num_calls: of the program's one model while it was observed; None if those are not its steps.
+        """
+        if self.durations.count:
+            return self.durations.summary(self.num_observed + 1)
+        observed = 0 if self._marker is None else self._calls[self._marker]
+        if num_calls is None or not num_calls <= observed <= num_calls + 2:  # it is not called once per step
+            return None
+        return self.between_calls.summary(observed + 1)
 
 
 def in_backward() -> bool:

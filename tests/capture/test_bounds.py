@@ -52,7 +52,7 @@ def test_an_observation_ends_at_its_bound_and_says_so(program, bound: str) -> No
     assert recorder.failure is None and not hooks.active()
     (after,) = (item for item in recording.unobserved if item.what == "after")
     assert "after the observed part" in after.detail and bound in after.detail
-    assert (recording.step_times.when == "after") == (program is trains)
+    assert (recording.step_times.when == "after") == (program is not loops)
 
 
 def test_ops_beyond_a_number_are_left_out_and_counted(monkeypatch) -> None:
