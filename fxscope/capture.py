@@ -275,13 +275,12 @@ class Recorder:
         skip_start: bool = False,
         skip_init: bool = False,
         max_seconds: float = MOST_SECONDS,
-        follow: Path | None = None,
         window: CountedStep | None = None,
     ) -> None:
         self.step_plan: step_plan.StepPlan | None = None  # where the steps are the program's own
         self._window = window  # count there instead of recording
         self.recording: Recording | None = None
-        self._processes = Processes(follow, title or "recording", Followed)
+        self._processes = Processes()
         self._ended_at = ""  # the bound that ended the observation
         self._steps, self._warmup, self._skip_start, self._seconds = steps, warmup, skip_start, max_seconds
         self._title = title or "recording"
@@ -498,28 +497,6 @@ class Recorder:
 
         wrapper.recording = None  # type: ignore[attr-defined]
         return wrapper
-
-
-class Followed:
-    """A process's target that records itself."""
-
-    def __init__(self, target: Callable[..., Any], path: str, title: str) -> None:
-        self.target: Callable[..., Any] = target
-        self.path: str = path
-        self.title: str = title
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        recorder = Recorder(title=self.title, warn=False, skip_start=True)
-        try:
-            with recorder:
-                return self.target(*args, **kwargs)
-        finally:
-            try:
-                if recorder.failure is not None or recorder.recording is None:
-                    raise recorder.failure or RuntimeError("it was not recorded")
-                store.write(self.path, store.encode(recorder.recording), force=True)
-            except Exception as error:  # the program's own end is what counts
-                print(f"fxscope run: {self.title} was not recorded: {error}", file=sys.stderr, flush=True)
 
 
 def start_up_of(observed: own_trace.Observed) -> StartUp | None:

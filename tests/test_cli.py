@@ -136,7 +136,6 @@ run m.py:f --target h200 --counters
 run m.py:f --with-torch p
 run m.py:f --keep ptx
 run m.py:f --skip-init
-run m.py:f --follow-children
 run --keep ptx x.py
 run --with-torch p x.py
 """

@@ -90,11 +90,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "counts: bytes of DRAM and L2, memory and compute throughput, occupancy, stalls (NVIDIA GPUs)",
     )
     both.add_argument(
-        "--follow-children",
-        action="store_true",
-        help="record each process that a script starts with multiprocessing (spawn) to a file of its own, beside -o",
-    )
-    both.add_argument(
         "--sigterm",
         action="store_true",
         help="record a script that SIGTERM ends, too; the signal then waits for the C function that runs",
@@ -134,7 +129,7 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _run_factory(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "it is for scripts", "skip_init", "follow_children", "sigterm")
+    refuse(arguments, "it is for scripts", "skip_init", "sigterm")
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "counters", "keep_caches")
     else:

@@ -215,15 +215,12 @@ class _Run:
     def _recorder(self) -> Any:
         from fxscope.capture import Recorder
 
-        arguments, window, follow = self.arguments, None, None
+        arguments, window = self.arguments, None
         if arguments.counted:
             from fxscope._torch.counted import CountedStep, bounds
 
             edges, _, number = arguments.counted.rpartition(" ")
             window = CountedStep(bounds(edges, int(number)))
-        if arguments.follow_children:
-            outputs = arguments.output or [f"{Path(self.program.label).stem}.fxscope"]
-            follow = Path(arguments.folder, outputs[0])
         return Recorder(
             title=arguments.title or self.program.label,
             bypass_caches=not arguments.keep_caches,
@@ -233,7 +230,6 @@ class _Run:
             remember=True,
             steps=arguments.steps,
             warmup=arguments.warmup,
-            follow=follow,
             window=window,
         )
 

@@ -125,3 +125,35 @@ def test_models_that_the_program_drops_are_freed_while_it_is_recorded() -> None:
     assert freed == [True] * 5
     modules = {node.source.module for node in recorder.recording.graph("eager").nodes if node.source}
     assert {"0", "1"} <= modules
+
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return torch.ones(4)
+
+
+def trained() -> dict[str, weakref.ref]:
+    model, data = torch.nn.Linear(4, 4), Data()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def closure(x: torch.Tensor) -> torch.Tensor:
+        return model(x).sum()
+
+    loss = sum(closure(x) for x in torch.utils.data.DataLoader(data, 2))
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    made = {"model": model, "data set": data, "optimizer": optimizer, "closure": closure, "graph's end": loss}
+    return {name: weakref.ref(item) for name, item in made.items()}
+
+
+def test_closures_data_sets_and_graphs_are_freed_while_they_are_recorded() -> None:
+    kept: set[str] = set()
+    with fxscope.record():
+        for _ in range(3):
+            dropped = trained()
+            gc.collect()
+            kept.update(name for name, item in dropped.items() if item() is not None)
+    assert not kept
