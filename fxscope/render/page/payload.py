@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fxscope.model import Recording, Source
 
 MAX_EVENTS = 150_000  # CPU events and launches of one recording: whole steps beyond are left out, and the page says so
-MAX_SHAPED_OPS = 10_000
+MAX_DETAILED = 10_000  # launches or ops: their arguments are most of a trace
 STAGES = {
     "eager": "Eager",
     "pre_grad": "Pre-grad",
@@ -49,7 +49,7 @@ _CONTROLS = re.compile(r"\\u00(0[0-8bcef]|1[0-9a-f]|7f)")
 
 def encode(data: Any) -> str:
     """base64 of deflated JSON: letters that mean nothing to an HTML parser."""
-    return base64.b64encode(zlib.compress(to_json(data).encode("utf-8", errors="replace"), 6)).decode()
+    return base64.b64encode(zlib.compress(to_json(data).encode("utf-8", errors="replace"), 4)).decode()
 
 
 def to_json(data: Any) -> str:
@@ -225,7 +225,7 @@ class Encoder:
     def launch_columns(self) -> dict[str, Any]:
         """What ran on a device; times from the first event on."""
         read = partial(column, self.launches)
-        names, evidence = self.names.add, read("evidence")
+        evidence, inside = read("evidence"), cache(self.inside)
         return filled(
             len(self.launches),
             id=read("id"),
@@ -241,16 +241,28 @@ class Encoder:
             launched=[None if at is None else at - self.base for at in read("launched_ns")],
             call=[self.calls.get(call or "", -1) for call in read("call")],
             graph=[self.graphs.get(graph or "", -1) for graph in read("graph")],
-            nodes=[self.inside(graph, nodes) for graph, nodes in zip(read("graph"), read("nodes"), strict=True)],
-            bytes=read("bytes"),
+            nodes=[
+                inside(graph, nodes) if nodes else () for graph, nodes in zip(read("graph"), read("nodes"), strict=True)
+            ],
+            bytes=self.bytes_moved(),
             e_op=[item.op for item in evidence],
             e_call=[item.call for item in evidence],
             e_nodes=[item.nodes for item in evidence],
-            chain=[names(" › ".join(chain) or None) for chain in read("chain")],
-            runtime=[names(", ".join(calls) or None) for calls in read("runtime")],
-            config=[names(words) for words in self.launch_configs()],
+            chain=self.listed(read("chain"), " › "),
+            runtime=self.listed(read("runtime"), ", "),
+            config=self.interned(self.launch_configs()),
             decoded=self.decoded(),
         )
+
+    def bytes_moved(self) -> list[int | None]:
+        """The size of each copy and memset; a kernel has none."""
+        found: list[int | None] = [None] * len(self.launches)
+        rows = [
+            row for row, kind in enumerate(column(self.launches, "category")) if kind in ("gpu_memcpy", "gpu_memset")
+        ]
+        for row, launch in zip(rows, picked(self.launches, rows, ("bytes",)), strict=True):
+            found[row] = launch.bytes
+        return found
 
     def decoded(self) -> list[int]:
         """What the name of each launch's kernel says; those of one name are decoded alike."""
@@ -261,7 +273,9 @@ class Encoder:
         return [said[name] for name in column(self.launches, "name")]
 
     def launch_configs(self) -> list[str | None]:
-        """How each launch was configured, in words."""
+        """How each launch was configured, in words; of many launches nothing, like the shapes of ops."""
+        if len(self.launches) > MAX_DETAILED:
+            return []
         fields = ("grid", "block", "registers", "shared_bytes", "occupancy")
         rows = (zip(*block.values(), strict=True) for block in blocks_of(self.launches, fields))
         return [launch_config(*row) for block in rows for row in block]
@@ -290,14 +304,20 @@ class Encoder:
         )
 
     def op_shapes(self) -> list[int]:
-        """The inputs of each op, in words; of many ops nothing: their arguments are most of a trace."""
-        if len(self.ops) > MAX_SHAPED_OPS:
+        """The inputs of each op, in words; of many ops nothing."""
+        if len(self.ops) > MAX_DETAILED:
             return []
         rows = (zip(*block.values(), strict=True) for block in blocks_of(self.ops, ("shapes", "dtypes")))
         return [self.names.add(shape_words(*row)) for block in rows for row in block]
 
     def interned(self, names: Sequence[str | None]) -> list[int]:
-        return [self.names.add(name) for name in names]
+        known = {name: self.names.add(name) for name in dict.fromkeys(names)}
+        return [known[name] for name in names]
+
+    def listed(self, lists: Sequence[tuple[str, ...]], between: str) -> list[int]:
+        """The position of each list as a text."""
+        joined = cache(lambda one: self.names.add(between.join(one) or None))
+        return [joined(one) for one in lists]
 
     def link_columns(self) -> dict[str, list[Any]]:
         """Which node of one stage came of which of another."""
@@ -337,7 +357,7 @@ class Encoder:
 
 def short_names(recording: Recording) -> dict[str, str]:
     """Kernel name → a readable one, where that is another."""
-    names = {launch.name for launch in recording.launches} | {call.kernel for call in recording.calls}
+    names = {*column(recording.launches, "name"), *(call.kernel for call in recording.calls)}
     found = {name: kernel_name(name) for name in sorted(names)}
     return {name: short for name, short in found.items() if short != name}
 
