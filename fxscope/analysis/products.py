@@ -8,7 +8,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fxscope import gpus
-from fxscope.columns import picked
 from fxscope.index import grouped, index_of
 from fxscope.kernel_names import decode
 from fxscope.model import Item
@@ -64,16 +63,11 @@ class Sizes(NamedTuple):
     certain: int | None = None  # the FLOPs that its kernel cannot skip
 
 
-# What is looked at of a launch
-_FIELDS = ("op", "op_id", "call", "invocation", "graph", "nodes", "evidence", "decoded")
-
-
 def gemms(recording: Recording) -> tuple[GemmRow, ...]:
     """Recording → one row for each product that reached a device, in the order of the first step."""
     found: dict[tuple[Any, ...], list[list[Launch]]] = {}
     seen: Counter[tuple[Any, ...]] = Counter()
-    every = picked(recording.launches, list(range(len(recording.launches))), _FIELDS)
-    for launches in grouped(every, _execution).values():
+    for launches in grouped(recording.launches, _execution).values():
         main = main_kernel(launches)
         if main is None:
             continue
