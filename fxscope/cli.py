@@ -28,6 +28,7 @@ VERBS: dict[str, str] = {
     "diff": "compare two recordings",
     "what-if": "record again with an Inductor switch changed, and compare",
     "code": "the output code, each line tied to its nodes and source lines",
+    "reproduce": "one kernel call as a program that runs and times it alone",
     "check": "hold recordings against a file of expectations",
     "fleet": "a job of many ranks: which one is late and why, whose kernels differ",
     "open": "open a trace in Perfetto's UI",

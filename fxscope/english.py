@@ -6,6 +6,7 @@ decision's `arguments`; `config` and `limit` are the switch that it is about and
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fxscope.text import listed, num_bytes
@@ -243,6 +244,27 @@ def rewrite_text(name: str, made: Sequence[str], stage: str | None, by: str, pat
     who = f"pattern {pattern} (pass {by})" if pattern else f"pass {by}"
     what = f"was replaced by {listed(made, 4)}" if made else "was removed"
     return f"{name} {what} {place}: {who}"
+
+
+# A part of torch's reason for not using CUDA graphs → what to change.
+CUDAGRAPH_HINTS: dict[str, str] = {
+    "mutated inputs": "return the new value, or mark the input static (torch._dynamo.mark_static_address)",
+    "input mutation": "return the new value, or mark the input static (torch._dynamo.mark_static_address)",
+    "cpu device": "move that tensor to the GPU",
+    "multiple devices": "keep all tensors on one GPU",
+    "symbolic shapes": "use fixed sizes (torch.compile(dynamic=False)), or pad",
+    "incompatible op": "compile that op's part without CUDA graphs",
+    "non-Tensor inputs": "pass tensors only",
+}
+
+
+def cudagraph_text(told: str) -> str:
+    """Render why CUDA graphs were skipped: torch's reason, the innermost line of source that it names, what to change."""
+    reason = re.sub(r"^(skipping|disabling) cudagraphs due to ", "", told.partition("Found from")[0]).strip(" \n.:")
+    frames = re.findall(r'File "([^"]+)", line (\d+)', told)
+    place = f" ({frames[-1][0].rpartition('/')[2]}:{frames[-1][1]})" if frames else ""
+    hint = next((f". Try: {text}" for part, text in CUDAGRAPH_HINTS.items() if part in told), "")
+    return f"{reason}{place}{hint}"
 
 
 def reason_text(code: str, arguments: Mapping[str, Any], notes: Sequence[str] = (), config: str | None = None) -> str:

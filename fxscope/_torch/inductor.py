@@ -325,6 +325,9 @@ class InductorCapture:
         before, started = self._num_lowered, time.perf_counter_ns()
         told, rewritten = len(self.hooks.problems), len(self._rewrites)
         self._depth.direction = direction
+        asked = (
+            None if kwargs.get("cudagraphs") is None else bool(kwargs["cudagraphs"])
+        )  # torch may clear it on the way
         packaged = self.hooks.guard("AOTInductor", _is_packaged)
         self._depth.looked = looked = _Looked(compile_id, direction) if self.remember and not packaged else None
         self.num_lowering += 1
@@ -345,7 +348,7 @@ class InductorCapture:
             self._compiled,
             compile_id,
             direction,
-            kwargs,
+            asked,
             result,
             lowered,
             time.perf_counter_ns() - started,
@@ -477,14 +480,14 @@ class InductorCapture:
             tracer.record_stack_traces = False
 
     def _compiled(
-        self, compile_id: str, direction: Direction, kwargs: dict[str, Any], result: Any, lowered: bool, duration: int
+        self, compile_id: str, direction: Direction, cudagraphs: bool | None, result: Any, lowered: bool, duration: int
     ) -> None:
-        cudagraphs = kwargs.get("cudagraphs")
         code = getattr(result, "source_code", None)
         with self._lock:
             self._compile(
                 compile_id,
-                cudagraphs=bool(cudagraphs) if cudagraphs is not None else None,
+                cudagraphs=cudagraphs,
+                cudagraph_skip=_cudagraph_skip(result) if cudagraphs else None,
                 config=_changed_config(),
                 cache=("bypassed" if self.bypass_caches and not self.remember else "miss")
                 if lowered
@@ -660,6 +663,7 @@ class InductorCapture:
                     compile_id,
                     duration_us=max(duration, known.duration_us or 0) or None,
                     recompile_reason=known.recompile_reason or getattr(metrics, "recompile_reason", None),
+                    cudagraph_skip=known.cudagraph_skip or getattr(metrics, "cudagraph_skip_reason", None),
                 )
             if getattr(metrics, "fail_reason", None):
                 where = f"compile {compile_id}"
@@ -742,6 +746,13 @@ def _autograd_cache_hits() -> int:
 def _dynamo_utils() -> Any:
     """Dynamo's module of counters; None where it was not, or cannot be, imported: it has compiled nothing."""
     return sys.modules.get("torch._dynamo.utils")
+
+
+def _cudagraph_skip(result: Any) -> str | None:
+    """Why a compiled graph is not replayed as a CUDA graph, as torch says it."""
+    info = getattr(result, "cudagraph_info", None)
+    failed = ", ".join(getattr(info, "cudagraph_fail_reasons", None) or ())
+    return getattr(result, "disabled_cudagraphs_reason", None) or failed or None
 
 
 def _is_packaged() -> bool:

@@ -17,7 +17,7 @@ from fxscope.analysis.groups import KernelGroup, Phase, ends_of, groups, pattern
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.rewrites import RewriteRow, rewrite_rows
 from fxscope.columns import column
-from fxscope.english import reason_text
+from fxscope.english import cudagraph_text, reason_text
 from fxscope.index import grouped, index_of, kept
 from fxscope.model import WHOLE, Item, Printed, encoded, replace
 from fxscope.passes import bound
@@ -546,6 +546,8 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
     if replayed:
         return CudaGraphs(state="on", share=replayed / len(recording.launches))
     asked = {item.cudagraphs for item in recording.compiles} - {None}
+    if told := next((item.cudagraph_skip for item in recording.compiles if item.cudagraph_skip), None):
+        return CudaGraphs(state="skipped", reason=cudagraph_text(told))
     skipped = next((item.message for item in recording.problems if "cudagraph" in item.message.lower()), None)
     if skipped or True in asked:
         return CudaGraphs(state="skipped", reason=skipped or "asked for, and nothing was replayed")

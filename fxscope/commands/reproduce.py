@@ -1,0 +1,37 @@
+"""`fxscope reproduce RECORDING CALL -o FILE.py`: one kernel call as a program that runs and times it alone."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from fxscope.analysis import select
+from fxscope.commands import common
+from fxscope.errors import FxscopeError
+from fxscope.index import index_of
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    common.add_input_options(parser, nargs=None)
+    parser.add_argument("name", metavar="CALL", help="a kernel, op or node that ran in one call: call:0/0:inference:3")
+    group = parser.add_argument_group("output")
+    group.add_argument("-o", "--output", metavar="FILE", help="write FILE instead of printing it")
+    common.add_budget_option(group)
+    group.add_argument("--force", action="store_true", help="overwrite files that exist")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from fxscope.render import reproduce
+
+    recording = common.read(arguments.recordings, arguments)
+    calls = [place.call for place in select.find(recording, arguments.name).places if place.call is not None]
+    if not calls:
+        raise FxscopeError(f"{arguments.name} ran in no kernel call: `fxscope why` says what became of it.")
+    if len(calls) > 1:
+        print(f"{arguments.name} ran in {len(calls)} calls; this is {calls[0]}.", file=sys.stderr)
+    call = index_of(recording).calls[calls[0]]
+    common.write_text(reproduce.render(recording, call), arguments.output, arguments)
+    return 0

@@ -1,0 +1,222 @@
+"""One kernel call as a Python file that runs alone: its code, inputs as the wrapper makes them, a timing loop."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from fxscope.errors import RenderError
+from fxscope.index import index_of
+from fxscope.text import microseconds, num_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fxscope.model import BufferAccess, KernelCall, Recording
+
+# What a wrapper makes memory and views with: such a statement is taken over, any other result is replaced by a tensor.
+MAKERS = ("empty_strided", "reinterpret_tensor", "alloc_from_pool", "get_raw_stream", "as_strided")
+IMPORTS = "import statistics\nimport time\n\nfrom torch._dynamo.testing import rand_strided"
+CODE = '''"""{title}
+
+{facts}
+"""
+
+{preamble}
+
+{kernels}
+async_compile.wait(globals())
+ON_GPU = {on_gpu}
+
+
+def fill(tensor):
+    """Random numbers; zeros where they are indices."""
+    return tensor.normal_() if tensor.dtype.is_floating_point else tensor.zero_()
+
+
+{inputs}
+
+
+def run():
+    {call}
+
+
+def measure(repeat=100):
+    """Median time of a call in µs."""
+    times = []
+    for turn in range(repeat + 10):
+        if ON_GPU:
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            run()
+            end.record()
+            end.synchronize()
+            times.append(start.elapsed_time(end) * 1e3)
+        else:
+            start = time.perf_counter()
+            run()
+            times.append((time.perf_counter() - start) * 1e6)
+    return statistics.median(times[10:])
+
+
+if __name__ == "__main__":
+    took, moved, bound = measure(), {moved}, {bound}
+    print(f"{name}: {{took:.2f}} µs")
+    if moved is not None:
+        print(f"{{moved:,}} bytes, {{moved / took / 1e3:.1f}} GB/s")
+    if bound is not None:
+        print(f"bound {{bound:.2f}} µs, {{bound / took:.0%}} of it reached")
+'''
+
+
+def render(recording: Recording, call: KernelCall) -> str:
+    """Return the file's text.
+
+    Raises:
+        RenderError: the recording does not hold the code, or not all shapes.
+    """
+    source = next(
+        (item for item in recording.sources if item.kind == "output_code" and item.graph == call.wrapper), None
+    )
+    if source is None or call.code.call is None:
+        raise RenderError(f"{call.handle}: the recording does not hold its output code. Record with `fxscope run`.")
+    wrapper = _Wrapper(recording, call, source.text)
+    moved = None if call.bytes_read is None or call.bytes_written is None else call.bytes_read + call.bytes_written
+    bound = call.roof.floor_us if call.roof is not None else None
+    facts = [f"Call {call.id} of {recording.title or 'a recording'}, torch {recording.environment.torch}."]
+    facts += [f"It moves {num_bytes(moved)}."] if moved is not None else []
+    facts += [f"At the device's limits it takes {microseconds(bound)}."] if bound is not None else []
+    facts += (
+        [f"It took {microseconds(call.timing.typical_us)} when it was recorded."] if call.timing is not None else []
+    )
+    return CODE.format(
+        title=f"{call.handle}, alone.",
+        facts="\n".join(facts),
+        preamble=f"{IMPORTS}\n{wrapper.preamble()}",
+        on_gpu=not wrapper.device.startswith("cpu"),
+        kernels=wrapper.kernel(),
+        inputs="\n".join(wrapper.inputs()),
+        call=wrapper.call(),
+        moved=moved,
+        bound=bound,
+        name=call.kernel,
+    )
+
+
+class _Wrapper:
+    """The output code that calls a kernel."""
+
+    def __init__(self, recording: Recording, call: KernelCall, text: str) -> None:
+        self.text, self.target = text, call
+        try:
+            self.tree = ast.parse(text)
+        except SyntaxError as error:
+            raise RenderError(f"{call.handle}: its output code is not Python (a C++ wrapper): {error.msg}.") from None
+        self.accesses: dict[str, BufferAccess] = {
+            access.buffer: access
+            for other in index_of(recording).calls_of_graph.get(call.graph, ())
+            for access in (*(other.reads or ()), *(other.writes or ()))
+            if access.shape is not None
+        }
+        self.device = call.device or "cpu"
+        self.before: list[ast.stmt] = []
+        self.statement = self._statement()
+        arguments = next((node for node in self.tree.body if getattr(node, "name", "") == "get_args"), None)
+        self.examples = dict(_assigned(getattr(arguments, "body", ())))
+
+    def _statement(self) -> ast.stmt:
+        """Find the statement of the call, and keep those that run before it."""
+        line = self.target.code.call[0] if self.target.code.call else 0
+        for function in (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)):
+            inside = [node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.Expr)]
+            inside.sort(key=lambda node: node.lineno)
+            found = next((node for node in inside if node.lineno <= line <= (node.end_lineno or 0)), None)
+            if found is not None:
+                self.before = [node for node in inside if node.lineno < found.lineno]
+                return found
+        raise RenderError(f"{self.target.handle}: line {line} of its output code calls nothing.")
+
+    def preamble(self) -> str:
+        """The imports and short names of the output code."""
+        kept = [
+            node
+            for node in self.tree.body
+            if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign) and "async_compile." not in self._text(node)
+        ]
+        names = ("runner", "call", "recursively_apply_fns")
+        return "\n".join(self._text(node) for node in kept if not {name for name, _ in _assigned([node])} & {*names})
+
+    def kernel(self) -> str:
+        """The kernel's definition; nothing of a library's kernel."""
+        wanted = {node.id for node in ast.walk(self.statement) if isinstance(node, ast.Name)}
+        found = [node for node in self.tree.body if {name for name, _ in _assigned([node])} & wanted]
+        return "\n\n".join(self._text(node) for node in found if "async_compile." in self._text(node)) + "\n\n"
+
+    def call(self) -> str:
+        return self._text(self.statement).replace("\n", "\n    ")
+
+    def inputs(self) -> list[str]:
+        """The statements that make what the call takes, in order."""
+        return self._made(self.statement, self.before, {}) or ["# no inputs"]
+
+    def _made(self, statement: ast.stmt, before: Sequence[ast.stmt], done: dict[str, str]) -> list[str]:
+        lines: list[str] = []
+        stored = {name for name, _ in _assigned([statement])}
+        globals_ = {name for name, _ in _assigned(self.tree.body)} | {"torch"}
+        for name in dict.fromkeys(_loaded(statement)):
+            if name in done or name in stored or name in globals_ or name in self._imported():
+                continue
+            done[name] = name
+            lines += self._making(name, before, done)
+        return lines
+
+    def _making(self, name: str, before: Sequence[ast.stmt], done: dict[str, str]) -> list[str]:
+        """The statements that make one name: as the wrapper does, else from its example inputs, else from its layout."""
+        place, value = next(
+            (
+                (place, value)
+                for place in range(len(before) - 1, -1, -1)
+                for key, value in _assigned([before[place]])
+                if key == name
+            ),
+            (0, None),
+        )
+        text = ast.unparse(value) if value is not None else ""
+        if isinstance(value, ast.Name) and value.id != "args":
+            return [*self._made(before[place], before[:place], done), f"{name} = {text}"]
+        if isinstance(value, ast.Call) and any(maker in ast.unparse(value.func) for maker in MAKERS):
+            made = f"{name} = fill({text})" if "empty_strided" in text else f"{name} = {text}"
+            return [*self._made(before[place], before[:place], done), made]
+        if name in self.examples:
+            return [f"{name} = {ast.unparse(self.examples[name])}"]
+        access = self.accesses.get(name)
+        if (
+            access is None
+            or access.stride is None
+            or any(isinstance(n, str) for n in (*(access.shape or ()), *access.stride))
+        ):
+            raise RenderError(f"{self.target.handle}: the recording does not hold the sizes of {name}.")
+        layout = f"{access.shape}, {access.stride}, dtype=torch.{access.dtype}, device={self.device!r}"
+        return [f"{name} = fill(torch.empty_strided({layout}))"]
+
+    def _imported(self) -> set[str]:
+        nodes = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        return {(item.asname or item.name).partition(".")[0] for node in nodes for item in node.names}
+
+    def _text(self, node: ast.AST) -> str:
+        return ast.get_source_segment(self.text, node) or ""
+
+
+def _loaded(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+
+
+def _assigned(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield (name, value) of each assignment to one name."""
+    for node in statements:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, node.value

@@ -1,0 +1,67 @@
+"""A kernel that is taken away runs alone, on inputs like those it had, and computes what it computed."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import fxscope
+from fxscope.cli import main
+
+pytestmark = pytest.mark.slow
+
+
+def program(x, w):
+    return torch.relu(x.t() + 1) @ w
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    torch._dynamo.reset()
+    recording = fxscope.record(program, torch.randn(16, 24), torch.randn(16, 8), compile=True, steps=1)
+    return str(recording.save(tmp_path_factory.mktemp("reproduce") / "program.fxscope"))
+
+
+def test_a_generated_kernel_runs_alone_and_computes_the_same(path: str, tmp_path) -> None:
+    file = tmp_path / "repro.py"
+    assert main(["reproduce", path, "relu", "-o", str(file)]) == 0
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=200, check=True)
+    assert " µs" in done.stdout and "3,072 bytes" in done.stdout  # 16 × 24 numbers read, as many written
+    names = runpy.run_path(str(file))
+    names["run"]()
+    read, written = names["arg0_1"], names["buf0"]
+    assert read.shape == (16, 24) and written.shape == (24, 16)
+    torch.testing.assert_close(written, torch.relu(read.t() + 1))
+
+
+def test_a_librarys_kernel_runs_alone(path: str, tmp_path) -> None:
+    file = tmp_path / "repro.py"
+    assert main(["reproduce", path, "mm", "-o", str(file)]) == 0
+    names = runpy.run_path(str(file))
+    names["run"]()
+    torch.testing.assert_close(names["buf1"], names["buf0"] @ names["arg1_1"])
+
+
+def test_what_is_no_call_and_a_file_that_exists_are_refused(path: str, tmp_path, capsys) -> None:
+    file = tmp_path / "repro.py"
+    file.write_text("mine")
+    assert main(["reproduce", path, "relu", "-o", str(file)]) == 2 and file.read_text() == "mine"
+    assert main(["reproduce", path, "no_such_kernel"]) == 2
+    capsys.readouterr()
+
+
+def test_a_triton_kernel_of_a_plan_brings_its_code_and_the_inputs_of_the_wrapper(tmp_path, capsys) -> None:
+    torch._dynamo.reset()
+    recording = fxscope.record(torch.sum, torch.ones(4096, 4096), compile=True, target="h200")
+    saved = str(recording.save(tmp_path / "sum.fxscope"))
+    assert main(["reproduce", saved, "call:0/0:inference:2"]) == 0
+    text = capsys.readouterr().out
+    ast.parse(text)
+    assert "triton_per_fused_sum_1.run(buf0, buf1, 1, 512, stream=raw_stream0)" in text
+    assert "buf0 = fill(empty_strided_cuda((512,), (1,), torch.float32))" in text
+    assert "triton_red_fused_sum_0 = " not in text and "def triton_per_fused_sum_1(" in text
