@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Called", "Dispatch", "Key", "Registration"]
 
-
-class DispatchFact(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what is here."""
-
-
-class Registration(DispatchFact, frozen=True, kw_only=True):
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """What is registered at a key. `kind` is torch's word."""
 
     where: str  # file:line
@@ -19,36 +13,33 @@ class Registration(DispatchFact, frozen=True, kw_only=True):
     fallthrough: bool = False
 
 
-class Key(DispatchFact, frozen=True, kw_only=True):
+class Key(msgspec.Struct, frozen=True, kw_only=True):
     """One dispatch key on the way, and what happens there."""
 
     key: str
     state: str  # "calls", "calls, then goes on", "falls through", "not reached", "excluded"
     registration: Registration
-    why: str
+    why: str  # it is passed, where it dispatches on
 
 
-class Called(DispatchFact, frozen=True, kw_only=True):
+class Called(msgspec.Struct, frozen=True, kw_only=True):
     """An op that really ran, and what it called in turn; `kernels` are the launches of its own."""
 
     name: str
     shapes: tuple[tuple[int, ...], ...] = ()
-    cpu_us: float | None = None
     kernels: tuple[str, ...] = ()
     children: tuple[Called, ...] = ()
 
 
-class Dispatch(DispatchFact, frozen=True, kw_only=True):
+class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
     """An op, the keys it passes for tensors on a device, and what compilers make of it."""
 
     name: str
     schema: str | None = None
-    overloads: tuple[str, ...] = ()
     device: str = "cpu"
     torch: str | None = None  # whose tables these are
     keys: tuple[Key, ...] = ()
     composite: str | None = None  # "implicit", "explicit"
-    structured: bool | None = None  # the backend has a kernel of its own
     aliases: tuple[str, ...] | None = None
     mutates: tuple[str, ...] = ()
     decomposition: str | None = None

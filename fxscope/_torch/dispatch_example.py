@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function
+from torch.utils._pytree import tree_map_only
 
 from fxscope._torch import dispatch_table
 from fxscope.dispatch_model import Called
-from fxscope.errors import FxscopeError
+from fxscope.errors import FxscopeError, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MARK = "fxscope::example"
 # Shapes to try for the tensors of an op, most telling first; the first set that a Meta tensor run accepts is taken.
@@ -61,19 +65,18 @@ def example(
     needed = [item for item in op._schema.arguments if "Tensor" in str(item.type)]
     sets = (shapes,) if shapes else (*_SETS, *itertools.product(_SHAPES, repeat=min(2, max(1, len(needed)))))
     failure = ""
-    for chosen, optional, integers in itertools.product(sets, (True, False), ((), (1,), (0,), (0, 1, 2))):
-        for others in (0, 1):
-            arguments = _arguments(op, chosen, kind, optional=optional, integers=integers, variant=others)
-            if arguments is None:
-                continue
-            try:
-                op(*[_on(item, "meta") for item in arguments])
-                real = [_on(item, device, grad=requires_grad) for item in arguments]
-                op(*[item.clone() if isinstance(item, torch.Tensor) else item for item in real])
-            except Exception as error:
-                failure = str(error).splitlines()[0] if str(error) else type(error).__name__
-                continue
-            return real, words(op, real)
+    for *chosen, variant in itertools.product(sets, (True, False), ((), (1,), (0,), (0, 1, 2)), (0, 1)):
+        arguments = _arguments(op, kind, *chosen, variant=variant)
+        if arguments is None:
+            continue
+        try:
+            op(*tree_map_only(torch.Tensor, lambda item: item.to("meta"), arguments))
+            real = tree_map_only(torch.Tensor, lambda item: _on(item, device, grad=requires_grad), arguments)
+            op(*tree_map_only(torch.Tensor, torch.clone, real))
+        except Exception as error:
+            failure = one_line(error)
+            continue
+        return real, words(op, real)
     what = f"the shapes {', '.join(map(str, shapes))}" if shapes else "any of the example shapes"
     raise FxscopeError(f"{name} did not take {what} ({failure[:160]}). Give others with --shape 8x16 --shape 16x4.")
 
@@ -102,16 +105,16 @@ def _dtype(name: str) -> torch.dtype:
 
 def _arguments(
     op: Any,
-    shapes: tuple[tuple[int, ...], ...],
     dtype: torch.dtype,
-    *,
+    shapes: tuple[tuple[int, ...], ...],
     optional: bool,
     integers: tuple[int, ...],
+    *,
     variant: int,
 ) -> list[Any] | None:
+    """Arguments of these shapes, `integers` being the tensors of indices; None where there are too many or too few."""
     arguments: list[Any] = []
     left = list(shapes)
-    position = 0
     for item in op._schema.arguments:
         if item.kwarg_only:
             break
@@ -119,9 +122,8 @@ def _arguments(
         if kind == "Tensor" or (kind == "Optional[Tensor]" and optional and left):
             if not left:
                 return None
-            shape = left.pop(0)
-            arguments.append(torch.ones(shape, dtype=torch.int64 if position in integers else dtype))
-            position += 1
+            index = len(shapes) - len(left)
+            arguments.append(torch.ones(left.pop(0), dtype=torch.int64 if index in integers else dtype))
         elif kind == "List[Tensor]":
             arguments.append([torch.ones(left[0] if left else (4,), dtype=dtype) for _ in range(2)])
             left = left[1:]
@@ -139,15 +141,9 @@ def _arguments(
     return None if left else arguments
 
 
-def _on(item: Any, device: str, *, grad: bool = False) -> Any:
-    if isinstance(item, list) and item and isinstance(item[0], torch.Tensor):
-        return [_on(part, device, grad=grad) for part in item]
-    if not isinstance(item, torch.Tensor):
-        return item
-    moved = torch.empty_like(item, device="meta") if device == "meta" else item.to(device)
-    if device != "meta" and moved.is_floating_point():
-        moved = torch.rand_like(moved)
-    return moved.requires_grad_(grad) if grad and moved.is_floating_point() else moved
+def _on(item: torch.Tensor, device: str, *, grad: bool) -> torch.Tensor:
+    moved = item.to(device)
+    return torch.rand_like(moved).requires_grad_(grad) if moved.is_floating_point() else moved
 
 
 def words(op: Any, arguments: list[Any]) -> list[str]:
@@ -176,29 +172,23 @@ def contrasts(name: str, arguments: list[Any], ran: Called) -> tuple[tuple[str, 
     return tuple(found)
 
 
-def _variants(op: Any, arguments: list[Any]):
+def _variants(op: Any, arguments: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     if op._schema.is_mutable:
         return
-    for position, item in enumerate(op._schema.arguments[: len(arguments)]):
-        value = arguments[position]
+    for position, (item, value) in enumerate(zip(op._schema.arguments, arguments, strict=False)):
         if str(item.type) == "Optional[Tensor]" and isinstance(value, torch.Tensor):
             yield f"without {item.name}", [*arguments[:position], None, *arguments[position + 1 :]]
     first = arguments[0] if arguments else None
     if isinstance(first, torch.Tensor) and first.dim() >= 2:
-        extra = first.detach().unsqueeze(0).expand(2, *first.shape).contiguous().requires_grad_(first.requires_grad)
+        extra = first.detach().expand(2, *first.shape).contiguous().requires_grad_(first.requires_grad)
         yield f"with a {extra.dim()}-D {op._schema.arguments[0].name}", [extra, *arguments[1:]]
-        turned = first.detach().transpose(-1, -2).contiguous().transpose(-1, -2).requires_grad_(first.requires_grad)
-        yield (
-            f"with a transposed {op._schema.arguments[0].name} (strides {tuple(turned.stride())})",
-            [turned, *arguments[1:]],
-        )
 
 
 def _words(item: Any) -> str:
     if isinstance(item, torch.Tensor):
         return f"{str(item.dtype).removeprefix('torch.')}{list(item.shape)}"
     if isinstance(item, list) and item and isinstance(item[0], torch.Tensor):
-        return f"[{', '.join(_words(part) for part in item)}]"
+        return f"[{', '.join(map(_words, item))}]"
     return repr(item)
 
 
@@ -207,9 +197,8 @@ def run(name: str, arguments: list[Any]) -> Called:
     op = dispatch_table.overload(name)
     on_cuda = any(isinstance(item, torch.Tensor) and item.is_cuda for item in arguments)
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_cuda else [])]
-    packet = op.overloadpacket
     for _ in range(2):  # warm: lazily made handles and workspaces are not the op's
-        packet(*arguments) if not op._schema.is_mutable else op(*arguments)
+        op(*arguments)
     if on_cuda:
         torch.cuda.synchronize()
     with profile(activities=activities, record_shapes=True) as profiler:
@@ -230,7 +219,6 @@ def _called(event: Any) -> Called:
     return Called(
         name=event.name,
         shapes=shapes,
-        cpu_us=float(event.time_range.elapsed_us()),
         kernels=tuple(kernel.name for kernel in event.kernels),
         children=tuple(_called(child) for child in event.cpu_children if "::" in child.name),
     )

@@ -52,13 +52,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise FxscopeError("--format means nothing here: --json has all forms.")
     if not arguments.trace:
         common.refuse(arguments, "it is for the example tensors of --trace", "shape", "dtype")
+        if arguments.format == "tree":
+            raise FxscopeError("--format tree shows what ran: it needs --trace.")
     from fxscope._torch import dispatch_table
     from fxscope.model import replace
     from fxscope.render import dispatch as text
 
     if arguments.recording:
         op, shapes, dtype = from_recording(arguments.recording, op, shapes, dtype)
-    device = arguments.device or default_device()
+    device = arguments.device or ("cuda" if can_run("cuda") else "cpu")
     found = dispatch_table.describe(op, device=device, requires_grad=not arguments.no_grad, autocast=arguments.autocast)
     if arguments.trace:
         from fxscope._torch import dispatch_example
@@ -87,7 +89,7 @@ def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, a
     from fxscope.render import render
     from fxscope.render.legible import legible_streams
 
-    device = arguments.device or default_device()
+    device = arguments.device or ("cuda" if can_run("cuda") else "cpu")
     if not can_run(device):
         raise FxscopeError(f"{program} is run, and this machine has no {device} device. Use --device cpu.")
     model, inputs, kwargs = dispatch_example.as_function(factories.load_function(program)), (), {}
@@ -118,10 +120,6 @@ def _shapes(words: list[str] | None) -> tuple[tuple[int, ...], ...]:
         except ValueError:
             raise FxscopeError(f"--shape takes sizes such as 1024x32, not {word!r}.") from None
     return tuple(found)
-
-
-def default_device() -> str:
-    return "cuda" if can_run("cuda") else "cpu"
 
 
 def can_run(device: str) -> bool:

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from fxscope.text import aligned
+from fxscope.text import aligned, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from fxscope.dispatch_model import Called, Dispatch, Key
+    from fxscope.dispatch_model import Called, Dispatch
 
 INDUCTOR = {
     "decomposition": "decomposes it before lowering",
@@ -24,65 +25,54 @@ INDUCTOR = {
 }
 
 
+# What is registered at the key that does the work → what that makes of the op.
+KINDS = {
+    "math kernel": "{name} is CompositeImplicit for {device} tensors: it has no kernel of its own, only code that calls other ops ({where}), reached at {key}.",
+    "default backend kernel": "{name} is CompositeExplicit: one kernel serves every backend ({where}), and calls other ops below autograd.",
+    "backend fallback": "{name} has no kernel for {device} tensors: {key} falls back to {where}.",
+    "kernel": "{name} has a kernel of its own for {device} tensors, at {key} ({where}).",
+}
+
+
 def render(dispatch: Dispatch, *, form: str = "all", width: int = 80) -> str:
-    """One form: `table`, `tree`, `prose`, or `all` of them."""
-    blocks: list[str] = []
-    if form in ("all", "prose"):
-        blocks.append(prose(dispatch, width=width))
-    if form in ("all", "table"):
-        blocks.append(key_table(dispatch, width=width))
-    if dispatch.ran is not None and form in ("all", "tree"):
-        blocks.append(f"With {', '.join(dispatch.example)}:\n{tree(dispatch.ran)}")
-    elif form == "tree":
-        blocks.append(
-            f"{dispatch.name}\n"
-            + "\n".join(f"{'└' if last else '├'}─ {key.key}: {key.state}" for key, last in _marked(dispatch.keys))
-        )
-    return "\n\n".join(blocks)
+    """One form: `table`, `tree` (of an op that ran), `prose`, or `all` of them."""
+    blocks = {
+        "prose": textwrap.fill(prose(dispatch), width, break_long_words=False, break_on_hyphens=False),
+        "table": key_table(dispatch),
+    }
+    if dispatch.ran is not None:
+        blocks["tree"] = f"With {', '.join(dispatch.example)}:\n{tree(dispatch.ran)}"
+    return "\n\n".join(blocks.values()) if form == "all" else blocks[form]
 
 
-def _marked(items: Sequence[Key]) -> list[tuple[Key, bool]]:
-    return [(item, position == len(items) - 1) for position, item in enumerate(items)]
-
-
-def prose(dispatch: Dispatch, *, width: int = 80) -> str:
+def prose(dispatch: Dispatch) -> str:
     """Tell it in sentences, every one from what is registered or ran."""
-    return textwrap.fill(" ".join(sentences(dispatch)), width, break_long_words=False, break_on_hyphens=False)
+    return " ".join([*_kernel(dispatch), *_ran(dispatch), *_properties(dispatch)])
 
 
-def sentences(dispatch: Dispatch) -> list[str]:
-    name = dispatch.name
+def _kernel(dispatch: Dispatch) -> list[str]:
+    """The kernel that does the work, and the keys before it."""
+    name, device = dispatch.name, dispatch.device
     found: list[str] = []
-    below = [key for key in dispatch.keys if key.state.startswith("calls")]
-    last = below[-1] if below and below[-1].state == "calls" else None
-    if below and last is None:
-        found.append(f"{name}: which kernel runs for {dispatch.device} tensors this build of torch cannot tell.")
-    elif last is not None and last.registration.kind == "math kernel":
-        found.append(
-            f"{name} is CompositeImplicit for {dispatch.device} tensors: it has no kernel of its own, only code that calls other ops ({last.registration.where}), reached at {last.key}."
-        )
-    elif last is not None and last.registration.kind == "default backend kernel":
-        found.append(
-            f"{name} is CompositeExplicit: one kernel serves every backend ({last.registration.where}), and calls other ops below autograd."
-        )
-    elif last is not None and last.registration.kind == "backend fallback":
-        found.append(
-            f"{name} has no kernel for {dispatch.device} tensors: {last.key} falls back to {last.registration.where}."
-        )
-    elif last is not None:
-        found.append(
-            f"{name} has a kernel of its own for {dispatch.device} tensors, at {last.key} ({last.registration.where})."
-        )
-    else:
-        found.append(f"{name} has nothing registered for {dispatch.device} tensors: the call fails.")
+    last = next((key for key in dispatch.keys if key.state == "calls"), None)
     passed = [key for key in dispatch.keys if key.state == "calls, then goes on"]
+    if last is not None:
+        sentence = KINDS.get(last.registration.kind, KINDS["kernel"])
+        found.append(sentence.format(name=name, device=device, key=last.key, where=last.registration.where))
+    elif passed:
+        found.append(f"{name}: which kernel runs for {device} tensors this build of torch cannot tell.")
+    else:
+        found.append(f"{name} has nothing registered for {device} tensors: the call fails.")
     if passed:
         found.append("Before that it passes " + " and ".join(f"{key.key}, which {key.why}" for key in passed) + ".")
     through = [key.key for key in dispatch.keys if key.state == "falls through"]
     if through:
         found.append(f"{_list(through)} {'has' if len(through) == 1 else 'have'} nothing to do for it.")
-    if dispatch.ran is not None:
-        found += _ran(dispatch)
+    return found
+
+
+def _properties(dispatch: Dispatch) -> list[str]:
+    found: list[str] = []
     if dispatch.mutates:
         found.append(f"It writes into {_list(dispatch.mutates)}.")
     if dispatch.aliases:
@@ -101,14 +91,14 @@ def sentences(dispatch: Dispatch) -> list[str]:
 
 
 def _ran(dispatch: Dispatch) -> list[str]:
-    ran = dispatch.ran
-    assert ran is not None
-    names = [child.name for child in ran.children]
+    if dispatch.ran is None:
+        return []
+    names = [child.name for child in dispatch.ran.children]
     tensors = [word for word in dispatch.example if re.match(r"\w+ \[?\w+\[", word)]
     seen = f"It saw {_list(tensors)}" if tensors else "It ran"
     if not names:
         return [f"{seen}, and called no other op."]
-    found = [f"{seen}, so it called {_list(dict.fromkeys(names))}; {len(flat(ran))} op names in all."]
+    found = [f"{seen}, so it called {_list(dict.fromkeys(names))}; {len(flat(dispatch.ran))} op names in all."]
     for what, called in dispatch.contrasts:
         found.append(f"{what[0].upper()}{what[1:]} it calls {_list(dict.fromkeys(called)) or 'no other op'} instead.")
     return found
@@ -134,20 +124,14 @@ def tree(called: Called, lead: str = "", branch: str = "") -> str:
     return "\n".join(lines)
 
 
-def key_table(dispatch: Dispatch, *, width: int = 80) -> str:
-    """The keys in the order they are asked, what happens at each and where it is registered."""
-    rows = [[key.key, key.state, key.registration.kind, key.registration.where] for key in dispatch.keys]
-    lines = [f"  {line}" for line in aligned([["key", "what happens", "kind", "registered at"], *rows], left=range(4))]
-    if max(map(len, lines)) > width:  # the files' names on lines of their own
-        lines: list[str] = []
-        for key in dispatch.keys:
-            lines += [
-                f"  {key.key:<16} {key.state:<20} {key.registration.kind}",
-                f"  {'':<16} {key.registration.where}",
-            ]
-    return "\n".join(lines)
+def key_table(dispatch: Dispatch) -> str:
+    """The keys in the order they are asked, what happens at each and, below, where it is registered."""
+    rows = [(key.key, key.state, key.registration.kind) for key in dispatch.keys]
+    lines = aligned([("key", "what happens", "kind, and where it is registered"), *rows])
+    start = lines[0].index("kind")
+    places = (f"\n  {' ' * start}{key.registration.where}" for key in dispatch.keys)
+    return "\n".join(f"  {line.rstrip()}{place}" for line, place in zip(lines, ("", *places), strict=True))
 
 
 def _list(words: Iterable[str]) -> str:
-    words = list(words)
-    return "".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return listed(list(words), sys.maxsize)

@@ -10,6 +10,7 @@ from fxscope import cli
 from fxscope._torch import dispatch_example, dispatch_table
 from fxscope.errors import FxscopeError
 from fxscope.render import dispatch as text
+from tests.gpu.record_dispatch_tables import record_tables
 
 
 @pytest.mark.parametrize(
@@ -102,21 +103,22 @@ def test_torch_agrees_that_linear_never_reaches_the_post_grad_graph():
     assert "aten.linear.default" not in targets and "aten.addmm.default" in targets
 
 
-def test_recorded_tables_give_back_what_was_recorded(monkeypatch, tmp_path):
-    tables = dispatch_table.record_tables()
-    data = gzip.compress(json.dumps(tables, separators=(",", ":")).encode(), mtime=0)
+def test_recorded_tables_give_back_what_was_recorded():
+    data = gzip.compress(json.dumps(record_tables(), separators=(",", ":")).encode(), mtime=0)
+    tables = json.loads(gzip.decompress(data))
     assert len(tables["ops"]) > 2000 and len(data) < 120_000
-    monkeypatch.setattr(dispatch_table, "recorded", lambda: tables)
-    rows, version = dispatch_table._recorded_table("aten::addmm")
-    assert version == str(torch.__version__)
     real = dispatch_table.table("aten::addmm")
-    assert rows == {key: real[key] for key in tables["keys"] if key in real}
+    assert dispatch_table.recorded_table("aten::addmm", tables) == {
+        key: real[key] for key in tables["keys"] if key in real
+    }
 
 
 @pytest.mark.skipif(torch.backends.cuda.is_built(), reason="only a build without CUDA lacks its kernels")
-def test_a_build_without_cuda_says_what_it_cannot_tell(monkeypatch):
-    monkeypatch.setattr(dispatch_table, "recorded", lambda: None)
-    found = dispatch_table.describe("mm", device="cuda")
+def test_a_build_without_cuda_says_what_it_cannot_tell():
+    with torch.library._scoped_library("fxscope_test", "FRAGMENT") as library:
+        library.define("unrecorded(Tensor x) -> Tensor")
+        library.impl("unrecorded", torch.clone, "CompositeExplicitAutograd")
+        found = dispatch_table.describe("fxscope_test::unrecorded", device="cuda")
     assert "CUDA" not in {key.key for key in found.keys}
     assert "no CUDA kernels" in found.notes[0]
     assert "cannot tell" in text.prose(found)
