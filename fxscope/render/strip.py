@@ -32,7 +32,7 @@ NARROW, WIDE = set(" .,:;·il|()[]'"), set("mMwW%→…")
 MAX_STRIPS = 3
 MAX_FIGURES = 3
 COLUMNS = (24, 640, 960)  # of the figures
-ROW = {"step": 38, "zoom": 20, "module": 30, "ops": 34, "kernels": 44, "launches": 26}
+ROW = {"step": 38, "zoom": 20, "module": 30, "ops": 34, "kernels": 60, "launches": 26}
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
 
@@ -371,10 +371,12 @@ class Drawing:
             share = f", {percent(group.share)}" if group.share is not None else ""
             often = counted(round(group.launches), "launch", "launches")
             tip = f"{', '.join(names) or group.label}\n{time}{share} in {often}"
-            choices = [f"{time} {names[0]}" if names and time else "", time or (names[0] if names else "")]
-            words = next((words for words in choices if words and fits(words, place.width)), "")
             kind = self.strip.kind_of(group)
-            self.out.append(box(place, self.y, height - 4, kind, words, tip, "kernel", ref=ref_of(group)))
+            self.out.append(box(place, self.y, height - 4, kind, "", tip, "kernel", ref=ref_of(group)))
+            words = [time if fits(time, place.width) else "", fitted(names[0], place.width) if names else ""]
+            for number, line in enumerate(line for line in words if line):
+                down = 0.2 + 0.5 * number if all(words) else 0.42
+                self.out.append(text(place.x + 6, self.y + (height - 4) * down + SIZE * 0.5, line))
         self.rest(self.y, height - 4, says=True)
 
     def launches(self, height: float) -> None:
