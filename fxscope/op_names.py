@@ -166,6 +166,7 @@ def is_called(op: str, text: str) -> bool:
     return wanted == op_name(op) or (parse(text).namespace is None and wanted == parse(op).name)
 
 
+@lru_cache(maxsize=4096)
 def without_graph_number(name: str) -> str:
     """The name of an event without the number that a process gives each graph it compiles.
 

@@ -57,8 +57,8 @@ def predicted_us(call: KernelCall | None) -> float | None:
     return call.estimated_us if call is not None and call.estimated_range_us is not None else None
 
 
-def first(*values: T | None) -> T | None:
-    return next((value for value in values if value is not None), None)
+def first(value: T | None, other: T | None) -> T | None:
+    return other if value is None else value
 
 
 def call_bytes(call: KernelCall) -> int | None:
@@ -101,7 +101,10 @@ def settings_of(
 
 def first_of(kind: type[T], *values: Any) -> T | None:
     """The first value of a type: a trace may hold anything."""
-    return next((value for value in values if isinstance(value, kind)), None)
+    for value in values:
+        if isinstance(value, kind):
+            return value
+    return None
 
 
 def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
