@@ -13,7 +13,6 @@ from fxscope.render.legible import status
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from fxscope.fleet.model import Digest, Fleet
     from fxscope.fleet.sources import Source
@@ -63,7 +62,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """Parse N ≥ 1."""
     import argparse
 
     if not text.isdigit() or int(text) < 1:
@@ -72,7 +70,6 @@ def positive(text: str) -> int:
 
 
 def shard(text: str) -> tuple[int, int]:
-    """Parse "0/4"."""
     import argparse
 
     first, slash, count = text.partition("/")
@@ -125,7 +122,7 @@ def logs_alone(arguments: argparse.Namespace) -> dict[int, list[Path]]:
 
 
 def logs_beside(arguments: argparse.Namespace, width: int) -> str:
-    """What the compile logs beside the traces say: in which aspects ranks differ; all of it with `--all`."""
+    """Return what the compile logs beside the traces say: in which aspects ranks differ; all of it with `--all`."""
     from fxscope.fleet import logs, sources
     from fxscope.render import fleet_logs
 
@@ -143,7 +140,6 @@ def logs_beside(arguments: argparse.Namespace, width: int) -> str:
 def run_logs(
     found: dict[int, list[Path]], outputs: list[tuple[Path | None, str]], arguments: argparse.Namespace
 ) -> int:
-    """Compare the compile logs of ranks that have no traces."""
     from fxscope.fleet import logs
     from fxscope.render import fleet_logs
 
@@ -158,7 +154,6 @@ def run_logs(
 
 
 def run_shard(arguments: argparse.Namespace) -> int:
-    """Digest one part of the traces into a folder."""
     common.refuse(arguments, "--shard only digests", "check", "format")
     if len(arguments.output) != 1 or Path(arguments.output[0]).suffix in SUFFIXES or arguments.made:
         raise FxscopeError("--shard writes digests: name their folder, as in --shard 0/4 -o digests.")
@@ -210,21 +205,16 @@ def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Nam
         memory_bytes=arguments.memory,
         on=arguments.on,
         settings=settings,
-        progress=progress(len(found)),
+        progress=progress,
     )
 
 
-def progress(total: int) -> Callable[[int, int, str], None] | None:
-    """A function that prints progress on stderr: each rank on a terminal, each tenth in a log."""
-    terminal = sys.stderr.isatty()
-
-    def show_progress(done: int, of: int, name: str) -> None:
-        if terminal:
-            status(f"{done} of {of} ranks: {name}", end="\n" if done == of else "")
-        elif of >= 20 and (done == of or done % (of // 10) == 0):
-            print(f"{done} of {of} ranks", file=sys.stderr, flush=True)
-
-    return show_progress if total > 1 else None
+def progress(done: int, of: int, name: str) -> None:
+    """Print progress on stderr: each rank on a terminal, each tenth in a log."""
+    if of > 1 and sys.stderr.isatty():
+        status(f"{done} of {of} ranks: {name}", end="\n" if done == of else "")
+    elif of >= 20 and (done == of or done % (of // 10) == 0):
+        print(f"{done} of {of} ranks", file=sys.stderr, flush=True)
 
 
 def read_made(names: list[str]) -> list[Digest]:

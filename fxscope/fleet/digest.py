@@ -69,7 +69,6 @@ def unreadable(file: str, message: str) -> Digest:
 
 
 def rank_in(file: str) -> int | None:
-    """The rank that a file's name says."""
     found = RANK_IN_NAME.search(Path(file).name)
     return int(found[1]) if found else None
 
@@ -261,7 +260,7 @@ class _Reading:
     # ------------------------------------------------------------------ plan
 
     def plan(self, windows: list[_Window]) -> Plan:
-        """Which kernels a step launches, from as many compared steps as are cheap to read, at least two."""
+        """Return which kernels a step launches, from as many compared steps as are cheap to read, at least two."""
         chosen = [window for window in windows if window.whole] or windows  # those that ranks are compared in
         steps = [window.last for window in chosen] or list(range(len(self.numbers)))
         rows_of: dict[int, NDArray[np.int64]] = {}
@@ -382,7 +381,7 @@ def signature(items: Iterable[Any]) -> str:
 
 
 def _covered(times: Times, windows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How much of each window (a row: from, to) the union covers."""
+    """Return how much of each window (a row: from, to) the union covers."""
     return intervals.covered_until(times, windows[:, 1]) - intervals.covered_until(times, windows[:, 0])
 
 
@@ -395,7 +394,7 @@ def _gaps_of(times: Times, windows: NDArray[np.int64]) -> Times:
 
 
 def _tells_of_communication(name: str) -> bool:
-    """Whether an event's arguments say which collective ran: the kernel itself, or what launched it."""
+    """Return whether an event's arguments say which collective ran: the kernel itself, or what launched it."""
     return name == "record_param_comms" or collective(name) is not None
 
 
@@ -430,5 +429,5 @@ def _ranks(value: Any) -> tuple[int, ...] | None:
 
 
 def _kind_of(name: str) -> str:
-    """What kind of collective a kernel's name says: "AllReduce" of ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)."""
+    """Return what kind of collective a kernel's name says: "AllReduce" of ncclDevKernel_AllReduce_Sum_bf16_RING_LL(…)."""
     return str((collective(name) or {}).get("operation") or name.split("(")[0])

@@ -283,7 +283,7 @@ def _parts(
 
 
 def _slower(mine: Digest, reference: Digest) -> float:
-    """How much longer a step's launches take that both ranks make alike, in configuration and number."""
+    """Return how much longer a step's launches take that both ranks make alike, in configuration and number."""
     theirs = {(k.name, k.grid, k.block): k for k in reference.plan.kernels}
     total = 0.0
     for kernel in mine.plan.kernels:
@@ -296,7 +296,7 @@ def _slower(mine: Digest, reference: Digest) -> float:
 def _against_majority(
     rank: int, by_rank: Mapping[int, Digest], groups: Sequence[PlanGroup]
 ) -> tuple[plans.Comparison | None, Digest | None]:
-    """How a rank's plan compares with the largest group's (its role's own where there are roles), and whose that is."""
+    """Return how a rank's plan compares with the largest group's (its role's own where there are roles), and whose that is."""
     mine = next((group for group in groups if rank in group.ranks), None)
     if mine is None:
         return None, None
@@ -324,7 +324,6 @@ def _sentences(table: Table, row: int, others: NDArray[np.intp], excesses: Mappi
 
 
 def _with_arrivals(finding: Finding, arrivals: Arrivals) -> Finding:
-    """Add at how many collectives the late rank arrived last."""
     (rank,) = finding.ranks
     total, last, wait_us = (found.get(rank, 0) for found in (arrivals.total, arrivals.last, arrivals.wait_us))
     if not total:

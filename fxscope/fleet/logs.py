@@ -52,8 +52,6 @@ class LogDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogJob(msgspec.Struct, frozen=True, kw_only=True):
-    """The logs of a job, compared."""
-
     schema: str = "fxscope-fleet-logs/1"
     title: str
     ranks: tuple[int, ...]
@@ -62,7 +60,6 @@ class LogJob(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
     def to_json(self) -> str:
-        """The JSON form, `fxscope-fleet-logs/1`."""
         return msgspec.json.format(encoded(self), indent=1).decode()
 
 

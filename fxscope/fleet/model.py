@@ -48,9 +48,7 @@ class RankStep(Item, frozen=True, kw_only=True):
     """
 
     number: int  # N of ProfilerStep#N
-    whole: (
-        bool  # it begins and ends at a collective; where not (first step, no collectives) the edges are the host's step
-    )
+    whole: bool  # it begins and ends at a collective; where not (first step, none at all) the edges are the host's step
     wall_us: float
     busy_us: float  # some kernel or copy ran (union over streams)
     compute_us: float  # one that is no communication ran
@@ -63,7 +61,7 @@ class RankStep(Item, frozen=True, kw_only=True):
 
     @property
     def own_us(self) -> float:
-        """What the rank needed for itself: the step without waiting and without exposed transfer."""
+        """Return what the rank needed for itself: the step without waiting and without exposed transfer."""
         return self.wall_us - self.exposed_us
 
 
@@ -184,9 +182,7 @@ class PlanGroup(Item, frozen=True, kw_only=True):
     ranks: tuple[int, ...]
     num_kernels: int  # launches a step
     num_distinct: int
-    cause: Cause | None = (
-        None  # what kind of difference; None: at most launch configurations, which each rank tunes itself
-    )
+    cause: Cause | None = None  # kind of difference; None: at most launch configurations, which each rank tunes itself
     changes: tuple[PlanChange, ...] = ()
     num_changes: int = 0
     by_role: bool = False  # the plan of a pipeline's stage: meant to differ; a rank is held against its stage's
@@ -212,5 +208,4 @@ class Fleet(Item, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
     def to_json(self) -> str:
-        """The JSON form, `fxscope-fleet/1`."""
         return msgspec.json.format(encoded(self), indent=1).decode()

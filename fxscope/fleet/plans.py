@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fxscope.fleet.model import Cause, Digest, Plan, PlanChange, PlanGroup, PlanKernel
@@ -20,7 +21,7 @@ class Interval(NamedTuple):
     most: int = 0
 
     def apart(self, other: Interval) -> bool:
-        """Whether no count is in both: only then do two ranks differ, whatever varies from step to step."""
+        """Return whether no count is in both: only then do two ranks differ, whatever varies from step to step."""
         return self.most < other.least or other.most < self.least
 
     def __str__(self) -> str:
@@ -117,21 +118,20 @@ def _roles(plans: Sequence[Sequence[int]], digests: Mapping[int, Digest]) -> dic
             places[rank] = mine.index(rank)
             counts.setdefault(mine, []).append(len(sent))
     plan_of = {rank: index for index, ranks in enumerate(plans) for rank in ranks}
-    if to_one and {*places} >= {*plan_of}:
-        if all(len(ranks) > 2 and len({*numbers}) == 1 for ranks, numbers in counts.items()):
-            return {}
-        by_place: dict[int, list[int]] = {}
-        for rank, plan in plan_of.items():
-            by_place.setdefault(places[rank], []).append(plan)
-        # The plan that most of a stage run; among equals the one that most of the job run.
-        usual = {place: max(sorted({*found}), key=found.count) for place, found in by_place.items()}
-        roles = {rank: usual[places[rank]] for rank in plan_of}
-        return roles if len({*roles.values()}) > 1 else {}
-    return {}
+    if not to_one or not {*places} >= {*plan_of}:
+        return {}
+    if all(len(ranks) > 2 and len({*numbers}) == 1 for ranks, numbers in counts.items()):
+        return {}
+    by_place = grouped(plan_of, lambda rank: places[rank])
+    stages = {place: [plan_of[rank] for rank in ranks] for place, ranks in by_place.items()}
+    # The plan that most of a stage run; among equals the one that most of the job run.
+    usual = {place: max(sorted({*found}), key=found.count) for place, found in stages.items()}
+    roles = {rank: usual[places[rank]] for rank in plan_of}
+    return roles if len({*roles.values()}) > 1 else {}
 
 
 def _same(here: Plan, there: Plan) -> bool:
-    """Whether nothing in which two plans differ is more than a count that varies from step to step."""
+    """Return whether nothing in which two plans differ is more than a count that varies from step to step."""
     mine, theirs = ({kernel.name for kernel in plan.kernels if kernel.least} for plan in (here, there))
     if mine - {k.name for k in there.kernels} or theirs - {k.name for k in here.kernels}:
         return False  # told at once: a job may have as many plans as ranks
@@ -139,7 +139,7 @@ def _same(here: Plan, there: Plan) -> bool:
 
 
 def compare(here: Plan, there: Plan) -> Comparison:
-    """In what a plan differs from another; what varies from step to step alike in both is no difference."""
+    """Return in what a plan differs from another; what varies from step to step alike in both is no difference."""
     kernels, configurations = _kernel_changes(here, there)
     ops, shapes, same_ops = _op_changes(here, there)
     cause: Cause | None = None
@@ -153,10 +153,8 @@ def compare(here: Plan, there: Plan) -> Comparison:
             for change in kernels
         )
         cause = "device_work" if more else "other_kernels"
-    order = {"shapes": (*shapes, *kernels, *configurations, *ops)}.get(
-        cause or "", (*kernels, *ops, *shapes, *configurations)
-    )
-    return Comparison(tuple(order), cause)
+    of_shapes, others = (*shapes, *kernels, *configurations, *ops), (*kernels, *ops, *shapes, *configurations)
+    return Comparison(of_shapes if cause == "shapes" else others, cause)
 
 
 def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanChange]]:
@@ -169,23 +167,13 @@ def _kernel_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[Pla
         a, b = map(_total, sides)
         a_us, b_us = (sum(kernel.total_us for kernel in side) for side in sides)
         total_us = round(a_us - b_us, 3)
-        a_configs, b_configs = ({(k.grid, k.block): Interval(k.least, k.most) for k in side} for side in sides)
+        ours, others = ({(k.grid, k.block): Interval(k.least, k.most) for k in side} for side in sides)
+        change = functools.partial(PlanChange, what="kernel", name=name, total_us=total_us)
         if a.apart(b):
-            change = _change(a, b)
-            kernels.append(
-                PlanChange(what="kernel", change=change, name=name, majority=str(b), here=str(a), total_us=total_us)
-            )
-        elif any(a_configs.get(key, NONE).apart(b_configs.get(key, NONE)) for key in {*a_configs, *b_configs}):
-            configurations.append(
-                PlanChange(
-                    what="kernel",
-                    change="other_configuration",
-                    name=name,
-                    majority=_configs(b_configs),
-                    here=_configs(a_configs),
-                    total_us=total_us,
-                )
-            )
+            kernels.append(change(change=_change(a, b), majority=str(b), here=str(a)))
+        elif any(ours.get(key, NONE).apart(others.get(key, NONE)) for key in {*ours, *others}):
+            words = {"majority": _configs(others), "here": _configs(ours)}
+            configurations.append(change(change="other_configuration", **words))
     for found in (kernels, configurations):
         found.sort(key=lambda change: -abs(change.total_us or 0))
     return kernels, configurations
@@ -233,7 +221,7 @@ def _op_changes(here: Plan, there: Plan) -> tuple[list[PlanChange], list[PlanCha
 
 
 def _grown(here: Plan, there: Plan) -> bool:
-    """Whether, where no shapes were recorded, most kernels run another number of threads: another batch.
+    """Return whether, where no shapes were recorded, most kernels run another number of threads: another batch.
 
     A tuned kernel trades grid for block, and few do; a larger batch widens most grids at the same block.
     """

@@ -51,17 +51,15 @@ class Table(NamedTuple):
     known: dict[object, object]  # medians and spreads of groups of peers: the same for every rank that has these peers
 
     def _once(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
-        """What a group of peers has in common, worked out once: a job of a thousand ranks has one such group."""
+        """Return what a group of peers has in common, worked out once: a job of a thousand ranks has one such group."""
         if key not in self.known:
             self.known[key] = make()
         return self.known[key]
 
     def middle(self, name: str, others: Rows) -> Quantity:
-        """The peers' median of each step."""
         return self._once(("middle", name, id(others)), lambda: columns_median(getattr(self, name)[others]))
 
     def overall(self, name: str, others: Rows) -> float | None:
-        """The peers' median over ranks and steps."""
         return self._once(("overall", name, id(others)), lambda: median(getattr(self, name)[others]))
 
     def spread(self, name: str, others: Rows) -> tuple[float, int]:
@@ -79,7 +77,7 @@ class Table(NamedTuple):
         return self._once(("spread", name, id(others)), make)
 
     def excess(self, name: str, row: int, peers: Rows, step_us: float) -> Excess:
-        """What a rank has over the median of its peers, and what these differ by among themselves."""
+        """Return what a rank has over the median of its peers, and what these differ by among themselves."""
         spread, samples = self.spread(name, peers)
         sigmas = SIGMAS * (1 + 4 / max(1, samples))
         return Excess(
@@ -105,7 +103,7 @@ class Table(NamedTuple):
         return np.maximum(0, np.minimum(work, self.bound(row, others)))
 
     def bound(self, row: int, others: Rows) -> Quantity:
-        """How much shorter each step could be, had the rank been like its peers.
+        """Return how much shorter each step could be, had the rank been like its peers.
 
         It is no further behind than its own time is over theirs. Where nobody is later than this rank, the step takes
         at most as long as it did, and at least what a peer itself needs. Where the rank itself waits for another, what
@@ -162,7 +160,6 @@ def median(values: Quantity) -> float | None:
 
 
 def columns_median(values: Quantity) -> Quantity:
-    """The median over ranks of each step."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmedian(values, axis=0) if len(values) else np.full(values.shape[1], np.nan)

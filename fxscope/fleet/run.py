@@ -41,8 +41,6 @@ SUFFIX = ".digest.json.gz"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What every task needs to know."""
-
     input_annotation: str | None = None
     max_bytes: int = MAX_BYTES
     memory_bytes: int | None = None  # of one process; more is a problem of that rank
@@ -97,7 +95,6 @@ def digests(
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -172,7 +169,6 @@ def limit_memory(num_bytes: int) -> None:
 
 
 def need(source: Source) -> int:
-    """About how much memory a task takes."""
     return PROCESS_BYTES + int(PER_UNPACKED_BYTE * source.unpacked_bytes)
 
 

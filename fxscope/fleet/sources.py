@@ -27,8 +27,6 @@ UNPACKED = 14  # a packed trace unpacks to about this many times its size, where
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """One rank's trace."""
-
     name: str  # as shown
     address: str  # a path or a URL
     size: int  # bytes as stored
@@ -58,7 +56,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_remote(address: str) -> bool:
-    """Whether an address is a URL, or a chain of them (zip://::s3://bucket/job.zip)."""
+    """Return whether an address is a URL, or a chain of them (zip://::s3://bucket/job.zip)."""
     return bool(_REMOTE.match(address))
 
 
@@ -116,7 +114,7 @@ def listed(places: Sequence[str], *, pattern: str | None = None) -> list[Source]
 
 
 def holds_trace(folder: Path) -> bool:
-    """Whether a file below a folder may be a rank's trace."""
+    """Return whether a file below a folder may be a rank's trace."""
     files = (item for item in folder.rglob("*") if item.is_file() and _TRACE.search(item.name))
     return any(looks_like_trace(item) for item in files)
 
@@ -144,7 +142,7 @@ def _source(item: Path, name: str) -> Source:
 
 
 def looks_like_trace(path: Path) -> bool:
-    """Whether a JSON file may be a trace. A damaged one may: it is a rank's, and is to be told of."""
+    """Return whether a JSON file may be a trace. A damaged one may: it is a rank's, and is to be told of."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)

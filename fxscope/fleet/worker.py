@@ -13,7 +13,6 @@ from fxscope.fleet.sources import Source
 
 
 def main() -> None:
-    """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's to answer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints gets between the answers

@@ -59,7 +59,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def limit(self, name: str) -> Any:
-        """A property's value, `None` where it is not known."""
         fact = self.properties.get(name)
         return None if fact is None else fact.value
 
@@ -82,7 +81,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return _best(self.matrix.get(dtype, ()))
 
     def basis(self, rate: Rate) -> str:
-        """Say in words where a rate comes from."""
         return f"{rate.kind}, {self.sources.get(rate.source, rate.source)}"
 
 
@@ -104,7 +102,6 @@ class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def names() -> tuple[str, ...]:
-    """The names of the GPUs that fxscope has a file for."""
     files = resources.files("fxscope.gpus").iterdir()
     return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
 
@@ -189,7 +186,7 @@ def text_of(name: str) -> bytes:
 
 
 def known(name: str) -> bool:
-    """Whether `load` finds a GPU of this name."""
+    """Return whether `load` finds a GPU of this name."""
     return name in names() or name in _opened
 
 

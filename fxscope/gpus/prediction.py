@@ -168,7 +168,7 @@ def pointwise(p: Mapping[str, float], work: Workload, _: int) -> float:
 
 
 def filling(p: Mapping[str, float], work: Workload) -> float:
-    """What a kernel takes longer that occupies all multiprocessors than one of a few blocks."""
+    """Return what a kernel takes longer that occupies all multiprocessors than one of a few blocks."""
     return p["fill"] * work.num_bytes / (work.num_bytes + p["full"] * 1e6)
 
 
@@ -214,7 +214,7 @@ def gemm(p: Mapping[str, float], work: Workload, multiprocessors: int) -> float:
 
 
 def unaligned(size: int) -> bool:
-    """Whether rows of so many elements of two bytes are not of whole 16 bytes, as tensor cores load them."""
+    """Return whether rows of so many elements of two bytes are not of whole 16 bytes, as tensor cores load them."""
     return size % 8 != 0
 
 
@@ -348,7 +348,7 @@ def time_of(parameters: Mapping[str, float], work: Workload, multiprocessors: in
 
 
 def traits_of(work: Workload) -> str:
-    """What a call has beside its sizes that its time depends on, as one word to compare."""
+    """Return what a call has beside its sizes that its time depends on, as one word to compare."""
     if work.m and work.family != "template":
         aligned = not (unaligned(work.k) or unaligned(work.n))
         return f"{work.variant} {work.layout} {'aligned' if aligned else 'unaligned'} {min(work.taps, 2)} {work.passes}"
@@ -356,7 +356,7 @@ def traits_of(work: Workload) -> str:
 
 
 def is_outside(measured: Measured | None, work: Workload) -> bool:
-    """Whether a call is unlike all that its family was fitted to: another trait, or a size more than twice beyond."""
+    """Return whether a call is unlike all that its family was fitted to: another trait, or a size more than twice beyond."""
     if measured is None:
         return False
     if traits_of(work) not in measured.traits:
@@ -366,7 +366,7 @@ def is_outside(measured: Measured | None, work: Workload) -> bool:
 
 
 def measured_of(works: Sequence[Workload]) -> Measured:
-    """What a family's calls were like, for `is_outside`."""
+    """Return what a family's calls were like, for `is_outside`."""
     sizes = {name: [float(getattr(work, name)) for work in works] for name in _SIZES}
     return Measured(
         traits=tuple(sorted({traits_of(work) for work in works})),
@@ -387,7 +387,7 @@ def benchmarked(gpu: Gpu, work: Workload) -> float | None:
 
 
 def configuration_class(heuristic: str, candidates: Sequence[Mapping[str, int]]) -> str:
-    """What kind of kernel candidates are for: "pointwise 2 of 1 dimension"; few are measured of most others."""
+    """Return what kind of kernel candidates are for: "pointwise 2 of 1 dimension"; few are measured of most others."""
     dimensions = max(len(candidate) for candidate in candidates)
     return f"{heuristic.rpartition('.')[2].lower()}, {dimensions} blocks, {min(len(candidates), 5)} candidates"
 

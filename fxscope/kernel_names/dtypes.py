@@ -44,5 +44,4 @@ def pair(text: str) -> tuple[str, str] | None:
 def dtypes(
     a: str | None = None, b: str | None = None, out: str | None = None, accumulate: str | None = None
 ) -> dict[str, str | None]:
-    """Return the `dtypes` value of a decoded name."""
     return {"a": a, "b": b, "out": out, "accumulate": accumulate}

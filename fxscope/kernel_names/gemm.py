@@ -38,7 +38,6 @@ def _ints(*texts: str | None) -> list[int] | None:
 
 
 def _words(found: re.Match[str] | None, count: int) -> tuple[str | None, ...]:
-    """Return the groups of a match, or so many `None`."""
     return found.groups() if found else (None,) * count
 
 

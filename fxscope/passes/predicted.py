@@ -35,13 +35,13 @@ def as_run(calls: Iterable[KernelCall], compiles: Iterable[Compile]) -> list[Ker
 
 
 def runs_of(compiles: Iterable[Compile]) -> Callable[[str], int]:
-    """How often a step runs a graph, by the graph's id."""
+    """Return how often a step runs a graph, by the graph's id."""
     runs = {item.compile_id: item.runs or 1 for item in compiles}
     return lambda graph: runs.get(graph.partition(":")[0], 1)
 
 
 def runs_a_step(recording: Recording, call_id: str | None) -> float:
-    """How often a step runs a call, as traced, else as planned; what no call runs, such as an eager op, once."""
+    """Return how often a step runs a call, as traced, else as planned; what no call runs, such as an eager op, once."""
     index = index_of(recording)
     call = index.calls.get(call_id or "")
     if call is None:

@@ -49,7 +49,6 @@ def headline(finding: Finding) -> str:
 
 
 def change_line(change: PlanChange, width: int | None = None) -> str:
-    """Say in what two plans differ."""
     name = kernel_name(change.name, width) if change.what == "kernel" else change.name
     is_said = change.majority is not None or change.here is not None
     sides = f": {change.majority or '–'} → {change.here or '–'}" if is_said else ""
@@ -135,7 +134,6 @@ def marks(fleet: Fleet) -> dict[int, str]:
 
 
 def typical(line: RankLine) -> float:
-    """A rank's median lateness."""
     known = [value for value in line.lateness_us if value is not None]
     return median_high(known) if known else 0.0
 

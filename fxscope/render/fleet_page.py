@@ -64,7 +64,6 @@ def render(fleet: Fleet, digests: Iterable[Digest]) -> str:
 
 
 def payload(fleet: Fleet, digests: Iterable[Digest]) -> dict[str, Any]:
-    """Return what the page's script draws."""
     by_rank = {item.rank: item for item in digests if item.rank is not None}
     said = marks(fleet)
     return {

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Serve the request whose path is the only argument."""
     request = json.loads(Path(sys.argv[1]).read_text())
     if request["sys_path"] is not None:
         sys.path[:] = request["sys_path"]
@@ -128,7 +127,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
 
 
 def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
-    """What a factory makes, and why it had to be made of fake tensors (None where it did not).
+    """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
 
     A factory that asks for CUDA cannot run here; under the simulated GPU it can, and its tensors then take no memory.
     """

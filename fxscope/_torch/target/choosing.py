@@ -122,7 +122,7 @@ def _listed(choices: Sequence[Any], times: dict[Any, float]) -> tuple[Candidate,
 
 
 def _confidence(target: Target, times: dict[Any, float]) -> float | None:
-    """How often, of the measured products that the fit had not seen, such a prediction was right."""
+    """Return how often, of the measured products that the fit had not seen, such a prediction was right."""
     found = prediction.choices_of(target.gpu)
     if found is None:
         return None
@@ -145,7 +145,6 @@ def _basis(target: Target) -> str:
 
 
 def _product(name: str, inputs: Sequence[Any], layout: Any) -> Workload | None:
-    """The matrix product that candidates are for, None where they are for something else."""
     if name not in _PRODUCTS or len(inputs) < 2:
         return None
     left, out = _numbers(inputs[-2].get_size()), _numbers(layout.size)
@@ -194,7 +193,7 @@ def _is_library(choice: Any) -> bool:
 
 
 def _name(choice: Any) -> str:
-    """What a candidate is called: a library's function, or a template's tile."""
+    """Return what a candidate is called: a library's function, or a template's tile."""
     tile = _tile(choice)
     if tile is None or _is_library(choice):
         return str(getattr(choice, "name", choice))
@@ -240,6 +239,5 @@ def _epilogue(scheduler: Any, target: Target, plan: Plan, node1: Any, node2: Any
 
 
 def _pointwise(node: Any) -> Workload:
-    """What an epilogue would do as a kernel of its own."""
     num_bytes = int(node.get_read_write_buffers_sizes())
     return Workload(family="pointwise", num_bytes=num_bytes, elements=max(1, num_bytes // 4), loads=2, statements=8)

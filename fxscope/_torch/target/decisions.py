@@ -109,7 +109,7 @@ def estimates(target: Target, mat1: Any, mat2: Any, alignment: int) -> tuple[flo
 
 
 def _row(tensor: Any) -> int:
-    """How many elements lie between two rows of a matrix, or between two columns where those are contiguous."""
+    """Return how many elements lie between two rows of a matrix, or between two columns where those are contiguous."""
     sizes, strides = numbers(tensor.shape)[-2:], numbers(tensor.stride())[-2:]
     return max(strides[0] if strides[1] == 1 else strides[1], 1) if 1 in strides else sizes[1]
 

@@ -78,7 +78,6 @@ def device(target: Target, plan: Plan) -> Generator[None]:
 
 
 def device_properties(target: Target) -> types.SimpleNamespace:
-    """What `torch.cuda.get_device_properties` would."""
     values: dict[str, Any] = {"gcnArchName": "", "name": target.device_name, **target.properties}
     if values.get("memory_clock_rate") is None and values.get("memory_bus_width"):
         # kHz; the datasheet's bandwidth is two transfers per clock over the width of the bus.

@@ -93,7 +93,6 @@ def kernel_sources(code: str) -> Iterator[tuple[str, str]]:
 
 
 def config_key(config: Any) -> str:
-    """A Triton config as one comparable string."""
     blocks = ",".join(f"{name}={value}" for name, value in sorted(config.kwargs.items()))
     return f"{blocks};warps={config.num_warps};stages={config.num_stages}"
 

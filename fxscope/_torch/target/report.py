@@ -96,7 +96,7 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
 
 
 def configuration(name: str, kernel: dict[str, Any], gpu: gpus.Gpu, calls: tuple[str, ...]) -> Choice:
-    """Which launch configuration Triton's benchmark is expected to choose when the kernel first runs."""
+    """Return which launch configuration Triton's benchmark is expected to choose when the kernel first runs."""
     configs = list(kernel["configs"].values())
     order = sorted(configs, key=lambda config: prediction.elements_a_warp(config["kwargs"], config["num_warps"]))
     known = prediction.choices_of(gpu)
@@ -129,7 +129,7 @@ def words_of(config: dict[str, Any]) -> str:
 
 
 def resources(kernel: dict[str, Any], gpu: gpus.Gpu, known: Resources | None) -> Resources:
-    """What a kernel takes; single numbers only where all configurations agree."""
+    """Return what a kernel takes; single numbers only where all configurations agree."""
     configs: list[KernelConfig] = []
     for config in kernel["configs"].values():
         taken = {name: config[name] for name in ("registers", "shared_bytes", "num_warps")}

@@ -302,7 +302,7 @@ def _fake(value: torch.Tensor, mode: FakeTensorMode, device: str) -> torch.Tenso
 
 
 def _reached(called: Any, kind: type[Any]) -> list[Any]:
-    """What is called itself if it is of a kind; of a function those of the kind that it calls by name or is a method of.
+    """Return what is called itself if it is of a kind; of a function those of the kind that it calls by name or is a method of.
 
     The step of an optimizer is wrapped by torch, and by schedulers of its rate: what is wrapped counts.
     """
@@ -394,7 +394,6 @@ def _make_fake(module: nn.Module, once: _Once) -> None:
 
 
 def _holds_tensors(value: Any) -> bool:
-    """Whether an attribute is a tensor, or a container with some."""
     return isinstance(value, torch.Tensor | list | tuple | dict) and any(
         isinstance(leaf, torch.Tensor) for leaf in torch.utils._pytree.tree_leaves(value)
     )

@@ -64,6 +64,5 @@ def loads(data: bytes) -> Any:
 def rebuild(
     size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype, requires_grad: bool, parameter: bool
 ) -> torch.Tensor:
-    """Make a tensor without memory."""
     tensor = torch.empty_strided(size, stride, dtype=dtype, device="meta")
     return nn.Parameter(tensor, requires_grad=requires_grad) if parameter else tensor.requires_grad_(requires_grad)

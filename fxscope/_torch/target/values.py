@@ -27,8 +27,6 @@ MOST_ELEMENTS = 1 << 22  # of one tensor whose values are kept
 
 
 class Values:
-    """Known values of fake tensors, on the CPU."""
-
     def __init__(self) -> None:
         self._known: Any = WeakTensorKeyDictionary()
 
@@ -74,7 +72,7 @@ class Values:
             yield
 
     def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """What an op makes of its arguments on the CPU; None where a tensor's values are not known, or it draws."""
+        """Return what an op makes of its arguments on the CPU; None where a tensor's values are not known, or it draws."""
         if not isinstance(func, torch._ops.OpOverload) or func.namespace != "aten":  # `prim.device` is not about values
             return None
         tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
