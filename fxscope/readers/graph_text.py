@@ -60,8 +60,6 @@ def parse(text: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
             )
             break
         if stripped.startswith("#") or not stripped:
-            if not stripped.startswith(("# File", "#")) and not stripped:
-                continue
             continue
         declared = _DECLARED.match(line)
         if declared:
