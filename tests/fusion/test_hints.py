@@ -13,7 +13,6 @@ from torch import nn
 import fxscope
 from fxscope._torch import running
 from fxscope._torch.inductor import InductorCapture
-from fxscope.dtypes import ITEM_BYTES
 from fxscope.model import Environment, Recording
 from fxscope.passes import run
 from fxscope.passes.fusion import eager, hints, reasons
@@ -274,21 +273,14 @@ CAPTURES = sorted(path.parent for path in DATA.rglob("trace.json.gz") if (path.p
 
 @pytest.mark.parametrize("folder", CAPTURES, ids=lambda path: "/".join(path.relative_to(DATA).parts))
 def test_templates_are_hinted_at_only_where_they_could_take_the_neighbour(folder):
-    """scheduler.py of torch 2.13: no reduction as an epilogue (7554); a prologue is read once and reads little (7102)."""
+    """scheduler.py of torch 2.13: no reduction as an epilogue (7554); what a prologue may read torch alone knows."""
     recording = fxscope.read_trace(folder / "trace.json.gz", debug_dir=folder / "inductor")
     calls = {call.id: call for call in recording.calls}
     for item in recording.decisions:
         if item.config != "max_autotune_gemm" or item.hint_code is None:
             continue
-        a, b = calls[item.a_call], calls[item.b_call]
-        if item.hint_code != "template_prologue":
-            assert b.type == "triton_pointwise", item
-            continue
-        assert a.type == "triton_pointwise", item
-        (written,) = a.writes
-        users = [call for call in recording.calls if written.buffer in {access.buffer for access in call.reads}]
-        assert users == [b] and sum(access.bytes for access in a.reads) <= 1.1 * written.bytes
-        assert ITEM_BYTES[b.writes[0].dtype] > 2 or "mul" not in a.kernel
+        b = calls[item.b_call]
+        assert item.hint_code != "template_prologue" and b.type == "triton_pointwise", item
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ import re
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from fxscope.dtypes import ITEM_BYTES
 from fxscope.kernel_names.cpp import split
-from fxscope.op_names import CASTS, GEMMS, MAY_COPY, RESIZES, TRANSPOSES, expected_nature, op_name, reductions
+from fxscope.op_names import GEMMS, RESIZES, TRANSPOSES, op_name, reductions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from fxscope.model import BufferAccess, KernelCall, Node
 
 _REDUCES = ("reduction", "triton_reduction", "triton_persistent_reduction", "triton_scan", "scan", "split_scan")
-PROLOGUE_MAY_READ = 1.1  # times what it writes
 
 
 class PairSide(NamedTuple):
@@ -35,18 +33,6 @@ class PairSide(NamedTuple):
         if any(kind in _REDUCES for kind in self.types):
             return True
         return any(reductions(node.target) for node in self.nodes)
-
-    @property
-    def only_moves(self) -> bool:
-        """Whether no arithmetic runs: views, copies, gathers and casts."""
-        names = [op_name(node.target) for node in self.nodes]
-        return all(
-            name in MAY_COPY
-            or name in CASTS
-            or name in ("cat", "index", "embedding", "clone")
-            or expected_nature(f"aten::{name}") == "view"
-            for name in names
-        )
 
 
 def refused(a: PairSide, b: PairSide, *, flows: bool) -> frozenset[str]:
@@ -84,11 +70,6 @@ def can_be_triton_convolution(convolution: PairSide) -> bool:
     return True
 
 
-def can_be_users_epilogue(consumer: PairSide, shared: Iterable[str]) -> bool:
-    """Whether a user's Triton kernel could take the consumer: it may read nothing but the kernel's output."""
-    return {access.buffer for access in consumer.call.reads or ()} <= set(shared)
-
-
 def can_be_cpp_epilogue(gemm: PairSide) -> bool:
     """Whether Inductor's C++ GEMM could be tried at all: it needs a frozen weight, so no training."""
     has_one = op_name(gemm.call.kernel) in ("mm", "addmm", "bias_addmm", "bmm")
@@ -101,27 +82,6 @@ def can_be_cpp_epilogue(gemm: PairSide) -> bool:
             for size in access.shape or ()
         )
     )
-
-
-def can_be_prologue(producer: PairSide, gemm: PairSide, readers: Mapping[str, int], kept: frozenset[str]) -> bool:
-    """Whether a template of the consumer could take the producer.
-
-    Args:
-        readers: buffer → how many kernels read it.
-        kept: nodes whose results the graph returns.
-    """
-    if producer.reduces or producer.opaque or {node.name for node in producer.nodes} & kept:
-        return False
-    written = [access.buffer for access in producer.call.writes or ()]
-    if len(written) != 1 or readers.get(written[0]) != 1:
-        return False
-    sizes = [[access.bytes for access in accesses or ()] for accesses in (producer.call.reads, producer.call.writes)]
-    if any(None in side for side in sizes) or sum(sizes[0]) > sum(sizes[1]) * PROLOGUE_MAY_READ:  # type: ignore[arg-type]
-        return False
-    if all(op_name(node.target) == "constant_pad_nd" for node in producer.nodes):
-        return False
-    dtype = next((access.dtype for access in gemm.call.writes or () if access.dtype), None)
-    return bool(dtype) and (ITEM_BYTES.get(dtype or "", 0) > 2 or producer.only_moves)
 
 
 def share_the_activation(a: Sequence[Node], b: Sequence[Node], nodes: Mapping[str, Node]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -206,7 +205,6 @@ class PairVerdict:
             for name, size in (*unit.reads.items(), *unit.writes.items()):
                 if size is not None:
                     self.memory[name] = max(self.memory.get(name, 0), size)
-        self.kept: frozenset[str] = frozenset(graph.outputs if graph else ())
         self.limits: dict[str, Any] = schedule.limits if schedule else {}
         self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
         self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
@@ -375,27 +373,19 @@ class PairVerdict:
         return reason.hint != "template_convolution" or hints.can_be_triton_convolution(self.side(pair.a))
 
     def holds_in_files(self, reason: Reason, pair: Pair) -> bool:
-        """Whether what is known of templates speaks for a hint at one."""
+        """Whether what is known of templates speaks for a hint at one.
+
+        What a prologue, or an epilogue of a user's kernel, may read torch alone knows.
+        """
         if reason.config not in ("max_autotune_gemm", "epilogue_fusion_user_defined_triton_kernel"):
             return True
         a, b = self.side(pair.a), self.side(pair.b)
-        if not a.opaque:
-            return hints.can_be_prologue(a, b, self.readers, self.kept)
+        if not a.opaque or a.call.type == "user_triton":
+            return False
         if (a.call.device or "").startswith("cpu") and not hints.can_be_cpp_epilogue(a):
             return False
-        if a.call.type == "user_triton" and not hints.can_be_users_epilogue(b, pair.buffers):
-            return False
         takes = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
-        return takes and hints.can_be_triton_convolution(a) and not self.waits_for_another(pair)
-
-    def waits_for_another(self, pair: Pair) -> bool:
-        """Whether the second reads what a kernel between the two makes of the first's result: one kernel would be a cycle."""
-        first, last = (bisect_left(self.units, unit.position, key=lambda item: item.position) for unit in pair[:2])
-        made = set[str]()
-        for unit in self.units[first + 1 : last]:
-            if unit.reads.keys() & (pair.a.writes.keys() | made):
-                made |= unit.writes.keys()
-        return bool(made & pair.b.reads.keys())
+        return takes and hints.can_be_triton_convolution(a)
 
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
