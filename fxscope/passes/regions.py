@@ -170,7 +170,7 @@ def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[
 
 def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
     """Which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
-    if (region.replayed and not region.groups) or region.replayed:
+    if region.replayed:
         fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
     else:
         fitting, num = len(match_sequence([g.name for g in region.groups], calls)), max(len(region.groups), len(calls))

@@ -131,6 +131,7 @@ _HEURISTICS: dict[str, CallType] = {
     "persistent_reduction_mix_order": "triton_persistent_reduction",
 }
 
+_BUFFER = re.compile(r"^(buf|arg|primals|tangents|_tensor|constant|fwd_rng|bwd_rng)")
 # Triton kernels of which all work stands in one function, as loops over its arguments.
 LOOPS = ("triton_pointwise", "triton_reduction", "triton_persistent_reduction", "triton_scan")
 
@@ -470,8 +471,8 @@ class _Walk:
             owner = value.value.id
             for position, call in enumerate(self.calls):
                 if owner in call.results:
-                    access = BufferAccess(buffer=results[0])
-                    self.calls[position] = _with_write(call, access)
+                    writes = (*call.writes, BufferAccess(buffer=results[0]))
+                    self.calls[position] = dataclasses.replace(call, writes=writes)
 
     def allocation(self, function: str, call: ast.Call, results: tuple[str, ...]) -> None:
         if len(results) != 1:
@@ -629,28 +630,19 @@ class _Walk:
             if access is not None:
                 side = writes if word.arg == "out" else reads
                 side.setdefault(access.buffer, _renamed(access, access.buffer))
-        if (
-            call.func
-            and isinstance(call.func, ast.Attribute)
-            and call.func.attr == "copy_"
-            and isinstance(call.func.value, ast.Name)
-        ):
-            name = call.func.value.id
-            writes.setdefault(name, self.layout.get(name) or BufferAccess(buffer=name))
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "copy_" and (to := self.tensor(call.func.value)):
+            writes.setdefault(to.buffer, _renamed(to, to.buffer))
         return tuple(reads.values()), tuple(writes.values())
 
     def tensor(self, value: ast.expr) -> BufferAccess | None:
         """The buffer that an argument is, `None` for numbers and streams."""
         if isinstance(value, ast.Call) and ast.unparse(value.func) == "reinterpret_tensor":
             return self.access(value)
-        if isinstance(value, ast.Name) and re.match(
-            r"^(buf|arg|primals|tangents|_tensor|constant|fwd_rng|bwd_rng)", value.id
-        ):
-            known = self.layout.get(value.id)
-            return _renamed(known, value.id) if known else BufferAccess(buffer=value.id)
-        if isinstance(value, ast.Name) and value.id in self.layout:
+        if not isinstance(value, ast.Name):
+            return None
+        if value.id in self.layout:
             return _renamed(self.layout[value.id], value.id)
-        return None
+        return BufferAccess(buffer=value.id) if _BUFFER.match(value.id) else None
 
     def access(self, call: ast.Call) -> BufferAccess:
         """The view that a `reinterpret_tensor(buffer, size, stride, offset)` makes."""
@@ -664,10 +656,6 @@ class _Walk:
 
 def _renamed(access: BufferAccess, name: str) -> BufferAccess:
     return BufferAccess(buffer=name, shape=access.shape, stride=access.stride, dtype=access.dtype)
-
-
-def _with_write(call: Call, access: BufferAccess) -> Call:
-    return dataclasses.replace(call, writes=(*call.writes, access))
 
 
 def _partitions(tree: ast.Module) -> list[str]:

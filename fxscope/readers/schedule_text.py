@@ -122,12 +122,13 @@ def schedule(
     users = {block.name: users_of(block) for block in blocks}
     groups = tuple(group_of(inside[position], users, uses, layouts) for position in positions.values())
     outputs = {name for used in users.values() for name, by in used.items() if "OUTPUT" in by}
-    kernels = tuple(
-        (node.kernel or "", members)
-        for members, node in ((group.members, nodes[index]) for group, index in first_nodes(groups, nodes))
-        if node.type not in ("nop", "multi_output")
-    )
     members = {node.name: node for node in nodes}
+    firsts = [members[group.members[0]] for group in groups]
+    kernels = tuple(
+        (first.kernel or "", group.members)
+        for first, group in zip(firsts, groups, strict=True)
+        if first.type not in ("nop", "multi_output")
+    )
     return Schedule(
         graph=graph_id,
         nodes=nodes,
@@ -246,7 +247,7 @@ def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
 def uses_of(block: Block, renames: Mapping[str, str]) -> tuple[list[Use], list[Use]]:
     """What a node reads and writes, as printed."""
     text = "\n".join(block.lines)
-    iteration = said(block, ("sizes",))
+    iteration = said(block, "sizes")
     iterations = numel(iteration) if iteration is not None else None
     writes, *read = (
         dependencies(text, f"{block.name}.{key}", iterations)
@@ -266,8 +267,8 @@ def node_of(
     uses: tuple[list[Use], list[Use]],
 ) -> SchedulerNode:
     reads, writes = uses
-    iteration = said(block, ("sizes",))
-    kernel = ((said(block, ("node.python_kernel_name", "node.kernel")) or "").split() or [None])[0]
+    iteration = said(block, "sizes")
+    kernel = ((said(block, "node.python_kernel_name", "node.kernel") or "").split() or [None])[0]
     device = next((layouts[use.buffer].device for use in writes if use.buffer in layouts), None)
     known = sorted((name for name in origins if name in order or not order), key=lambda name: order.get(name, 0))
     return SchedulerNode(
@@ -283,7 +284,7 @@ def node_of(
     )
 
 
-def said(block: Block, keys: Sequence[str]) -> str | None:
+def said(block: Block, *keys: str) -> str | None:
     """What stands behind `op0.KEY = ` in the first line with one of the keys."""
     starts = tuple(f"{block.name}.{key} = " for key in keys)
     line = next((line for line in block.lines if line.startswith(starts)), None)
@@ -415,11 +416,6 @@ def group_of(
         ),
         writes=accesses((use for node in inside for use in uses[node.name][1] if use.buffer not in internal), layouts),
     )
-
-
-def first_nodes(groups: Sequence[ScheduledGroup], nodes: Sequence[SchedulerNode]) -> list[tuple[ScheduledGroup, int]]:
-    where = {node.name: position for position, node in enumerate(nodes)}
-    return [(group, where[group.members[0]]) for group in groups]
 
 
 def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:

@@ -191,20 +191,19 @@ class PairVerdict:
         self.calls_reading: dict[str, int] = readers_of([self.whole(call) for call in calls.values()])
         self.fx: dict[str, Node] = {node.name: node for node in graph.nodes} if graph else {}
         # Name → bytes: of graph inputs, of buffers, and of what several buffers are parts of.
+        known = [item for node in (schedule.nodes if schedule else ()) for item in (*node.reads, *node.writes)]
+        tensors = [TensorMeta(shape=item.shape or (), dtype=item.dtype, stride=item.stride) for item in known]
+        sizes = [
+            (node.name, flops.tensor_bytes(node.outputs[:1])) for node in self.fx.values() if node.op == "placeholder"
+        ]
+        for item, tensor in zip(known, tensors, strict=True):
+            size = flops.tensor_bytes([tensor]) if item.shape is not None else None
+            sizes += [(item.buffer, size), (alias.get(item.buffer, item.buffer), size)]
+        sizes += [item for unit in units for item in (*unit.reads.items(), *unit.writes.items())]
         self.memory: dict[str, int] = {}
-        for node in self.fx.values():
-            if node.op == "placeholder" and (size := flops.tensor_bytes(node.outputs[:1])) is not None:
-                self.memory[node.name] = size
-        for node in schedule.nodes if schedule else ():
-            for item in (*node.reads, *node.writes):
-                tensor = TensorMeta(shape=item.shape or (), dtype=item.dtype, stride=item.stride)
-                size = flops.tensor_bytes([tensor]) if item.shape is not None else None
-                for name in {item.buffer, alias.get(item.buffer, item.buffer)} if size is not None else ():
-                    self.memory[name] = max(self.memory.get(name, 0), size or 0)
-        for unit in units:
-            for name, size in (*unit.reads.items(), *unit.writes.items()):
-                if size is not None:
-                    self.memory[name] = max(self.memory.get(name, 0), size)
+        for name, size in sizes:
+            if size is not None:
+                self.memory[name] = max(self.memory.get(name, 0), size)
         self.limits: dict[str, Any] = schedule.limits if schedule else {}
         self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
         self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
