@@ -32,25 +32,12 @@ _OTHERS = {
 
 
 class Side(NamedTuple):
-    """One of the two: its traffic, its arithmetic, its device time, and whether a library's kernel runs it."""
+    """One of the two: its work, its device time, and whether a library's kernel runs it."""
 
-    num_bytes: int
-    elements: int
-    transcendentals: int
-    erfs: int
-    reductions: int
+    work: timing.Work
     known_us: float | None  # measured, or on a target predicted
     predicted: bool
     library: bool
-
-    def work(self) -> timing.Work:
-        return timing.Work(
-            num_bytes=self.num_bytes,
-            elements=self.elements,
-            transcendentals=self.transcendentals,
-            erfs=self.erfs,
-            reductions=self.reductions,
-        )
 
 
 def priced(
@@ -71,11 +58,14 @@ def priced(
     least = None
     if not a.library and not b.library:
         least = timing.saved_at_least_us(
-            gpu, decision.saved_bytes, min(a.num_bytes, b.num_bytes), reduction=bool(a.reductions or b.reductions)
+            gpu,
+            decision.saved_bytes,
+            min(a.work.num_bytes, b.work.num_bytes),
+            reduction=bool(a.work.reductions or b.work.reductions),
         )
     a_call, b_call = calls.get(decision.a_call or ""), calls.get(decision.b_call or "")
     gone = avoided(decision, a_call, b_call, graphs)
-    if a.library != b.library and (b if a.library else a).reductions:
+    if a.library != b.library and (b if a.library else a).work.reductions:
         expected = after_partial_results_us(gpu, *((b, gone[1]) if a.library else (a, gone[0])))
     else:
         expected = expected_us(gpu, a, b, decision.saved_bytes)
@@ -89,26 +79,26 @@ def priced(
 
 def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
     """Both kernels' device time less the fused one's; `None` where it is not positive or a library's time is unknown."""
-    apart = [side.known_us or (None if side.library else timing.time_us(gpu, side.work())) for side in (a, b)]
+    apart = [side.known_us or (None if side.library else timing.time_us(gpu, side.work)) for side in (a, b)]
     if None in apart or (a.library and b.library):
         return None
-    num_bytes = max(0, a.num_bytes + b.num_bytes - saved_bytes)
+    num_bytes = max(0, a.work.num_bytes + b.work.num_bytes - saved_bytes)
     if a.library or b.library:
         # The library's kernel keeps its time and moves what the other side alone moves besides.
-        own = max(0, num_bytes - (a if a.library else b).num_bytes)
+        own = max(0, num_bytes - (a if a.library else b).work.num_bytes)
         fused = (apart[0] if a.library else apart[1]) or 0.0
         traffic = timing.time_us(gpu, timing.Work(num_bytes=own)) or 0.0
         fused += max(0.0, traffic - (timing.time_us(gpu, timing.Work(num_bytes=0)) or 0.0))
     else:
         together = timing.Work(
             num_bytes=num_bytes,
-            elements=max(a.elements, b.elements),
-            transcendentals=a.transcendentals + b.transcendentals,
-            erfs=a.erfs + b.erfs,
-            reductions=a.reductions + b.reductions,
+            elements=max(a.work.elements, b.work.elements),
+            transcendentals=a.work.transcendentals + b.work.transcendentals,
+            erfs=a.work.erfs + b.work.erfs,
+            reductions=a.work.reductions + b.work.reductions,
         )
         fused = timing.time_us(gpu, together) or 0.0
-        by_model = sum(timing.time_us(gpu, side.work()) or 0.0 for side in (a, b))
+        by_model = sum(timing.time_us(gpu, side.work) or 0.0 for side in (a, b))
         if (a.predicted or b.predicted) and by_model:
             # Two predictions less one of another model would be the models' difference: it is put to their scale.
             fused *= sum(time or 0.0 for time in apart) / by_model
@@ -122,7 +112,7 @@ def after_partial_results_us(gpu: Gpu, side: Side, gone: int) -> float | None:
     """
     if side.known_us is None:
         return None
-    left = timing.time_us(gpu, timing.Work(num_bytes=max(0, side.num_bytes - gone), reductions=1)) or 0.0
+    left = timing.time_us(gpu, timing.Work(num_bytes=max(0, side.work.num_bytes - gone), reductions=1)) or 0.0
     saved = min(traffic_us(gpu, side, gone), side.known_us - left)
     return saved if saved > 0 else None
 
@@ -144,8 +134,8 @@ def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
 
 def traffic_us(gpu: Gpu, side: Side, num_bytes: int) -> float:
     """Device time in µs of some of a kernel's bytes: their part in its traffic's time, which is no more than its own."""
-    traffic, floor = (timing.time_us(gpu, timing.Work(num_bytes=moved)) or 0.0 for moved in (side.num_bytes, 0))
-    part = min(1.0, num_bytes / side.num_bytes) if side.num_bytes else 0.0
+    traffic, floor = (timing.time_us(gpu, timing.Work(num_bytes=moved)) or 0.0 for moved in (side.work.num_bytes, 0))
+    part = min(1.0, num_bytes / side.work.num_bytes) if side.work.num_bytes else 0.0
     return part * min(traffic - floor, inf if side.known_us is None else side.known_us)
 
 
@@ -203,12 +193,15 @@ def side_of(end: DecisionEnd, calls: Mapping[str, KernelCall], graphs: Mapping[s
         return None
     targets = [node.target for node in nodes]
     reductions = sum(map(op_names.reductions, targets))
-    return Side(
+    work = timing.Work(
         num_bytes=sum((read or 0) + (written or 0) for read, written in traffic),
         elements=max((largest(node.outputs) for node in nodes), default=0),
         transcendentals=sum(map(op_names.transcendentals, targets)),
         erfs=sum(map(op_names.erfs, targets)),
         reductions=reductions if call is None else max(reductions, int("reduction" in call.type)),
+    )
+    return Side(
+        work=work,
         known_us=time_of(call, mine),
         predicted=call is not None and is_predicted(call),
         library=any(map(is_library, targets)) if call is None else call.type in _OTHERS,
