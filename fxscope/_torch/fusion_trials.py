@@ -110,6 +110,12 @@ def _accepts(scheduler: Any, a: Any, b: Any, config: str) -> bool | None:
     with inductor.patch({config: _wanted(config, before)}), _unchanged((a, b)):
         if config in LOOPS:
             _lay_out_anew(a, b)
+        if config == USERS:
+            extern = a if a.is_extern() else b
+            fresh = type(extern)(scheduler, extern.node)  # only with the switch it has a place in a kernel
+            if not hasattr(fresh, "group"):
+                return False
+            extern.group = fresh.group
         if config != TEMPLATES:
             return _joins(scheduler, a, b)
         products = [_may_be_template(a), _may_be_template(b)]
