@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -384,7 +385,16 @@ class PairVerdict:
         if (a.call.device or "").startswith("cpu") and not hints.can_be_cpp_epilogue(a):
             return False
         takes = hints.can_be_epilogue(a, b, pair.buffers, mutates=pair.mutates)
-        return takes and hints.can_be_triton_convolution(a)
+        return takes and hints.can_be_triton_convolution(a) and not self.waits_for_another(pair)
+
+    def waits_for_another(self, pair: Pair) -> bool:
+        """Whether the second reads what a kernel between the two makes of the first's result: one kernel would be a cycle."""
+        first, last = (bisect_left(self.units, unit.position, key=lambda item: item.position) for unit in pair[:2])
+        made = set[str]()
+        for unit in self.units[first + 1 : last]:
+            if unit.reads.keys() & (pair.a.writes.keys() | made):
+                made |= unit.writes.keys()
+        return bool(made & pair.b.reads.keys())
 
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
