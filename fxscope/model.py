@@ -56,6 +56,7 @@ __all__ = [
     "Node",
     "Op",
     "OpStats",
+    "PeakMemory",
     "Problem",
     "Recording",
     "Resources",
@@ -610,6 +611,14 @@ class FusionTrial(Item, frozen=True, kw_only=True):
     accepted: bool
 
 
+class PeakMemory(Item, frozen=True, kw_only=True):
+    """The most memory that a compiled graph needs at once, by Inductor's estimate; inputs that stay are not in it."""
+
+    bytes: int
+    scheduler_nodes: tuple[str, ...]  # that run then
+    buffers: tuple[tuple[str, int], ...]  # (name, bytes) of those alive then, largest first
+
+
 class Schedule(Item, frozen=True, kw_only=True):
     """The scheduler's view of one compiled graph: what it joined, what it was asked, and its limits."""
 
@@ -622,6 +631,7 @@ class Schedule(Item, frozen=True, kw_only=True):
     renames: dict[str, str] = {}  # a mutated buffer's later name → the buffer it really is
     outputs: tuple[str, ...] = ()  # buffers that the graph returns
     saved: tuple[str, ...] = ()  # those of them that only the backward takes
+    peak_memory: PeakMemory | None = None
     limits: dict[str, Any] = {}  # Inductor's switches that bear on fusion, as they were
     complete: bool = True  # False: rebuilt from files, which do not tell all
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 from fxscope._torch import made_for
+from fxscope._torch.graph_memory import peak_memory
 from fxscope._torch.hooks import is_deprecated, switch_value
 from fxscope._torch.loop_accesses import deps_of
 from fxscope.model import BufferAccess, FusionAttempt, How, Problem, Schedule, ScheduledGroup, SchedulerNode, replace
@@ -219,6 +220,7 @@ def _schedule(
         kernels=tuple(observed.kernels),
         renames=renames,
         outputs=tuple(dict.fromkeys(str(name) for name in graph.get_output_names())),
+        peak_memory=_told("peak memory", problems, peak_memory, graph),
         saved=_told("saved tensors", problems, _saved, graph) or (),
         limits=limits(),
     )

@@ -120,6 +120,15 @@ class CudaGraphs(Item, frozen=True, kw_only=True):
     share: float | None = None  # of the launches that are replayed
 
 
+class GraphMemory(Item, frozen=True, kw_only=True):
+    """The most memory that a compiled graph needs at once, where, and for which buffers."""
+
+    graph: str
+    bytes: int
+    call: str | None  # the kernel that runs then
+    buffers: tuple[tuple[str, int], ...]  # (name, bytes), largest first
+
+
 class Advice(Item, frozen=True, kw_only=True):
     """Something to try, and what it can gain at most per step."""
 
@@ -150,6 +159,7 @@ class Report(Printed, frozen=True, kw_only=True):
     recompiles: tuple[CompileRow, ...] = ()
     cuda_graphs: CudaGraphs
     memory_peak_bytes: int | None = None
+    graph_memory: tuple[GraphMemory, ...] = ()
     advice: tuple[Advice, ...] = ()
     unknown: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -190,6 +200,7 @@ def _report(recording: Recording) -> Report:
         recompiles=recompiles,
         cuda_graphs=cuda_graphs(recording),
         memory_peak_bytes=recording.memory.peak_bytes if recording.memory else None,
+        graph_memory=graph_memory(recording),
         unknown=tuple(unknown(recording)),
         problems=tuple(problem.message for problem in recording.problems),
     )
@@ -558,6 +569,29 @@ def cuda_graphs(recording: Recording) -> CudaGraphs:
     return CudaGraphs(
         state="off" if recording.launches else "unknown", reason="" if recording.launches else "nothing ran"
     )
+
+
+def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
+    """The peak of each compiled graph, the largest first."""
+    calls = index_of(recording).calls_of_graph
+    found = [
+        GraphMemory(
+            graph=item.graph.removesuffix(":post_grad"),
+            bytes=item.peak_memory.bytes,
+            call=next(
+                (
+                    call.handle
+                    for call in calls.get(item.graph, ())
+                    if set(call.scheduler_nodes) & set(item.peak_memory.scheduler_nodes)
+                ),
+                None,
+            ),
+            buffers=item.peak_memory.buffers,
+        )
+        for item in recording.schedules
+        if item.peak_memory is not None
+    ]
+    return tuple(sorted(found, key=lambda item: -item.bytes))
 
 
 def advise(recording: Recording, made: Report) -> list[Advice]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fxscope.analysis.groups import KernelGroup
     from fxscope.analysis.purposes import PurposeRow
-    from fxscope.analysis.report import Advice, CompileRow, KernelRow, MissedRow, Report
+    from fxscope.analysis.report import Advice, CompileRow, GraphMemory, KernelRow, MissedRow, Report
     from fxscope.analysis.rewrites import RewriteRow
     from fxscope.model import Recording
 
@@ -70,6 +70,7 @@ def lines(made: Report, *, width: int = 80, everything: bool = False, name: str 
         kernels(made, width, everything=everything) + purposes(made.purposes, width),
         missed(made, width, everything=everything),
         rewrites(made.rewrites, width) if everything else [],
+        graph_memory(made.graph_memory, width) if everything else [],
         compiles("Graph breaks", made.breaks, width, everything=everything),
         compiles("Recompiles", made.recompiles, width, everything=everything),
         foot(made, width, everything=everything, name=name),
@@ -278,6 +279,18 @@ def rewrites(rows: Sequence[RewriteRow], width: int) -> list[str]:
         if rows
         else []
     )
+
+
+def graph_memory(rows: Sequence[GraphMemory], width: int) -> list[str]:
+    """The peak of each compiled graph: how much, at which kernel, the largest buffers."""
+    out = ["Memory peak of each compiled graph (Inductor's estimate, without inputs that stay)"] if rows else []
+    for row in rows:
+        owners = ", ".join(f"{name} {num_bytes(size)}" for name, size in row.buffers[:3])
+        more = f", {len(row.buffers) - 3} more" if len(row.buffers) > 3 else ""
+        out.append(
+            cut(f"  {row.graph}  {num_bytes(row.bytes)} at {row.call or 'an unknown kernel'}: {owners}{more}", width)
+        )
+    return out
 
 
 def compiles(title: str, rows: Sequence[CompileRow], width: int, *, everything: bool) -> list[str]:

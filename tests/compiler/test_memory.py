@@ -1,0 +1,38 @@
+"""The memory peak of a compiled graph: how much, at which kernel, whose; worked out by hand from the sizes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import fxscope
+from fxscope.analysis.report import report
+from fxscope.render.report import lines
+
+pytestmark = pytest.mark.slow
+MIB = 1 << 20
+
+
+def late_use(x, w):
+    """The first product lives on until the end: three results of 1 MiB at the last sum."""
+    first = x @ w
+    second = first @ w
+    return second @ w + first
+
+
+def chain(x, w):
+    """Each product needs the one before it, and none lives longer."""
+    return ((x @ w) @ w) @ w
+
+
+@pytest.mark.parametrize(("program", "peak"), [(late_use, 3 * MIB), (chain, 2 * MIB)])
+def test_the_peak_is_the_sum_of_what_is_alive(program, peak: int) -> None:
+    torch._dynamo.reset()
+    x = torch.ones(512, 512)  # 1 MiB
+    recording = fxscope.record(program, x, torch.ones(512, 512), compile=True, target="h200")
+    (row,) = report(recording).graph_memory
+    assert row.bytes == peak == sum(size for _, size in row.buffers)
+    assert {size for _, size in row.buffers} == {MIB} and row.call is not None and "mm" in row.call
+    shown = "\n".join(lines(report(recording), everything=True))
+    assert f"{peak / 1e6:.2f} MB at {row.call}" in shown
+    assert "Memory peak of each" not in "\n".join(lines(report(recording)))
