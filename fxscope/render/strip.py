@@ -33,6 +33,7 @@ MAX_STRIPS = 3
 MAX_FIGURES = 3
 COLUMNS = (24, 640, 960)  # of the figures
 ROW = {"step": 38, "zoom": 20, "module": 30, "ops": 34, "kernels": 60, "launches": 26}
+DENSE = {"step": 30, "zoom": 12, "ops": 30, "kernels": 34, "launches": 24}  # of three recordings: no kernel names
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
 
@@ -236,6 +237,8 @@ def beside(strips: Sequence[Strip]) -> list[str]:
         out.append(text(24, top + 26, shorten(strip.report.title, 40), size=24, weight=700))
         out.append(text(RIGHT, top + 26, shorten(numbers, 80), anchor="end"))
         drawn = Drawing(strip, top + 38, SPAN / wall if wall else None)
+        if len(strips) > 2:
+            drawn.heights |= DENSE
         drawn.rows(most=1 if len(strips) == 2 else 0)
         if drawn.y + 34 < top + pitch:
             drawn.y += 22
@@ -374,8 +377,9 @@ class Drawing:
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y, height - 4, kind, "", tip, "kernel", ref=ref_of(group)))
             words = [time if fits(time, place.width) else "", fitted(names[0], place.width) if names else ""]
+            words = words if height >= ROW["kernels"] or not words[0] else words[:1]
             for number, line in enumerate(line for line in words if line):
-                down = 0.2 + 0.5 * number if all(words) else 0.42
+                down = 0.2 + 0.5 * number if len(words) > 1 and all(words) else 0.42
                 self.out.append(text(place.x + 6, self.y + (height - 4) * down + SIZE * 0.5, line))
         self.rest(self.y, height - 4, says=True)
 

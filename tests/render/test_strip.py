@@ -83,6 +83,21 @@ def test_two_recordings_share_one_scale() -> None:
     assert {"mlp_eager", "mlp_compiled"} <= set(texts(drawn))
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_several_strips_lie_below_each_other(number: int) -> None:
+    first, *others = (recording(name) for name in NAMES[:number])
+    drawn = strip.render(first, others=tuple(others), comparison=tuple(compare(first, other) for other in others))
+    titles = [item for item in ElementTree.fromstring(drawn).iter(f"{SVG}text") if item.get("font-weight") == "700"]
+    tops = [float(item.get("y", "")) for item in titles if "".join(item.itertext()) in NAMES]
+    marks = [
+        float(item.get("cy", ""))
+        for item in ElementTree.fromstring(drawn).iter(f"{SVG}circle")
+        if item.get("class") == "fx-mark"
+    ]
+    assert len(tops) == number and marks
+    assert not any(-24 < mark + 11 - top < 24 for mark in marks for top in tops[1:])  # no mark over a title
+
+
 def test_choices_that_exclude_each_other_have_one_number() -> None:
     made = report(recording("mlp_compiled"))
     assert len(made.missed) > 1 and {row.bracket for row in made.missed} == {1}
