@@ -288,7 +288,8 @@ def step_basis(recording: Recording) -> str:
     """ "median of 23 steps after the observed ones"."""
     times, number = recording.step_times, len(index_of(recording).wall_us)
     if times is None or times.while_recording:
-        return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}"
+        when = " while recording" if times is not None else ""
+        return f"{'median of ' if number > 1 else ''}{counted(number, 'profiled step')}{when}"
     after = {"before": "before the observed ones", "after": "after the observed ones", "calls": "without a profiler"}
     return f"median of {counted(times.count, 'step')} {after.get(times.when, '')}".rstrip()
 
