@@ -14,7 +14,7 @@ from pathlib import Path
 from fxscope import load
 from fxscope.analysis.report import step_row
 
-STEPS, LAST = 100, 90  # steps of a script, and the last ones of them that it times
+STEPS, LAST = 100, 66  # steps of a script, and the last ones of them that it times
 HEAD = """
 import statistics, time, torch
 from torch import nn
