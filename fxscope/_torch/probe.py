@@ -14,8 +14,10 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from fxscope._torch import inductor, profiler, running, steps
-from fxscope._torch.environment import triton_version
+from fxscope._torch.environment import cpu_name, triton_version
 from fxscope._torch.hooks import exists, has_switch, resolve
 from fxscope.model import Problem
 
@@ -52,8 +54,9 @@ SWITCHES: dict[str, str] = {
 
 def probe() -> list[tuple[str, bool, str]]:
     """(name, whether this torch has it, what it is for) of every hook and switch."""
-    rows = [(name, exists(name), purpose) for name, purpose in HOOKS.items()]
-    rows += _scheduler_hooks()
+    from fxscope._torch import scheduler
+
+    rows = [(name, exists(name), purpose) for name, purpose in (HOOKS | scheduler.HOOKS).items()]
     for name, purpose in SWITCHES.items():
         module, _, switch = name.partition(":")
         try:
@@ -78,17 +81,7 @@ def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
     )
 
 
-def _scheduler_hooks() -> list[tuple[str, bool, str]]:
-    from fxscope._torch import scheduler
-
-    return [(path, exists(path), purpose) for path, purpose in scheduler.HOOKS.items()]
-
-
 def devices() -> list[dict[str, Any]]:
-    import torch
-
-    from fxscope._torch.environment import cpu_name
-
     found: list[dict[str, Any]] = [{"device": "cpu", "name": cpu_name(), "threads": torch.get_num_threads()}]
     for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
         properties = torch.cuda.get_device_properties(index)
@@ -106,15 +99,11 @@ def devices() -> list[dict[str, Any]]:
 
 def torch_version() -> str:
     """The version with its build, "2.13.0+cpu", and what it was built for."""
-    import torch
-
     return f"{torch.__version__}" + (f", CUDA {torch.version.cuda}" if torch.version.cuda else ", no CUDA")
 
 
 def tiny_program() -> Any:
     """Run one op, to see whether it is seen."""
-    import torch
-
     return torch.ones(2) + 1
 
 
@@ -161,8 +150,6 @@ def _default_inductor_cache() -> str | None:
 
 def triton_pin() -> tuple[str | None, str | None]:
     """(the Triton that is installed, the one that this torch was released with); None for what is not known."""
-    import torch
-
     table = json.loads((resources.files("fxscope") / "data" / "triton_versions.json").read_text())
     release = ".".join(str(torch.__version__).split(".")[:2])
     return triton_version(), table.get(release)

@@ -364,9 +364,9 @@ def size(text: str) -> int:
     return value
 
 
-def check_measure(option: str, value: float | None, what: str, *, least: float = 0, most: float = float("inf")) -> None:
-    """Raise FxscopeError of a number that measures nothing: what is not between the two, or none."""
-    if value is not None and not least < value < most:
+def check_measure(option: str, value: float | None, what: str) -> None:
+    """Raise FxscopeError of a number that measures nothing: none, endless, or not more than 0."""
+    if value is not None and not 0 < value < float("inf"):
         raise FxscopeError(f"{option} takes {what}.")
 
 

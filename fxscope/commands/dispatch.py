@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fxscope.commands import common
 from fxscope.errors import FxscopeError
+from fxscope.text import listed
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
+CALLS = ("call_function", "dispatch")
 FORMS = ("all", "table", "tree", "prose")
 
 
@@ -65,8 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.trace:
         from fxscope._torch import dispatch_example
 
-        if not can_run(device):
-            raise FxscopeError(f"--trace runs the op, and this machine has no {device} device. Use --device cpu.")
+        check_device(device, "--trace runs the op")
         inputs, words = dispatch_example.example(found.name, shapes, dtype, device, requires_grad=not arguments.no_grad)
         ran = dispatch_example.run(found.name, inputs)
         found = replace(
@@ -90,8 +93,7 @@ def of_function(program: str, shapes: tuple[tuple[int, ...], ...], dtype: str, a
     from fxscope.render.legible import legible_streams
 
     device = arguments.device or ("cuda" if can_run("cuda") else "cpu")
-    if not can_run(device):
-        raise FxscopeError(f"{program} is run, and this machine has no {device} device. Use --device cpu.")
+    check_device(device, f"{program} is run")
     model, inputs, kwargs = dispatch_example.as_function(factories.load_function(program)), (), {}
     if shapes:
         inputs = dispatch_example.tensors(shapes, dtype, device, requires_grad=not arguments.no_grad)
@@ -114,12 +116,15 @@ def _shapes(words: list[str] | None) -> tuple[tuple[int, ...], ...]:
     found: list[tuple[int, ...]] = []
     for word in words or ():
         try:
-            found.append(
-                tuple(int(size) for size in word.replace("×", "x").replace(",", "x").split("x") if size.strip())
-            )
+            found.append(tuple(int(size) for size in re.split("[x×,]", word) if size.strip()))
         except ValueError:
             raise FxscopeError(f"--shape takes sizes such as 1024x32, not {word!r}.") from None
     return tuple(found)
+
+
+def check_device(device: str, why: str) -> None:
+    if not can_run(device):
+        raise FxscopeError(f"{why}, and this machine has no {device} device. Use --device cpu.")
 
 
 def can_run(device: str) -> bool:
@@ -136,23 +141,18 @@ def from_recording(
     recording = common.read(path)
     for graph in recording.graphs:
         for node in graph.nodes:
-            if name in (node.name, node.target) and node.op in ("call_function", "dispatch"):
+            if name in (node.name, node.target) and node.op in CALLS:
                 by_name = {item.name: item for item in graph.nodes}
                 metas = [by_name[item].outputs[0] for item in node.inputs if item in by_name and by_name[item].outputs]
-                known = tuple(
-                    tuple(int(size) for size in meta.shape)
-                    for meta in metas
-                    if all(isinstance(size, int) for size in meta.shape)
-                )
                 kind = next((meta.dtype for meta in metas if meta.dtype), None)
-                return node.target, shapes or known, kind or dtype
+                return node.target, shapes or _known(meta.shape for meta in metas), kind or dtype
     for op in recording.ops:
         if op.name in (name, f"aten::{name}") and op.shapes:
-            known = tuple(tuple(shape) for shape in op.shapes if shape and all(isinstance(size, int) for size in shape))
-            return op.name, shapes or known, next(iter(op.dtypes or ()), None) or dtype
-    names = [
-        node.name for graph in recording.graphs for node in graph.nodes if node.op in ("call_function", "dispatch")
-    ]
-    raise FxscopeError(
-        f"{path} has no node or op {name!r}; it has {', '.join(names[:12]) or 'none'}{', …' if len(names) > 12 else ''}."
-    )
+            return op.name, shapes or _known(filter(None, op.shapes)), next(iter(op.dtypes or ()), None) or dtype
+    names = [node.name for graph in recording.graphs for node in graph.nodes if node.op in CALLS]
+    raise FxscopeError(f"{path} has no node or op {name!r}; it has {listed(names, 12) or 'none'}.")
+
+
+def _known(shapes: Iterable[Iterable[int | str]]) -> tuple[tuple[int, ...], ...]:
+    """The shapes without a symbol in them."""
+    return tuple(tuple(map(int, shape)) for shape in shapes if all(isinstance(size, int) for size in shape))

@@ -28,7 +28,6 @@ from fxscope.errors import one_line
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
 
 # Package manager → its command, and what it calls what fxscope may ask for.
 MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
@@ -188,21 +187,16 @@ def inductor() -> list[Check]:
     """Look at what torch.compile needs: a compiler with headers, caches that can be written, Triton and its ptxas."""
     from fxscope._torch import probe
 
-    checks = [compiler(probe.cpp_compiler())]
-    for name, folder, variable in probe.cache_folders():
-        checks.append(cache(name, folder, variable))
-    checks.append(triton(probe.triton_pin()))
+    checks = [
+        compiler(probe.cpp_compiler()),
+        *(cache(*where) for where in probe.cache_folders()),
+        triton(probe.triton_pin()),
+    ]
     if checks[-1].ok:
         path = probe.ptxas()
-        checks.append(
-            Check(
-                "ptxas",
-                path is not None,
-                path or "Triton brings none and PATH has none",
-                "plans for a GPU: registers, PTX",
-                f'{PIP} --force-reinstall --no-deps "triton=={probe.triton_pin()[0]}"',
-            )
-        )
+        found, purpose = path or "Triton brings none and PATH has none", "plans for a GPU: registers, PTX"
+        remedy = f'{PIP} --force-reinstall --no-deps "triton=={probe.triton_pin()[0]}"'
+        checks.append(Check("ptxas", path is not None, found, purpose, remedy))
     return checks
 
 
@@ -329,9 +323,9 @@ def gpu_counters(params: Path = NVIDIA) -> Check:
 # ---------------------------------------------------------------------- helpers
 
 
-def install(what: str, managers: Iterable[str] = MANAGERS) -> str | None:
+def install(what: str) -> str | None:
     """The command that installs a program with this machine's package manager; None where there is none."""
-    manager = next((name for name in managers if shutil.which(name)), None)
+    manager = next((name for name in MANAGERS if shutil.which(name)), None)
     if manager is None:
         return None
     command, packages = MANAGERS[manager]

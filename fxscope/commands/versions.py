@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import platform
+import shutil
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
         return _dump_gpu(arguments)
     facts = collect()
     if arguments.json:
-        import json
-
         print(json.dumps(facts, indent=2))
         return 0
     for key in ("fxscope", "python", "platform", "torch", "cuda", "triton", "graphviz_dot", "scanner"):
@@ -48,8 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     for device in facts["devices"]:
         rest = ", ".join(f"{key} {value}" for key, value in device.items() if key not in ("device", "name"))
         print(f"  {device['device']:<10}{device['name']}  ({rest})")
-    missing = [hook for hook in facts["hooks"] if not hook["found"]]
-    print(f"\nhooks: {len(facts['hooks']) - len(missing)} of {len(facts['hooks'])}")
+    print(f"\nhooks: {sum(hook['found'] for hook in facts['hooks'])} of {len(facts['hooks'])}")
     for hook in facts["hooks"]:
         print(f"  {'yes' if hook['found'] else 'NO ':<5}{hook['name']}\n       {hook['purpose']}")
     return 0
@@ -57,8 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def collect() -> dict[str, Any]:
     """Everything that `fxscope doctor --versions` prints. Works without torch."""
-    import shutil
-
     from fxscope.readers.trace import reader
 
     facts: dict[str, Any] = {
@@ -90,19 +88,13 @@ def collect() -> dict[str, Any]:
 
 
 def _version(name: str) -> str | None:
-    from importlib import metadata
-
-    for candidate in (name, name.replace("_", "-")):
-        try:
-            return metadata.version(candidate)
-        except metadata.PackageNotFoundError:
-            continue
-    return None
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _dump_gpu(arguments: argparse.Namespace) -> int:
-    import json
-
     from fxscope._torch import gpu_dump
 
     try:
@@ -112,6 +104,5 @@ def _dump_gpu(arguments: argparse.Namespace) -> int:
     if arguments.dump_gpu == "-":
         print(text, end="")
         return 0
-    path = store.write(Path(arguments.dump_gpu), text, force=arguments.force)
-    print(f"wrote {path}", file=sys.stderr)
+    print(f"wrote {store.write(Path(arguments.dump_gpu), text, force=arguments.force)}", file=sys.stderr)
     return 0
