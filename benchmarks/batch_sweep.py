@@ -8,7 +8,7 @@
 
 Plain torch, so that it runs wherever torch does. It writes `OUT/sweep.json` (schema `fxscope-sweep/1`, which
 `fxscope sweep --from` and `fxscope check` read) and `OUT/traces.tar.gz` (one Kineto trace per setup and chosen batch,
-for `fxscope trace`).
+for `fxscope view`).
 
 What is measured, and how:
 - wall time of a call: blocks of calls between two synchronisations, the setups interleaved block by block so that a

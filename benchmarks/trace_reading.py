@@ -21,8 +21,8 @@ from pathlib import Path
 FXSCOPE = [sys.executable, "-m", "fxscope"]
 OURS = {
     "fxscope view --tables": [*FXSCOPE, "view", "{}", "--tables"],
-    "fxscope trace --step 0": [*FXSCOPE, "trace", "{}", "--step", "0"],
-    "fxscope trace": [*FXSCOPE, "trace", "{}"],
+    "fxscope view --step 0": [*FXSCOPE, "view", "{}", "--step", "0"],
+    "fxscope view": [*FXSCOPE, "view", "{}"],
 }
 TRACEINSIGHT = """
 import logging, os, sys

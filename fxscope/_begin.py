@@ -1,4 +1,4 @@
-"""What a child process does first; read by `fxscope.children` as a file, so that nothing else is imported."""
+"""First code of a child process; `fxscope.children` reads it as a file, so that nothing else is imported."""
 
 import os
 import sys

@@ -236,7 +236,7 @@ class _Job:
             num_compiles = capture.num_compiles
             profiler.run_steps(self.run, steps=self.steps, warmup=1, path=path)
             if capture.num_compiles > num_compiles:
-                own_trace.without_compiling(path)  # the compiler's own work is no part of a step
+                own_trace.without_compiling(path)  # the compiler's own work is not part of a step
             recording = _read(path)
         return replace(recording, environment=environment(), memory=memory, step_times=times)
 
@@ -427,7 +427,7 @@ class Recorder:
         return "does it call PyTorch in this process?"
 
     def _unobserved(self) -> list[Unobserved]:
-        """What ran after the observation ended."""
+        """Return what ran after the observation ended."""
         watch, found = self._watch, []
         if watch.ended_at is not None:
             after = max(self._left_at - watch.ended_at, 0) / 1e3
@@ -448,7 +448,7 @@ class Recorder:
         return [*found, *self._processes.unobserved()]
 
     def _of_traces(self, traces: Sequence[tuple[Path, bool]]) -> Recording:
-        """What the first trace that holds events says, and the eager graph with it."""
+        """Return what the first trace that holds events says, and the eager graph with it."""
         assert self._session is not None
         for path, theirs in traces:
             plan: dict[str, Any] = {}
@@ -500,7 +500,7 @@ class Recorder:
 
 
 def start_up_of(observed: own_trace.Observed) -> StartUp | None:
-    """What ran before the first step; None where no steps were found."""
+    """Return what ran before the first step; None where no steps were found."""
     span = observed.steps.start_up
     if span is None:
         return None
@@ -512,7 +512,7 @@ def start_up_of(observed: own_trace.Observed) -> StartUp | None:
 
 
 def unobserved_steps(observed: own_trace.Observed) -> tuple[Unobserved, ...]:
-    """What of the observed part is not among the kept steps, and what was seen in part only."""
+    """Return what of the observed part is not among the kept steps, and what was seen in part only."""
     found: list[Unobserved] = []
     plan = observed.steps
     if plan.start_up is not None:

@@ -161,7 +161,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def torch_failed(error: Exception) -> bool:
-    """Whether it was torch that could not be imported: it is not here, or fails inside."""
+    """Return whether it was torch that could not be imported: it is not here, or fails inside."""
     from traceback import walk_tb
 
     loading = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]

@@ -1,4 +1,4 @@
-"""What the dispatcher does with an op, as values."""
+"""The dispatcher's treatment of an op, as values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What is registered at a key. `kind` is torch's word."""
+    """The registration at a key. `kind` is torch's word."""
 
     where: str  # file:line
     kind: str  # "kernel", "autograd kernel", "math kernel", "default backend kernel", "backend fallback"

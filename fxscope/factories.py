@@ -20,7 +20,7 @@ _FACTORY = re.compile(r"^(?P<module>.+):(?P<name>[A-Za-z_]\w*)$")
 
 
 def is_factory(program: str) -> bool:
-    """Whether the word names a factory, not a file."""
+    """Return whether the word names a factory, not a file."""
     return _FACTORY.match(program) is not None and not Path(program).exists()
 
 
@@ -96,16 +96,16 @@ def _load(module_name: str, name: str) -> Any:
 
 
 def load_function(program: str) -> Any:
-    """What `FILE.py:NAME` names. Raises CaptureError where there is none, or it cannot be called."""
+    """Return what `FILE.py:NAME` names. Raises CaptureError where there is none, or it cannot be called."""
     match = _FACTORY.match(program)
     function = _load(match["module"], match["name"]) if match is not None else None
     if not callable(function):
-        raise CaptureError(f"{program} is no function: write FILE.py:FUNCTION.")
+        raise CaptureError(f"{program} is not a function: write FILE.py:FUNCTION.")
     return function
 
 
 def takes_arguments(function: Any) -> bool:
-    """Whether a function cannot be called without any."""
+    """Return whether a function cannot be called without any."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -139,7 +139,7 @@ def call_factory(factory: Any, label: str) -> tuple[Any, tuple[Any, ...], dict[s
 
 
 def raised(title: str, error: BaseException) -> CaptureError:
-    """What to raise where a model raised, with what to do about it."""
+    """Return what to raise where a model raised, with what to do about it."""
     advice = "Run it without fxscope to see the whole traceback."
     if "InvalidCxxCompiler" in str(error):
         advice = "Inductor writes C++ for a CPU: install a compiler (`fxscope doctor` says how), or use --target GPU."

@@ -34,7 +34,7 @@ def index_of(recording: Recording) -> Index:
 
 
 def kept(recording: Recording, key: Hashable, build: Callable[[Recording], T]) -> T:
-    """What `build` makes of the recording, made once and dropped with it; it is no part of the recording's value."""
+    """Return what `build` makes of the recording, made once and dropped with it; it is no part of the recording's value."""
     store: dict[Any, Any] = vars(recording)
     if key not in store:
         store[key] = build(recording)

@@ -219,7 +219,7 @@ class Timing(Item, frozen=True, kw_only=True):
 
 
 class Counters(Item, frozen=True, kw_only=True):
-    """What Nsight Compute counted while one thing ran once, over all its kernels, in a run of its own.
+    """Hardware counters of one run of a call or op, over all its kernels, from Nsight Compute in a separate run.
 
     Each kernel is repeated there until every counter was read; its caches and clocks are left as the program has them.
     """
@@ -300,7 +300,7 @@ class Graph(Item, frozen=True, kw_only=True):
 
 
 class MemoryDep(Item, frozen=True, kw_only=True):
-    """Where a loop nest accesses a buffer. A name in the index without a range is a value that is loaded or computed."""
+    """An access of a loop nest to a buffer. A name in the index without a range is a value that is loaded or computed."""
 
     index: str  # in elements: "64*d0 + d1 + 32"
     ranges: tuple[tuple[str, int], ...]  # sizes of the loop variables on which the place depends
@@ -363,7 +363,7 @@ class Roof(Item, frozen=True, kw_only=True):
 
 
 class Workload(Item, frozen=True, kw_only=True):
-    """What a call has to do, as the generated code states it: what its time is predicted from."""
+    """The work of a call, as the generated code states it: the input of a prediction."""
 
     family: Literal[
         "pointwise",
@@ -452,17 +452,17 @@ class KernelCall(Item, frozen=True, kw_only=True):
 
     @property
     def is_extern(self) -> bool:
-        """Whether it calls a kernel of a library as it is."""
+        """Return whether it calls a kernel of a library as it is."""
         return self.type in EXTERN
 
     @property
     def is_generated(self) -> bool:
-        """Whether Inductor wrote the kernel: not a library, not the user."""
+        """Return whether Inductor wrote the kernel: not a library, not the user."""
         return not self.is_extern and self.type != "user_triton"
 
 
 class LaunchEvidence(Item, frozen=True, kw_only=True):
-    """How each link of a launch is known; `None` where there is no link."""
+    """The evidence of each link of a launch; `None` where there is no link."""
 
     op: Evidence | None = None
     call: Evidence | None = None
@@ -538,7 +538,7 @@ class Link(Item, frozen=True, kw_only=True, rename={"from_": "from"}):
 
 
 class MadeFor(Item, frozen=True, kw_only=True):
-    """Why Inductor made an operation: a copy into the layout that a node demands, or a call of ATen as a fallback."""
+    """The reason for an operation that Inductor made: a copy into a layout that a node demands, or a fallback to ATen."""
 
     cause: Literal["layout", "input", "no_lowering", "declined", "unsupported"]
     node: str | None = None  # that was being lowered
@@ -591,7 +591,7 @@ class ScheduledGroup(Item, frozen=True, kw_only=True):
 
 
 class FusionAttempt(Item, frozen=True, kw_only=True):
-    """What the scheduler said of one pair of (fused) nodes; the last round counts."""
+    """The scheduler's verdict on one pair of (fused) nodes; the last round counts."""
 
     a: tuple[str, ...]  # scheduler nodes
     b: tuple[str, ...]
@@ -603,7 +603,7 @@ class FusionAttempt(Item, frozen=True, kw_only=True):
 
 
 class FusionTrial(Item, frozen=True, kw_only=True):
-    """What the scheduler answered when it was asked about two groups with a switch set that was not."""
+    """The scheduler's verdict on two groups with a switch set that was not."""
 
     a: int  # positions of groups in the final schedule, the smaller first
     b: int
@@ -645,7 +645,7 @@ class DecisionEnd(NamedTuple):
 
 
 class Decision(Item, frozen=True, kw_only=True):
-    """What became of one pair that could have been fused, and what keeping it apart costs."""
+    """The verdict on one pair that could have been fused, and the cost of not fusing it."""
 
     graph: str
     a: tuple[str, ...]  # nodes
@@ -801,7 +801,7 @@ class Gap(Item, frozen=True, kw_only=True):
 
 
 class Summary(Item, frozen=True, kw_only=True):
-    """What a trace says by itself, over the kept steps."""
+    """Totals of a trace, over the kept steps."""
 
     ops: tuple[OpStats, ...] = ()
     kernels: tuple[KernelStats, ...] = ()
@@ -823,7 +823,7 @@ class Memory(Item, frozen=True, kw_only=True):
 
 
 class Coverage(Item, frozen=True, kw_only=True):
-    """How many device events (kernels, memsets, memcpys) were attributed, over all kept steps."""
+    """The number of device events (kernels, memsets, memcpys) that were attributed, over all kept steps."""
 
     device_events: int
     to_op: int
@@ -851,7 +851,7 @@ class StartUpOp(Item, frozen=True, kw_only=True):
 
 
 class StartUp(Item, frozen=True, kw_only=True):
-    """What ran before the first step: weights are initialised, data is read, the first call may compile."""
+    """Work before the first step: weights are initialised, data is read, the first call may compile."""
 
     duration_us: float
     compile_us: float | None = None  # of it; None where nothing was compiled
@@ -859,7 +859,7 @@ class StartUp(Item, frozen=True, kw_only=True):
 
 
 class PredictedStep(Item, frozen=True, kw_only=True):
-    """How long one step of a plan will take, in µs; a range holds the real time in 80 of 100 programs."""
+    """The predicted time of one step of a plan, in µs; a range holds the real time in 80 of 100 programs."""
 
     device_us: float
     device_range_us: tuple[float, float] | None = None
@@ -890,7 +890,7 @@ class StepTimes(Item, frozen=True, kw_only=True):
 
     @property
     def while_recording(self) -> bool:
-        """Whether the profiler was on, so that the times hold its cost."""
+        """Return whether the profiler was on, so that the times hold its cost."""
         return self.when == "recording"
 
 
@@ -930,7 +930,7 @@ class Problem(Item, frozen=True, kw_only=True):
 
 
 class Environment(Item, frozen=True, kw_only=True):
-    """Where the recording was made."""
+    """The machine and the packages of the recording."""
 
     fxscope: str | None = None
     torch: str | None = None

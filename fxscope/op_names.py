@@ -1,4 +1,4 @@
-"""What ops are called, and what a name alone lets one expect: the only place that takes an op's name apart.
+"""Names of ops, and what a name alone implies: the only place that parses an op's name.
 
 `native_functions.yaml` says of each ATen op whether its result aliases an input and whether it has a kernel of its own;
 `tools/make_op_table.py` writes that into `data/ops.txt`. The sets below are what the yaml cannot say.
@@ -147,7 +147,7 @@ def qualified(text: str) -> str:
 
 
 def is_dispatched(event: str) -> bool:
-    """Whether a profiler's event is an op that the dispatcher ran: `aten::mm`, `mylib::foo`.
+    """Return whether a profiler's event is an op that the dispatcher ran: `aten::mm`, `mylib::foo`.
 
     Not autograd's `autograd::engine::evaluate_function: MmBackward0`, Dynamo's marks, or a generated kernel.
     """
@@ -161,7 +161,7 @@ def out_of_place(text: str) -> str:
 
 
 def is_called(op: str, text: str) -> bool:
-    """Whether a user who writes `text` means this op; `foo` may mean `mylib::foo`, `otherlib::foo` does not."""
+    """Return whether a user who writes `text` means this op; `foo` may mean `mylib::foo`, `otherlib::foo` does not."""
     wanted = op_name(text)
     return wanted == op_name(op) or (parse(text).namespace is None and wanted == parse(op).name)
 
@@ -176,12 +176,12 @@ def without_graph_number(name: str) -> str:
 
 
 def is_generated(name: str) -> bool:
-    """Whether an event has the name of a kernel that Inductor wrote."""
+    """Return whether an event has the name of a kernel that Inductor wrote."""
     return without_graph_number(name).startswith(("triton_", "cpp_fused"))
 
 
 def runs_as(kernel: str, op: str) -> bool:
-    """Whether an extern kernel, as a wrapper calls it, can be this op of a graph or a trace."""
+    """Return whether an extern kernel, as a wrapper calls it, can be this op of a graph or a trace."""
     wanted, shown = op_name(kernel), op_name(op)
     return shown.lstrip("_") == wanted.lstrip("_") or shown in _SHOWN_AS.get(wanted, ())
 
@@ -199,27 +199,27 @@ def is_attention(text: str) -> bool:
 
 
 def is_collective(text: str) -> bool:
-    """Whether the op, or the call of a wrapper, communicates between ranks or waits for it."""
+    """Return whether the op, or the call of a wrapper, communicates between ranks or waits for it."""
     return parse(text).namespace in ("c10d", "c10d_functional", "_c10d_functional", "symm_mem")
 
 
 def may_multiply(text: str) -> bool:
-    """Whether the op multiplies matrices, or is not torch's, so that nobody knows."""
+    """Return whether the op multiplies matrices, or is not torch's, so that nobody knows."""
     return "::" in op_name(text) or bool(_MULTIPLIES.search(op_name(text)))
 
 
 def transcendentals(text: str) -> int:
-    """How many exp, erf, tanh, … the op evaluates for each element."""
+    """Return how many exp, erf, tanh, … the op evaluates for each element."""
     return _TRANSCENDENTALS.get(out_of_place(text), 0)
 
 
 def erfs(text: str) -> int:
-    """How many error functions the op evaluates for each element; gelu counts as its exact form."""
+    """Return how many error functions the op evaluates for each element; gelu counts as its exact form."""
     return int(out_of_place(text) in _ERFS)
 
 
 def reductions(text: str) -> int:
-    """How many times the op reduces its operand; 0 for what works element by element."""
+    """Return how many times the op reduces its operand; 0 for what works element by element."""
     return _REDUCTIONS.get(out_of_place(text), 0)
 
 
@@ -232,18 +232,18 @@ def table() -> dict[str, frozenset[str]]:
 
 
 def is_pointwise(text: str) -> bool:
-    """Whether the op computes each element by itself."""
+    """Return whether the op computes each element by itself."""
     return "pointwise" in table().get(out_of_place(text), ())
 
 
 def keeps_shape(text: str) -> bool:
-    """Whether the op's result has the shape of its largest operand."""
+    """Return whether the op's result has the shape of its largest operand."""
     return out_of_place(text) in _MORE_KEEP_SHAPE or is_pointwise(text)
 
 
 @lru_cache(maxsize=8192)
 def expected_nature(text: str) -> Nature:
-    """What the name lets one expect before anything ran; what ran decides.
+    """Return what the name lets one expect before anything ran; what ran decides.
 
     "unknown" for ops that may copy and for names outside ATen and prims. `OpOverload.is_view` cannot serve: it is true of
     `reshape` and `contiguous`, and false of `_unsafe_view`, which launches nothing (torch 2.13, `torch/_ops.py`).

@@ -50,7 +50,7 @@ def without_trace_log() -> Generator[None]:
 
 
 class Fixture:
-    """What the fixture `fxscope` gives a test."""
+    """The fixture `fxscope` of a test."""
 
     def __init__(self, snapshot_path: Path, *, update: bool) -> None:
         self._snapshot_path = snapshot_path

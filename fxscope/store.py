@@ -133,7 +133,7 @@ def _unpacked(data: bytes, path: Path, limit: int, what: str) -> bytes:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """What gzip streams unpack to, no more than about 16 MB at a time. Raises EOFError, zlib.error."""
+    """Yield what gzip streams unpack to, no more than about 16 MB at a time. Raises EOFError, zlib.error."""
     unpacker: Any = None
     for start in range(0, len(data), _PIECE):
         part = data[start : start + _PIECE]
@@ -283,7 +283,7 @@ def _from_columns(data: bytes, where: str) -> Recording:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             limit = max(MAX_BYTES, MAX_RATIO * len(data))
             if sum(item.file_size for item in archive.infolist()) > limit:
-                raise FxscopeError(f"{where} unpacks to more than {limit >> 20} MiB: it is no recording.")
+                raise FxscopeError(f"{where} unpacks to more than {limit >> 20} MiB: it is not a recording.")
             recording = loads(_member(archive, "recording.json"), where=where)
             found: dict[str, Items[Any]] = {}
             for name, type_ in {"ops": Op, "launches": Launch}.items():

@@ -89,7 +89,7 @@ def of_roof(share: float, of: str = "the roof") -> str:
 
 
 def faster_than_limit(share: float | None) -> bool:
-    """Whether a share of a roof is written as more than 100 %: the limit is too low, or not what held it up (a cache)."""
+    """Return whether a share of a roof is above 100 %: the limit is too low, or was not the limit (a cache)."""
     return share is not None and 100 * share * _TIE >= 100.5
 
 

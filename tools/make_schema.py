@@ -18,7 +18,7 @@ PATH = ROOT / "fxscope" / "data" / "recording.schema.json"
 DOCUMENT = ROOT / "docs" / "schema.md"
 HEAD = """# The recording as JSON
 
-`fxscope view X --format json`, `fxscope trace X --format json` and `recording.to_json()` give this; a `.fxscope` file
+`fxscope view X --format json` and `recording.to_json()` give this; a `.fxscope` file
 is the same, gzipped. It is a public contract: keys keep their names and meaning, more may be added, and a breaking
 change raises `schema` (`{schema}` now). A value that is not known is `null`: never 0, and never left out.
 `fxscope/data/recording.schema.json` is the same as JSON Schema; both are written by `tools/make_schema.py`.

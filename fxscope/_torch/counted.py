@@ -27,7 +27,7 @@ class Bounds(NamedTuple):
 
 
 def bounds(edges: str | None, number: int) -> Bounds:
-    """What bounds a program's step, by its number and by what its steps begin with (`StepPlan.edges`)."""
+    """Return what bounds a program's step, by its number and by what its steps begin with (`StepPlan.edges`)."""
     if edges == "optimizer":
         end = (steps.STEP_ENDS, number + 1)
         return Bounds((steps.STEP_ENDS, number) if number else (steps.CALL_BEGINS, 1), end)

@@ -82,7 +82,7 @@ def example(
 
 
 def as_function(found: Any) -> Any:
-    """What calls it: a `torch.autograd.Function` runs by its `apply`, calling the class would only make one."""
+    """Return what calls it: a `torch.autograd.Function` runs by its `apply`, calling the class would only make one."""
     if isinstance(found, type) and issubclass(found, torch.autograd.Function):
         return lambda first, *rest: found.apply(first, *rest)
     return found

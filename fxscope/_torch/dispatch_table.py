@@ -116,7 +116,7 @@ def recorded_table(name: str, tables: dict[str, Any]) -> dict[str, Registration]
 
 
 def has_device() -> bool:
-    """Whether there is a CUDA device to run on."""
+    """Return whether there is a CUDA device to run on."""
     return torch.cuda.is_available()
 
 
@@ -208,7 +208,7 @@ def _memory(op: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
 
 
 def _decomposition(op: Any) -> str | None:
-    """Where torch decomposes the op for a compiler, `None` where it does not."""
+    """Return where torch decomposes the op for a compiler, `None` where it does not."""
     from torch._decomp import decomposition_table
 
     function = decomposition_table.get(op)
@@ -228,7 +228,7 @@ def _code(function: Any) -> Any:
 
 
 def _inductor(op: Any, implicit: bool) -> tuple[str | None, tuple[str, ...]]:
-    """What Inductor does with the op, and where: `decomposition`, `decomposition or lowering`, `lowering`, `fallback`,
+    """Return what Inductor does with the op, and where: `decomposition`, `decomposition or lowering`, `lowering`, `fallback`,
     `composite` (it never sees the op), `implicit fallback`."""
     if op is None:
         return None, ()

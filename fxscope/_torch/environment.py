@@ -1,4 +1,4 @@
-"""What is installed and what this machine has, for a recording's `environment` and for `fxscope doctor --versions`."""
+"""Installed packages and devices of this machine, for a recording's `environment` and `fxscope doctor --versions`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profiler session says of each op: its tensors, which op made them, views, writes, the line and the module.
+"""Facts of each op from a profiler session: its tensors, their producers, views, writes, source line and module.
 
 The profiler's event tree (`record_shapes`, `with_stack`, `profile_memory`) has every tensor that goes into an op, by the
 address of its TensorImpl, which is not reused in a session, and by the allocation of its storage. It has no outputs: they
@@ -61,7 +61,7 @@ class SeenOp(Item, frozen=True, kw_only=True):
 
 
 class SessionFacts(NamedTuple):
-    """What a session says, by external id."""
+    """Facts of a session, by external id."""
 
     ops: dict[int, SeenOp]
     names: dict[int, str]  # of every op in the tree
@@ -69,7 +69,7 @@ class SessionFacts(NamedTuple):
 
 
 class _Around(NamedTuple):
-    """What an event is inside of."""
+    """The context of an event."""
 
     place: Source | None = None  # the user's line that called
     frame: Any = None  # the Python call, if it is the user's own code and nothing else was called since
@@ -105,7 +105,7 @@ def facts_of(tree: EventTree, concrete: Mapping[int, Sequence[str]], names: Modu
 
 
 class EventTree:
-    """What is read of a session's tree, parents first, as soon as the session has ended.
+    """The events of a session, parents first, read as soon as the session has ended.
 
     The profiler does not keep the names of Python code alive: of code that is freed, they are what its memory holds by
     then. Such a call is passed over where that shows; what runs in it has the lines and the module around the call.
@@ -238,7 +238,7 @@ def _device(event: Any) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _has_own_kernel(name: str, overload: str, device: str) -> bool:
-    """Whether the dispatcher runs a kernel for an op, and not only code that calls other ops."""
+    """Return whether the dispatcher runs a kernel for an op, and not only code that calls other ops."""
     full = f"{name}.{overload}" if overload else name
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     try:

@@ -100,7 +100,7 @@ def _may_be_template(node: Any) -> bool:
 
 
 def _accepts(scheduler: Any, a: Any, b: Any, config: str) -> bool | None:
-    """Whether the scheduler would join the two with this switch; `None` where it cannot be asked."""
+    """Return whether the scheduler would join the two with this switch; `None` where it cannot be asked."""
     import torch._inductor.config as inductor
 
     try:
@@ -155,7 +155,7 @@ def _joins(scheduler: Any, a: Any, b: Any) -> bool:
 
 
 def _has_template(node: Any) -> bool:
-    """Whether torch would try a Triton template for this GEMM; under the switch, which is set."""
+    """Return whether torch would try a Triton template for this GEMM; under the switch, which is set."""
     import torch._inductor.utils as utils
 
     return bool(utils.use_triton_template(node.node.get_layout()))
@@ -285,7 +285,7 @@ def _unchanged(nodes: tuple[Any, ...]) -> Generator[None]:
 
 @contextlib.contextmanager
 def unfrozen(scheduler: Any) -> Generator[None]:
-    """What code generation left in the scheduler is as it was before fusion, for as long as it is asked."""
+    """Return what code generation left in the scheduler is as it was before fusion, for as long as it is asked."""
     fused = dict(scheduler.name_to_fused_node)
     scheduler.name_to_fused_node.update(
         {node.get_name(): group for group in scheduler.nodes for node in group.get_nodes()}

@@ -1,4 +1,4 @@
-"""Which buffers are alive when a compiled graph needs the most memory, from Inductor's own estimate of live ranges."""
+"""The buffers that are alive when a compiled graph needs the most memory, from Inductor's own estimate of live ranges."""
 
 from __future__ import annotations
 

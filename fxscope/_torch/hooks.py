@@ -42,7 +42,7 @@ def resolve(path: str) -> tuple[Any, str, Any]:
 
 
 def exists(path: str) -> bool:
-    """Whether this torch has the name."""
+    """Return whether this torch has the name."""
     try:
         resolve(path)
     except Exception:  # a module of torch may fail at import: Dynamo of 2.11 does where the user has no name
@@ -195,7 +195,7 @@ class Hooks:
 
 
 def has_switch(config: Any, name: str) -> bool:
-    """Whether a torch config module has a switch, such as `"cpp.enable_kernel_profile"`."""
+    """Return whether a torch config module has a switch, such as `"cpp.enable_kernel_profile"`."""
     try:
         switch_value(config, name)
     except AttributeError:
@@ -212,5 +212,5 @@ def switch_value(config: Any, name: str) -> Any:
 
 
 def is_deprecated(config: Any, name: str) -> bool:
-    """Whether a torch config module says so of a switch. To read one of those warns: that warning is the program's."""
+    """Return whether a torch config module says so of a switch. To read one of those warns: that warning is the program's."""
     return getattr(getattr(config, "_config", {}).get(name), "deprecated", False)

@@ -1,4 +1,4 @@
-"""What the compiler does, seen from inside: graphs, output code, kernel calls, guards, recompiles, graph breaks.
+"""Observe the compiler: graphs, output code, kernel calls, guards, recompiles, graph breaks.
 
     with InductorCapture() as capture:
         torch.compile(model)(x)
@@ -80,7 +80,7 @@ _MAX_GUARDS = 2000
 
 
 class Facts(Item, frozen=True, kw_only=True):
-    """What one capture saw, ready to go into a `Recording`."""
+    """Facts of one capture, ready for a `Recording`."""
 
     graphs: tuple[Graph, ...] = ()
     calls: tuple[KernelCall, ...] = ()
@@ -93,7 +93,7 @@ class Facts(Item, frozen=True, kw_only=True):
 
     @property
     def why_no_graph(self) -> str:
-        """What Dynamo met, where it captured nothing."""
+        """Return what Dynamo met, where it captured nothing."""
         met = "; ".join(f"{problem.where}: {problem.message}" for problem in self.problems)
         return met or "Dynamo skipped every frame"
 
@@ -168,7 +168,7 @@ class InductorCapture:
     # ------------------------------------------------------------------ life
 
     def _imports_dynamo(self) -> bool:
-        """Whether Dynamo can be imported here: its and Inductor's modules read variables and folders of the environment."""
+        """Return whether Dynamo can be imported: its modules read variables and folders of the environment."""
         try:
             importlib.import_module("torch._dynamo")
         except Exception as error:
@@ -242,7 +242,7 @@ class InductorCapture:
 
     @property
     def num_unexplained(self) -> int:
-        """How many graphs came out of a cache, so that nothing is known of how they were made."""
+        """Return how many graphs came out of a cache, so that nothing is known of how they were made."""
         return self._num_hits + max(0, _autograd_cache_hits() - self._autograd_hits)
 
     # ------------------------------------------------------------------ Dynamo
@@ -671,7 +671,7 @@ class InductorCapture:
 
 
 class _Looked:
-    """What became of one look into Inductor's cache."""
+    """The result of one look-up in Inductor's cache."""
 
     def __init__(self, compile_id: str, direction: Direction) -> None:
         self.compile_id, self.direction = compile_id, direction
@@ -749,14 +749,14 @@ def _dynamo_utils() -> Any:
 
 
 def _cudagraph_skip(result: Any) -> str | None:
-    """Why a compiled graph is not replayed as a CUDA graph, as torch says it."""
+    """Return why a compiled graph is not replayed as a CUDA graph, as torch says it."""
     info = getattr(result, "cudagraph_info", None)
     failed = ", ".join(getattr(info, "cudagraph_fail_reasons", None) or ())
     return getattr(result, "disabled_cudagraphs_reason", None) or failed or None
 
 
 def _is_packaged() -> bool:
-    """Whether the compile that is going on is AOTInductor's, whose code goes into a file."""
+    """Return whether the compile that is going on is AOTInductor's, whose code goes into a file."""
     from torch._inductor.virtualized import V
 
     return bool(getattr(V, "aot_compilation", False))

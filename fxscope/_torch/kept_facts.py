@@ -1,4 +1,4 @@
-"""What lowering a graph told, kept beside Inductor's own cache: a program that compiles from the cache is still explained.
+"""Facts of lowering, stored beside Inductor's cache: a program that compiles from the cache is still explained.
 
 Inductor's cache gives code back without lowering, and lowering is where the evidence is. What was seen while a graph was
 lowered under fxscope is kept under the cache's key for it together with the graphs it was made of (nodes, names, lines):
@@ -34,7 +34,7 @@ _NUMBERS = re.compile(r"(?<=AOT ID: \[')\d+|(?<=graph_)\d+(?=_)")
 
 
 class Lowered(Item, frozen=True, kw_only=True):
-    """What one lowering told; ids begin with a mark in the place of the compile id, sequence numbers at 0."""
+    """Facts of one lowering; ids begin with a mark in the place of the compile id, sequence numbers at 0."""
 
     graph: Graph
     calls: tuple[KernelCall, ...]
@@ -46,14 +46,14 @@ class Lowered(Item, frozen=True, kw_only=True):
 
 
 def folder() -> Path:
-    """Where it is kept: in Inductor's own cache folder."""
+    """Return where it is kept: in Inductor's own cache folder."""
     from torch._inductor.runtime.cache_dir_utils import cache_dir
 
     return Path(cache_dir(), "fxscope")
 
 
 def is_static(inputs: Iterable[Any]) -> bool:
-    """Whether a graph has no symbolic sizes: for one that has, a key stands for several lowerings."""
+    """Return whether a graph has no symbolic sizes: for one that has, a key stands for several lowerings."""
     return not any(isinstance(value, torch.SymInt) for value in inputs)
 
 
@@ -92,7 +92,7 @@ def name_of(key: str, compile_id: str, direction: str, graphs: Sequence[Graph], 
 
 
 def load(name: str, compile_id: str) -> Lowered | None:
-    """What is kept under a name, with the ids of this compile; None where nothing is, or it cannot be read."""
+    """Return what is kept under a name, with the ids of this compile; None where nothing is, or it cannot be read."""
     path = folder() / f"{name}.json.gz"
     try:
         data = gzip.decompress(path.read_bytes())
@@ -119,7 +119,7 @@ def save(name: str, compile_id: str, lowered: Lowered) -> None:
 
 
 def of_code(kept: Lowered, code: object) -> Lowered | None:
-    """What is kept, as it is for this code; None where that is other code, in more than the numbers of graphs."""
+    """Return what is kept, as it is for this code; None where that is other code, in more than the numbers of graphs."""
     if not isinstance(code, str) or _NUMBERS.sub("N", code) != _NUMBERS.sub("N", kept.source.text):
         return None
     number = re.search(r"\bgraph_(\d+)_", code)

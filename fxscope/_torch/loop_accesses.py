@@ -33,7 +33,7 @@ class _Value(NamedTuple):
 
 
 class LoopAccesses:
-    """Where one loop body loads from and stores to each buffer."""
+    """The loads and stores of one loop body, by buffer."""
 
     def __init__(self, body: Any) -> None:
         self.loads: dict[str, list[MemoryDep | None]] = {}
@@ -156,7 +156,7 @@ def _joined(target: str, values: Iterable[_Value]) -> _Value:
 
 
 def _compared(comparison: str, index: Any, limit: Any) -> Bounds:
-    """What a comparison of one loop variable, or one and a number, with a number leaves of it."""
+    """Return what a comparison of one loop variable, or one and a number, with a number leaves of it."""
     symbols = getattr(index, "free_symbols", ())
     if len(symbols) != 1 or number(limit) is None:
         return {}

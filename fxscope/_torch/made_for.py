@@ -1,4 +1,4 @@
-"""Why Inductor made a buffer that no op of the graph asks for: whose layout demanded a copy, why an op fell back."""
+"""Reasons for buffers that no op of the graph asks for: whose layout demanded a copy, why an op fell back."""
 
 from __future__ import annotations
 

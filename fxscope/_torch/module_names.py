@@ -18,7 +18,7 @@ REGISTRATION_HOOK = "torch.nn.modules.module:register_module_module_registration
 
 
 class ModuleNames:
-    """Which module is which part of which: those that live when it starts, and those that are built meanwhile.
+    """The paths of modules: those alive at the start, and those built meanwhile.
 
     torch tells of a part when it is given to its module (a public hook of construction, not of calls).
     """

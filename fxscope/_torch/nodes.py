@@ -232,7 +232,7 @@ def code_line(file: str, line: int) -> str | None:
 
 
 def is_user_file(file: str) -> bool:
-    """Whether a file is the user's, neither torch's nor fxscope's, its launcher included, nor made up by Dynamo."""
+    """Return whether a file is the user's, neither torch's nor fxscope's, its launcher included, nor made up by Dynamo."""
     return not (file.startswith((_TORCH, _FXSCOPE, "<frozen", "<eval_with_key>")) or file == _LAUNCHER)
 
 

@@ -57,7 +57,7 @@ def whole_path(file: str) -> str:
 
 
 def is_there(file: str) -> bool:
-    """Whether a file exists; its name may be any text, as that of code which is gone is."""
+    """Return whether a file exists; its name may be any text, as that of code which is gone is."""
     try:
         return Path(file).exists()
     except (OSError, ValueError):  # too long, or with null bytes

@@ -31,7 +31,7 @@ _NOT_KEPT = ("python_function", "cpu_instant_event")
 
 @dataclasses.dataclass
 class Observed:
-    """What the session says beyond its trace."""
+    """Facts of the session that its trace does not contain."""
 
     facts: SessionFacts
     steps: StepPlan = dataclasses.field(default_factory=StepPlan)
@@ -213,7 +213,7 @@ class _Spans:
         self._outer_of[event.get("args", {}).get("External id", -1)] = above
 
     def calls(self, facts: SessionFacts) -> list[tuple[float, str]]:
-        """When each call of an outermost module began its first op, and which module it was; else compiled regions."""
+        """Return when each call of an outermost module began its first op, and which module it was; else compiled regions."""
         found = [(self._outer_of[op]["ts"], f"{module}") for op, module in facts.calls if op in self._outer_of]
         return sorted(found)
 

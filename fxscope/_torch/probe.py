@@ -1,4 +1,4 @@
-"""Which hooks this torch offers, for bug reports. Nothing is assumed: each name is looked up."""
+"""The hooks that this torch offers, for bug reports. Each name is looked up."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def cache_folders() -> list[tuple[str, Path | None, str]]:
 
 
 def _default_inductor_cache() -> str | None:
-    """What Inductor's own function names."""
+    """Return what Inductor's own function names."""
     name = "torch._inductor.runtime.cache_dir_utils:default_cache_dir"
     try:
         if exists(name):

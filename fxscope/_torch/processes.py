@@ -49,7 +49,7 @@ class Processes:
         _watch_forks()
 
     def unobserved(self) -> list[Unobserved]:
-        """What was started."""
+        """Return what was started."""
         parts = [f"{count:,} {KINDS[kind][count != 1]}" for kind, count in self.started.items()]
         if not parts:
             return []

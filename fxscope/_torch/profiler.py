@@ -49,7 +49,7 @@ RUNS_MODULE = "importlib._bootstrap_external:_LoaderBasics.exec_module"
 
 
 def activities() -> list[Any]:
-    """What this machine can profile: the CPU, and CUDA where there is a device."""
+    """Return what this machine can profile: the CPU, and CUDA where there is a device."""
     kinds = [torch.profiler.ProfilerActivity.CPU]
     if torch.cuda.is_available():
         kinds.append(torch.profiler.ProfilerActivity.CUDA)
@@ -57,7 +57,7 @@ def activities() -> list[Any]:
 
 
 def is_profiling() -> bool:
-    """Whether a profiler session is running in this thread."""
+    """Return whether a profiler session is running in this thread."""
     return bool(torch._C._autograd._profiler_enabled())
 
 
@@ -292,7 +292,7 @@ class _ThreadEnds:
 
 
 def has_trace(profile: Any) -> bool:
-    """Whether an `autograd.profiler.profile` that ended has a trace; exporting one that has not is a crash.
+    """Return whether an `autograd.profiler.profile` that ended has a trace; exporting one that has not is a crash.
 
     It has none where another session ran in its place, or where it was cancelled while it warmed up.
     """
@@ -367,7 +367,7 @@ class Session:
 
     @contextlib.contextmanager
     def _compiles(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Generator[None]:
-        """What torch has around each compile, of a backward in autograd's threads, too."""
+        """Return what torch has around each compile, of a backward in autograd's threads, too."""
         with original(*args, **kwargs), self.hooks.guard("stacks", self._compiling) or contextlib.nullcontext():
             yield
 
@@ -405,7 +405,7 @@ class Session:
         return [(copy, True) for copy in reversed(copies)] + ([(self._stopped, False)] if self._stopped else [])
 
     def is_on(self) -> bool:
-        """Whether this session is profiling, and none of the program's."""
+        """Return whether this session is profiling, and none of the program's."""
         return self._own is not None
 
     @functools.cached_property

@@ -51,7 +51,7 @@ def restored(model: Any, inputs: Any, kwargs: Any) -> Generator[list[Problem]]:
 
 
 class _State:
-    """What was found, and how to restore each part."""
+    """The state that was found, and how to restore each part."""
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}  # by id, which stays its own as long as the object is kept
@@ -242,7 +242,7 @@ def _spare_bytes() -> int:
 
 
 def _is_foreign(module: str) -> bool:
-    """Whether a module is Python's or torch's: what it keeps is not the program's state."""
+    """Return whether a module is Python's or torch's: what it keeps is not the program's state."""
     top = module.partition(".")[0]
     return (top in sys.stdlib_module_names and top != "__main__") or top in ("torch", "triton", "fxscope")
 

@@ -1,4 +1,4 @@
-"""Which pass or pattern of the compiler replaced which nodes of a graph, from torch's own observer of graph passes."""
+"""Rewrites of graphs: which pass or pattern replaced which nodes, from torch's own observer of graph passes."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ HOOKS = {
 
 
 class Watch:
-    """What the scheduler did, per graph being lowered, for as long as the hooks are on."""
+    """Facts of the scheduler, per graph being lowered, while the hooks are installed."""
 
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks

@@ -66,7 +66,7 @@ LIMITS = (
 
 
 class ObservedGraph:
-    """What was heard while one graph was scheduled. Holds torch's nodes until the graph is collected."""
+    """Facts of one graph's scheduling. Holds torch's nodes until the graph is collected."""
 
     def __init__(self, graph: Any = None) -> None:
         self.graph = graph
@@ -328,7 +328,7 @@ def _ranges(node: Any) -> str | None:
 
 
 def _told(what: str, problems: list[Problem], function: Any, *arguments: Any) -> Any:
-    """What torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
+    """Return what torch says, or `None` where it has nothing to say (a tuple of buffers has no size) or fails."""
     try:
         return function(*arguments)
     except NotImplementedError:
@@ -347,7 +347,7 @@ def _problem(what: str, error: Exception, problems: list[Problem]) -> None:
 def _accesses(
     node: Any, graph: Any, problems: list[Problem]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """What a node reads and writes. A buffer that became internal to a fused node is in neither."""
+    """Return what a node reads and writes. A buffer that became internal to a fused node is in neither."""
     read = {item.name for item in node.read_writes.reads if type(item).__name__ != "WeakDep"}
     written = {item.name for item in node.read_writes.writes}
     kept = frozenset[str]()
@@ -366,7 +366,7 @@ def _accesses(
 
 
 def _versions(scheduler: Any) -> Mapping[str, str]:
-    """What torch calls a memory after each write in place → the memory."""
+    """Return what torch calls a memory after each write in place → the memory."""
     return getattr(scheduler, "mutation_real_name", {})
 
 
@@ -507,7 +507,7 @@ def _cause(scheduler: Any, node1: Any, node2: Any) -> str | None:
 
 
 def _is_looked_up(dep: Any) -> bool:
-    """Whether an access's address is loaded from memory; only `MemoryDep` can tell."""
+    """Return whether an access's address is loaded from memory; only `MemoryDep` can tell."""
     is_indirect = getattr(dep, "is_indirect", None)
     return is_indirect is not None and is_indirect()
 

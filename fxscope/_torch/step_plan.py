@@ -1,4 +1,4 @@
-"""Which stretches of an observed program are its steps, and which of them are kept whole."""
+"""The plan of an observation: which stretches of a program are steps, and which are kept whole."""
 
 from __future__ import annotations
 

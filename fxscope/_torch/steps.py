@@ -1,4 +1,4 @@
-"""Where a program's steps end, when enough of them were seen, and how long the others took.
+"""Steps of a program: where they end, when enough were observed, and how long the others took.
 
 A step ends where the first optimizer's `step` returns; a program without one has no steps that can be known while it
 runs (its repetitions are found afterwards, in what was seen). Each end is an event in the trace. The observation ends
@@ -173,7 +173,7 @@ class StepWatch:
             return time.monotonic()
 
     def _extensions(self) -> int:
-        """How often the bound of seconds is granted again, for steps that are expected."""
+        """Return how often the bound of seconds is granted again, for steps that are expected."""
         if self.num_steps:
             return _MORE
         return _FIRST if self._has_optimizer else 0
@@ -238,7 +238,7 @@ class StepWatch:
 
 
 def in_backward() -> bool:
-    """Whether a backward pass runs in this thread: at its end it would put back a profiler that was ended in it."""
+    """Return whether a backward pass runs in this thread: at its end it would put back a profiler that was ended in it."""
     return torch._C._current_graph_task_id() >= 0
 
 

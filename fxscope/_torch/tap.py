@@ -1,4 +1,4 @@
-"""Which post-grad nodes' code Inductor executes in each loop body and writes into each line of a kernel.
+"""The tap: which post-grad nodes Inductor executes in each loop body and writes into each line of a kernel.
 
 Inductor inlines by calling: the `inner_fn` of a loop calls the loaders of its inputs, and the loader of a value that was
 not stored is that value's own `inner_fn`. Each `inner_fn` is tagged with the node that was being lowered when it was made;
@@ -48,7 +48,7 @@ _STORES = tuple(
 
 
 class _Thread(threading.local):
-    """What the compile that goes on in this thread is doing."""
+    """State of the compile in this thread."""
 
     def __init__(self) -> None:
         self.tags: list[torch.fx.Node | None] = []  # of the inner functions that run now, the innermost last

@@ -1,4 +1,4 @@
-"""What is found by looking at more than one recording, or by holding one against expectations.
+"""Findings from several recordings, or from one and its expectations.
 
 Like `model.py` these are plain frozen values: passes make them, renderers show them, and `to_json` writes them.
 """
@@ -62,7 +62,7 @@ class KernelUse(Item, frozen=True, kw_only=True):
 
 
 class KernelMatch(Item, frozen=True, kw_only=True):
-    """Which kernels of A became which kernels of B."""
+    """Kernels of A and the kernels of B that replaced them."""
 
     kind: MatchKind
     a: tuple[KernelUse, ...]
@@ -109,7 +109,7 @@ class DecisionChange(Item, frozen=True, kw_only=True):
 
 
 class Comparison(Item, frozen=True, kw_only=True):
-    """What changed from recording A to recording B."""
+    """The changes from recording A to recording B."""
 
     schema: str = COMPARISON_SCHEMA
     a_title: str
@@ -153,7 +153,7 @@ class CheckReport(Item, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        """Whether every expectation is met."""
+        """Return whether every expectation is met."""
         return all(outcome.status == "met" for outcome in self.outcomes)
 
     def to_json(self) -> str:

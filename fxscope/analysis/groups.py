@@ -57,7 +57,7 @@ class KernelGroup(Item, frozen=True, kw_only=True):
 
 
 class PlaceFacts(NamedTuple):
-    """What is known of a place."""
+    """Facts of a place."""
 
     label: str
     ops: tuple[str, ...]
@@ -71,7 +71,7 @@ class PlaceFacts(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What equal places have in common."""
+        """Return what equal places have in common."""
         return self.label, self.phase, tuple(dict.fromkeys(map(numberless, self.modules))), self.shape
 
 
@@ -202,7 +202,7 @@ class Places:
 
 
 def kernel_label(op: str, kernel: str) -> str:
-    """What to call a kernel that no dispatched op launched: Triton kernels without their number."""
+    """Return what to call a kernel that no dispatched op launched: Triton kernels without their number."""
     name = without_graph_number(op if is_generated(op) else kernel)
     return re.sub(r"_\d+$", "", name) if is_generated(name) else kernel_name(name, 40)
 
@@ -238,7 +238,7 @@ def tensors_words(parts: Iterable[Iterable[TensorMeta]]) -> str:
 
 
 class _Total:
-    """What is summed up of one group while the launches are read."""
+    """Sums of one group while the launches are read."""
 
     def __init__(self, facts: PlaceFacts) -> None:
         self.facts = facts

@@ -84,7 +84,7 @@ def gemms(recording: Recording) -> tuple[GemmRow, ...]:
 
 
 def _execution(launch: Launch) -> tuple[Any, ...]:
-    """What the launches of one execution share: a memset, the GEMM, a split-K reduction."""
+    """Return what the launches of one execution share: a memset, the GEMM, a split-K reduction."""
     if launch.evidence.op == "order" or launch.op_id is None:
         return "call", launch.step, launch.invocation, launch.call or launch.id
     return "op", launch.op_id, launch.call

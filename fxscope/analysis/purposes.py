@@ -1,4 +1,4 @@
-"""How much of a step's device time goes into kernels that compute, and how much into those that something else made."""
+"""Device time of a step by the purpose of its kernels: computing, layout copies, recomputation and others."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class _Redactor:
 
 
 def public(name: str, counters: int = 0) -> bool:
-    """Whether every word of a name is one of PyTorch's ops or of fxscope itself, and its numbers are counters."""
+    """Return whether every word of a name is one of PyTorch's ops or of fxscope itself, and its numbers are counters."""
     known = _vocabulary()
     numbers: list[str] = []
     for part in re.split(r"[_.-]+", name):

@@ -38,7 +38,7 @@ MIN_SHARE = 0.02  # of a step: what gains less is no advice
 
 
 class StepRow(Item, frozen=True, kw_only=True):
-    """How long a step takes, and which side limits it."""
+    """The length of a step, and which side limits it."""
 
     wall_us: float | None = None
     basis: str = ""  # "median of 23 steps after the observed ones"
@@ -113,7 +113,7 @@ class CompileRow(Item, frozen=True, kw_only=True):
 
 
 class CudaGraphs(Item, frozen=True, kw_only=True):
-    """Whether kernels are replayed from a CUDA graph."""
+    """The state of CUDA graphs: whether kernels are replayed from one."""
 
     state: Literal["on", "off", "skipped", "unknown"]
     reason: str = ""
@@ -209,12 +209,12 @@ def _report(recording: Recording) -> Report:
 
 
 def is_compiled(recording: Recording) -> bool:
-    """Whether compiled code ran, or was planned."""
+    """Return whether compiled code ran, or was planned."""
     return bool(recording.calls) or bool(traced_regions.regions_of(recording))
 
 
 def contents(recording: Recording) -> str:
-    """What ran, in a few words."""
+    """Return what ran, in a few words."""
     compiled = {call.graph.partition(":")[0] for call in recording.calls}
     directions = {graph.direction for graph in recording.graphs if graph.stage == "post_grad"}
     parts: list[str] = []
@@ -421,7 +421,7 @@ def _sides(decision: Decision) -> set[object]:
 
 
 def saved_us(recording: Recording, pairs: Iterable[tuple[int, Decision, float]]) -> tuple[float | None, bool]:
-    """What fusing pairs saves per step in µs, and whether that is a lower bound.
+    """Return what fusing pairs saves per step in µs, and whether that is a lower bound.
 
     A kernel joins one library kernel only: such pairs count in order of their price until their kernels are taken.
     """
@@ -480,7 +480,7 @@ def _bracketed(
 
 
 def compile_us(recording: Recording) -> float | None:
-    """How long compiling took in all, `None` where it is not known of each compile."""
+    """Return how long compiling took in all, `None` where it is not known of each compile."""
     times = [item.duration_us for item in recording.compiles]
     return sum(time for time in times if time is not None) if times and None not in times else None
 
@@ -539,7 +539,7 @@ def _lines(text: str | None) -> list[str]:
 
 
 def replays(recording: Recording) -> int:
-    """How many launches are replays of a CUDA graph."""
+    """Return how many launches are replays of a CUDA graph."""
     graphs = column(recording.launches, "cuda_graph")
     called = {*column(recording.ops, "name")} or {
         name for names in column(recording.launches, "runtime") for name in names
@@ -553,7 +553,7 @@ def replays(recording: Recording) -> int:
 
 
 def cuda_graphs(recording: Recording) -> CudaGraphs:
-    """Whether kernels are replayed, from the launches; else what the compile was told."""
+    """Return whether kernels are replayed, from the launches; else what the compile was told."""
     replayed = replays(recording)
     if replayed:
         return CudaGraphs(state="on", share=replayed / len(recording.launches))
@@ -596,7 +596,7 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
 
 
 def advise(recording: Recording, made: Report) -> list[Advice]:
-    """What to try, by what it can gain at most; nothing that cannot be done here."""
+    """Return what to try, by what it can gain at most; nothing that cannot be done here."""
     step = made.step
     first = _eager_advice(made) if recording.launches and not is_compiled(recording) else []
     found = [*_optimizer_advice(made), *_compile_advice(made), *([] if first else _launch_advice(made))]
@@ -627,7 +627,7 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
 
 
 def _waits(step: StepRow) -> str:
-    """How the device waits for the CPU; "" where it does not."""
+    """Return how the device waits for the CPU; "" where it does not."""
     if step.bound != "cpu" or not step.idle_us or step.on_cpu:
         return ""
     launches = counted(round(step.launches), "launch", "launches")
@@ -685,7 +685,7 @@ def _compile_advice(made: Report) -> list[Advice]:
 
 
 def unknown(recording: Recording) -> list[str]:
-    """What could not be known, in a few words each."""
+    """Return what could not be known, in a few words each."""
     out: list[str] = []
     nodes = [n for g in recording.graphs for n in g.nodes if n.op not in ("placeholder", "output", "get_attr")]
     covered = recording.coverage
@@ -713,7 +713,7 @@ def unknown(recording: Recording) -> list[str]:
 
 
 def buffers_unknown(recording: Recording) -> str:
-    """Which kernel calls can have no missed fusions because their buffers are not known; nothing of a single call."""
+    """Return which kernel calls can have no missed fusions because their buffers are not known; nothing of a single call."""
     judged = {end.call for item in recording.decisions if item.verdict is not None for end in item.ends}
     left = sum(call.reads is None and call.id not in judged for call in recording.calls)
     return f"the buffers of {left} of {counted(len(recording.calls), 'kernel call')} were not read" if left > 1 else ""

@@ -1,4 +1,4 @@
-"""What became of an op on its way through the compiler's passes: which pattern replaced it by what, and where that ran."""
+"""The life of an op in the compiler's passes: which pattern replaced it by what, and where that ran."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _unit(
 
 
 def ran_backward(graph: Graph | None, chain: Sequence[str]) -> bool | None:
-    """Whether work belongs to a backward pass: its graph's direction, else whether autograd's engine called it.
+    """Return whether work belongs to a backward pass: its graph's direction, else whether autograd's engine called it.
 
     Compiled autograd traces a backward as an inference graph, whose compile id begins with "!".
     """
@@ -255,7 +255,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a name means."""
+    """The meaning of a name."""
 
     name: str
     sort: str
@@ -263,7 +263,7 @@ class Found(NamedTuple):
 
 
 def find(recording: Recording, text: str) -> Found:
-    """What the name means; the first sort that knows it wins.
+    """Return what the name means; the first sort that knows it wins.
 
     Raises:
         UnknownNameError: nothing is called so; the message has the nearest names.
@@ -294,7 +294,7 @@ def _look_up(table: dict[str, list[Place]], name: str) -> list[Place]:
 
 
 def node_matches(node: Node, selector: Selector) -> bool:
-    """Whether a user would call the node by this name."""
+    """Return whether a user would call the node by this name."""
     _, sort, name, _ = selector
     if sort in (None, "node") and name == node.name:
         return True
@@ -332,7 +332,7 @@ def _places_of(recording: Recording, selector: Selector) -> tuple[Place, ...]:
 
 
 def unit_matches(unit: Unit, name: str) -> bool:
-    """Whether a kernel is called by this name, ran this op, or was launched under it."""
+    """Return whether a kernel is called by this name, ran this op, or was launched under it."""
     _, sort, name, _ = selector = parse_selector(name)
     if selector.may_be("kernel") and (fnmatchcase(unit.kernel, name) or unit.kernel == name):
         return True
@@ -386,7 +386,7 @@ def ops_named(recording: Recording, text: str) -> list[Op]:
 
 
 def op_named(op: Op, name: str) -> bool:
-    """Whether a CPU event is called by this name; "mm" means "aten::mm", a glob is a glob."""
+    """Return whether a CPU event is called by this name; "mm" means "aten::mm", a glob is a glob."""
     selector = parse_selector(name)
     if not selector.may_be("op"):
         return False
@@ -566,7 +566,7 @@ def words(recording: Recording) -> frozenset[str]:
 
 
 def known(recording: Recording, name: str) -> bool:
-    """Whether a name, as a user writes it, is anywhere in the recording."""
+    """Return whether a name, as a user writes it, is anywhere in the recording."""
     every, name = words(recording), parse_selector(name).name
     if name in every or op_name(name) in every:
         return True

@@ -56,7 +56,7 @@ def of_runs(runs: Sequence[Sequence[float]]) -> float | None:
 
 
 def compare_runs(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, on_cpu: bool) -> TimeComparison:
-    """What the repeats (µs) of the recordings of two sides show; recordings of one side are of one program.
+    """Return what the repeats (µs) of the recordings of two sides show; recordings of one side are of one program.
 
     Repeats inside a process are not runs. Several recordings a side are: each counts once, by its median. From one a
     side a difference of times on a CPU cannot be told: what else the machine did meanwhile is in none of the repeats.
@@ -75,7 +75,7 @@ def is_on_cpu(recording: Recording) -> bool:
 
 
 def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparison | None:
-    """What the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy."""
+    """Return what the lengths of the steps show, `None` where none is known; the CPU sets them unless a GPU is busy."""
     walls = [[index_of(recording).wall_us for recording in side] for side in (a, b)]
     limits = [bound.of_recording(recording) for recording in (*a, *b)]
     on_cpu = any(limit is None or limit.side != "gpu" for limit in limits)
@@ -83,7 +83,7 @@ def compare_wall(a: Sequence[Recording], b: Sequence[Recording]) -> TimeComparis
 
 
 def compare_times(a: Sequence[float], b: Sequence[float], *, unit: str = "repeats") -> TimeComparison:
-    """What two sets of repeats (µs) show; a difference needs an interval without 1, and over `RUN_TO_RUN`.
+    """Return what two sets of repeats (µs) show; a difference needs an interval without 1, and over `RUN_TO_RUN`.
 
     The ratio is that of the two medians. The interval is Welch's, of the difference of their logarithms: times are
     ratios, and their interval should not depend on which is A.

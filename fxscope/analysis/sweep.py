@@ -1,4 +1,4 @@
-"""Where one setup overtakes another, over a sweep: said only where the repeats show a difference."""
+"""Crossovers of a sweep: where one setup overtakes another, if the repeats show a difference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPEATS = "repeats of one process"
 
 
 def values_of(sweep: Sweep) -> list[Any]:
-    """What the varied input took, in order."""
+    """Return what the varied input took, in order."""
     values: list[Any] = list(dict.fromkeys(point.vary.get(sweep.vary) for point in sweep.points))
     return sorted(values, key=lambda value: (isinstance(value, str), value))
 
@@ -69,7 +69,7 @@ def paid_for(sweep: Sweep, setup: str, base: str) -> list[str]:
 
 
 def sentence(sweep: Sweep, setup: str, base: str, rows: list[tuple[object, TimeComparison]]) -> str:
-    """Where the crossover lies."""
+    """Return where the crossover lies."""
     verdicts = [time.verdict for _, time in rows]
     name = sweep.vary
     last_slower = max((i for i, v in enumerate(verdicts) if v == "slower"), default=None)

@@ -65,7 +65,7 @@ def _region_of(launch: Launch) -> TracedRegion | None:
 
 
 def lines(recording: Recording) -> list[str]:
-    """What a trace alone shows of its compiled regions, in words; nothing where it has none."""
+    """Return what a trace alone shows of its compiled regions, in words; nothing where it has none."""
     found: list[str] = []
     for region, launched in regions_of(recording).items():
         ops = set(launched)

@@ -1,4 +1,4 @@
-"""Why two ops were fused, or were not: the decisions about names, equal places of a step as one answer."""
+"""Answers of `why`: the decisions about names, equal places of a step as one answer."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _modules(recording: Recording, places: list[Place]) -> str | None:
 
 
 def touches(decision: Decision, place: Place) -> bool:
-    """Whether a decision is about this place: its call, and inside the call its nodes."""
+    """Return whether a decision is about this place: its call, and inside the call its nodes."""
     if place.call is None:
         return any(end.graph == place.graph and set(end.nodes) & set(place.nodes) for end in decision.ends)
     if place.call not in (decision.a_call, decision.b_call):

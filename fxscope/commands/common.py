@@ -1,4 +1,4 @@
-"""What the verbs share: where recordings come from (a file, a trace, a folder) and where results go (`-o`, `--format`)."""
+"""Options that the verbs share: where recordings come from (file, trace, folder) and where results go (`-o`, `--format`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOGS = ("torch_trace.log.gz", "torch_trace.log")
 
 
 def width() -> int:
-    """How wide a view is: as the terminal, 80 columns where there is none."""
+    """Return how wide a view is: as the terminal, 80 columns where there is none."""
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
@@ -157,10 +157,10 @@ def step_range(text: str) -> range:
     first, colon, last = text.partition(":")
     last = last if colon else first
     if not (first.isdigit() and last.isdigit() and len(text) <= 40):
-        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write N, or A:B with A < B, such as 2:5")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write N, or A:B with A < B, such as 2:5")
     found = range(int(first), int(last) + (not colon))
     if not found or found.stop > sys.maxsize:
-        raise argparse.ArgumentTypeError(f"{text!r} is no range of steps: write N, or A:B with A < B, such as 2:5")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write N, or A:B with A < B, such as 2:5")
     return found
 
 
@@ -172,7 +172,7 @@ def add_input_options(parser: argparse.ArgumentParser, *, nargs: str | None = "+
 
 
 def add_trace_options(parser: argparse.ArgumentParser) -> None:
-    """How traces among the inputs are read."""
+    """Return how traces among the inputs are read."""
     group = parser.add_argument_group("traces")
     group.add_argument(
         "--steps", type=step_range, metavar="A:B", help="keep active steps A up to, not including, B; or N"
@@ -189,7 +189,7 @@ def add_trace_options(parser: argparse.ArgumentParser) -> None:
 
 
 def is_plain_trace(name: str, arguments: argparse.Namespace) -> bool:
-    """Whether an input is a trace that is read without its compile's files."""
+    """Return whether an input is a trace that is read without its compile's files."""
     path = Path(name)
     return not (
         path.is_dir()
@@ -287,7 +287,7 @@ def with_memory(recording: Recording, path: Path) -> Recording:
 
 
 def looks_like_recording(path: Path) -> bool:
-    """Whether a JSON file, packed or not, begins like a recording; a trace begins otherwise."""
+    """Return whether a JSON file, packed or not, begins like a recording; a trace begins otherwise."""
     if not path.name.endswith((".json", ".json.gz")) or not path.is_file():
         return False
     try:
@@ -360,7 +360,7 @@ def size(text: str) -> int:
     except (ValueError, OverflowError):
         value = 0
     if value <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write a number, or one with K, M, G or T")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write a number, or one with K, M, G or T")
     return value
 
 
@@ -495,7 +495,7 @@ def check_apart(arguments: argparse.Namespace) -> None:
                     f"{option} {text} is a file that is read here, and would be overwritten: name another."
                 )
             if file in written:
-                raise RenderError(f"{written[file]} and {option} {text} are one file: give each a name of its own.")
+                raise RenderError(f"{written[file]} and {option} {text} are one file: give each its own name.")
             if file is not None:
                 written[file] = f"{option} {text}"
 
@@ -515,7 +515,7 @@ def is_trace(path: Path) -> bool:
 
 
 def _file(name: str) -> object:
-    """What two names of one file have in common: numbers of one that exists, else its path; None of devices and pipes."""
+    """Return a key of the file that a name means: its numbers if it exists, else its path; None for devices and pipes."""
     try:
         found = Path(name).stat()
     except (OSError, ValueError):
@@ -596,7 +596,7 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
         try:
             target = getattr(arguments, "folder", Path()) / name
             if (same := written.get(_file(str(target)))) is not None:  # `A.md` and `a.md`, on some disks
-                raise RenderError(f"that is the file of -o {same} here: give each a name of its own.")
+                raise RenderError(f"that is the file of -o {same} here: give each its own name.")
             of_all = format_of(name, arguments.format) in WITHOUT_STAGE
             taken = {key: value for key, value in options.items() if not (of_all and key == "stage") and key != "name"}
             save(recording, target, format=arguments.format, force=arguments.force, **taken)

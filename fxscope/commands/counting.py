@@ -43,7 +43,7 @@ runpy.run_module("fxscope", run_name="__main__", alter_sys=True)
 
 
 def requested() -> str | None:
-    """What this process is to count, `None` where it is no second run; its own children are none."""
+    """Return what this process is to count, `None` where it is no second run; its own children are none."""
     return os.environ.pop(VARIABLE, None)
 
 
@@ -125,7 +125,7 @@ def _counted(
 
 
 def _give_memory_back() -> None:
-    """What torch keeps of the GPU's memory: the second run needs as much as the first."""
+    """Return what torch keeps of the GPU's memory: the second run needs as much as the first."""
     torch: Any = sys.modules.get("torch")
     gc.collect()
     if torch is not None and torch.cuda.is_initialized():

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def resources(comparison: Comparison, format: str) -> str:
-    """What each kernel of both sides takes and how it was launched."""
+    """Return what each kernel of both sides takes and how it was launched."""
     from fxscope.render.resources import markdown, table
 
     lines: list[str] = []

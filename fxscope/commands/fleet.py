@@ -65,7 +65,7 @@ def positive(text: str) -> int:
     import argparse
 
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes: write 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: write 1 or more")
     return int(text)
 
 
@@ -74,7 +74,7 @@ def shard(text: str) -> tuple[int, int]:
 
     first, slash, count = text.partition("/")
     if not slash or not first.isdigit() or not count.isdigit() or int(first) >= int(count):
-        raise argparse.ArgumentTypeError(f"{text!r} is no part: write I/N with I from 0 to N-1, such as 0/4")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a part: write I/N with I from 0 to N-1, such as 0/4")
     return int(first), int(count)
 
 

@@ -139,7 +139,7 @@ def confront(question: Question, answer: Any, recordings: dict[str, Recording]) 
 
 
 def shown(recordings: dict[str, Recording]) -> str:
-    """What ran, kernel by kernel."""
+    """Return what ran, kernel by kernel."""
     from fxscope.assertions import plan
 
     return "".join(

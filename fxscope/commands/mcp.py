@@ -72,7 +72,7 @@ TOOLS = ("record", "read", "overview", "why", "code", "missed_fusions", "diff", 
 
 
 class Tools:
-    """What an agent may call. The docstrings are what it reads."""
+    """The tools of an agent; it reads their docstrings."""
 
     def __init__(self, folders: Sequence[Path], budget: int) -> None:
         self.folders, self.budget = folders, budget
@@ -101,7 +101,7 @@ class Tools:
         return self._made([*words, "-o", target, "--force"], target)
 
     def overview(self, recording: str) -> str:
-        """What limits the step and what to try first: kernels, missed fusions, graph breaks, recompiles, idle time."""
+        """Return what limits the step and what to try first: kernels, missed fusions, graph breaks, recompiles, idle time."""
         return self._asked("view", self._path(recording))
 
     def missed_fusions(self, recording: str) -> str:
@@ -109,7 +109,7 @@ class Tools:
         return self._asked("view", self._path(recording), keys=("missed", "brackets"))
 
     def why(self, recording: str, a: str, b: str = "") -> str:
-        """Why two ops were fused or were not, or everything about one; names as in an overview (gelu, op:mul#2, buf3)."""
+        """Return why two ops were fused or not, or all about one; names as in an overview (gelu, op:mul#2, buf3)."""
         words = ("why", self._path(recording), *map(_plain, filter(None, (a, b))))
         return self._fit(
             {"text": self._output(*words).splitlines()}, words
@@ -120,7 +120,7 @@ class Tools:
         return self._asked("code", self._path(recording), _plain(name))
 
     def diff(self, a: str, b: str) -> str:
-        """What changed from recording A to B: times with their noise, kernels, fusions, recompiles."""
+        """Return what changed from recording A to B: times with their noise, kernels, fusions, recompiles."""
         words = ("diff", self._path(a), self._path(b))
         answer = self._json(*words)
         answer["kernels"].sort(key=lambda match: match["kind"] == "same")  # what changed comes first
@@ -149,7 +149,7 @@ class Tools:
         return answer if isinstance(answer, dict) else {"rows": answer}
 
     def _output(self, *words: str) -> str:
-        """What a verb writes to stdout. Raises FxscopeError with what it says where it fails (1: `check` found something)."""
+        """Return a verb's standard output. Raises FxscopeError with its message if it fails (1: `check` found something)."""
         done = self._run(words)
         if done.returncode > 1 or not done.stdout:
             said = done.stderr.decode(errors="replace").strip()

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
-    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="give up if nobody fetches it (120)")
+    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="give up if no one fetches it (120)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,7 +67,7 @@ def opened(path: Path) -> BinaryIO:
     """The file. Raises FxscopeError where there is none, or it has no size, as a pipe."""
     try:
         if path.exists() and not path.is_file():
-            raise FxscopeError(f"{path} is no file: give a trace, .json or .json.gz.")
+            raise FxscopeError(f"{path} is not a file: give a trace, .json or .json.gz.")
         return path.open("rb")
     except OSError as error:
         raise FxscopeError(f"cannot read {path}: {error.strerror or error}.") from None
@@ -180,5 +180,5 @@ def serve(server: Server, name: str, data: BinaryIO, *, browser: bool, timeout_s
     if cut.is_set():
         raise FxscopeError(f"{name} became shorter while it was served: open it again when nothing writes to it.")
     if not fetched.is_set():
-        raise FxscopeError(f"nobody fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
+        raise FxscopeError(f"no one fetched {name} in {timeout_s:g} s. Open {url} in a browser on this machine.")
     return 0

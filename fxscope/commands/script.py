@@ -39,7 +39,7 @@ _FXSCOPE = str(Path(__file__).parents[1])
 
 
 class Program(NamedTuple):
-    """What Python would start."""
+    """The program that Python would start."""
 
     label: str
     given: str  # `sys.argv[0]`
@@ -325,7 +325,7 @@ class _Run:
         print(f"fxscope run: {self.program.label} {self.how}; nothing was recorded: {error}", file=sys.stderr)
 
     def _step(self, recording: Recording) -> str | None:
-        """Which step the second run is to count; None where the program's own profiler says what a step is."""
+        """Return which step the second run is to count; None where the program's own profiler says what a step is."""
         plan = self.recorder.step_plan
         if plan is None:
             return None
@@ -434,7 +434,7 @@ def _without_ours(link: TracebackType | None) -> TracebackType | None:
 
 @contextlib.contextmanager
 def stdout_for_the_result(arguments: argparse.Namespace) -> Generator[None]:
-    """Where the result goes to stdout in a format for machines, send what the program prints to stderr."""
+    """Return where the result goes to stdout in a format for machines, send what the program prints to stderr."""
     if arguments.output or not arguments.format or arguments.format == "terminal":
         yield
         return

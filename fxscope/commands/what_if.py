@@ -106,7 +106,7 @@ def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
     refused = [name for name in changed if name.replace("-", "_").startswith(NEED_BENCHMARKS)]
     if refused:
         raise FxscopeError(
-            f"{refused[0]} lets Inductor decide by benchmarks, and with --target {arguments.target} there is no GPU to "
+            f"{refused[0]} lets Inductor decide by benchmarks, and with --target {arguments.target} there is not a GPU to "
             "run them on. Record on the GPU itself, or change a switch that is decided by rules."
         )
 
@@ -140,7 +140,7 @@ def options(settings: dict[str, Any], mode: str | None, arguments: argparse.Name
 
 
 def title(arguments: argparse.Namespace) -> str:
-    """What was changed, in words."""
+    """Return what was changed, in words."""
     return ", ".join([*arguments.settings, *([f"mode={arguments.mode}"] if arguments.mode else [])])
 
 

@@ -1,4 +1,4 @@
-"""Who arrives last at a job's collectives."""
+"""Arrivals at a job's collectives: which rank is last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Arrivals(NamedTuple):
-    """Who arrives last at collectives that could be aligned."""
+    """The last rank at each collective that could be aligned."""
 
     last: dict[int, int]
     total: dict[int, int]

@@ -203,7 +203,7 @@ class _Reading:
         ]
 
     def _annotations(self, wanted: Callable[[str], bool], *, launches_nothing: bool = False) -> Times:
-        """When the host was inside annotations or ops of some names.
+        """Return when the host was inside annotations or ops of some names.
 
         With `launches_nothing`, names under which more than a tenth of all kernels are launched are left out: an annotation
         called "data parallel step" holds the step itself.

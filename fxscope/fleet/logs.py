@@ -1,4 +1,4 @@
-"""What differs between the TORCH_TRACE logs of a job's ranks: compiles, breaks, graphs, kernels, guards, collectives."""
+"""Differences between the TORCH_TRACE logs of a job's ranks: compiles, breaks, graphs, kernels, guards, collectives."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class PlanOp(Item, frozen=True, kw_only=True):
 
 
 class Plan(Item, frozen=True, kw_only=True):
-    """Which kernels a step launches. Two ranks with equal `signature` launched the same ones, configuration included."""
+    """The kernels that a step launches. Two ranks with equal `signature` launched the same ones, configuration included."""
 
     signature: str | None  # of `kernels`; None where the trace holds no launch that belongs to a step
     kernels: tuple[PlanKernel, ...] = ()  # communication left out: its configuration follows the topology
@@ -106,7 +106,7 @@ class Plan(Item, frozen=True, kw_only=True):
 
 
 class DigestCoverage(Item, frozen=True, kw_only=True):
-    """How much of the trace the digest rests on."""
+    """The part of the trace that the digest uses."""
 
     num_events: int
     num_device_events: int
@@ -190,7 +190,7 @@ class PlanGroup(Item, frozen=True, kw_only=True):
 
 
 class Fleet(Item, frozen=True, kw_only=True):
-    """What the digests of a job show together."""
+    """The result of a job's digests."""
 
     schema: str = FLEET_SCHEMA
     title: str

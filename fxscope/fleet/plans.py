@@ -15,7 +15,7 @@ MAX_CHANGES = 40
 
 
 class Interval(NamedTuple):
-    """How often something is launched in a step: least and most over steps."""
+    """Launches per step: least and most over steps."""
 
     least: int = 0
     most: int = 0

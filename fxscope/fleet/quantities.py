@@ -27,7 +27,7 @@ CRITICAL = 0.25  # of what a rank is behind: it waits for a later one by no more
 
 
 class Excess(NamedTuple):
-    """What a rank has more of than its peers."""
+    """A quantity of which a rank has more than its peers."""
 
     typical: float  # a step
     spread: float  # robust standard deviation of the peers

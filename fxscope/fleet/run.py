@@ -1,4 +1,4 @@
-"""Where the digests are made: in processes of this machine, under a memory cap, or on Ray. One rank, one task.
+"""Run the making of digests: in processes of this machine, under a memory cap, or on Ray. One rank, one task.
 
 A digest is kept as soon as it is made, so a run that was interrupted goes on where it was; a trace that cannot be read, or
 that takes its process down, costs its own rank only.

@@ -1,4 +1,4 @@
-"""Where a job's traces are: a folder, files, or an address that fsspec knows (s3://, gs://, hf://, …)."""
+"""Sources of a job's traces: a folder, files, or an address that fsspec knows (s3://, gs://, hf://, …)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each GPU can do: one JSON file per GPU, each value with its source.
+"""Limits and rates of GPUs: one JSON file per GPU, each value with its source.
 
     gpu = load("h200")
     gpu.bandwidth().value            # bytes per second, measured where it was measured
@@ -93,7 +93,7 @@ def _best(rates: tuple[Rate, ...]) -> Rate | None:
 
 
 class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
-    """How many blocks of one kernel fit on a multiprocessor, and what stops one more."""
+    """Occupancy: the blocks of one kernel that fit on a multiprocessor, and the limit."""
 
     share: float  # resident warps over the most there can be, 0 to 1
     blocks: int

@@ -1,4 +1,4 @@
-"""How long a kernel call takes on a GPU, from what the generated code says of it.
+"""Predict the time of a kernel call on a GPU from its generated code.
 
     found = predict(load("h200"), call.workload)      # µs, an interval, and what they stand on
 
@@ -68,7 +68,7 @@ class StepFit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CpuFit(msgspec.Struct, frozen=True, kw_only=True):
-    """What the CPU takes for a step, in µs: for a compiled graph, and for each call; and measured over predicted."""
+    """CPU time of a step, in µs: for a compiled graph, and for each call; and measured over predicted."""
 
     graph_us: float
     generated_us: float
@@ -80,21 +80,21 @@ class CpuFit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a prediction of a choice was right, held against choices that it was not fitted to."""
+    """The share of right predictions of a choice, over choices that were not fitted."""
 
     right: int
     count: int
 
 
 class ConfigurationFit(msgspec.Struct, frozen=True, kw_only=True):
-    """Which launch configuration most often won: its place among the candidates, fewest elements a warp first."""
+    """The launch configuration that won most often: its place among the candidates, fewest elements a warp first."""
 
     place: int
     held: Held
 
 
 class ChoiceFit(msgspec.Struct, frozen=True, kw_only=True):
-    """What Inductor's own benchmarks on a GPU were found to decide.
+    """Decisions of Inductor's own benchmarks on a GPU.
 
     They are not device times: each candidate starts with a cold cache, and of a library's kernel they hold some of what
     Python takes to launch it, which is why a template often wins small products.

@@ -1,4 +1,4 @@
-"""How long a pointwise or reduction kernel takes on a GPU that has been calibrated: floor, memory, arithmetic.
+"""Time of a pointwise or reduction kernel on a calibrated GPU: floor, memory, arithmetic.
 
     time_us(gpu, Work(num_bytes=24_000_000, elements=4_000_000, transcendentals=1))
 
@@ -39,7 +39,7 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What one kernel does: bytes it moves by its arguments, elements it computes, operations on each of them."""
+    """The work of one kernel: bytes moved by its arguments, elements it computes, operations on each of them."""
 
     num_bytes: float
     elements: float = 0

@@ -1,4 +1,4 @@
-"""What a kernel's name says about it. Standard library only; what a name does not say is `None`.
+"""Decode kernel names. Standard library only; fields that a name does not contain are `None`.
 
     decode("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT")["layout"]      # "TN"
 

@@ -1,4 +1,4 @@
-"""How libraries spell dtypes, in torch's words."""
+"""The dtypes of libraries, in torch's words."""
 
 from __future__ import annotations
 

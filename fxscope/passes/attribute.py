@@ -51,7 +51,7 @@ def attribute(recording: Recording) -> Recording:
 
 
 class Linked(NamedTuple):
-    """What a launch belongs to."""
+    """The op and the call of a launch."""
 
     call: str | None
     nodes: tuple[str, ...]
@@ -110,14 +110,14 @@ def with_calls(links: list[Linked], recording: Recording) -> dict[str, int]:
 
 
 def node_of(launch: Launch) -> tuple[int | None, int | None, int | None]:
-    """What tells a CUDA graph's node from all others of the process."""
+    """Return what tells a CUDA graph's node from all others of the process."""
     return launch.device, launch.cuda_graph, launch.cuda_graph_node
 
 
 def calls_of_nodes(
     regions: Sequence[Region], assigned: Sequence[Mapping[int, str]]
 ) -> dict[tuple[int | None, int | None, int | None], str]:
-    """Which call each node of a CUDA graph runs, as all replays in which that is known agree on."""
+    """Return which call each node of a CUDA graph runs, as all replays in which that is known agree on."""
     found: dict[tuple[int | None, int | None, int | None], set[str]] = {}
     for region, known in zip(regions, assigned, strict=True):
         for launch in region.replayed:

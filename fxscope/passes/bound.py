@@ -1,4 +1,4 @@
-"""Whether the CPU or the GPU sets the length of a step: one rule, for the terminal, the page, `explain` and `trace`.
+"""Decide whether the CPU or the GPU limits a step: one rule for every view.
 
 GPU-bound from `GPU_BOUND` on: closing every gap would gain a fifth of the step at most. CPU-bound up to `CPU_BOUND`: the
 device waits clearly longer than it works. Between the two neither is said, and the share always stands beside the word.
@@ -22,7 +22,7 @@ GPU_BOUND, CPU_BOUND = 0.8, 0.4  # share of a step in which some stream of the d
 
 
 class Bound(NamedTuple):
-    """Which side is the limit, by how busy the device was."""
+    """The side that limits a step, by how busy the device was."""
 
     side: Literal["cpu", "gpu", "neither"]
     busy: float  # share of the wall time

@@ -111,7 +111,7 @@ def _edge(node: Node) -> Node | None:
 
 
 def _reaches(name: str, homes: Mapping[str, list[KernelCall]], by_name: Mapping[str, Node]) -> bool:
-    """Whether a node, or the one it is a view or a part of, ran in a call."""
+    """Return whether a node, or the one it is a view or a part of, ran in a call."""
     for _ in range(8):
         if name in homes:
             return True
@@ -141,7 +141,7 @@ def _strides(node: Node) -> str:
 
 
 def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Nature:
-    """What an op is: storage identity where it was recorded, else layout, else what the name lets one expect."""
+    """Return what an op is: storage identity where it was recorded, else layout, else what the name lets one expect."""
     if node.aliases is not None and expected in ("view", "unknown"):
         # Storage identity was compared: an output that shares its input's storage moved nothing.
         return "view" if node.aliases else "kernel"
@@ -153,7 +153,7 @@ def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Natu
 
 
 def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:
-    """Whether a may-copy op need not copy: same number of elements and dtype, and dense in the same order."""
+    """Return whether a may-copy op need not copy: same number of elements and dtype, and dense in the same order."""
     if not node.inputs or not node.outputs or node.inputs[0] not in by_name:
         return False
     source = by_name[node.inputs[0]]
@@ -169,7 +169,7 @@ def _same_memory(node: Node, by_name: Mapping[str, Node]) -> bool:
 
 
 def _dense(shape: tuple[int | str, ...], stride: tuple[int | str, ...]) -> bool:
-    """Whether a tensor is contiguous; symbolic sizes are taken as consistent with their strides' order."""
+    """Return whether a tensor is contiguous; symbolic sizes are taken as consistent with their strides' order."""
     expected: int | None = 1
     for size, step in zip(reversed(shape), reversed(stride), strict=False):
         if size == 1:
@@ -209,7 +209,7 @@ def _untied(node: Node) -> Node:
 
 
 class Rewritten:
-    """What became of nodes whose name no node of the lowered graph bears: Inductor's passes leave no other trace."""
+    """The nodes whose name is not in the lowered graph, with their replacements: Inductor's passes leave no other trace."""
 
     def __init__(self, graph: Graph, lowered: Graph) -> None:
         self.old: dict[str, Node] = {node.name: node for node in graph.nodes}
@@ -272,7 +272,7 @@ def _earlier_node(node: Node, targets: list[Node], used: set[str], rewritten: Re
 
 
 def _without_target(node: Node, expected: Nature, used: set[str], rewritten: Rewritten | None) -> tuple[Kind, str]:
-    """What is certain of a node that no later one is tied to: passes make nodes that do not say what they replace."""
+    """Return what is certain of a node that no later one is tied to: passes make nodes that do not say what they replace."""
     if node.name not in used and not written_by(node):
         return "eliminated", "nothing uses its result"
     if expected in ("view", "host"):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Limits(NamedTuple):
-    """What a device can do, and where that is known from."""
+    """The rates of a device, and their source."""
 
     gpu: Gpu
     bytes_per_second: float
@@ -94,7 +94,7 @@ def launch_time(recording: Recording) -> float | None:
 
 
 def is_replayed(launch: Launch) -> bool:
-    """Whether a replay of a CUDA or HIP graph ran it."""
+    """Return whether a replay of a CUDA or HIP graph ran it."""
     return launch.cuda_graph is not None or any("GraphLaunch" in name for name in launch.runtime)
 
 
@@ -152,7 +152,7 @@ def cost_of_call(
 
 
 def multiplies_by_tf32(recording: Recording) -> bool:
-    """Whether the plan was made with `torch.set_float32_matmul_precision` at "high" or "medium"."""
+    """Return whether the plan was made with `torch.set_float32_matmul_precision` at "high" or "medium"."""
     return recording.environment.float32_matmul_precision in ("high", "medium")
 
 
@@ -171,7 +171,7 @@ def products_of(call: KernelCall, graph: Mapping[str, Node], recording: Recordin
 
 
 def may_multiply(call: KernelCall, graph: Mapping[str, Node]) -> bool:
-    """Whether there may be a product in code that is not Inductor's."""
+    """Return whether there may be a product in code that is not Inductor's."""
     if not call.is_extern and call.type not in ("triton_template", "user_triton"):
         return False
     targets = [graph[name].target for name in call.nodes if name in graph]

@@ -1,4 +1,4 @@
-"""What Nsight Compute counted of each kernel of a step, on the call or the eager op that launched it.
+"""Join hardware counters of each kernel of a step to the call or the eager op that launched it.
 
 The kernels were counted in another run of the program. Nothing but their order ties the two runs, so all of it has to
 agree: the number of kernels in a step, and of each the function, the grid and the block. Otherwise nothing is joined.

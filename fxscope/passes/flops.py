@@ -77,7 +77,7 @@ def of_op(op: Op, *, certain: bool = False) -> int | None:
 
 
 def may_be_causal(text: str, arguments: Sequence[object] | None) -> bool:
-    """Whether an attention was called with `is_causal`, or nothing is known of its arguments.
+    """Return whether an attention was called with `is_causal`, or nothing is known of its arguments.
 
     Args:
         text: the op's name.
@@ -138,7 +138,7 @@ def dtype_of(node: Node, by_name: Mapping[str, Node]) -> str | None:
 
 
 def operands(node: Node, by_name: Mapping[str, Node]) -> Operands:
-    """What a node was called with, by position; its tensor inputs in order where its arguments were not printed."""
+    """Return what a node was called with, by position; its tensor inputs in order where its arguments were not printed."""
     if node.arguments is None:
         return [by_name[name].outputs[0] for name in node.inputs if name in by_name and by_name[name].outputs]
     found: Operands = []
@@ -155,7 +155,7 @@ def operands(node: Node, by_name: Mapping[str, Node]) -> Operands:
 
 
 def operands_of_op(op: Op) -> Operands:
-    """What an op of a trace was called with, by position."""
+    """Return what an op of a trace was called with, by position."""
     found: Operands = []
     shapes: tuple[Any, ...] = op.shapes or ()  # sizes, of a list of tensors several, of a scalar none
     for position, shape in enumerate(shapes):

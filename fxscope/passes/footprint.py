@@ -1,4 +1,4 @@
-"""How many elements memory accesses touch, and how many two have in common: one answer for every reader of them.
+"""The footprint of memory accesses: how many elements they touch, and how many two have in common.
 
 Accesses come as `MemoryDep`s, from live schedulers, printed ones and generated code. Where an index is a sum of multiples of
 loop variables, its elements are a box in a grid, and boxes are counted exactly; else only an upper bound is known.
@@ -69,7 +69,7 @@ def strided(shape: Sequence[Any] | None, stride: Sequence[Any] | None, offset: A
 
 
 def is_indirect(dep: MemoryDep) -> bool:
-    """Whether the address is loaded or computed: a name in the index is no loop variable and no function."""
+    """Return whether the address is loaded or computed: a name in the index is no loop variable and no function."""
     return not set(re.findall(r"\b[a-zA-Z_]\w*\b(?!\()", dep.index)) <= dict(dep.ranges).keys()
 
 
@@ -97,7 +97,7 @@ def addresses(deps: Iterable[MemoryDep]) -> int | None:
 
 
 def _is_nested(box: Affine) -> bool:
-    """Whether each stride is longer than all that is reached by the shorter ones: no two places are one element."""
+    """Return whether each stride is longer than all that is reached by the shorter ones: no two places are one element."""
     reached = 0
     for stride, size in sorted(box.dims):
         if stride <= reached:

@@ -1,4 +1,4 @@
-"""How long a planned step will take: the device's time, the CPU's, and which of the two sets its length.
+"""Predict a planned step: the device's time, the CPU's, and which of the two limits it.
 
 The interval of a step is not made from those of its calls: errors of a program's kernels go together. It is what the same
 model was off by over whole programs that it was not fitted to (`StepFit`).

@@ -102,7 +102,7 @@ class _Graph:
         return "computes", {"ops": ops_of(ran) or [op_name(call.kernel)]}
 
     def _copy(self, call: KernelCall, working: Sequence[Node], members: Sequence[SchedulerNode]) -> Found | None:
-        """Why a kernel that computes nothing moves data; `None` for one that computes something."""
+        """Return why a kernel that computes nothing moves data; `None` for one that computes something."""
         if working and all(_is_mutation(node) for node in working):
             first = working[0]
             return "mutation_copy", {"into": first.inputs[0] if first.inputs else None}
@@ -125,7 +125,7 @@ class _Graph:
         return "layout_copy", arguments
 
     def _extra(self, call: KernelCall, working: Sequence[Node], members: Sequence[SchedulerNode]) -> Found | None:
-        """Why a kernel is beside the one that computes the same; `None` where it is not."""
+        """Return why a kernel is beside the one that computes the same; `None` where it is not."""
         written = {access.buffer for access in call.writes or ()}
         if written and written <= set(self.schedule.saved) and not any(self.readers[buffer] for buffer in written):
             return "saved", {"buffers": sorted(written)}
@@ -145,5 +145,5 @@ def _computes(call: KernelCall, working: Sequence[Node]) -> Found:
 
 
 def _is_mutation(node: Node) -> bool:
-    """Whether a node only copies for what the program writes in place, or for a custom op that does."""
+    """Return whether a node only copies for what the program writes in place, or for a custom op that does."""
     return op_name(node.target) == "copy_" or (op_name(node.target) == "clone" and REINPLACE in node.replaced_by)

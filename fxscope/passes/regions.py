@@ -22,7 +22,7 @@ _COMPILED = re.compile(r"^Torch-Compiled Region: (?P<id>\S+)")
 
 @dataclass(kw_only=True)
 class OpGroup:
-    """What one op directly inside a region launched."""
+    """The launches of one op directly inside a region."""
 
     name: str
     start_ns: int
@@ -169,7 +169,7 @@ def pick_graph(region: Region, calls: dict[str, list[KernelCall]], graphs: dict[
 
 
 def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
-    """Which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
+    """Return which share of the region's launching ops and of the calls fit each other in order; 0 where too few do."""
     if region.replayed:
         fitting, num = len({call.id for _, call in match_replay(region.replayed, calls)}), len(calls)
     else:
@@ -181,7 +181,7 @@ def agreement(region: Region, calls: Sequence[KernelCall]) -> float:
 
 
 def fits(op: str, call: KernelCall) -> bool:
-    """Whether an op of a trace can be this call."""
+    """Return whether an op of a trace can be this call."""
     if call.is_extern:
         return runs_as(call.kernel, op)
     if call.profiled_as is not None and op == call.profiled_as:
@@ -216,7 +216,7 @@ def match_sequence(names: Sequence[str], calls: Sequence[KernelCall]) -> list[tu
 
 
 def _mask(name: str, calls: Sequence[KernelCall]) -> int:
-    """Which calls an op of this name can be: the last call is bit 0."""
+    """Return which calls an op of this name can be: the last call is bit 0."""
     answers: dict[tuple[str, str], str] = {}
     bits = [
         answers.get(key := (call.kernel, call.type)) or answers.setdefault(key, "01"[fits(name, call)])
@@ -226,7 +226,7 @@ def _mask(name: str, calls: Sequence[KernelCall]) -> int:
 
 
 class _Lengths:
-    """How long a common subsequence the rest of two sequences has, from each place on.
+    """The length of the longest common subsequence of the rest of two sequences, from each place on.
 
     A row of the usual table rises by 0 or 1 from column to column, so it is kept as the bits of one integer, and one row
     follows from the other in a few operations on whole integers (Hyyrö, Bit-parallel LCS-length computation revisited,

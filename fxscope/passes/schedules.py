@@ -78,7 +78,7 @@ def with_opaque_nodes(calls: list[KernelCall], graph: Graph, as_written: Mapping
 
 
 def _operands_fit(node: Node, call: KernelCall, by_name: Mapping[str, Node]) -> bool:
-    """Whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
+    """Return whether the shapes that a call reads are those of a node's inputs, as far as both are known."""
     read = {access.shape for access in call.reads or () if access.shape is not None}
     inputs = (
         node.inputs[:2] if op_name(node.target) == "convolution" else node.inputs

@@ -1,4 +1,4 @@
-"""Which nodes of a graph run where: the backward slice from what a kernel writes to what it reads.
+"""Find the nodes that a kernel runs, for files: the backward slice from what it writes to what it reads.
 
 torch's origins name everything on the way to a result, also what another kernel computed and stored. A node runs in a
 kernel only if it lies between the kernel's reads and its writes; what is in the origins alone lends its name.
@@ -88,7 +88,7 @@ class Flow:
         )
 
     def computes(self, name: str) -> bool:
-        """Whether a node is an op and no view: neither an input nor a function that an op is given."""
+        """Return whether a node is an op and no view: neither an input nor a function that an op is given."""
         return name in self.nodes and self.nodes[name].op not in ("placeholder", "get_attr") and not self.is_view(name)
 
     def is_input(self, name: str) -> bool:
@@ -96,7 +96,7 @@ class Flow:
         return node is not None and node.op == "placeholder" and bool(node.outputs)
 
     def is_known(self, name: str) -> bool:
-        """Whether a value costs no read: an attribute, a size, a number."""
+        """Return whether a value costs no read: an attribute, a size, a number."""
         node = self.nodes.get(name)
         if node is None or node.op == "get_attr":
             return True
@@ -120,7 +120,7 @@ def written_by(node: Node) -> tuple[str, ...]:
 
 
 class Slice:
-    """What can be computed from some values without going beyond some nodes.
+    """The nodes that can be computed from some values without leaving a set of nodes.
 
     Args:
         flow: of the graph.
@@ -143,7 +143,7 @@ class Slice:
         self._grounded: dict[str, bool] = {}
 
     def grounded(self, name: str) -> bool:
-        """Whether a node can be computed from what is given."""
+        """Return whether a node can be computed from what is given."""
         waiting = [name]
         while waiting:  # a graph of thousands of nodes in a row is deeper than Python's stack
             here = waiting[-1]
@@ -187,7 +187,7 @@ class Slice:
         return found, used
 
     def operand(self, value: str, held: Iterable[set[str]], shapes: Sequence[object]) -> set[str]:
-        """What runs in the preparation of an operand for a kernel that Inductor does not write, or for a scatter.
+        """Return what runs in the preparation of an operand for a kernel that Inductor does not write, or for a scatter.
 
         That is the way to an operand that takes everything which is read, of the shape that is written if one has it. Of a
         copy into another layout these are its views, if any.
@@ -243,7 +243,7 @@ class OpSlices:
         return self.flow.sorted(name for node in nodes for name in node.parts)
 
     def only_named(self, nodes: Iterable[SchedulerNode], more: Iterable[str] = ()) -> tuple[str, ...]:
-        """What is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""
+        """Return what is in the origins of these scheduler nodes (or among more names), runs in none of them, is no view."""
         members = list(nodes)
         inside = set(self.ran(members))
         names = {*more, *(name for node in members for name in node.origins)}
@@ -251,12 +251,12 @@ class OpSlices:
 
 
 def is_heavy(target: str) -> bool:
-    """Whether the op is of those that Inductor has kernel templates for."""
+    """Return whether the op is of those that Inductor has kernel templates for."""
     return is_gemm(target) or is_convolution(target) or is_attention(target)
 
 
 def is_opaque(node: SchedulerNode) -> bool:
-    """Whether one kernel that Inductor does not write loop by loop computes the node's value as a whole."""
+    """Return whether one kernel that Inductor does not write loop by loop computes the node's value as a whole."""
     return node.type in (*EXTERN, "user_triton", "template")
 
 
@@ -375,7 +375,7 @@ class _CallWalk:
         return self.values.get(buffer, {buffer} & set(self.flow.nodes)), self.parts.get(buffer, set())
 
     def is_unknown(self, access: BufferAccess, written: KernelCall) -> bool:
-        """Whether nobody is known to have written a buffer that is read; one's own result is not read before."""
+        """Return whether nobody is known to have written a buffer that is read; one's own result is not read before."""
         if any(self.held(access.buffer)):
             return False
         return all(access.shape != own.shape for own in written.writes or ())
@@ -415,7 +415,7 @@ class _CallWalk:
                 self.values.pop(access.buffer, None)
 
     def fits(self, name: str, access: BufferAccess) -> bool:
-        """Whether a node's result, or an item of it, has a buffer's size and dtype, as far as they are known."""
+        """Return whether a node's result, or an item of it, has a buffer's size and dtype, as far as they are known."""
         results = self.flow.nodes[name].outputs or [
             item for user in self.takers[name] if self.flow.is_view(user) for item in self.flow.nodes[user].outputs
         ]
@@ -427,7 +427,7 @@ class _CallWalk:
         )
 
     def transplanted(self, kernel: str, held: list[tuple[set[str], set[str]]]) -> set[str]:
-        """What a later call of a kernel runs: nodes that take its operands as those of the first call do."""
+        """Return what a later call of a kernel runs: nodes that take its operands as those of the first call do."""
         before, ran = self.first.get(kernel, ([], set[str]()))
         if len(before) != len(held):
             return set()
@@ -452,7 +452,7 @@ class _CallWalk:
         return found
 
     def alike(self, name: str, other: str) -> bool:
-        """Whether two nodes are of one kind: the same op on operands of the same kind, results of one size."""
+        """Return whether two nodes are of one kind: the same op on operands of the same kind, results of one size."""
         one, two = self.flow.nodes[name], self.flow.nodes[other]
         sizes = [[(item.dtype, _size(item.shape)) for item in node.outputs] for node in (one, two)]
         same_op = one.target == two.target or (one.op == two.op == "placeholder")

@@ -1,4 +1,4 @@
-"""What keeping two ops apart costs in device time: at least, and as expected. For both sides' kernels, from their facts.
+"""The cost of a missed fusion in device time: at least, and as expected, from the facts of both kernels.
 
 A lower bound is stated only on a GPU that was calibrated, and only where a fused kernel would replace kernels of the same
 kind: a template that takes the place of a library's GEMM may be slower than it, whatever traffic it avoids.
@@ -107,7 +107,7 @@ def expected_us(gpu: Gpu, a: Side, b: Side, saved_bytes: int) -> float | None:
 
 
 def after_partial_results_us(gpu: Gpu, side: Side, gone: int) -> float | None:
-    """What a reduction beside a product saves: its traffic that goes. A tile of the product has a part of a row, so that a
+    """Return the traffic that a reduction beside a GEMM saves. A tile of the GEMM has a part of a row, so that a
     kernel of its own still brings the parts together: it takes what a reduction of what is left takes.
     """
     if side.known_us is None:
@@ -118,7 +118,7 @@ def after_partial_results_us(gpu: Gpu, side: Side, gone: int) -> float | None:
 
 
 def most_us(gpu: Gpu, a: Side, b: Side, avoided: tuple[int, int]) -> float:
-    """What one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one the traffic
+    """Return what one kernel for both can save of compiled kernels' times: the shorter one, and of the longer one the traffic
     that goes. What else that one does (a sort, random numbers) is still done. An eager op's kernel may be slower than
     what Inductor would write in its place: nothing is known of that.
 
@@ -177,7 +177,7 @@ def time_of(call: KernelCall | None, nodes: Sequence[Node]) -> float | None:
 
 
 def is_predicted(call: KernelCall) -> bool:
-    """Whether a call's time is a target's prediction."""
+    """Return whether a call's time is a target's prediction."""
     return call.timing is None and call.estimated_range_us is not None
 
 
@@ -222,7 +222,7 @@ def stood_in_for(decision: Decision, recording: Recording) -> list[str]:
 
 
 def is_library(target: str) -> bool:
-    """Whether a library's kernel runs the op, which no generated pointwise or reduction kernel replaces."""
+    """Return whether a library's kernel runs the op, which no generated pointwise or reduction kernel replaces."""
     return op_names.is_gemm(target) or op_names.is_convolution(target) or op_names.is_attention(target)
 
 

@@ -1,4 +1,4 @@
-"""What a compile left on disk → graphs, calls, links, sources, compiles: TORCH_TRACE logs and debug folders.
+"""Read TORCH_TRACE logs and debug folders → graphs, calls, links, sources, compiles.
 
 A TORCH_TRACE log is one JSON object a line after a glog prefix; a payload follows in lines that start with a tab
 (torch 2.11, `torch/_logging/_internal.py`). A TORCH_COMPILE_DEBUG folder holds a folder per graph.
@@ -50,7 +50,7 @@ MAX_STRAY = 1_000_000  # lines of a log that belong to no entry
 
 @dataclass(kw_only=True)
 class InductorGraph:
-    """What has been found of one Inductor graph."""
+    """The files of one Inductor graph."""
 
     compile_id: str
     direction: Direction
@@ -107,7 +107,7 @@ def _refused(read: Callable[..., Recording]) -> Callable[..., Recording]:
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is a TORCH_TRACE log, packed or not, by its first line that is not empty."""
+    """Return whether a file is a TORCH_TRACE log, packed or not, by its first line that is not empty."""
     try:
         if not path.is_file():  # a pipe has no second beginning
             return False
@@ -413,7 +413,7 @@ _INDUCTOR = {  # entry → field of `InductorGraph`; torch has named the last gr
 
 
 def _fields(name: str, payload: str) -> dict[str, Any]:
-    """What an entry says of its compile."""
+    """Return what an entry says of its compile."""
     if name in _CACHE:
         return {"cache": _CACHE[name]}
     if name == "dynamo_graph_break_reason":
@@ -522,7 +522,7 @@ def read_debug_dir(path: str | Path, *, max_bytes: int | None = None) -> Recordi
                 f"{path} holds no output_code.py: Inductor compiled nothing in that run (an eager run, another backend, or "
                 "everything came out of its cache)."
             )
-        raise TraceError(f"{path} holds no output_code.py: it is no debug folder of TORCH_COMPILE_DEBUG=1.")
+        raise TraceError(f"{path} holds no output_code.py: it is not a debug folder of TORCH_COMPILE_DEBUG=1.")
     collected = Collected(where=path.name, limit=max_bytes or MAX_BYTES, trusted=max_bytes is not None)
     logs = [file for file in (path / "fusion.log", path.parent / "fusion.log") if file.is_file()]
     sections = schedule_text.log_sections(_text(logs[0], collected)) if logs else []

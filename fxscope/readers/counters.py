@@ -1,4 +1,4 @@
-"""What `ncu --csv --page raw --print-units base` prints: a line per kernel, a column per metric, in order of launch."""
+"""Parse the output of `ncu --csv --page raw --print-units base`: a line per kernel, a column per metric, in order of launch."""
 
 from __future__ import annotations
 

@@ -211,5 +211,5 @@ def tensors(annotation: str) -> tuple[TensorMeta, ...]:
 
 
 def is_library(file: str | None) -> bool:
-    """Whether a file is torch's own: a user looks for the line that called it."""
+    """Return whether a file is torch's own: a user looks for the line that called it."""
     return bool(file and _TORCH_FILE.search(file))

@@ -70,7 +70,7 @@ def read_trace(
 
 
 def is_log(path: str | Path) -> bool:
-    """Whether a path is a log of `TORCH_TRACE`, or a folder with logs below it."""
+    """Return whether a path is a log of `TORCH_TRACE`, or a folder with logs below it."""
     path = Path(path)
     return bool(compile_files.logs_of_ranks(path)) if path.is_dir() else compile_files.is_log(path)
 

@@ -262,7 +262,7 @@ def named_calls(
 def _with_bytes(
     call: Call, kernel: Kernel, moved: Mapping[tuple[str, bool], int | None], memory: Mapping[str, str]
 ) -> tuple[tuple[BufferAccess, ...], tuple[BufferAccess, ...]]:
-    """What a call reads and writes, with the bytes that its kernel's code proves (`touched`)."""
+    """Return what a call reads and writes, with the bytes that its kernel's code proves (`touched`)."""
     pointers: dict[str, list[str]] = {}
     for name, access in zip(kernel.arguments, call.tensors, strict=False):
         if access is not None:
@@ -357,7 +357,7 @@ def _cpp_arguments(call: ast.Call, source: str) -> tuple[str, ...]:
 
 
 def _between(text: str) -> bool:
-    """Whether a line may stand between a call and the comment about it: `s_numel_0 = …`, `with …`, a stream."""
+    """Return whether a line may stand between a call and the comment about it: `s_numel_0 = …`, `with …`, a stream."""
     found = re.match(r"(\w+) = (get_raw_stream)?", text)
     if found is None:
         return text.startswith("with ")

@@ -175,7 +175,7 @@ def as_called(found: Schedule, code: OutputCode) -> Schedule:
 
 
 def _of_views(access: BufferAccess, call: Call) -> BufferAccess:
-    """What of a buffer the arguments of a call are, at most all of it; as it is where one's size is not known."""
+    """Return what of a buffer the arguments of a call are, at most all of it; as it is where one's size is not known."""
     views = [item for item in call.tensors if item is not None and item.buffer == access.buffer]
     deps = [dep for item in views for dep in item.deps]
     item = ITEM_BYTES.get(access.dtype or "")
@@ -245,7 +245,7 @@ def read_origins(log: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
 
 
 def uses_of(block: Block, renames: Mapping[str, str]) -> tuple[list[Use], list[Use]]:
-    """What a node reads and writes, as printed."""
+    """Return what a node reads and writes, as printed."""
     text = "\n".join(block.lines)
     iteration = said(block, "sizes")
     iterations = numel(iteration) if iteration is not None else None
@@ -285,7 +285,7 @@ def node_of(
 
 
 def said(block: Block, *keys: str) -> str | None:
-    """What stands behind `op0.KEY = ` in the first line with one of the keys."""
+    """Return what stands behind `op0.KEY = ` in the first line with one of the keys."""
     starts = tuple(f"{block.name}.{key} = " for key in keys)
     line = next((line for line in block.lines if line.startswith(starts)), None)
     return line.partition(" = ")[2] if line is not None else None
@@ -349,7 +349,7 @@ def without_order(reads: list[Use], writes: list[Use], renames: Mapping[str, str
 
 
 def numel(iteration: str) -> int | None:
-    """How often a loop nest `((2048,), (512,))` runs, `None` where a size is symbolic."""
+    """Return how often a loop nest `((2048,), (512,))` runs, `None` where a size is symbolic."""
     counts = [part.strip() for part in re.sub(r"[()]", " ", iteration).split(",") if part.strip()]
     return prod(int(count) for count in counts) if all(count.isdigit() for count in counts) else None
 
@@ -419,7 +419,7 @@ def group_of(
 
 
 def attempts(log: str, nodes: Mapping[str, SchedulerNode]) -> tuple[FusionAttempt, ...]:
-    """What the log says of pairs: the joins, and the last reason for each pair that stayed apart."""
+    """Return what the log says of pairs: the joins, and the last reason for each pair that stayed apart."""
     joins: list[FusionAttempt] = []
     last: dict[tuple[int, int], FusionAttempt] = {}
     for order, line in enumerate(log.splitlines()):

@@ -119,7 +119,7 @@ def digits_of(body: str, sizes: Mapping[str, int]) -> dict[str, Digit]:
 
 
 def are_apart(digits: list[Digit]) -> bool:
-    """Whether digits are of different indices or do not overlap: each combination of their values occurs."""
+    """Return whether digits are of different indices or do not overlap: each combination of their values occurs."""
     for each in grouped(digits, lambda digit: digit.of).values():
         spans = sorted((digit.divisor, digit.divisor * digit.size) for digit in each)
         if any(end > begin for (_, end), (begin, _) in pairwise(spans)):

@@ -1,4 +1,4 @@
-"""What a kernel call has to do, from the generated code alone: sizes, traffic, operations.
+"""The work of a kernel call, from the generated code alone: sizes, traffic, operations.
 
 A call planned without the GPU and the same call recorded on one have the same workload: it holds nothing that only a
 device shows. Sizes that the code leaves open (dynamic shapes) give no workload.
@@ -38,7 +38,7 @@ _ATTENTION = re.compile(r"_scaled_dot_product_(\w+?)_attention(_backward)?\b")
 
 
 def workloads(calls: Sequence[Call], kernels: Mapping[str, Kernel], memory: Mapping[str, str]) -> list[Workload | None]:
-    """What each call of a wrapper does, `None` where the code does not say.
+    """Return what each call of a wrapper does, `None` where the code does not say.
 
     Args:
         calls: in the order of execution.
@@ -75,7 +75,7 @@ def _rounded(num_bytes: float) -> float:
 
 
 def workload(call: Call, kernel: Kernel | None) -> tuple[Workload | None, dict[str, int]]:
-    """What one call does, `None` where the code does not say, and the bytes of each buffer that it reads."""
+    """Return what one call does, `None` where the code does not say, and the bytes of each buffer that it reads."""
     if call.type == "cpp" or (call.device or "").startswith("cpu"):
         return None, {}
     if call.type in ("user_triton", "triton_foreach"):
@@ -188,7 +188,7 @@ def _dtype(*accesses: BufferAccess | None) -> str | None:
 
 
 def _row_major(access: BufferAccess | None) -> bool:
-    """Whether the last dimension is the dense one."""
+    """Return whether the last dimension is the dense one."""
     stride = access.stride if access is not None else None
     return not stride or stride[-1] == 1
 

@@ -108,7 +108,7 @@ def show(recording: Recording, *, stage: str | None = None, everything: bool = F
 
 
 def notebook(recording: Recording) -> str:
-    """What a notebook displays: the report. A page is made with `recording.save("page.html")`."""
+    """Return what a notebook displays: the report. A page is made with `recording.save("page.html")`."""
     from html import escape
 
     from fxscope.render import report

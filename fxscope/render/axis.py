@@ -1,4 +1,4 @@
-"""What the strip draws where: the groups of kernels by phase and module on one axis, and what was not fused."""
+"""Layout of the strip: the groups of kernels by phase and module on one axis, and what was not fused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEMORY = ("Memset", "Memcpy", "memset", "memcpy")
 
 
 class Extent(NamedTuple):
-    """Where something lies on the axis, in px."""
+    """An extent on the axis, in px."""
 
     x: float
     width: float
@@ -62,7 +62,7 @@ class ModuleBlock:
         return self.title.replace("#", span(sorted(self.numbers))) + times
 
     def parts(self) -> list[ModuleBlock | KernelGroup]:
-        """What is directly in it, in the order of the step."""
+        """Return what is directly in it, in the order of the step."""
         return sorted([*self.groups, *self.children.values()], key=lambda part: part.order)
 
     def everything(self) -> list[KernelGroup]:
@@ -206,7 +206,7 @@ class Strip:
         return min(pairs, key=lambda pair: abs(pair[0].right - pair[1].x))
 
     def excluded(self, row: MissedRow) -> int:
-        """How many other rows a row excludes."""
+        """Return how many other rows a row excludes."""
         return sum(item.bracket == row.bracket for item in self.report.missed) - 1 if row.bracket is not None else 0
 
     def views(self) -> dict[str, int]:
@@ -239,7 +239,7 @@ class Strip:
 
 
 def saving(made: Report, row: MissedRow) -> str:
-    """What fusing saves per step: one number for rows that exclude each other."""
+    """Return what fusing saves per step: one number for rows that exclude each other."""
     together = next((item.time_us for item in made.brackets if item.number == row.bracket), row.time_us)
     if together is not None:
         return f"{'≥' if row.is_least else '~'} {microseconds(together)}"

@@ -88,7 +88,7 @@ def render(
 
 
 def headline(call: KernelCall, nodes: dict[str, Node], width: int) -> list[str]:
-    """What a call is: handle, ops, and the user's lines behind it."""
+    """Return what a call is: handle, ops, and the user's lines behind it."""
     ops = "·".join(labels.ops_of(call, nodes))
     lines = [shorten(f"── {call.handle}  {ops}", width)]
     places: dict[str, str] = {}

@@ -66,7 +66,7 @@ def block(
 
 
 def cost(decision: Decision, recording: Recording) -> str | None:
-    """What staying apart costs, in words: each time, and a step where that runs it several times."""
+    """Return what staying apart costs, in words: each time, and a step where that runs it several times."""
     if decision.verdict == "fused" or decision.saved_bytes is None:
         return None
     across = decision.other_graph is not None and not decision.saved_launches  # two kernels, come what may
@@ -136,7 +136,7 @@ def user_lines(nodes: list[Node], most: int = 2) -> list[str]:
 
 
 def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> str:
-    """What ran in a call, in order, what was folded into it, and what only lent it a name."""
+    """Return what ran in a call, in order, what was folded into it, and what only lent it a name."""
     nodes = index_of(recording).nodes.get(call.graph, {})
     lines = [shorten(call.handle, width)]
     for name in call.nodes:
@@ -176,7 +176,7 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
 
 
 def counters(item: Counters) -> str:
-    """What Nsight Compute counted, as far as it did."""
+    """Return what Nsight Compute counted, as far as it did."""
     what = "one execution" + (f" of {item.launches} kernels" if item.launches > 1 else "")
     parts = [f"DRAM reads {num_bytes(item.dram_bytes_read)}, writes {num_bytes(item.dram_bytes_written)}"]
     parts += [f"{num_bytes(item.l2_bytes)} through L2"] if item.l2_bytes is not None else []
@@ -191,7 +191,7 @@ def counters(item: Counters) -> str:
 
 
 def roof(call: KernelCall, recording: Recording) -> str:
-    """How near to the device's limits a call runs, with the numbers."""
+    """Return how near to the device's limits a call runs, with the numbers."""
     assert call.roof is not None
     item = call.roof
     parts: list[str] = []

@@ -32,7 +32,7 @@ HEADINGS = ("change, per step", "where", "kernels", "A", "B", "difference")
 
 
 def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
-    """Whether nothing differs but times, and those no more than one program's between two runs.
+    """Return whether nothing differs but times, and those no more than one program's between two runs.
 
     Args:
         by_design: settings were changed on purpose, and in one process: neither they nor times that vary are findings.
@@ -49,7 +49,7 @@ def is_same(comparison: Comparison, *, by_design: bool = False) -> bool:
 
 
 def differs(time: TimeComparison | None, *, may: bool = True) -> bool:
-    """Whether times differ, or `may`: of one process each a CPU's times cannot be told apart."""
+    """Return whether times differ, or `may`: of one process each a CPU's times cannot be told apart."""
     if time is None or time.ratio is None:
         return False
     return time.verdict in ("faster", "slower") or (
@@ -173,7 +173,7 @@ def _cells(row: ChangeRow) -> list[str]:
 
 
 def rest(rows: Sequence[ChangeRow]) -> list[str]:
-    """What the table leaves out, in one line."""
+    """Return what the table leaves out, in one line."""
     if not rows:
         return []
     known = [row.difference_us for row in rows if row.difference_us is not None]

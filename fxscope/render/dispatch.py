@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a sentence stays on one line, so that it can be read and searched)
-"""What the dispatcher does with an op: as a table, a tree, and in prose."""
+"""The dispatcher's treatment of an op: as a table, a tree, and in prose."""
 
 from __future__ import annotations
 

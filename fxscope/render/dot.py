@@ -283,7 +283,7 @@ def draw_legend(out: graphviz.Digraph, graphs: list[Graph]) -> None:
 
 
 def tooltip(node: Node) -> str:
-    """What hovering a node says: target, reason, source."""
+    """Return what hovering a node says: target, reason, source."""
     source = node.source
     place = f"{source.file}:{source.line} {source.code or ''}".rstrip() if source and source.file else ""
     lines = (f"{node.name}: {node.target}", node.reason, place, source and source.module)

@@ -100,7 +100,7 @@ def signed(us: float) -> str:
 
 
 def change_words_of(match: KernelMatch) -> str:
-    """What became of them, how many they were and are, and whether the ops are the same: "fused 2 → 1"."""
+    """Return what became of them, how many they were and are, and whether the ops are the same: "fused 2 → 1"."""
     word = change_word(match)
     if word == "replaced":
         ran = [{out_of_place(op) for use in side for op in use.ops} for side in (match.a, match.b)]

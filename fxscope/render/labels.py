@@ -62,7 +62,7 @@ def planned_words(call: KernelCall) -> str:
 
 
 def planned_basis(call: KernelCall) -> str:
-    """What is predicted of a planned call, and what from: "predicted 3.1 µs, 80 of 100 from 2.8 µs to 3.5 µs (…)"."""
+    """Return what is predicted of a planned call, and what from: "predicted 3.1 µs, 80 of 100 from 2.8 µs to 3.5 µs (…)"."""
     if call.estimated_basis is None or call.estimated_us is None or call.estimated_range_us is None:
         return call.estimated_basis or ""
     span_words = span(call.estimated_range_us)
@@ -70,12 +70,12 @@ def planned_basis(call: KernelCall) -> str:
 
 
 def middle(timed: Iterable[Timing | KernelStats]) -> str:
-    """What a column of `typical_us` is: "median", or "mean" where some recorded no median."""
+    """Return what a column of `typical_us` is: "median", or "mean" where some recorded no median."""
     return "mean" if any(item.median_us is None for item in timed) else "median"
 
 
 def choice_words(choice: Choice) -> str:
-    """What a benchmark on the device is predicted to decide: "mm 24.1 µs (62 % sure); next best: … and 19 more"."""
+    """Return what a benchmark on the device is predicted to decide: "mm 24.1 µs (62 % sure); next best: … and 19 more"."""
     others = [item for item in choice.candidates if item.name != choice.predicted]
     chosen = next((item for item in choice.candidates if item.name == choice.predicted), None)
 
@@ -174,7 +174,7 @@ def price(decision: Decision, recording: Recording) -> str:
 
 
 def times(runs: float) -> str:
-    """How often, in words: "12 times"; "2.5 times" where steps differ."""
+    """Return how often, in words: "12 times"; "2.5 times" where steps differ."""
     return f"{runs:.0f} times" if runs == round(runs) else f"{runs:.1f} times"
 
 
@@ -205,7 +205,7 @@ def told_apart(recordings: Sequence[Recording]) -> list[Recording]:
 
 
 def settings(recording: Recording) -> tuple[str, ...]:
-    """What two recordings of one program may differ in: how it ran, on which device, with which torch."""
+    """Return what two recordings of one program may differ in: how it ran, on which device, with which torch."""
     environment = recording.environment
     if environment.target:
         how = "plan"
@@ -219,7 +219,7 @@ def settings(recording: Recording) -> tuple[str, ...]:
 
 
 def problem_line(problem: Problem) -> str:
-    """Where, what, and what to do about it."""
+    """Return where, what, and what to do about it."""
     if not problem.remedy:
         return f"{problem.where}: {problem.message}"
     stop = "" if problem.message.endswith((".", "!", "?")) else "."
@@ -233,7 +233,7 @@ def coverage_line(recording: Recording) -> str:
 
 
 def start_up_words(start_up: StartUp) -> str:
-    """How long a start-up took, how much of it was compiling, and how many ops it called."""
+    """Return how long a start-up took, how much of it was compiling, and how many ops it called."""
     calls = sum(op.count for op in start_up.ops)
     compiling = "" if start_up.compile_us is None else f", {microseconds(start_up.compile_us)} of it compiling"
     return f"{microseconds(start_up.duration_us)} before the first step{compiling}; {counted(calls, 'op')} called"
@@ -248,7 +248,7 @@ def start_up_rows(start_up: StartUp, most: int) -> list[tuple[str, str, str, str
 
 
 def attributed(recording: Recording) -> str:
-    """How much of the device events was attributed."""
+    """Return how much of the device events was attributed."""
     coverage = recording.coverage
     if coverage is None:
         return "no device events: nothing was run, only planned" if recording.environment.target else "no device events"

@@ -1,4 +1,4 @@
-"""What a terminal obeys, hides or reorders, written out: a name in a recording is data, never an instruction.
+"""Escape characters that a terminal obeys, hides or reorders: a name in a recording is data, never an instruction.
 
 A kernel's or a file's name may hold anything: escape sequences that move the cursor or set the title, bidirectional
 controls that show `exe.png` for `gnp.exe`, characters of no width.

@@ -84,7 +84,7 @@ def cut(text: str, width: int) -> str:
 
 
 def head(made: Report, width: int) -> list[str]:
-    """What was recorded, where."""
+    """Return what was recorded, where."""
     parts = [made.title, made.device or "device unknown", f"torch {made.torch}" if made.torch else "", made.contents]
     return [cut(line, width) for line in joined([part for part in parts if part], width, " · ")[:2]]
 
@@ -139,7 +139,7 @@ def compile_words(made: Report) -> str:
 
 
 def advice(items: Sequence[Advice], width: int) -> list[str]:
-    """What to try first, one line or two each."""
+    """Return what to try first, one line or two each."""
     if not items:
         return []
     out = ["Try first"]
@@ -269,7 +269,7 @@ def _saving(row: MissedRow) -> str:
 
 
 def rewrites(rows: Sequence[RewriteRow], width: int) -> list[str]:
-    """What each pass or pattern changed."""
+    """Return what each pass or pattern changed."""
     found = [
         [english.GRAPHS.get(row.stage, ""), row.name, f"×{row.count}", f"-{row.removed}", f"+{row.added}"]
         for row in rows
@@ -308,7 +308,7 @@ def compiles(title: str, rows: Sequence[CompileRow], width: int, *, everything: 
 
 
 def foot(made: Report, width: int, *, everything: bool, name: str | None) -> list[str]:
-    """What is not known, problems, and the commands that go on."""
+    """Return what is not known, problems, and the commands that go on."""
     out: list[str] = []
     if made.unknown:
         found = grid.folded(f"Not known: {'; '.join(made.unknown)}", width, rest="  ")

@@ -326,7 +326,7 @@ class Drawing:
             self.out.append(text(gap.x + 9, y + height / 2 + SIZE * 0.36, said))
 
     def zoom(self, height: float) -> None:
-        """What joins the busy part of the step with the rows below it."""
+        """Return what joins the busy part of the step with the rows below it."""
         strip, row = self.strip, self.strip.report.step
         if not (row.wall_us and strip.timed):
             return
@@ -453,7 +453,7 @@ class Drawing:
 
 
 def ref_of(group: KernelGroup) -> str:
-    """What the page selects when the group is clicked."""
+    """Return what the page selects when the group is clicked."""
     if group.calls:
         return f"call:{group.calls[0]}"
     if group.nodes:
@@ -468,7 +468,7 @@ def capital(words: str) -> str:
 
 
 def legend(strips: Sequence[Strip], height: float) -> list[str]:
-    """What the colours say."""
+    """Return what the colours say."""
     kinds = {strip.kind_of(group) for strip in strips for group in strip.report.groups}
     x, y = 24.0, height - 16
     out: list[str] = []

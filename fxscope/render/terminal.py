@@ -51,7 +51,7 @@ def show(recording: Recording, *, stage: str | None = None, everything: bool = F
 
 
 def details(recording: Recording, *, width: int = 80, stage: str | None = None) -> list[str]:
-    """What the report sums up: the dispatch chain, the kernel calls of each graph, tables, what was assumed."""
+    """Return what the report sums up: the dispatch chain, the kernel calls of each graph, tables, what was assumed."""
     out: list[str] = []
     graphs = labels.graphs_of(recording, stage) if stage else recording.graphs
     for graph in graphs:
@@ -60,7 +60,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
             out += [f" {line}" for line in dispatch_tree(recording, graph, width=width - 1)]
     if recording.calls and (not stage or any(graph.stage in WITH_CALLS for graph in graphs)):
         out += calls(recording, width)
-    out += section("compiled code, as far as a trace tells", traced_regions.lines(recording), width)
+    out += section("compiled code, as far as the trace shows", traced_regions.lines(recording), width)
     if not stage:
         table = work.gemm_table(recording, width=width).splitlines()
         out += [grid.heading("GEMMs, convolutions and attention", width), *table]
@@ -143,7 +143,7 @@ def start_up(recording: Recording, width: int) -> list[str]:
     found = recording.start_up
     if found is None or not (found.ops or found.compile_us):
         return []
-    out = section("start-up, no part of the steps", [labels.start_up_words(found)], width)
+    out = section("start-up, not part of the steps", [labels.start_up_words(found)], width)
     rows = [["op", "calls", "total", "where"], *map(list, labels.start_up_rows(found, MAX_START_UP))]
     out += [f" {line}" for line in grid.table(rows, width - 1, left={0, 3}, cut=(0, 3))] if found.ops else []
     left = len(found.ops) - MAX_START_UP

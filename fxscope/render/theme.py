@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Style(NamedTuple):
-    """How one kind looks."""
+    """The look of one kind."""
 
     label: str
     glyph: str

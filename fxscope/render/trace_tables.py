@@ -1,4 +1,4 @@
-"""What a trace says by itself, as tables: ops, kernels, steps, gaps of the device, copies and waits."""
+"""Tables of a trace: ops, kernels, steps, gaps of the device, copies and waits."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def exception(recording: Recording, item: Same, width: int) -> list[str]:
 
 
 def same_words(recording: Recording, item: Same, *, width: int, limit: int | None) -> list[str]:
-    """What is known of one group of equal places."""
+    """Return what is known of one group of equal places."""
     parts: list[str] = []
     if item.note:
         parts.append("\n".join(wrapped(item.note.splitlines(), width)))
@@ -73,7 +73,7 @@ def same_words(recording: Recording, item: Same, *, width: int, limit: int | Non
 
 
 def apart(recording: Recording, item: Same, width: int) -> list[str]:
-    """What became of nodes that ran in no kernel call."""
+    """Return what became of nodes that ran in no kernel call."""
     place = Place(item.graph or "", tuple(node for _, node in item.nodes), None)
     parts = ["\n".join(wrapped(what_became(recording, place), width))]
     for key in item.nodes:

@@ -527,7 +527,7 @@ def test_a_plan_has_no_times() -> None:
     assert any("no device events" in note for note in comparison.notes)
     assert all(match.time is None or match.time.ratio is None for match in comparison.kernels)
     totals = {change.subject: (change.a, change.b) for change in comparison.totals}
-    # What a recording launched is no number of calls: one call launches several kernels, or none.
+    # What a recording launched is not a number of calls: one call launches several kernels, or none.
     assert totals["kernels per step"] == (3, None) and totals["kernel calls in compiled code"] == (
         None,
         len(plan.calls),

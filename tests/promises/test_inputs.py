@@ -365,7 +365,7 @@ def test_nobody_who_fetches_in_time_is_said(
         assert (
             "in use" in (said := capsys.readouterr().err) and "End what listens there" in said and said.count("\n") == 1
         )
-        with pytest.raises(FxscopeError, match=r"nobody fetched t.json in 0.1 s"):
+        with pytest.raises(FxscopeError, match=r"no one fetched t.json in 0.1 s"):
             opening.serve(server, "t.json", io.BytesIO(b"{}"), browser=False, timeout_s=0.1)
     os.mkfifo(tmp_path / "pipe")
     for name, reason in {"none": "cannot read", "pipe": "is no file"}.items():
@@ -386,7 +386,7 @@ def test_a_number_that_measures_nothing_is_refused(words: list[str], capsys: pyt
         (["fleet", "job", "-o", ""], "-o takes the name of a file"),
         (["open", "t", "--annotated", "-o", ""], "-o takes the name of a file"),
         (["view", "r", "-o", ""], "-o takes the name of a file"),
-        (["view", "t", "--steps", f"0:{10**20}"], "is no range of steps"),
+        (["view", "t", "--steps", f"0:{10**20}"], "is not a range of steps"),
     ],
 )
 def test_names_that_are_empty_and_numbers_beyond_all_are_refused(
@@ -600,7 +600,7 @@ def test_what_is_no_wrapper_in_python_is_said(tmp_path: Path, capsys: pytest.Cap
     assert cli.main(["view", trace, "--debug-dir", str(tmp_path)]) == 2
     assert "Inductor compiled nothing in that run" in capsys.readouterr().err
     assert cli.main(["view", trace, "--debug-dir", str(folder.parent / "sweep")]) == 2
-    assert "is no debug folder" in capsys.readouterr().err
+    assert "is not a debug folder" in capsys.readouterr().err
 
 
 def test_a_gpu_that_nothing_can_be_computed_with_is_refused(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are 
 
 @contextlib.contextmanager
 def padding(target: Target, plan: Plan) -> Generator[None]:
-    """Where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
+    """Return where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
     The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; one on matrix units whose
     rows are not aligned takes three times as long (they load whole aligned rows), and just as long without them

@@ -48,7 +48,7 @@ BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise
 
 
 class PlanError(Exception):
-    """What cannot be planned without a device; the message says what, where, and what to do."""
+    """A program that cannot be planned without a device; the message says what, where, and what to do."""
 
 
 class Target:
@@ -73,7 +73,7 @@ class Target:
 
 
 class Plan:
-    """What came of planning.
+    """The result of planning.
 
     Attributes:
         codes: the output code of each graph, in the order in which a device compiles them: backwards when they first run.

@@ -1,4 +1,4 @@
-"""What a plan knows of data: integers and masks that the program was given, and what is computed from them alone.
+"""Data that a plan knows: integers and masks that the program was given, and what is computed from them alone.
 
 Between two graphs Python asks tensors: `int(lengths.max())` becomes a size, `edges[:, mask]` drops what a mask says. On
 the device they have values. A plan's tensors have none, but for the example's indices, lengths and masks: those are kept

@@ -148,7 +148,7 @@ def check(
                     raise PassError(f"{where}: expectation {number}{claim_of(item)}, {kind}: {error}") from None
                 except FOREIGN as error:
                     raise PassError(
-                        f"{where}: expectation {number}{claim_of(item)}, {kind}: {value!r:.80} is no value for it ({error})."
+                        f"{where}: expectation {number}{claim_of(item)}, {kind}: {value!r:.80} is not a valid value ({error})."
                     ) from error
                 subject = name if kind not in ACROSS or "in" in item else "all"
                 outcomes.append(verdict.outcome(kind, subject, claim=item.get("claim"), note=item.get("note")))
@@ -156,7 +156,7 @@ def check(
 
 
 def answer(kind: str, context: Context, value: object) -> Answer:
-    """What comes of one expectation: an answer, or the rows that make one."""
+    """Return what comes of one expectation: an answer, or the rows that make one."""
     try:
         found = KINDS[kind](context, value)
         return found if isinstance(found, Answer) else all_of(found)
@@ -175,7 +175,7 @@ def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recordin
     for name in listed:
         if name not in recordings:
             raise PassError(
-                f"{where}: there is no recording {name!r}{claim_of(item)}. {select.nearest(name, recordings)}"
+                f"{where}: there is not a recording {name!r}{claim_of(item)}. {select.nearest(name, recordings)}"
             )
     return listed
 

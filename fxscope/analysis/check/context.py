@@ -1,4 +1,4 @@
-"""What an expectation is held against: named recordings, and the places in them that a file can point at."""
+"""The context of an expectation: named recordings, and the places in them that a file can point at."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = tuple[bool, str, str]  # whether it holds, what was expected, what was fou
 
 
 class Answer(NamedTuple):
-    """What came of one expectation."""
+    """The outcome of one expectation."""
 
     status: Status
     expected: str
@@ -60,7 +60,7 @@ class Context(NamedTuple):
     def find(self, name: str) -> Recording:
         """A recording by name. Raises PassError."""
         if name not in self.recordings:
-            raise PassError(f"there is no recording {name!r}. {select.nearest(name, self.recordings)}")
+            raise PassError(f"there is not a recording {name!r}. {select.nearest(name, self.recordings)}")
         return self.recordings[name]
 
     def place(self, text: str) -> tuple[str, str | None]:
@@ -73,7 +73,7 @@ class Context(NamedTuple):
         if head in select.SORTS:
             return self.here, text
         if colon and not tail.startswith(":") and "." not in head and "/" not in head and not head.startswith("void "):
-            raise PassError(f"{text!r}: there is no recording {head!r}. {select.nearest(head, self.recordings)}")
+            raise PassError(f"{text!r}: there is not a recording {head!r}. {select.nearest(head, self.recordings)}")
         return self.here, text
 
     def units(self, text: str) -> list[Unit]:
@@ -96,7 +96,7 @@ class Context(NamedTuple):
         return [sum(column) for column in zip(*rows, strict=True)]
 
     def compared(self, a: str, b: str) -> TimeComparison:
-        """What the times at two places show; what two recordings say of a CPU is of two processes."""
+        """Return what the times at two places show; what two recordings say of a CPU is of two processes."""
         parts = [part.strip() for text in (a, b) for part in text.split(" + ")]
         apart = len({self.place(part)[0] for part in parts}) > 1
         on_cpu = apart and any(unit.category == "cpu_kernel" for part in parts for unit in self.units(part))
@@ -111,7 +111,7 @@ def some(units: list[Unit], selector: str, recording: Recording) -> list[Unit]:
 
 
 class NotRecorded(Exception):
-    """What is expected, and why the recording cannot tell."""
+    """An expectation that the recording cannot decide, and why."""
 
     def __init__(self, expected: object, why: str) -> None:
         super().__init__(expected, why)

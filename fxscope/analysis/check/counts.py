@@ -105,7 +105,7 @@ def compiled(what: str) -> Callable[[Context, object], Answer]:
 
 
 def again(compile_id: str) -> bool:
-    """Whether a compile id says that its frame was compiled before: "0/1"."""
+    """Return whether a compile id says that its frame was compiled before: "0/1"."""
     tail = compile_id.rsplit("/", 1)[-1]
     return tail.split("_")[0].isdigit() and int(tail.split("_")[0]) > 0
 
@@ -142,7 +142,7 @@ def no_ops(context: Context, value: object) -> Iterator[Row]:
 
 
 def op_presence(context: Context, names: list[str], *, wanted: bool) -> Iterator[Row]:
-    """Whether each op occurs (or none does)."""
+    """Yield whether each op occurs (or none does)."""
     recording = context.recording
     for name in names:
         known_somewhere(context, name)
@@ -194,7 +194,7 @@ def launches(context: Context, value: object) -> Iterator[Row]:
 
 
 def matches(kernel: str, pattern: str) -> bool:
-    """Whether a kernel's name is the pattern, or fits it as a glob."""
+    """Return whether a kernel's name is the pattern, or fits it as a glob."""
     return kernel == pattern or fnmatchcase(kernel, pattern)
 
 

@@ -59,7 +59,7 @@ def not_fused(context: Context, value: object) -> Answer:
 
 
 def knows_nodes(recording: Recording) -> bool:
-    """Whether it is known what ran in the kernels: calls with nodes, or an eager run's ops."""
+    """Return whether it is known what ran in the kernels: calls with nodes, or an eager run's ops."""
     if recording.calls:
         return any(call.nodes for call in recording.calls)
     return any(column(recording.launches, "op"))
@@ -125,7 +125,7 @@ def why_not(recording: Recording, wanted: list[str]) -> str | None:
 
 
 def between(context: Context, value: object) -> Answer:
-    """What was decided about two ops: `between = { pair = ["mm", "gelu"], verdict = "never_considered" }`."""
+    """Return what was decided about two ops: `between = { pair = ["mm", "gelu"], verdict = "never_considered" }`."""
     table = a_table(value, "between", '{ pair = ["mm", "gelu"], verdict = "never_considered" }')
     keys_of(table, "between", ["pair"], ["verdict", "how", "saved_bytes", "saved_us", "reason"])
     pair = a_list(table["pair"], "pair", least=2)
@@ -165,7 +165,7 @@ def between(context: Context, value: object) -> Answer:
 
 
 def matches_reason(decision: Decision, pattern: str) -> bool:
-    """Whether a reason's code, its words as shown, or torch's own words match what an expectation names."""
+    """Return whether a reason's code, its words as shown, or torch's own words match what an expectation names."""
     texts = (decision.reason_code, decision.reason, decision.raw_reason or "")
     return any(fnmatchcase(text, f"*{pattern}*") for text in texts)
 

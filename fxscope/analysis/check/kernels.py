@@ -92,7 +92,7 @@ def per_kernel(kind: str, field: str, unit_word: str) -> Callable[[Context, obje
 
 
 def decoded(context: Context, value: object) -> Iterator[Row]:
-    """What a kernel's name says: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
+    """Yield what a kernel's name says: `decoded = { "aten::addmm" = { epilogue = "bias", layout = "TN" } }`."""
     example = '{ "aten::addmm" = { epilogue = "bias" } }'
     for place, wanted in a_table(value, "decoded", example).items():
         for unit in context.units(place):
@@ -106,7 +106,7 @@ def decoded(context: Context, value: object) -> Iterator[Row]:
 
 
 def like(found: Any, expected: Any) -> bool:
-    """Whether a decoded value is as expected: tuples like lists, numbers by quantity, text as it is."""
+    """Return whether a decoded value is as expected: tuples like lists, numbers by quantity, text as it is."""
     if isinstance(found, (list, tuple)) and isinstance(expected, list):
         return list(cast("list[Any]", found)) == expected
     if isinstance(found, dict) and isinstance(expected, dict):

@@ -74,7 +74,7 @@ def escaped(name: str) -> str:
 
 
 def all_fused(recording: Recording, ops: list[str]) -> bool:
-    """Whether every occurrence is fused, so that the file that is written holds now."""
+    """Return whether every occurrence is fused, so that the file that is written holds now."""
     from fxscope.analysis.check.context import Context
     from fxscope.analysis.check.fusion import fused
 

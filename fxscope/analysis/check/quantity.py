@@ -53,7 +53,7 @@ class Quantity(NamedTuple):
         return (above and below) != self.negated
 
     def overlaps(self, low: float, high: float) -> bool:
-        """Whether some number between the two would be as expected."""
+        """Return whether some number between the two would be as expected."""
         return self.negated or (high >= self.low and low <= self.high)
 
 
@@ -111,7 +111,7 @@ def number(text: str, unit: float) -> float:
 
 
 def unit_of(unit: str, text: str) -> float:
-    """What a unit stands for: bytes, microseconds, operations, or bytes per second."""
+    """Return what a unit stands for: bytes, microseconds, operations, or bytes per second."""
     if unit.lower() not in _UNITS:
         raise PassError(f"{text!r}: the unit {unit!r} is not known. Known are B kB MB GB, ns us ms s, %, GFLOP, TB/s.")
     return _UNITS[unit.lower()]

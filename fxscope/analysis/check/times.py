@@ -254,7 +254,7 @@ def are_samples(value: Any) -> bool:
 
 
 def at_path(data: Any, path: str) -> Any:
-    """What is at a dotted path. Raises PassError naming what is there."""
+    """Return what is at a dotted path. Raises PassError naming what is there."""
     here = data
     for part in path.split("."):
         row = cast("list[Any]", here) if isinstance(here, list) else []

@@ -1,4 +1,4 @@
-"""What changed between two recordings: which kernels stayed, collapsed, split, are new or gone, and what that costs."""
+"""Differences between two recordings: kernels that stayed, collapsed, split, are new or gone, and their cost."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def build(
 
 
 def predicted_difference(a: Sequence[KernelUse], b: Sequence[KernelUse]) -> float | None:
-    """How much longer a step of B is predicted to take; `None` where a kernel's time is not predicted."""
+    """Return how much longer a step of B is predicted to take; `None` where a kernel's time is not predicted."""
     if any(item.time_us is None for item in (*a, *b)):
         return None
     times_a, times_b = (sum((item.time_us or 0.0) * item.runs for item in side) for side in (a, b))
@@ -124,7 +124,7 @@ def predicted_difference(a: Sequence[KernelUse], b: Sequence[KernelUse]) -> floa
 
 
 def other_work(a: set[str], b: set[str]) -> bool:
-    """Whether two sets of ops differ, and all are torch's: what a program's own op does is not known."""
+    """Return whether two sets of ops differ, and all are torch's: what a program's own op does is not known."""
     return bool(a and b) and a != b and are_torchs(a | b)
 
 
@@ -169,7 +169,7 @@ def together(group: Sequence[Unit]) -> list[float]:
 
 
 def kind_of(a: Sequence[Unit], b: Sequence[Unit], *, whole: bool = False) -> MatchKind:
-    """What happened between two groups; `whole`: they run the same nodes."""
+    """Return what happened between two groups; `whole`: they run the same nodes."""
     if not a or not b:
         return "gone" if a else "new"
     if len(a) == len(b) == 1:

@@ -68,7 +68,7 @@ def assign(recordings: tuple[Recording, Recording], a: Sequence[Unit], b: Sequen
 
 
 class _Links:
-    """Which kernels of the two sides belong together, as far as it is known."""
+    """The assignment of the kernels of two sides, as far as it is known."""
 
     def __init__(self, recordings: tuple[Recording, Recording], sides: tuple[Sequence[Unit], Sequence[Unit]]) -> None:
         self.recordings, self.sides = recordings, sides
@@ -202,7 +202,7 @@ class _Links:
         return f"{op.shapes} {op.dtypes}" if op is not None and op.shapes else None
 
     def _kind(self, side: int, atom: Atom) -> Hashable:
-        """What an atom is, wherever it runs. The copy of a bias before `addmm` is not a product, nor is a memset."""
+        """Return what an atom is, wherever it runs. The copy of a bias before `addmm` is not a product, nor is a memset."""
         unit = self.sides[side][atom.unit]
         product = op_names.is_gemm(atom.op) and is_gemm(unit)
         return self.backward[side][atom.unit], unit.category == "gpu_memset", atom.op, product
@@ -232,14 +232,14 @@ class _Links:
         return found
 
     def _is_kept(self, side: int, place: int) -> bool:
-        """Whether a kernel is paired with the same kernel: nothing else belongs to the two."""
+        """Return whether a kernel is paired with the same kernel: nothing else belongs to the two."""
         return any(
             self.how[(place, other) if side == 0 else (other, place)] in ("name", "shapes")
             for other in self.votes[side].get(place, ())
         )
 
     def _traits(self, side: int, place: int, unit: Unit) -> Iterator[tuple[AlignedBy, Hashable]]:
-        """What can tie a kernel to another, the most trusted first."""
+        """Yield what can tie a kernel to another, the most trusted first."""
         direction, ops = self.backward[side][place], {canonical(op) for op in called(unit)}
         ops = sorted(ops - {"copy"} or ops)  # any kernel may write its result in another layout
         for how, places in (("source", unit.sources), ("module", unit.modules)):
@@ -273,7 +273,7 @@ class _Links:
         return None
 
     def _expected(self, side: int, place: int, linked: Sequence[int]) -> int:
-        """Where the other side has the next kernel with a counterpart: a kernel without one is looked for there."""
+        """Return where the other side has the next kernel with a counterpart: a kernel without one is looked for there."""
         if not linked:
             return place
         near = linked[min(bisect(linked, place), len(linked) - 1)]
@@ -329,7 +329,7 @@ class _Links:
 
 
 def _directions(units: Sequence[Unit]) -> list[bool]:
-    """Whether each is backward work; what does not say goes with what ran before it."""
+    """Return whether each is backward work; what does not say goes with what ran before it."""
     found: list[bool] = []
     for unit in units:
         found.append((found[-1] if found else False) if unit.backward is None else unit.backward)
@@ -352,7 +352,7 @@ def _atoms(recording: Recording, place: int, unit: Unit) -> Iterator[Atom]:
 
 
 def _contradict(x: Atom, y: Atom, lines: set[str], modules: set[str]) -> bool:
-    """Whether two atoms are of other lines or modules that both sides have."""
+    """Return whether two atoms are of other lines or modules that both sides have."""
     if x.module != y.module and x.module in modules and y.module in modules:
         return True
     return x.line != y.line and x.line in lines and y.line in lines
@@ -408,7 +408,7 @@ def _equally_often(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[i
 
 
 def name_of(unit: Unit) -> str:
-    """What a kernel is called, whichever graph of its process it is in."""
+    """Return what a kernel is called, whichever graph of its process it is in."""
     return op_names.without_graph_number(unit.kernel)
 
 
@@ -429,7 +429,7 @@ def work(units: Sequence[Unit]) -> set[str]:
 
 
 def compatible(x: Unit, y: Unit) -> bool:
-    """Whether two kernels could be the same work: neither is a memset alone, and their ops do not contradict."""
+    """Return whether two kernels could be the same work: neither is a memset alone, and their ops do not contradict."""
     if (x.category == "gpu_memset") != (y.category == "gpu_memset"):
         return False
     known = bool(x.ops) and bool(y.ops) and not any(op.startswith("triton") for op in (*x.ops, *y.ops))
@@ -437,7 +437,7 @@ def compatible(x: Unit, y: Unit) -> bool:
 
 
 def is_gemm(unit: Unit) -> bool:
-    """Whether the unit is a GEMM: by its decoded name, else by the op that launched it."""
+    """Return whether the unit is a GEMM: by its decoded name, else by the op that launched it."""
     if unit.category == "cpu_kernel":
         return op_names.is_gemm(unit.kernel)  # addmm copies its bias first, and that copy is not a product
     decoded = unit.launch.decoded if unit.launch else None

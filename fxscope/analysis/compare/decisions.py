@@ -150,7 +150,7 @@ class End(NamedTuple):
 
 
 def end_of(recording: Recording, graph: str, names: tuple[str, ...]) -> End:
-    """What is known of one side; views say nothing of what it is about."""
+    """Return what is known of one side; views say nothing of what it is about."""
     nodes = index_of(recording).nodes.get(graph, {})
     inside = [node for name in names if (node := nodes.get(name)) is not None and node.nature != "view"]
     sources = [node.source for node in inside if node.source is not None]

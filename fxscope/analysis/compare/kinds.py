@@ -1,4 +1,4 @@
-"""What became of a group of kernels."""
+"""Kinds of changes of a group of kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANGES = ("kept", "moved", "replaced", "regrouped", "fused", "merged", "split",
 
 
 def change_word(match: KernelMatch) -> str:
-    """What became of the kernels of A, one of `CHANGES`: "fused" only where one kernel is known to do all of their work."""
+    """Return the change of A's kernels, one of `CHANGES`: "fused" only if one kernel is known to do all their work."""
     if match.kind in ("collapsed", "replaced") and len(match.a) > 1 and one_does_all(match):
         return "fused"
     if match.kind == "replaced" and max(len(match.a), len(match.b)) > 1:
@@ -23,7 +23,7 @@ def change_word(match: KernelMatch) -> str:
 
 
 def one_does_all(match: KernelMatch) -> bool:
-    """Whether the one kernel of B runs all ops of A's, each of which runs some: what a library's call launches besides a
+    """Return whether the one kernel of B runs all ops of A's, each of which runs some: what a library's call launches besides a
     kernel (a memset, a reduction of its partial results) shares its ops, and is not fused.
     """
     if len(match.b) != 1 or not all(use.ops for use in match.a):

@@ -1,4 +1,4 @@
-"""What two lists of names have in common, in the order in which both have it."""
+"""The names that two lists have in common, in the order of both."""
 
 from __future__ import annotations
 

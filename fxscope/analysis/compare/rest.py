@@ -103,7 +103,7 @@ def collective_us(recording: Recording) -> float | None:
 
 
 def both_planned(a: Recording, b: Recording) -> bool:
-    """Whether both are plans: a prediction is compared with a prediction only."""
+    """Return whether both are plans: a prediction is compared with a prediction only."""
     return all(item.environment.target is not None and not item.launches for item in (a, b))
 
 
@@ -136,12 +136,12 @@ def traffic(recording: Recording) -> int | None:
 
 
 def tells_of_dynamo(recording: Recording) -> bool:
-    """Whether the compiles say where their frames are and what guards them; a debug folder says neither."""
+    """Return whether the compiles say where their frames are and what guards them; a debug folder says neither."""
     return any(item.source or item.guards or item.break_reason for item in recording.compiles)
 
 
 def graph_breaks(recording: Recording) -> int | None:
-    """How many graphs ended in a break; `None` where nothing was compiled, or nothing tells of Dynamo."""
+    """Return how many graphs ended in a break; `None` where nothing was compiled, or nothing tells of Dynamo."""
     if not tells_of_dynamo(recording):
         return None
     return sum(item.break_reason is not None for item in recording.compiles)
@@ -154,7 +154,7 @@ def op_counts(recording: Recording) -> dict[str, float]:
 
 
 def of_a_step(recording: Recording, found: Mapping[str, int]) -> dict[str, float]:
-    """What was found of names in all steps → per step, of names without the number that a process gives a graph."""
+    """Return what was found of names in all steps → per step, of names without the number that a process gives a graph."""
     total: Counter[str] = Counter()
     for name, number in found.items():
         total[without_graph_number(name)] += number
@@ -193,7 +193,7 @@ def self_us(recording: Recording) -> dict[str, float]:
 
 
 def notes(a: Recording, b: Recording) -> tuple[str, ...]:
-    """What makes the comparison weaker than it looks."""
+    """Return what makes the comparison weaker than it looks."""
     found: list[str] = []
     if not select.units(a) and not select.units(b):
         return ("neither recording holds a kernel: there is nothing to align",)

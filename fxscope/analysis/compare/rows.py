@@ -1,4 +1,4 @@
-"""What changed, as rows: equal changes of a network's layers are one, the largest difference of time comes first."""
+"""Changes as rows: equal changes of layers are one row; the largest difference of time comes first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ChangeRow(NamedTuple):
 
     @property
     def difference_us(self) -> float | None:
-        """How much longer B takes. Work that only one side does counts whole."""
+        """Return how much longer B takes. Work that only one side does counts whole."""
         if (self.num_a and self.a_us is None) or (self.num_b and self.b_us is None):
             return None
         return (self.b_us or 0.0) - (self.a_us or 0.0)
@@ -49,7 +49,7 @@ def change_rows(comparison: Comparison) -> list[ChangeRow]:
 
 
 def is_changed(match: KernelMatch) -> bool:
-    """Whether other kernels run, or the same ones in another time."""
+    """Return whether other kernels run, or the same ones in another time."""
     if match.kind not in ("same", "moved"):
         return True
     return match.time is not None and match.time.verdict in ("faster", "slower")
@@ -79,7 +79,7 @@ def _time(use: KernelUse) -> float:
 
 
 def word_of(match: KernelMatch) -> str:
-    """What became of the kernels, in one word."""
+    """Return what became of the kernels, in one word."""
     word = change_word(match)
     return match.time.verdict if word in ("kept", "moved") and match.time is not None else word
 

@@ -108,7 +108,7 @@ def first_of(kind: type[T], *values: Any) -> T | None:
 
 
 def chosen_by(recording: Recording, unit: Unit, resources: Resources | None) -> str | None:
-    """Who chose the launch configuration, `None` where nothing tells.
+    """Return who chose the launch configuration, `None` where nothing tells.
 
     Inductor's pointwise heuristic offers two or more configurations and times them when `autotune_pointwise` is on. The
     generated code says so of itself (torch 2.11, `triton_heuristics.pointwise`): that is why it varies between runs.
@@ -139,7 +139,7 @@ def meta_of(code: str, kernel: str) -> str:
 
 
 def triton_config(unit: Unit) -> dict[str, Any]:
-    """What the trace says of a Triton kernel's launch: the op around it has the kernel's name."""
+    """Return what the trace says of a Triton kernel's launch: the op around it has the kernel's name."""
     if unit.launch is None or unit.launch.op != unit.kernel:
         return {}
     return (unit.op.config if unit.op is not None else None) or {}

@@ -1,4 +1,4 @@
-"""What became of each pair that could have been one kernel. Facts come from the schedules, the calls and the graphs;
+"""Decide about each pair that could have been one kernel. Facts come from the schedules, the calls and the graphs;
 what none of them tells is a decision without a verdict, with the reason why it cannot be told.
 """
 

@@ -26,7 +26,7 @@ def decisions(recording: Recording) -> list[Decision]:
 
 
 def directions(graphs: Mapping[str, Graph], calls: Mapping[str, Sequence[KernelCall]]) -> list[Decision]:
-    """What the forward saves for the backward: a backward input bears the name of the forward node it is."""
+    """Return what the forward saves for the backward: a backward input bears the name of the forward node it is."""
     result: list[Decision] = []
     for forward in graphs.values():
         if forward.direction != "forward":

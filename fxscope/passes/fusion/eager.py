@@ -152,7 +152,7 @@ def hint(a: Node | Op, b: Node | Op, *, on_cpu: bool) -> str | None:
 
 
 def joined(first: str, second: str) -> bool:
-    """Whether torch.compile makes one loop nest of two ops: at most one of them reduces, and the other is pointwise."""
+    """Return whether torch.compile makes one loop nest of two ops: at most one of them reduces, and the other is pointwise."""
     reduce = [bool(reductions(name)) for name in (first, second)]
     pointwise = [keeps_shape(name) and not reductions(name) for name in (first, second)]
     return all(r or p for r, p in zip(reduce, pointwise, strict=True)) and not all(reduce)

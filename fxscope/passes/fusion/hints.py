@@ -1,4 +1,4 @@
-"""What speaks against a hint where torch cannot be asked (`_torch/fusion_trials.py` asks it): in files, and of a template
+"""Checks of hints where torch cannot be asked (`_torch/fusion_trials.py` asks it): in files, and of a template
 that is not there. Such hints are marked "not verified".
 """
 
@@ -20,7 +20,7 @@ _REDUCES = ("reduction", "triton_reduction", "triton_persistent_reduction", "tri
 
 
 class PairSide(NamedTuple):
-    """What a hint's condition asks of one side of a pair."""
+    """The condition of a hint on one side of a pair."""
 
     call: KernelCall
     types: tuple[str, ...]  # of its scheduler nodes, else of the call
@@ -51,7 +51,7 @@ def refused(a: PairSide, b: PairSide, *, flows: bool) -> frozenset[str]:
 
 
 def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *, mutates: bool) -> bool:
-    """Whether a template of the producer could take the consumer."""
+    """Return whether a template of the producer could take the consumer."""
     if consumer.reduces or consumer.opaque or mutates or {"template", "foreach"} & set(consumer.types):
         return False
     results = [access for access in gemm.call.writes or () if access.buffer in shared]
@@ -60,7 +60,7 @@ def can_be_epilogue(gemm: PairSide, consumer: PairSide, shared: Iterable[str], *
 
 
 def can_be_triton_convolution(convolution: PairSide) -> bool:
-    """Whether a Triton convolution could be tried: torch has one that is neither transposed nor dilated."""
+    """Return whether a Triton convolution could be tried: torch has one that is neither transposed nor dilated."""
     for node in convolution.nodes:
         items = split(node.arguments or "") if op_name(node.target) == "convolution" else ()
         if len(items) > 7 and (
@@ -71,7 +71,7 @@ def can_be_triton_convolution(convolution: PairSide) -> bool:
 
 
 def can_be_cpp_epilogue(gemm: PairSide) -> bool:
-    """Whether Inductor's C++ GEMM could be tried at all: it needs a frozen weight, so no training."""
+    """Return whether Inductor's C++ GEMM could be tried at all: it needs a frozen weight, so no training."""
     has_one = op_name(gemm.call.kernel) in ("mm", "addmm", "bias_addmm", "bmm")
     return (
         has_one
@@ -85,7 +85,7 @@ def can_be_cpp_epilogue(gemm: PairSide) -> bool:
 
 
 def share_the_activation(a: Sequence[Node], b: Sequence[Node], nodes: Mapping[str, Node]) -> bool:
-    """Whether two GEMMs multiply the same matrix, in the same layout, with a weight each that the program was given.
+    """Return whether two GEMMs multiply the same matrix, in the same layout, with a weight each that the program was given.
 
     Args:
         a, b: what runs in each.
@@ -113,14 +113,14 @@ def matrices(ran: Sequence[Node], nodes: Mapping[str, Node]) -> tuple[str, str] 
 
 
 def source(name: str, nodes: Mapping[str, Node], through: frozenset[str] = frozenset()) -> str:
-    """What a node is a view of, through views that keep the order of elements and those named besides."""
+    """Return what a node is a view of, through views that keep the order of elements and those named besides."""
     while name in nodes and nodes[name].inputs and op_name(nodes[name].target) in (RESIZES | through):
         name = nodes[name].inputs[0]
     return name
 
 
 def elements(access: BufferAccess) -> int | None:
-    """How many elements a buffer has, `None` where that is not known or a symbol."""
+    """Return how many elements a buffer has, `None` where that is not known or a symbol."""
     if access.shape is None or any(isinstance(size, str) for size in access.shape):
         return None
     return prod(int(size) for size in access.shape)

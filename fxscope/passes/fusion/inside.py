@@ -1,4 +1,4 @@
-"""How each op got into its kernel call: inlined at lowering, joined by the scheduler, or folded into an argument."""
+"""Decide how each op got into its kernel call: inlined at lowering, fused by the scheduler, or folded into an argument."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def decisions(
     calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, nodes: Mapping[str, Node]
 ) -> list[Decision]:
-    """How the ops of each call came together."""
+    """Return how the ops of each call came together."""
     result: list[Decision] = []
     for call in calls:
         result += folded(call)

@@ -369,11 +369,11 @@ class PairVerdict:
         return found
 
     def may_exist(self, reason: Reason, pair: Pair) -> bool:
-        """Whether torch has the template that was tried in the place of a convolution."""
+        """Return whether torch has the template that was tried in the place of a convolution."""
         return reason.hint != "template_convolution" or hints.can_be_triton_convolution(self.side(pair.a))
 
     def holds_in_files(self, reason: Reason, pair: Pair) -> bool:
-        """Whether what is known of templates speaks for a hint at one.
+        """Return whether what is known of templates speaks for a hint at one.
 
         What a prologue, or an epilogue of a user's kernel, may read torch alone knows.
         """
@@ -388,7 +388,7 @@ class PairVerdict:
         return takes and hints.can_be_triton_convolution(a) and not self.waits_for_another(pair)
 
     def waits_for_another(self, pair: Pair) -> bool:
-        """Whether the second reads what a kernel between the two makes of the first's result: one kernel would be a cycle."""
+        """Return whether one kernel would be a cycle: the second reads what a kernel between makes of the first's result."""
         first, last = (bisect_left(self.units, unit.position, key=lambda item: item.position) for unit in pair[:2])
         made = set[str]()
         for unit in self.units[first + 1 : last]:
@@ -474,12 +474,12 @@ class PairVerdict:
         return self._accesses[unit.members]
 
     def distance(self, buffer: str, a: FusionUnit, b: FusionUnit) -> int:
-        """How far apart two units are among the scheduler's groups that use a buffer."""
+        """Return how far apart two units are among the scheduler's groups that use a buffer."""
         places = [self.users[buffer][self.nodes[unit.members[0]].group] for unit in (a, b)]
         return abs(places[0] - places[1])
 
     def attempt(self, a: FusionUnit, b: FusionUnit) -> FusionAttempt | None:
-        """What the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
+        """Return what the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
         one, other = (a.call.id, a.members), (b.call.id, b.members)
         found = [*self.attempts.get((one, other), ()), *self.attempts.get((other, one), ())]
         told = [item for item in found if item.raw_reason != "node1 must go before node2"] or found
@@ -559,7 +559,7 @@ class PairVerdict:
 
 
 def is_opaque(unit: FusionUnit) -> bool:
-    """Whether the unit calls a kernel that Inductor does not write."""
+    """Return whether the unit calls a kernel that Inductor does not write."""
     return not unit.call.is_generated or unit.type in (*EXTERN, "user_triton")
 
 

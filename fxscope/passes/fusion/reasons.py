@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Reason(NamedTuple):
-    """Why a pair stayed apart, a hint, and the switch that either is about."""
+    """The reason why a pair was not fused, a hint, and the switch of either."""
 
     code: str
     arguments: Mapping[str, Any] = {}
@@ -169,7 +169,7 @@ def cpp_loops(ranges: Iterable[str | None]) -> Loops | None:
 
 
 def declined(a: Loops | None, b: Loops | None, *, flows: bool) -> Reason:
-    """Why the C++ backend does not fuse two nodes of these loops, as far as its rules say (codegen/cpp.py,
+    """Return why the C++ backend does not fuse two nodes of these loops, as far as its rules say (codegen/cpp.py,
     _why_fuse_nodes and can_fuse_vertical_outer_loop).
 
     Args:
@@ -189,7 +189,7 @@ def declined(a: Loops | None, b: Loops | None, *, flows: bool) -> Reason:
 
 
 def same_number(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Whether two loop nests may run as often: so they may where a size is a symbol."""
+    """Return whether two loop nests may run as often: so they may where a size is a symbol."""
     sizes = (*a, *b)
     return not all(size.isdigit() for size in sizes) or prod(map(int, a)) == prod(map(int, b))
 

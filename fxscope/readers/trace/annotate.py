@@ -32,7 +32,7 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
             limit = max(reader.MAX_PACKED_BYTES, reader.MAX_RATIO * path.stat().st_size)
             data = file.read(limit + 1) if isinstance(file, Unpacked) else file.read()
             if len(data) > limit:
-                raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is no trace.")
+                raise TraceError(f"{path} unpacks to more than {num_bytes(limit)}: it is not a trace.")
             trace = msgspec.json.decode(unmarked(data, path))
         except (*NOT_JSON, OSError, EOFError) as error:
             raise TraceError(
@@ -57,7 +57,7 @@ def annotate(path: str | Path, recording: Recording) -> bytes:
 
 
 class _Facts:
-    """What a recording says of one launch, as flat text."""
+    """The facts of one launch, as flat text."""
 
     def __init__(self, recording: Recording) -> None:
         self._calls = index_of(recording).calls

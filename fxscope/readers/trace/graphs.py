@@ -187,7 +187,7 @@ def _fits(trace: Trace, replay: Replay, capture: Capture) -> bool:
 
 
 def _identity(trace: Trace, replay: Replay) -> object:
-    """What tells a graph from others: the profiler's number, else which kernels it runs how often."""
+    """Return what tells a graph from others: the profiler's number, else which kernels it runs how often."""
     if replay.graph is not None:
         return replay.graph
     return tuple(sorted(Counter(trace.name[replay.rows].tolist()).items()))

@@ -23,7 +23,7 @@ def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Times:
 
 
 def length(times: Times) -> int:
-    """How much time a union covers."""
+    """Return how much time a union covers."""
     start, end = times
     return int((end - start).sum())
 
@@ -40,7 +40,7 @@ def covered_until(times: Times, at: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def overlap(a: Times, b: Times) -> int:
-    """How much time two unions have in common."""
+    """Return how much time two unions have in common."""
     return int((covered_until(b, a[1]) - covered_until(b, a[0])).sum())
 
 

@@ -42,7 +42,7 @@ def recording(
     progress: Callable[[int], None] | None = None,
     capture: str | Path | None = None,
 ) -> Recording:
-    """What a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
+    """Return what a trace says by itself: environment, steps, ops, launches, summary. No pass has run.
 
     Args:
         path: what `torch.profiler` exported.
@@ -144,7 +144,7 @@ _CONFIG = ("kernel_backend", "kernel_file", "kernel_hash", "kernel_kwargs", "num
 
 
 def _config(args: Args) -> dict[str, Any] | None:
-    """What torch says of a Triton launch, `None` of other ops."""
+    """Return what torch says of a Triton launch, `None` of other ops."""
     if args.kernel_file is None and args.kernel_backend is None:
         return None
     return {key: value for key in _CONFIG if (value := getattr(args, key)) is not None}
@@ -218,7 +218,7 @@ def _occupancy(args: Args) -> float | None:
 def _runtime_calls(
     trace: Trace, ops: NDArray[np.int32], launchers: NDArray[np.int32]
 ) -> Callable[[Any], list[tuple[str, ...]]]:
-    """What gives the names of all runtime calls of a launch's op, in order of time; without an op, of its own."""
+    """Return what gives the names of all runtime calls of a launch's op, in order of time; without an op, of its own."""
     calls = np.flatnonzero(trace.category == t.RUNTIME)
     around = nearest(trace.parent, trace.category == t.CPU_OP)[calls]
     order = np.lexsort((trace.start_ns[calls], around))

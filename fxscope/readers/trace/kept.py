@@ -61,7 +61,7 @@ class Kept:
 
     @property
     def captured(self) -> NDArray[np.bool_]:
-        """Which host events ran while a graph was captured."""
+        """Return which host events ran while a graph was captured."""
         return _captured(self.trace, self.trace.windows)[self.rows]
 
     @property
@@ -75,7 +75,7 @@ class Kept:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What could not be read of the trace, and how many launches lead to no op."""
+        """Return what could not be read of the trace, and how many launches lead to no op."""
         trace = self.trace
         found = list(trace.problems)
         if (unread := trace.unread_device) is not None:
@@ -145,7 +145,7 @@ def read_steps(
 
 
 def is_large(path: Path) -> bool:
-    """Whether all events of a file are more than one wants to hold for a part of them."""
+    """Return whether all events of a file are more than one wants to hold for a part of them."""
     try:
         size = path.stat().st_size
     except OSError:
@@ -158,7 +158,7 @@ def _is_step(rows: NDArray[np.int64], table: t.Table) -> NDArray[np.bool_]:
 
 
 def _belonging(steps: tuple[Step, ...], read_rows: Callable[..., Trace]) -> Wanted:
-    """Which rows tell of some steps: what was open in them, and what has an id of something in them.
+    """Return which rows tell of some steps: what was open in them, and what has an id of something in them.
 
     So a link is found, or is found to be ambiguous, as it would be among all rows.
     """
@@ -297,7 +297,7 @@ def _replayed_windows(trace: Trace) -> list[tuple[int, int, int, int]]:
 
 
 def _captured(trace: Trace, windows: list[tuple[int, int, int, int]]) -> NDArray[np.bool_]:
-    """Which rows began during these captures."""
+    """Return which rows began during these captures."""
     found = np.zeros(len(trace), np.bool_)
     for begin, end, first, after in windows:
         start = trace.start_ns[first:after]
@@ -393,10 +393,10 @@ def _does_work(name: str) -> bool:
 
 
 def _hands_on(name: str, called: str) -> bool:
-    """Whether an op leaves all its work to the ops that it calls, of which this is one."""
+    """Return whether an op leaves all its work to the ops that it calls, of which this is one."""
     op = op_name(name)
     if is_convolution(name) and not may_multiply(called):
-        return False  # MKL-DNN's transposed convolution is no op of its own: what copies a weight for it does not do its work
+        return False  # MKL-DNN's transposed convolution is not an op: a copy of its weight is not its work
     if (
         op in _DELEGATES
         or expected_nature(name) != "kernel"

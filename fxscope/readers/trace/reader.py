@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2 << 20
 LARGEST_BYTES = 16 << 20  # of one event and of one value of the header; what is larger is damage
 HEADER_BYTES = 8 << 20  # of the header's values together, as text
-MEMBERS = 1_000_000  # of the document: what has more beside its events is no trace
-MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is no trace but a bomb
+MEMBERS = 1_000_000  # of the document: what has more beside its events is not a trace
+MAX_BYTES = 16 << 30  # of a file, unpacked; a packed one that grows beyond both of these is not a trace but a bomb
 MAX_PACKED_BYTES, MAX_RATIO = 128 << 20, 50
-MAX_STRANGE = 10_000  # elements of the list that are no events; a profiler writes none
+MAX_STRANGE = 10_000  # elements of the list that are not events; a profiler writes none
 MAX_NESTING = 16  # of lists within the list
 LIST_ENDED, NOT_UNDERSTOOD = 1, 2  # what the native scanner says of the place where it stopped
-WHOLE, CUT, BROKEN = range(3)  # of a value: it ends here; the data end inside it; it is no JSON from here on
+WHOLE, CUT, BROKEN = range(3)  # of a value: it ends here; the data end inside it; it is not JSON from here on
 
 
 class Args(
@@ -209,7 +209,7 @@ def _args_of(value: Any) -> Args | None:
 
 
 def extent(data: bytes, at: int, *, loose: bool = False) -> tuple[int, int]:
-    """Whether the JSON value at a place is whole, cut off or broken, and where it ends, or is broken."""
+    """Return whether the JSON value at a place is whole, cut off or broken, and where it ends, or is broken."""
     if native is not None and not loose:
         position, status = native.skip(data, at)
         if status != NOT_UNDERSTOOD:
@@ -277,7 +277,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 class _Broken(Exception):
-    """What stands here is not what JSON has here."""
+    """Text that is not JSON."""
 
 
 class Reader:
@@ -465,7 +465,7 @@ class Reader:
         self._strange += 1
         if self._strange > MAX_STRANGE:
             raise TraceError(
-                f"{self.path} is no trace: its traceEvents hold {MAX_STRANGE:,} elements that are no events."
+                f"{self.path} is not a trace: its traceEvents hold {MAX_STRANGE:,} elements that are not events."
             )
 
     def _fast(self, window: Window, table: Table, *, after: bool) -> tuple[bool, int]:

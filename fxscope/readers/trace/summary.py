@@ -1,4 +1,4 @@
-"""What a trace says by itself: ops, kernels, steps, gaps, and whether the CPU or the GPU was the limit. From columns."""
+"""Totals of a trace, from columns: ops, kernels, steps, gaps, and whether the CPU or the GPU was the limit."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def op_table(kept: Kept) -> tuple[OpStats, ...]:
 
 
 def without_repeats(kept: Kept) -> NDArray[np.int32]:
-    """Where each host event is counted: itself, or its caller's caller if it only repeats it.
+    """Return where each host event is counted: itself, or its caller's caller if it only repeats it.
 
     `aten::mul ⊃ aten::mul` is one line of torch's table (torch 2.13, `autograd/profiler_util.py`, `_remove_dup_nodes`);
     the inner op's launches and children become the caller's.
@@ -115,7 +115,7 @@ def without_repeats(kept: Kept) -> NDArray[np.int32]:
 def _once_a_name(
     thread: NDArray[np.int32], name: NDArray[np.int32], parent: NDArray[np.int32], own: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """What an op and all below it took; 0 inside an op of the same name, where it must not count twice.
+    """Return what an op and all below it took; 0 inside an op of the same name, where it must not count twice.
 
     The ops are in order of time, parents first.
     """
@@ -290,7 +290,7 @@ def _ends(kept: Kept, mine: NDArray[np.intp]) -> list[Gap]:
 
 
 def _is_sync(name: str) -> bool:
-    """Whether a runtime call returns when the device has done what was asked: the last two on an XPU."""
+    """Return whether a runtime call returns when the device has done what was asked: the last two on an XPU."""
     return name.endswith("Synchronize") or name in _BLOCKING
 
 

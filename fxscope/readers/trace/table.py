@@ -233,7 +233,7 @@ class Table:
 
 
 def _looked_up(used: NDArray[np.int64], spans: list[bytes], code_of: Callable[[bytes], int]) -> NDArray[np.int64]:
-    """What a function makes of each span that is used, -1 for the others."""
+    """Return what a function makes of each span that is used, -1 for the others."""
     codes = np.full(len(spans), -1, np.int64)
     is_used = np.zeros(len(spans), np.bool_)
     is_used[used] = True

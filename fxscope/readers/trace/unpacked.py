@@ -95,7 +95,7 @@ class UnpackedZstandard(Unpacked):
 
 
 def zstandard_errors() -> tuple[type[Exception], ...]:
-    """What is raised of a damaged Zstandard file."""
+    """Return what is raised of a damaged Zstandard file."""
     try:
         from compression.zstd import ZstdError  # pyright: ignore - Python 3.14
     except ImportError:

@@ -74,7 +74,7 @@ def render(
 
 
 def digest(text: str) -> str:
-    """What a Content-Security-Policy calls a hash."""
+    """Return what a Content-Security-Policy calls a hash."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -24,7 +24,7 @@ MAX_ROWS = 8
 
 
 def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
-    """What the first page shows of each recording: its report, drawn."""
+    """Return what the first page shows of each recording: its report, drawn."""
     out: list[dict[str, Any]] = []
     for position, recording in enumerate(recordings):
         against = comparison[position - 1] if comparison and position else None

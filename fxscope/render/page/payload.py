@@ -156,7 +156,7 @@ class Encoder:
         return [known[name] for name in wanted if name in known]
 
     def has(self, end: tuple[str, str]) -> bool:
-        """Whether an end of a link is a node of the recording."""
+        """Return whether an end of a link is a node of the recording."""
         return end[0] in self.graphs and end[1] in self.nodes[self.graphs[end[0]]]
 
     def place(self, source: Source | None) -> int:
@@ -223,7 +223,7 @@ class Encoder:
         )
 
     def launch_columns(self) -> dict[str, Any]:
-        """What ran on a device; times from the first event on."""
+        """Return what ran on a device; times from the first event on."""
         read = partial(column, self.launches)
         evidence, inside = read("evidence"), cache(self.inside)
         return filled(
@@ -265,7 +265,7 @@ class Encoder:
         return found
 
     def decoded(self) -> list[int]:
-        """What the name of each launch's kernel says; those of one name are decoded alike."""
+        """Return what the name of each launch's kernel says; those of one name are decoded alike."""
         said: dict[str, int] = {}
         for name, decoded in zip(column(self.launches, "name"), column(self.launches, "decoded"), strict=True):
             if name not in said:
@@ -273,7 +273,7 @@ class Encoder:
         return [said[name] for name in column(self.launches, "name")]
 
     def launch_configs(self) -> list[str | None]:
-        """How each launch was configured, in words; of many launches nothing, like the shapes of ops."""
+        """Return how each launch was configured, in words; of many launches nothing, like the shapes of ops."""
         if len(self.launches) > MAX_DETAILED:
             return []
         fields = ("grid", "block", "registers", "shared_bytes", "occupancy")
@@ -320,7 +320,7 @@ class Encoder:
         return [joined(one) for one in lists]
 
     def link_columns(self) -> dict[str, list[Any]]:
-        """Which node of one stage came of which of another."""
+        """Return which node of one stage came of which of another."""
         return columns(
             [x for x in self.recording.links if self.has(x.from_) and self.has(x.to)],
             a=lambda x: self.graphs[x.from_[0]],
@@ -482,7 +482,7 @@ def launch_config(grid: Any, block: Any, registers: Any, shared_bytes: Any, occu
 
 
 def decoded_words(decoded: dict[str, Any] | None) -> str | None:
-    """What the kernel's name says, in words."""
+    """Return what the kernel's name says, in words."""
     if not decoded:
         return None
     parts: list[str] = []

@@ -50,7 +50,7 @@ class Group(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What a box says, one line each, and its size in px."""
+    """The lines of a box, and its size in px."""
 
     title: str
     sub: str
@@ -361,7 +361,7 @@ def call_group(call: KernelCall, parent: int, position: int, nodes: Mapping[str,
 
 
 def convex(members: Iterable[int], inputs: Sequence[Sequence[int]]) -> bool:
-    """Whether no way leads out of a set of nodes and back in: closed, it would be its own input."""
+    """Return whether no way leads out of a set of nodes and back in: closed, it would be its own input."""
     inside = set(members)
     outside: set[int] = set()  # of those after the first member, what depends on one and is not a member
     for position in range(min(inside), max(inside) + 1):
@@ -407,7 +407,7 @@ def tensor_of(node: Node) -> str:
 
 
 def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
-    """What a node's box says. An extern kernel with one op has no frame: the box carries its name and cost."""
+    """Return what a node's box says. An extern kernel with one op has no frame: the box carries its name and cost."""
     title = shorten(labels.node_title(node, graph), MAX_TITLE)
     shape = shorten(tensor_of(node), MAX_TITLE)
     if node.kind in SMALL_KINDS or (node.nature == "view" and graph.stage != "eager"):
@@ -422,7 +422,7 @@ def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
 
 
 def call_node_words(call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
-    """What a kernel call's box says where every box is one: its ops, its name, what it costs."""
+    """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
     title = shorten(labels.ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
     sub, meta = shorten(call.handle, MAX_NOTE), cost_line(call)
     width = max(7.6 * len(title) + 34, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
@@ -438,5 +438,5 @@ def group_words(group: Group) -> Words:
 
 
 def works(node: Node) -> bool:
-    """Whether an op launches work of its own, whatever it calls besides."""
+    """Return whether an op launches work of its own, whatever it calls besides."""
     return node.kind == "kernel" and node.nature != "composite"

@@ -82,7 +82,7 @@ class GraphView {
         'A trace alone holds none of compiled code: record the compile too, ',
         el('code', {}, 'TORCH_TRACE=FOLDER'),
         ', then ',
-        el('code', {}, 'fxscope trace TRACE --compile-log FOLDER'),
+        el('code', {}, 'fxscope view TRACE --compile-log FOLDER'),
       ];
       host.append(
         this.bar,
