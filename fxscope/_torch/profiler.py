@@ -249,6 +249,8 @@ def _end(profile: Any) -> None:
 
 _left: dict[int, Any] = {}  # thread → its session that another thread, or a backward pass, has left
 _IS_LEFT: Any = frozenset()  # torch's flag of a session, false, until another session begins
+_overtaken: set[int] = set()  # threads whose left session lost Kineto to one of the program's that is about to begin
+_ending_left = threading.RLock()  # a session of the program's waits for one that ends
 
 
 def _leave(thread: int, profile: Any) -> None:
@@ -266,14 +268,16 @@ def _end_left() -> None:
     if in_backward():
         in_main_thread(_end_left)
         return
-    profile = _left.pop(thread)
-    if torch.autograd.profiler._is_profiler_enabled is _IS_LEFT:
-        with quiet():
-            _end(profile)
-    else:
-        # Kineto belongs to another session by now. This takes ours off the thread, and then refuses to read it.
-        with quiet(), contextlib.suppress(AttributeError, RuntimeError):
-            torch._C._autograd._disable_profiler_legacy()
+    with _ending_left:
+        profile = _left.pop(thread)
+        if thread not in _overtaken and torch.autograd.profiler._is_profiler_enabled is _IS_LEFT:
+            with quiet():
+                _end(profile)
+        else:
+            # Kineto belongs to another session by now. This takes ours off the thread, and then refuses to read it.
+            with quiet(), contextlib.suppress(AttributeError, RuntimeError):
+                torch._C._autograd._disable_profiler_legacy()
+        _overtaken.discard(thread)
 
 
 class _ThreadEnds:
@@ -490,6 +494,9 @@ class Session:
                 "use torch.profiler.profile",
             )
         self.hooks.guard("profiler", self.pause)
+        if not ends:
+            with _ending_left:
+                _overtaken.update(_left)
         # It says of ours, which is not there without fxscope, that it ends it, or that it is off.
         with quiet() if ends or _left else contextlib.nullcontext():
             return original(*args, **kwargs)

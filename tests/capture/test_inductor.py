@@ -203,7 +203,7 @@ def test_a_missing_hook_and_what_torch_fails_to_say_are_problems(monkeypatch) ->
 
     from fxscope._torch import inductor
 
-    def cannot(node, **_):
+    def cannot(*_, **__):
         raise ZeroDivisionError("no accesses")
 
     monkeypatch.setattr(inductor, "COMPILE_SUBGRAPH", "torch._dynamo.output_graph:OutputGraph.no_such_method")
