@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,6 +150,7 @@ def test_the_python_api_answers_as_the_verbs_do(capsys: pytest.CaptureFixture[st
     assert isinstance(frame, pandas.DataFrame) and frame.time_us.sum() == recording.explain().step.device_us
 
 
-def test_a_notebook_shows_the_report_in_little_space() -> None:
-    shown = notebook(captures.read("mlp_train_compiled"))
-    assert len(shown) < 60_000 and "Kernels," in shown and "<script" not in shown
+@pytest.mark.parametrize(("recording", "has_strip"), [("mlp_train_compiled", True), (Recording(title="empty"), False)])
+def test_a_notebook_shows_the_strip_and_the_report_in_little_space(recording: Any, has_strip: bool) -> None:
+    shown = notebook(captures.read(recording) if isinstance(recording, str) else recording)
+    assert len(shown) <= 60_000 and "<pre" in shown and "<script" not in shown and ("<svg" in shown) == has_strip

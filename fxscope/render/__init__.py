@@ -107,12 +107,25 @@ def show(recording: Recording, *, stage: str | None = None, everything: bool = F
     terminal.show(recording, stage=stage, everything=everything, name=name)
 
 
+NOTEBOOK_CHARACTERS = 60_000
+
+
 def notebook(recording: Recording) -> str:
-    """Return what a notebook displays: the report. A page is made with `recording.save("page.html")`."""
+    """Return the HTML of a notebook cell: the strip and the report. `recording.save("page.html")` writes a page."""
+    import contextlib
+    import re
     from html import escape
 
-    from fxscope.render import report
+    from fxscope.errors import RenderError
+    from fxscope.render import report, strip
     from fxscope.render.legible import legible
 
-    text = escape(legible(report.render(recording, width=100)))
-    return f'<pre style="line-height:1.25">{text}</pre>'
+    drawn = ""
+    with contextlib.suppress(RenderError):  # nothing ran: the report says so
+        unused = r"<title>.*?</title>|(?: data-[\w-]+| stroke-dasharray)=\"[^\"]*\"|<g></g>|\n"  # of the page alone
+        drawn = re.sub(unused, "", strip.render(recording), flags=re.DOTALL)
+        drawn = re.sub(r' width="\d+" height="\d+"', "", drawn, count=1)  # as wide as the cell
+    text = f'<pre style="line-height:1.25">{escape(legible(report.render(recording, width=100)))}</pre>'
+    if len(drawn) + len(text) > NOTEBOOK_CHARACTERS:
+        return text
+    return f'<div style="max-width:60rem">{drawn}</div>{text}'

@@ -376,7 +376,8 @@ class Drawing:
             tip = f"{', '.join(names) or group.label}\n{time}{share} in {often}"
             kind = self.strip.kind_of(group)
             self.out.append(box(place, self.y, height - 4, kind, "", tip, "kernel", ref=ref_of(group)))
-            words = [time if fits(time, place.width) else "", fitted(names[0], place.width) if names else ""]
+            name = fitted(names[0], place.width) if names else ""
+            words = [time if fits(time, place.width) else "", name if name in names[:1] or len(name) > 9 else ""]
             words = words if height >= ROW["kernels"] or not words[0] else words[:1]
             for number, line in enumerate(line for line in words if line):
                 down = 0.2 + 0.5 * number if len(words) > 1 and all(words) else 0.42
@@ -392,7 +393,7 @@ class Drawing:
                 f'<rect class="k-{kind}" x="{place.x:.2f}" y="{self.y}" width="{max(place.width, 0.01):.3f}" height="6" '
                 f'fill="{theme.KINDS[kind].stroke}" stroke="none"/></g>'
             )
-            if place.width / number >= 3 and number > 1:
+            if place.width / number >= 6 and number > 1:
                 ticks = "".join(f"M{place.x + k * place.width / number:.1f} {self.y}v6" for k in range(1, number))
                 self.out.append(f'<path class="fx-line" d="{ticks}" stroke="{theme.EDGE}" fill="none"/>')
             if fits(str(number), place.width + 6):

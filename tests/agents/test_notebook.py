@@ -51,6 +51,8 @@ def test_the_article_runs_as_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None
     nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
     outputs = [output for cell in book.cells for output in cell.get("outputs", ())]
     pages = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
-    assert len(pages) == 3 and "graph of model(x)" in pages[0]
+    assert len(pages) == 3
+    for page in pages:
+        assert "<svg" in page and "Kernels, " in page and len(page) < 60_000
     texts = "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs)
-    assert "'fused'" in texts and "cpp_fused" in texts and "extern kernel" in texts
+    assert "'fused'" in texts and "cpp_fused" in texts and "opaque to Inductor" in texts
