@@ -216,7 +216,7 @@ def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[st
         say: told what is being done.
 
     Raises:
-        RuntimeError: there is not a GPU.
+        RuntimeError: there is no GPU.
     """
     started = time.monotonic()
     result: dict[str, Any] = {"gpu": gpu_dump.dump(), "torch": torch.__version__, "cpus": os.cpu_count()}

@@ -41,7 +41,7 @@ def dump(device: int = 0) -> dict[str, Any]:
     """
     if not torch.cuda.is_available() or device >= torch.cuda.device_count():
         raise RuntimeError(
-            f"there is not a GPU {device} here (torch sees {torch.cuda.device_count()}): run this where there is one."
+            f"there is no GPU {device} here (torch sees {torch.cuda.device_count()}): run this where there is one."
         )
     found: Any = torch.cuda.get_device_properties(device)
     properties: dict[str, list[Any]] = {}

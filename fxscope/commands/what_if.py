@@ -106,7 +106,7 @@ def check(arguments: argparse.Namespace, changed: dict[str, Any]) -> None:
     refused = [name for name in changed if name.replace("-", "_").startswith(NEED_BENCHMARKS)]
     if refused:
         raise FxscopeError(
-            f"{refused[0]} lets Inductor decide by benchmarks, and with --target {arguments.target} there is not a GPU to "
+            f"{refused[0]} lets Inductor decide by benchmarks, and with --target {arguments.target} there is no GPU to "
             "run them on. Record on the GPU itself, or change a switch that is decided by rules."
         )
 

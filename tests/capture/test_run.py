@@ -211,7 +211,7 @@ def test_env_without_a_gpu_cannot_describe_one(capsys) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
     assert cli.main(["env", "--dump-gpu"]) == 2
-    assert "there is not a GPU 0 here" in capsys.readouterr().err
+    assert "there is no GPU 0 here" in capsys.readouterr().err
 
 
 def test_env_works_without_torch(tmp_path) -> None:

@@ -368,7 +368,7 @@ def test_nobody_who_fetches_in_time_is_said(
         with pytest.raises(FxscopeError, match=r"no one fetched t.json in 0.1 s"):
             opening.serve(server, "t.json", io.BytesIO(b"{}"), browser=False, timeout_s=0.1)
     os.mkfifo(tmp_path / "pipe")
-    for name, reason in {"none": "cannot read", "pipe": "is no file"}.items():
+    for name, reason in {"none": "cannot read", "pipe": "is not a file"}.items():
         assert cli.main(["open", str(tmp_path / name), "--no-browser", "--timeout", "1"]) == 2
         assert reason in capsys.readouterr().err
 

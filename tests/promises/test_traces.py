@@ -230,7 +230,7 @@ class TestWhatIsNotOneDocument:
 
 
 def test_a_list_of_what_is_no_event_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="is no trace"):
+    with pytest.raises(TraceError, match="is not a trace"):
         trace.read(write(tmp_path, '{"traceEvents":[' + ",".join(["1"] * 20_000) + "]}"))
 
 

@@ -175,7 +175,7 @@ def chosen_recordings(item: Mapping[str, Any], recordings: Mapping[str, Recordin
     for name in listed:
         if name not in recordings:
             raise PassError(
-                f"{where}: there is not a recording {name!r}{claim_of(item)}. {select.nearest(name, recordings)}"
+                f"{where}: there is no recording {name!r}{claim_of(item)}. {select.nearest(name, recordings)}"
             )
     return listed
 

@@ -60,7 +60,7 @@ class Context(NamedTuple):
     def find(self, name: str) -> Recording:
         """A recording by name. Raises PassError."""
         if name not in self.recordings:
-            raise PassError(f"there is not a recording {name!r}. {select.nearest(name, self.recordings)}")
+            raise PassError(f"there is no recording {name!r}. {select.nearest(name, self.recordings)}")
         return self.recordings[name]
 
     def place(self, text: str) -> tuple[str, str | None]:
@@ -73,7 +73,7 @@ class Context(NamedTuple):
         if head in select.SORTS:
             return self.here, text
         if colon and not tail.startswith(":") and "." not in head and "/" not in head and not head.startswith("void "):
-            raise PassError(f"{text!r}: there is not a recording {head!r}. {select.nearest(head, self.recordings)}")
+            raise PassError(f"{text!r}: there is no recording {head!r}. {select.nearest(head, self.recordings)}")
         return self.here, text
 
     def units(self, text: str) -> list[Unit]:
