@@ -72,7 +72,7 @@ function missedList(items) {
       ),
       el('p', {}, capital(item.reason)),
       item.once ? el('p', { class: 'muted' }, item.price ? ONCE : EXCLUDED) : null,
-      item.hint ? el('p', { class: 'hint' }, `Try: ${item.hint}`) : null,
+      item.hint ? el('p', { class: 'hint' }, `Hint: ${item.hint}`) : null,
     );
   };
   return el('ol', { class: 'missed' }, items.map(entry));

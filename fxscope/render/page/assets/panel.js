@@ -517,7 +517,7 @@ class Panel {
       ),
       el('p', {}, d.reason[i]),
       at(d, 'raw', i) ? el('p', { class: 'muted small' }, `Inductor: ${d.raw[i]}`) : null,
-      at(d, 'hint', i) ? el('p', { class: 'hint' }, `Try: ${d.hint[i]}`, ...switchOf(at(d, 'config', i))) : null,
+      at(d, 'hint', i) ? el('p', { class: 'hint' }, `Hint: ${d.hint[i]}`, ...switchOf(at(d, 'config', i))) : null,
     );
   }
   idle(r) {
@@ -534,7 +534,7 @@ class Panel {
         ? el(
             'section',
             {},
-            el('h3', {}, missed[0].price ? 'Most expensive pairs kept apart' : 'Pairs kept apart'),
+            el('h3', {}, missed[0].price ? 'Missed fusions, most expensive first' : 'Missed fusions'),
             missedList(missed),
           )
         : null,
