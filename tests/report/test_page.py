@@ -294,7 +294,7 @@ def test_decisions_in_the_panel_select_both_ends(open_page):
     page = open_page("geglu", "#view=graph")
     page.page.locator("#panel .missed .pair").first.click()
     panel = page.text("#panel")
-    assert page.text(".kind-word") == "Decision" and "cuBLAS" in panel and "Try:" in panel
+    assert page.text(".kind-word") == "Decision" and "cuBLAS" in panel and "Hint:" in panel
     assert "decision=" in page.hash()
 
 
