@@ -92,6 +92,11 @@ class MissedRow(Item, frozen=True, kw_only=True):
     decisions: tuple[int, ...] = ()  # positions in `Recording.decisions`
     bracket: int | None = None  # rows of one bracket exclude each other
 
+    @property
+    def is_possible(self) -> bool:
+        """Nothing fuses two library kernels."""
+        return self.reason_code != "both_extern"
+
 
 class Bracket(Item, frozen=True, kw_only=True):
     """Missed fusions of which a kernel can join only one, and what they save together."""
@@ -722,7 +727,7 @@ def buffers_unknown(recording: Recording) -> str:
 def next_commands(recording: Recording, made: Report) -> list[str]:
     """Commands that go on from here; RECORDING stands for the input."""
     found: list[str] = []
-    possible = [row.names for row in made.missed if row.names and row.reason_code != "both_extern"]
+    possible = [row.names for row in made.missed if row.names and row.is_possible]
     pair = next((names for names in possible if len(" ".join(names)) < 40), None)
     if pair is not None:
         found.append(f"fxscope why RECORDING {' '.join(pair)}")

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     compiled = str(folder / "h200_compiled.fxscope")
     print(report.render(recordings["h200_compiled"], width=common.width(), name=compiled))
     print("=== Eager, compiled, with Liger's kernel; on an H200 and on this machine\n")
-    print(report.several(list(recordings.values()), width=common.width()).rpartition("\nNext:")[0])
+    print("\n".join(report.summary(list(recordings.values()), width=common.width())))
     for line in failed:
         print(f"\nnot recorded: {line}")
     print("\n=== Guess first, then look: the kernel calls of the compiled MLP, in order\n")

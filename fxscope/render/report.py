@@ -48,6 +48,12 @@ def to_json(recording: Recording) -> str:
 
 
 def several(recordings: Sequence[Recording], *, width: int = 80) -> str:
+    """One line of each of several recordings, and the commands that go on."""
+    after = "Next: fxscope diff A B · fxscope fleet FOLDER for the ranks of one job"
+    return "\n".join([*summary(recordings, width=width), cut(after, width)]) + "\n"
+
+
+def summary(recordings: Sequence[Recording], *, width: int = 80) -> list[str]:
     """One line of each of several recordings: its step, how busy the device is, its launches."""
     rows = [["", "step", "busy", "device time", "launches", "limit"]]
     for made in map(report, recordings[: MAX_LINES - 3]):
@@ -57,8 +63,7 @@ def several(recordings: Sequence[Recording], *, width: int = 80) -> str:
     out = aligned(rows, left={0, 5})
     if len(recordings) > MAX_LINES - 3:
         out.append(f"… {len(recordings) - MAX_LINES + 3} more")
-    out.append("Next: fxscope diff A B · fxscope fleet FOLDER for the ranks of one job")
-    return "\n".join(cut(line, width) for line in out) + "\n"
+    return [cut(line, width) for line in out]
 
 
 def lines(made: Report, *, width: int = 80, everything: bool = False, name: str | None = None) -> list[str]:
@@ -224,7 +229,7 @@ def missed(made: Report, width: int, *, everything: bool, limit: int = MAX_MISSE
     """The missed fusions; rows of a bracket exclude each other."""
     if not made.missed:
         return []
-    possible = [row for row in made.missed if row.reason_code != "both_extern"]  # nothing fuses two library kernels
+    possible = [row for row in made.missed if row.is_possible]
     shown = made.missed if everything or not possible else possible[:limit]
     numbers = [row.bracket for row in shown]
     timed = any(row.time_us is not None for row in shown)
