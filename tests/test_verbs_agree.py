@@ -72,7 +72,7 @@ def test_how_long_the_device_works_in_a_step(name: str) -> None:
     true = median(by_step.values()) / 1e3
     assert index_of(recording).device_us == reported(name).step.device_us == pytest.approx(true)
     assert f"Kernels, {microseconds(true)} of device time per step" in shown(name)
-    assert sum(row.time_us or 0 for row in reported(name).kernels) == pytest.approx(true, rel=0.02)
+    assert sum(row.time_us or 0 for row in reported(name).kernels) == pytest.approx(true)
     assert totals(name)["device time per step"] == pytest.approx(true)
     streams = {launch.stream for launch in recording.launches}
     busy = reported(name).step.busy_us or 0
@@ -210,7 +210,7 @@ def test_a_group_has_the_times_and_roofs_of_its_calls(name: str) -> None:
     for group in reported(name).groups:
         ran = [calls[call] for call in group.calls]
         if len(ran) == 1 and ran[0].timing and ran[0].timing.count == len(index_of(recording).steps):
-            assert group.time_us == pytest.approx(ran[0].timing.typical_us, rel=1e-3)
+            assert group.time_us == pytest.approx(ran[0].timing.typical_us, rel=0.02)
         shares = [call.roof.share for call in ran if call.roof and call.roof.share is not None]
         if ran:
             assert (group.roof is None) == (len(shares) < len(ran))

@@ -34,7 +34,7 @@ _OPTIMIZER = re.compile(r"Optimizer\.step#(?P<name>\w+)\.step")
 
 
 class KernelGroup(Item, frozen=True, kw_only=True):
-    """Equal places of a step. Times are µs per step, medians over the steps."""
+    """Equal places of a step. Times are µs per step: shares of its device time, as the medians of the groups are."""
 
     id: str
     label: str  # the user's ops: "gelu·mul"
@@ -299,14 +299,19 @@ def _ran(recording: Recording, places: Places) -> list[KernelGroup]:
         if facts.roof is not None:
             total.roof += facts.roof * duration
             total.roofed_ns += duration
-    device_us = index.device_us or 0.0
     in_order = sorted(totals.values(), key=lambda total: (total.start_ns is None, total.start_ns or 0))
-    return [_group(total, index.steps, device_us, order) for order, total in enumerate(in_order)]
+    medians = [median(total.by_step.get(step, 0) for step in index.steps) for total in in_order]
+    # Medians do not add up to the step's median: their shares of it do.
+    shares = [time / (sum(medians) or 1) for time in medians]
+    device_us = index.device_us or 0.0
+    return [
+        _group(total, index.steps, share, share * device_us, order)
+        for order, (total, share) in enumerate(zip(in_order, shares, strict=True))
+    ]
 
 
-def _group(total: _Total, steps: Sequence[int], device_us: float, order: int) -> KernelGroup:
+def _group(total: _Total, steps: Sequence[int], share: float, time_us: float, order: int) -> KernelGroup:
     facts = total.facts
-    time_us = median(total.by_step.get(step, 0) for step in steps) / 1e3
     everything = sum(total.by_step.values())
     module = pattern(total.modules)
     return KernelGroup(
@@ -320,7 +325,7 @@ def _group(total: _Total, steps: Sequence[int], device_us: float, order: int) ->
         order=order,
         launches=median(total.launches.get(step, 0) for step in steps),
         time_us=time_us,
-        share=time_us / device_us if device_us else None,
+        share=share if time_us else None,
         roof=total.roof / everything if everything and total.roofed_ns == everything else None,
         shape=facts.shape or None,
         kernels=tuple(total.kernels),

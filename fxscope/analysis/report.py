@@ -197,7 +197,7 @@ def _report(recording: Recording) -> Report:
         cold=is_cold(recording),
         kernels=rows,
         groups=found,
-        purposes=purpose_rows(recording),
+        purposes=purpose_rows(recording, found),
         rewrites=rewrite_rows(recording),
         missed=missed,
         brackets=brackets,
@@ -333,21 +333,15 @@ def others(rows: Sequence[KernelRow], shown: int, step: StepRow) -> KernelRow | 
     rest = rows[shown:]
     if not rest:
         return None
-    launches = max(0.0, step.launches - sum(row.launches for row in rows[:shown]))
-    time_us = None
-    if step.device_us is not None:
-        own = sum(row.time_us or 0.0 for row in rest)
-        left = step.device_us - sum(row.time_us or 0.0 for row in rows[:shown])
-        # The sum of medians is the median of the sums but for noise; in noise the rows' own times are true.
-        time_us = left if left >= 0.5 * own else own
-    share = time_us / step.device_us if time_us is not None and step.device_us else None
+    times = [row.time_us for row in rest if row.time_us is not None]
+    time_us = sum(times) if times else None
     return KernelRow(
         id="others",
         label=f"others ({counted(len(rest), 'row')})",
         count=sum(row.count for row in rest),
-        launches=launches,
+        launches=max(0.0, step.launches - sum(row.launches for row in rows[:shown])),
         time_us=time_us,
-        share=share,
+        share=time_us / step.device_us if time_us is not None and step.device_us else None,
         groups=tuple(group for row in rest for group in row.groups),
         calls=tuple(call for row in rest for call in row.calls),
     )

@@ -11,7 +11,6 @@ from torch.nn.functional import gelu
 from torch.utils.checkpoint import checkpoint
 
 import fxscope
-from fxscope.analysis.purposes import purpose_rows
 from fxscope.analysis.report import report
 from fxscope.index import index_of
 from fxscope.render.decisions import call_story
@@ -137,7 +136,7 @@ def test_each_kernel_says_why_it_exists(name: str) -> None:
 
 def test_the_purposes_sum_to_the_device_time_and_copies_name_their_layout() -> None:
     recording = fxscope.record(ConvLinear(), *tensors(2, 8, 16, 16), compile=True, steps=3)
-    rows = purpose_rows(recording)
+    rows = report(recording).purposes
     assert sum(row.time_us for row in rows) == pytest.approx(index_of(recording).device_us)
     assert sum(row.share for row in rows) == pytest.approx(1)
     copies = next(row for row in rows if row.purpose == "layout_copy")
