@@ -200,8 +200,14 @@ def _cut(results: Any) -> tuple[int | None, int]:
     events = results.events()
     if len(events) <= MOST_OPS:
         return None, 0
-    starts = sorted(event.start_ns() for event in events if not event.is_python_function() and "::" in event.name())
+    starts = sorted(event.start_ns() for event in events if is_op_name(event.name()))
     return (starts[MOST_OPS], len(starts) - MOST_OPS) if len(starts) > MOST_OPS else (None, 0)
+
+
+def is_op_name(name: str) -> bool:
+    """Return whether an event is named as an op is: `aten::add`, not `model.py(3): forward`."""
+    namespace, colons, rest = name.partition("::")
+    return bool(colons) and namespace.isidentifier() and " " not in rest
 
 
 def _caller(event: Any, around: _Around) -> Source | None:

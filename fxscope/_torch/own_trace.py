@@ -10,7 +10,7 @@ import dataclasses
 import gzip
 from typing import TYPE_CHECKING, Any
 
-from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of
+from fxscope._torch.event_tree import EventTree, SessionFacts, concrete_inputs, facts_of, is_op_name
 from fxscope._torch.step_plan import StepPlan, plan
 from fxscope._torch.steps import STEP_ENDS
 from fxscope.model import Problem
@@ -106,9 +106,9 @@ def _decoded(path: Path) -> tuple[Any, list[Problem]]:
 
 def without_overload(name: str) -> str:
     """An op's name as sessions write it that were not asked for overloads: "aten::add.Tensor" → "aten::add"."""
-    namespace, colons, rest = name.partition("::")
-    if not colons or not namespace.isidentifier() or " " in rest:
+    if not is_op_name(name):
         return name
+    namespace, _, rest = name.partition("::")
     return f"{namespace}::{rest.partition('.')[0]}"
 
 

@@ -82,14 +82,6 @@ def bits(x: torch.Tensor) -> torch.Tensor:
     return x.detach().resolve_conj().resolve_neg().contiguous().flatten().view(torch.uint8)
 
 
-def steady(runs: tuple[list[str], list[str]], others: list[str]) -> tuple[list[str], list[str]]:
-    """One of two bare runs, and another run, without what is not the same in the two (libraries use several streams)."""
-    changes = difflib.SequenceMatcher(None, *runs, autojunk=False).get_opcodes() if runs[0] != runs[1] else []
-    unsteady = {name for tag, a, b, c, d in changes if tag != "equal" for name in (*runs[0][a:b], *runs[1][c:d])}
-    first, other = ([name for name in names if name not in unsteady] for names in (runs[0], others))
-    return first, other
-
-
 NOT_DETERMINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 
 
@@ -104,26 +96,37 @@ def run_bare(number: int, device: str) -> tuple[list[Any], list[str]]:
     return found, called(session.profiler.kineto_results, device == "cuda")
 
 
+def differing(one: list[Any], other: list[Any]) -> set[str]:
+    """The entries whose outputs, gradients or generator differ between two runs."""
+    return {
+        name
+        for (name, *results), (_, *others) in zip(one, other, strict=True)
+        for a, b in zip(pytree.tree_leaves(results), pytree.tree_leaves(others), strict=True)
+        if name not in NOT_DETERMINED and not same(a, b)
+    }
+
+
 def compare(number: int, device: str) -> None:
     program(entries_of(number, device), [])  # what is initialised once is
-    bare, names = run_bare(number, device)
-    _, again = run_bare(number, device)
+    bare, wanted = run_bare(number, device)
+    # On a GPU some backward passes add with atomics, in any order: those differ between bare runs, too.
+    atomic = set[str]().union(
+        *(differing(bare, run_bare(number, device)[0]) for _ in range(10 if device == "cuda" else 0))
+    )
+    assert len(atomic) <= 3, atomic
     recorded: list[Any] = []
     entries = entries_of(number, device)
     with Recorder(max_seconds=600) as recorder:
         program(entries, recorded)
-    for (name, *plain), (_, *ours) in zip(bare, recorded, strict=True):
-        for a, b in zip(pytree.tree_leaves(plain), pytree.tree_leaves(ours), strict=True):
-            assert name in NOT_DETERMINED or same(a, b), name
+    assert differing(bare, recorded) <= atomic, differing(bare, recorded) - atomic
     assert recorder.failure is None, recorder.failure
     (tree,) = recorder._session.trees.values()
-    wanted, found = steady((names, again), called(tree.results, device == "cuda"))
-    assert len(wanted) > 0.9 * len(names)
+    found = called(tree.results, device == "cuda")
     print(*difflib.unified_diff(wanted, found, "bare", "recorded", n=2, lineterm=""), sep="\n", file=sys.stderr)
     assert wanted == found
+    print("the same", *(["but for what bare runs do not repeat:", *sorted(atomic)] if atomic else []))
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     compare(int(sys.argv[1]), sys.argv[2])
-    print("the same")
