@@ -42,7 +42,6 @@ from fxscope.text import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fxscope._torch.counted import CountedStep
 
 WARMUP = 2  # calls before the profiled ones; a CUDA graph is recorded in the second
 MOST_CALLS = 32  # of one compiled graph are observed, where the program has no steps
@@ -275,10 +274,8 @@ class Recorder:
         skip_start: bool = False,
         skip_init: bool = False,
         max_seconds: float = MOST_SECONDS,
-        window: CountedStep | None = None,
     ) -> None:
         self.step_plan: step_plan.StepPlan | None = None  # where the steps are the program's own
-        self._window = window  # count there instead of recording
         self.recording: Recording | None = None
         self._processes = Processes()
         self._ended_at = ""  # the bound that ended the observation
@@ -313,10 +310,7 @@ class Recorder:
             hooks = session.hooks
             hooks.guard("names of modules", self._names.start, hooks)
             hooks.wrap("threading:Thread.start", before=self._starts_thread)
-            if self._window is None:
-                session.start()
-            else:
-                self._window.open()
+            session.start()
             capture.is_our_session = session.is_on
             hooks.guard("optimizer steps", watch.start, hooks)
             hooks.guard("child processes", self._processes.start, hooks)
@@ -361,8 +355,6 @@ class Recorder:
             return
         atexit.unregister(self._left_open)
         self._left_at = time.perf_counter_ns()
-        if self._window is not None:
-            self._window.close()
         traces: Sequence[tuple[Path, bool]] = ()
         try:
             try:
@@ -370,8 +362,7 @@ class Recorder:
                     traces = self._session.stop()
             finally:
                 self._close()
-            if self._window is None:
-                self.recording = self._build(traces)
+            self.recording = self._build(traces)
         except Exception as failure:
             self._fail(failure, quiet=kind is not None)  # what the program raised says more
         finally:

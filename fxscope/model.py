@@ -34,7 +34,6 @@ __all__ = [
     "BufferAccess",
     "CodeLines",
     "Compile",
-    "Counters",
     "Coverage",
     "Decision",
     "DecisionEnd",
@@ -218,27 +217,6 @@ class Timing(Item, frozen=True, kw_only=True):
         return self.mean_us if self.median_us is None else self.median_us
 
 
-class Counters(Item, frozen=True, kw_only=True):
-    """Hardware counters of one run of a call or op, over all its kernels, from Nsight Compute in a separate run.
-
-    Each kernel is repeated there until every counter was read; its caches and clocks are left as the program has them.
-    """
-
-    launches: int  # kernels of one execution
-    time_us: float | None = None  # under Nsight Compute
-    dram_bytes_read: int | None = None
-    dram_bytes_written: int | None = None
-    l2_bytes: int | None = None  # that went through the L2 cache
-    memory_share: float | None = None  # "Memory Throughput", of the speed of light, 0 to 1; by time
-    compute_share: float | None = None  # "Compute (SM) Throughput"
-    tensor_share: float | None = None  # time in which the tensor cores were busy
-    occupancy: float | None = None  # achieved: warps that were active, of those that fit
-    registers: int | None = None  # per thread, the largest
-    local_bytes: int | None = None  # traffic of local memory: spilled registers, and arrays with a computed index
-    stalls: tuple[tuple[str, float], ...] = ()  # why warps waited, as Nsight Compute calls it, of all samples, 0 to 1
-    evidence: Evidence = "order"
-
-
 class Node(Item, frozen=True, kw_only=True):
     """One operation of a graph. The fields after `expected` are conclusions of passes."""
 
@@ -267,7 +245,6 @@ class Node(Item, frozen=True, kw_only=True):
     bytes_written: int | None = None
     flops: int | None = None
     roof: Roof | None = None
-    counters: Counters | None = None  # eager, where the op's kernels were counted
 
 
 class Graph(Item, frozen=True, kw_only=True):
@@ -443,7 +420,6 @@ class KernelCall(Item, frozen=True, kw_only=True):
     purpose: Purpose | None = None  # why the kernel exists; None: unknown
     purpose_arguments: dict[str, Any] = {}  # what `fxscope.english.PURPOSES` says it with
     roof: Roof | None = None
-    counters: Counters | None = None
 
     @property
     def wrapper(self) -> str:

@@ -132,7 +132,6 @@ calibrate --from m.json -o g.json --seconds 9
 what-if m.py:f --set a=1 --whole-sources
 what-if m.py:f --set a=1 --target h200 --steps 4
 run m.py:f --target h200 --warmup 3
-run m.py:f --target h200 --counters
 run m.py:f --with-torch p
 run m.py:f --keep ptx
 run m.py:f --skip-init

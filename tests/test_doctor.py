@@ -123,17 +123,6 @@ def test_triton_is_held_against_the_torch(installed: str | None, wanted: str | N
         assert shlex.split(check.remedy or "")[-1] == "triton==3.7.*"
 
 
-@pytest.mark.parametrize(
-    ("text", "ok"),
-    [("RmProfilingAdminOnly: 0\n", True), ("RmProfilingAdminOnly: 1\n", os.geteuid() == 0), ("Other: 1\n", None)],
-)
-def test_who_may_read_gpu_counters(text: str, ok: bool | None, tmp_path: Path) -> None:
-    (tmp_path / "params").write_text(f"ModifyDeviceFiles: 1\n{text}")
-    check = doctor.gpu_counters(tmp_path / "params")
-    assert check.ok is ok
-    assert doctor.gpu_counters(tmp_path / "none").ok is None
-
-
 def test_a_command_is_one_for_this_machines_package_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dnf").write_text("#!/bin/sh\n")
     (tmp_path / "dnf").chmod(0o755)

@@ -16,7 +16,7 @@ MAX_SHOWN = 15
 COUNTED = [
     *(f"view fxscope/data/h200/{name}.fxscope" for name in ("linear_eager", "mlp_eager", "mlp_compiled", "mlp_liger")),
     *(f"view tests/data/h200/{name}" for name in ("attn_compiled", "mlp_train_eager", "mlp_train_compiled")),
-    "view tests/data/h200/counters/block.fxscope",
+    "view tests/data/h200/block.fxscope",
     "view tests/data/questions/graph_break.fxscope",
     "view tests/data/logs/recompiles.log.gz",
     "why fxscope/data/h200/mlp_compiled.fxscope",

@@ -38,6 +38,14 @@ def test_bundled_recordings_validate(path: Path) -> None:
     jsonschema.validate(json.loads(store.load(path).to_json()), SCHEMA)
 
 
+def test_a_recording_with_fields_that_are_gone_opens(tmp_path: Path) -> None:
+    data = json.loads(build.mlp_compiled().to_json())
+    data["calls"][0]["counters"] = {"launches": 1, "dram_bytes_read": 5, "stalls": [["barrier", 0.3]]}
+    data["graphs"][0]["nodes"][0]["counters"] = {"launches": 1}
+    (tmp_path / "old.json").write_text(json.dumps(data))
+    assert store.load(tmp_path / "old.json") == build.mlp_compiled()
+
+
 def test_a_broken_recording_does_not_validate() -> None:
     data = json.loads(build.mlp_compiled().to_json())
     data["graphs"][0]["nodes"][0]["kind"] = "nonsense"

@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from fxscope._torch.hooks import Hooks
 
 STEP_ENDS = "fxscope: step ends"  # events in the trace
-CALL_BEGINS = "fxscope: call begins of"
 OPTIMIZER_HOOK = "torch.optim.optimizer:register_optimizer_step_post_hook"
 COMPILED_CALL = "torch._inductor.output_code:CompiledFxGraph.__call__"
 OPTIMIZER_MADE = "torch.optim.optimizer:Optimizer._patch_step_function"
-listeners: list[Callable[[str], None]] = []  # told of each mark
 _PER_E = 100  # buckets per factor e: each is 1 % wide
 _SLOWEST = 8
 _SAMPLES = 64
@@ -45,8 +43,6 @@ _FIRST = 24  # … for the first step of a program with an optimizer: autotuning
 
 def mark(name: str) -> None:
     """Leave an event in the trace, without going through the dispatcher."""
-    for listener in listeners:
-        listener(name)
     with torch._C._profiler._RecordFunctionFast(name):
         pass
 

@@ -50,7 +50,6 @@ PIP = (
     if shutil.which("uv")
     else f"{HERE} -m ensurepip && {HERE} -m pip install"
 )
-NVIDIA = Path("/proc/driver/nvidia/params")
 SYMBOLS = "µ·×→■├"  # what the terminal views print
 
 
@@ -121,7 +120,6 @@ def examine() -> list[Check]:
         layout_engine(),
         scanner(),
         hub_kernels(),
-        gpu_counters(),
     ]
 
 
@@ -297,27 +295,6 @@ def hub_kernels() -> Check:
     variables = ("KERNELS_CACHE", "HF_KERNELS_CACHE", "HF_HUB_CACHE")
     folder = next((value for name in variables if (value := os.environ.get(name))), home / "hub")
     return cache("kernels (hub) cache", Path(folder), "KERNELS_CACHE")._replace(purpose=purpose)
-
-
-def gpu_counters(params: Path = NVIDIA) -> Check:
-    """Read whether the NVIDIA driver lets this user read performance counters."""
-    name, purpose = "GPU counters", "Nsight Compute's counters; fxscope's own times need none"
-    try:
-        text = params.read_text()
-    except OSError:
-        return Check(name, None, "no NVIDIA driver is loaded here", purpose)
-    restricted = re.search(r"^RmProfilingAdminOnly:\s*(\d+)", text, re.MULTILINE)
-    if restricted is None:
-        return Check(name, None, "the driver does not say who may read them", purpose)
-    if restricted[1] == "0":
-        return Check(name, True, "every user may read them", purpose)
-    if os.geteuid() == 0:
-        return Check(name, True, "for root only (RmProfilingAdminOnly: 1), and this is root", purpose)
-    remedy = (
-        "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/nvidia-profiling.conf"
-        "  # then reboot"
-    )
-    return Check(name, False, "for root only (RmProfilingAdminOnly: 1)", purpose, remedy)
 
 
 # ---------------------------------------------------------------------- helpers

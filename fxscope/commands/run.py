@@ -18,7 +18,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fxscope import factories
-from fxscope.commands import counting, script
+from fxscope.commands import script
 from fxscope.commands.common import add_output_options, check_outputs, emit, refuse, tidy_on_termination, whole_sources
 from fxscope.errors import FxscopeError
 
@@ -84,12 +84,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="of a script: leave out the chapter about what runs before the first step (weights, data sets, compiling)",
     )
     both.add_argument(
-        "--counters",
-        action="store_true",
-        help="run the program once more, up to the end of a recorded step, under Nsight Compute, and add what it "
-        "counts: bytes of DRAM and L2, memory and compute throughput, occupancy, stalls (NVIDIA GPUs)",
-    )
-    both.add_argument(
         "--sigterm",
         action="store_true",
         help="record a script that SIGTERM ends, too; the signal then waits for the C function that runs",
@@ -108,7 +102,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.counted = counting.requested()
     if not arguments.module and factories.is_factory(arguments.program):
         arguments = _options_after(arguments)
         check_outputs(arguments)
@@ -131,13 +124,10 @@ def _options_after(arguments: argparse.Namespace) -> argparse.Namespace:
 def _run_factory(arguments: argparse.Namespace) -> int:
     refuse(arguments, "it is for scripts", "skip_init", "sigterm")
     if arguments.target:
-        refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "counters", "keep_caches")
+        refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches")
     else:
         refuse(arguments, "it is for a plan: give --target GPU as well", "with_torch", "keep")
     title = arguments.title or arguments.program.rpartition(":")[2]
-    if arguments.counted:
-        _count(arguments)
-        return 0
     with tidy_on_termination(), script.stdout_for_the_result(arguments), script.progress() as say:
         if arguments.target:
             # The plan is made in a process of its own, which calls the factory: torch is not even imported here.
@@ -155,8 +145,6 @@ def _run_factory(arguments: argparse.Namespace) -> int:
             )
         else:
             recording = _record(arguments, *factories.load_factory(arguments.program), say, title=title)
-            if arguments.counters:
-                recording = counting.with_counters(recording, arguments, "model", say)
     emit(recording, arguments, keep=True)
     return 0
 
@@ -190,24 +178,6 @@ def _record(
         raise
     except (Exception, SystemExit) as error:
         raise factories.raised(title, error) from None
-
-
-def _count(arguments: argparse.Namespace) -> None:
-    """Be the second run: what `_record` calls, without the profiler."""
-    from fxscope._torch.counted import count_model
-    from fxscope.capture import WARMUP
-
-    model, inputs, kwargs = factories.load_factory(arguments.program)
-    options = _compile_options(arguments)
-    count_model(
-        model,
-        inputs,
-        kwargs,
-        compile=False if options is None else options,
-        backward=arguments.backward,
-        warmup=WARMUP if arguments.warmup is None else arguments.warmup,
-        bypass_caches=not arguments.keep_caches,
-    )
 
 
 def _compile_options(arguments: argparse.Namespace) -> dict[str, Any] | None:

@@ -22,7 +22,6 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fxscope.commands import counting
 from fxscope.commands.common import add_output_options, check_outputs, emit, failed, tidy_on_termination, whole_sources
 from fxscope.errors import NOT_PYTHON, CaptureError, FxscopeError, NothingCapturedError
 from fxscope.render.legible import legible_streams, status
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from types import CodeType, TracebackType
 
-    from fxscope.model import Recording
 
 _OUTPUT_FLAGS = {"-o": 1, "--output": 1, "--format": 1, "--stage": 1, "--json": 0, "--force": 0}  # → number of values
 _FOR_FACTORIES = ("compile", "mode", "dynamic", "set", "backward", "keep", "with_torch")
@@ -180,7 +178,6 @@ class _Run:
         self.around = contextlib.ExitStack()  # what is in place while the program runs
         self.how = "ended"
         self.code = 0  # the program's own exit code
-        self.can_count = True
         self.failed: int | None = None  # the exit code where fxscope could not do its work
         self.is_interrupted = self.is_finished = False
 
@@ -215,12 +212,7 @@ class _Run:
     def _recorder(self) -> Any:
         from fxscope.capture import Recorder
 
-        arguments, window = self.arguments, None
-        if arguments.counted:
-            from fxscope._torch.counted import CountedStep, bounds
-
-            edges, _, number = arguments.counted.rpartition(" ")
-            window = CountedStep(bounds(edges, int(number)))
+        arguments = self.arguments
         return Recorder(
             title=arguments.title or self.program.label,
             bypass_caches=not arguments.keep_caches,
@@ -230,7 +222,6 @@ class _Run:
             remember=True,
             steps=arguments.steps,
             warmup=arguments.warmup,
-            window=window,
         )
 
     def _execute(self, namespace: dict[str, Any]) -> None:
@@ -253,13 +244,13 @@ class _Run:
 
     def _leave_at_once(self) -> None:
         """Finish before `os._exit` ends the process."""
-        self.how, self.code, self.can_count = "called os._exit", 1, False
+        self.how, self.code = "called os._exit", 1
         self._finish()
 
     def _terminated(self, number: int, _: Any) -> None:
         """Record what ran until SIGTERM, and end of it."""
         if getpid() == self.process:
-            self.how, self.code, self.can_count = "was ended by SIGTERM", 128 + number, False
+            self.how, self.code = "was ended by SIGTERM", 128 + number
             self._finish()
         _die_of(number)
 
@@ -276,8 +267,7 @@ class _Run:
                 self.recorder.__exit__(None, None, None)
                 with contextlib.suppress(OSError, ValueError):  # of a standard output that takes nothing
                     self.around.close()
-                if not self.arguments.counted:
-                    self._write()
+                self._write()
         except FxscopeError as error:
             self.failed = failed(error, "run")
         except KeyboardInterrupt:
@@ -305,9 +295,6 @@ class _Run:
                 return
             if self.code:
                 print(f"fxscope run: {self.program.label} {self.how}; what ran until then is recorded", file=sys.stderr)
-            if self.arguments.counters and self.can_count:
-                with progress() as say:
-                    recording = counting.with_counters(recording, self.arguments, self._step(recording), say)
             try:
                 emit(recording, self.arguments, keep=True)
             except FxscopeError as error:
@@ -323,13 +310,6 @@ class _Run:
         if not self.code:
             raise error
         print(f"fxscope run: {self.program.label} {self.how}; nothing was recorded: {error}", file=sys.stderr)
-
-    def _step(self, recording: Recording) -> str | None:
-        """Return which step the second run is to count; None where the program's own profiler says what a step is."""
-        plan = self.recorder.step_plan
-        if plan is None:
-            return None
-        return f"{plan.edges} {plan.kept[counting.step_of(recording)].number}" if plan.kept else " 0"
 
 
 def as_main(program: Program, own: Sequence[str], *, instead: bool) -> dict[str, Any]:

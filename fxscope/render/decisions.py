@@ -23,14 +23,13 @@ from fxscope.text import (
     microseconds,
     num_bytes,
     of_roof,
-    percent,
     rate,
     shorten,
 )
 
 if TYPE_CHECKING:
     from fxscope.index import Key
-    from fxscope.model import Counters, Decision, KernelCall, Node, Recording
+    from fxscope.model import Decision, KernelCall, Node, Recording
 
 
 def render(
@@ -170,24 +169,7 @@ def call_story(recording: Recording, call: KernelCall, *, width: int = 80) -> st
         lines += wrap(roof(call, recording), width)
     if call.timing is None and (planned := labels.planned_basis(call)):
         lines += wrap(planned, width)
-    if call.counters is not None:
-        lines += wrap(counters(call.counters), width)
     return "\n".join(lines)
-
-
-def counters(item: Counters) -> str:
-    """Return what Nsight Compute counted, as far as it did."""
-    what = "one execution" + (f" of {item.launches} kernels" if item.launches > 1 else "")
-    parts = [f"DRAM reads {num_bytes(item.dram_bytes_read)}, writes {num_bytes(item.dram_bytes_written)}"]
-    parts += [f"{num_bytes(item.l2_bytes)} through L2"] if item.l2_bytes is not None else []
-    parts.append(f"memory {percent(item.memory_share)} and compute {percent(item.compute_share)} of the speed of light")
-    parts += [f"tensor cores busy {percent(item.tensor_share)}"] if (item.tensor_share or 0.0) >= 0.005 else []
-    parts += [f"occupancy achieved {percent(item.occupancy)}"] if item.occupancy is not None else []
-    parts += [f"{item.registers} registers"] if item.registers is not None else []
-    parts += [f"{num_bytes(item.local_bytes)} of local memory (spills)"] if item.local_bytes else []
-    if item.stalls:
-        parts.append("stalls " + ", ".join(f"{reason} {percent(share)}" for reason, share in item.stalls))
-    return f"Nsight Compute, {what}: {'; '.join(parts)} (tied by {item.evidence})"
 
 
 def roof(call: KernelCall, recording: Recording) -> str:

@@ -76,10 +76,6 @@ def apart(recording: Recording, item: Same, width: int) -> list[str]:
     """Return what became of nodes that ran in no kernel call."""
     place = Place(item.graph or "", tuple(node for _, node in item.nodes), None)
     parts = ["\n".join(wrapped(what_became(recording, place), width))]
-    for key in item.nodes:
-        counters = index_of(recording).by_key[key].counters
-        if counters is not None:
-            parts.append("\n".join(decisions.wrap(decisions.counters(counters), width)))
     return parts
 
 

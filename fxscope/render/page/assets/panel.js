@@ -333,7 +333,6 @@ class Panel {
       if (place && place[4]) add('Module', `${place[4]}${place[5] ? ` (${place[5]})` : ''}`);
       const aliases = at(n, 'aliases', i);
       if (aliases && aliases.length) add('Shares storage with', aliases.join(', '));
-      this.counted(at(n, 'counters', i), add);
     }
     if (type === 'group') {
       const graph = r.graphs[key[0]];
@@ -388,7 +387,6 @@ class Panel {
           add(fasterThanLimit(roof.share) ? 'At the limit' : 'Floor', microseconds(roof.floor_us));
         if (roof.basis) add('Roof from', roof.basis);
       }
-      if (!(type === 'node' && at(r.graphs[key[0]].nodes, 'counters', key[1]))) this.counted(at(c, 'counters', i), add);
       if (resources)
         add(
           'Resources',
@@ -413,25 +411,6 @@ class Panel {
       if (resources?.configs?.length > 1) rows.push(this.configs(resources.configs));
     }
     return rows.length ? el('section', {}, el('h3', {}, 'Facts'), el('dl', { class: 'facts' }, rows)) : null;
-  }
-  /** What Nsight Compute counted: how near to the speed of light memory and arithmetic ran, and why not nearer. */
-  counted(counters, add) {
-    if (!counters) return;
-    const bar = (share) => [gauge(share), words(share, 'share')];
-    const c = counters;
-    if (known(c.memory_share)) add('Memory, counted', bar(c.memory_share));
-    if (known(c.compute_share)) add('Compute, counted', bar(c.compute_share));
-    if (c.tensor_share >= 0.005) add('Tensor cores busy', words(c.tensor_share, 'share'));
-    if (known(c.dram_bytes_read) && known(c.dram_bytes_written))
-      add(
-        'DRAM, counted',
-        `${words(c.dram_bytes_read, 'bytes')} read, ${words(c.dram_bytes_written, 'bytes')} written`,
-      );
-    if (known(c.l2_bytes)) add('Through L2', words(c.l2_bytes, 'bytes'));
-    if (known(c.occupancy)) add('Occupancy achieved', words(c.occupancy, 'share'));
-    if (c.local_bytes) add('Local memory (spills)', words(c.local_bytes, 'bytes'));
-    add('Warps wait for', c.stalls.map(([reason, share]) => `${reason} ${words(share, 'share')}`).join(', '));
-    add('Counted by', `Nsight Compute, in a run of its own; tied by ${c.evidence}`);
   }
   configs(list) {
     return el(
