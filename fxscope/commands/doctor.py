@@ -112,14 +112,7 @@ def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
     usable = torch[0].ok is True
-    return [
-        *torch,
-        temporary_files(),
-        locale(),
-        *(inductor() if usable else ()),
-        scanner(),
-        hub_kernels(),
-    ]
+    return [*torch, temporary_files(), locale(), *(inductor() if usable else ()), scanner(), hub_kernels()]
 
 
 # ---------------------------------------------------------------------- the main job
