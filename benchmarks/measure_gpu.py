@@ -20,7 +20,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fxscope._torch import gpu_dump
+from fxscope._torch import battery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=20)
     arguments = parser.parse_args()
     try:
-        description = gpu_dump.dump()
+        description = battery.described()
     except RuntimeError as error:
         print(f"measure_gpu: {error}", file=sys.stderr)
         return 2

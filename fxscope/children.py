@@ -69,12 +69,7 @@ def run(
 
 
 def start(
-    module: str,
-    *arguments: str,
-    environment: Mapping[str, str] | None = None,
-    python: str | None = None,
-    packages: str = PACKAGES,
-    **options: Any,
+    module: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.Popen[bytes]:
     """Start a module of fxscope in a fresh Python, with the folders that this one imports from except the current one.
 
@@ -82,16 +77,14 @@ def start(
         module: "fxscope.fleet.worker".
         arguments: what it is given.
         environment: variables beside this process's own.
-        python: another Python than this one.
-        packages: the folder in which it finds fxscope.
         options: of `subprocess.Popen`.
 
     Raises:
         OSError: there is no Python to start.
     """
     given = {**os.environ, **(environment or {})}.get("PYTHONPATH", "").split(os.pathsep)
-    environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([packages, *filter(None, given)])}
-    command = [python or sys.executable, "-c", _MODULE, _begin.__file__, str(getpid()), module, *arguments]
+    environment = {**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join([PACKAGES, *filter(None, given)])}
+    command = [sys.executable, "-c", _MODULE, _begin.__file__, str(getpid()), module, *arguments]
     return cast("subprocess.Popen[bytes]", subprocess.Popen(command, env=environment, **options))
 
 

@@ -75,7 +75,7 @@ def modernized(argv: list[str]) -> tuple[list[str], str | None]:
         new = ["view", *(word for word in words if word != "--all-steps")]
         new = ["--steps" if word == "--step" else word for word in new]
     elif verb == "env":
-        new = ["doctor", "--versions", *words]
+        new = ["doctor", *words]
     elif verb == "explain" and "--against" in words[:-1]:
         place = words.index("--against")
         rest = words[:place] + words[place + 2 :]

@@ -129,14 +129,11 @@ dispatch x.py:f --no-grad
 sweep --from s.json --vary n=1
 sweep --from s.json --repeats 3
 calibrate --from m.json -o g.json --seconds 9
-what-if m.py:f --set a=1 --whole-sources
 what-if m.py:f --set a=1 --target h200 --steps 4
 run m.py:f --target h200 --warmup 3
-run m.py:f --with-torch p
 run m.py:f --keep ptx
 run m.py:f --skip-init
 run --keep ptx x.py
-run --with-torch p x.py
 """
 
 
@@ -165,7 +162,7 @@ def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     assert done.stdout == '{\n "schema'[:10] and "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["demo -o pictures", "run script.py", "dispatch add", "doctor --dump-gpu gpu.json"])
+@pytest.mark.parametrize("verb", ["demo -o pictures", "run script.py", "dispatch add", "calibrate -o gpu.json"])
 @pytest.mark.parametrize(
     "broken", ["raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')", "import _torch_c"]
 )
@@ -246,7 +243,7 @@ def test_a_dash_is_no_file(tmp_path, monkeypatch, capsys):
     [
         ("trace t.json --step 2 -o a.html", "view t.json --steps 2 -o a.html"),
         ("trace t.json --all-steps", "view t.json"),
-        ("env --json", "doctor --versions --json"),
+        ("env --json", "doctor --json"),
         ("explain r --evidence", "view r --all"),
         ("explain r gelu", "why r gelu"),
         ("explain r --against e", "diff e r"),

@@ -33,6 +33,7 @@ def test_here_programs_can_be_recorded(capsys: pytest.CaptureFixture[str]) -> No
     checks = examined()
     assert checks["recording"].ok and checks["torch"].ok and checks["torch"].found[0].isdigit()
     assert all(check.purpose for check in checks.values())
+    assert "fxscope" in checks["versions"].found and "msgspec" in checks["versions"].found
 
 
 @pytest.mark.slow

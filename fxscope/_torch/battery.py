@@ -14,9 +14,11 @@ and costs nothing but itself.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import json
 import os
+import re
 import statistics
 import time
 from importlib import resources
@@ -25,8 +27,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import torch
 from torch.nn import functional
-
-from fxscope._torch import gpu_dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -207,6 +207,79 @@ def rates() -> dict[str, float]:
     return found
 
 
+# What is worth keeping of `get_device_properties`; identifiers of the single card (uuid, PCI address) are not.
+PROPERTIES = (
+    "major",
+    "minor",
+    "warp_size",
+    "max_threads_per_block",
+    "max_threads_per_multi_processor",
+    "regs_per_multiprocessor",
+    "shared_memory_per_block",
+    "shared_memory_per_block_optin",
+    "shared_memory_per_multiprocessor",
+    "multi_processor_count",
+    "total_memory",
+    "L2_cache_size",
+    "clock_rate",
+    "memory_clock_rate",
+    "memory_bus_width",
+    "gcnArchName",
+)
+# What torch does not tell: CUdevice_attribute numbers of cuda.h.
+ATTRIBUTES = {"max_blocks_per_multiprocessor": 106, "reserved_shared_memory_per_block": 111}
+
+
+def described() -> dict[str, Any]:
+    """GPU 0 in the form of `gpus/NAME.json`, without rates.
+
+    Raises:
+        RuntimeError: torch sees none.
+    """
+    if not torch.cuda.is_available():
+        raise RuntimeError("there is no GPU here (torch sees none): run this where there is one.")
+    found: Any = torch.cuda.get_device_properties(0)
+    properties: dict[str, list[Any]] = {}
+    for name in PROPERTIES:
+        value = getattr(found, name, None)
+        if isinstance(value, (int, str)) and value != "":
+            properties[name] = [value, "card"]
+    if torch.version.hip is None:
+        properties.pop("gcnArchName", None)
+        for name, number in ATTRIBUTES.items():
+            value = _attribute(number)
+            if value is not None:
+                properties[name] = [value, "driver"]
+        properties["max_warps_per_multiprocessor"] = [found.max_threads_per_multi_processor // found.warp_size, "card"]
+    name = re.sub(r"^(nvidia|amd)[ -]*(geforce|instinct)?[ -]*", "", found.name.lower())
+    return {
+        "name": re.sub(r"[^a-z0-9]+", "", name),
+        "device_name": found.name,
+        "also": [],
+        "vendor": "amd" if torch.version.hip else "nvidia",
+        "target": torch.version.hip is None and found.major >= 8,
+        "properties": properties,
+        "bandwidths": [],
+        "matrix": {},
+        "vector": {},
+        "sources": {
+            "card": f"torch.cuda.get_device_properties on an {found.name}, torch {torch.__version__}",
+            "driver": f"cuDeviceGetAttribute on an {found.name}",
+        },
+        "notes": [],
+    }
+
+
+def _attribute(number: int) -> int | None:
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    value = ctypes.c_int()
+    failed = driver.cuDeviceGetAttribute(ctypes.byref(value), number, 0)
+    return None if failed else value.value
+
+
 def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
     """Measure everything on GPU 0, writing what there is to `out` after each part.
 
@@ -219,7 +292,7 @@ def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[st
         RuntimeError: there is no GPU.
     """
     started = time.monotonic()
-    result: dict[str, Any] = {"gpu": gpu_dump.dump(), "torch": torch.__version__, "cpus": os.cpu_count()}
+    result: dict[str, Any] = {"gpu": described(), "torch": torch.__version__, "cpus": os.cpu_count()}
     result |= {"programs": {}, "failed": {}, "seconds": {}, "launch": {}, "rates": {}}
 
     def part(name: str, run: Callable[[], Any]) -> Any:

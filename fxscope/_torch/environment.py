@@ -1,4 +1,4 @@
-"""Installed packages and devices of this machine, for a recording's `environment` and `fxscope doctor --versions`."""
+"""Installed packages and devices of this machine, for a recording's `environment` and `fxscope doctor`."""
 
 from __future__ import annotations
 

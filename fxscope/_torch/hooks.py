@@ -73,7 +73,7 @@ class Hooks:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            remedy = "the program itself is not affected; `fxscope doctor --versions` says what this torch offers"
+            remedy = "the program itself is not affected; `fxscope doctor` says what this torch offers"
             self.problem(where, str(error) if isinstance(error, FxscopeError) else one_line(error), remedy)
             return None
 
@@ -137,7 +137,7 @@ class Hooks:
             lacks = isinstance(error, (ModuleNotFoundError, AttributeError))
             why = "this torch does not have it" if lacks else f"torch cannot import it here ({one_line(error)})"
             without = f": the recording is without {purpose}" if purpose else ""
-            self.problem(f"hook {path}", f"{why}{without}", "see `fxscope doctor --versions`; the rest is recorded")
+            self.problem(f"hook {path}", f"{why}{without}", "see `fxscope doctor`; the rest is recorded")
             return None
 
     def _set(

@@ -4,7 +4,7 @@
         torch.compile(model)(x)
     facts = capture.facts()
 
-Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15 where `fxscope doctor --versions` says so):
+Hook points (each probed; names as in torch 2.13, the same in 2.11 to 2.15):
 
 | where | what it tells |
 |---|---|

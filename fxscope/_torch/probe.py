@@ -74,27 +74,17 @@ def missing(told: Iterable[Problem]) -> tuple[Problem, ...]:
         Problem(
             where=f"hook {name}",
             message=f"this torch does not have it: the recording is without {purpose}",
-            remedy="see `fxscope doctor --versions`; the rest is recorded",
+            remedy="see `fxscope doctor`; the rest is recorded",
         )
         for name, found, purpose in probe()
         if not found and name.replace(":", ".") not in named
     )
 
 
-def devices() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [{"device": "cpu", "name": cpu_name(), "threads": torch.get_num_threads()}]
-    for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
-        properties = torch.cuda.get_device_properties(index)
-        found.append(
-            {
-                "device": f"cuda:{index}",
-                "name": properties.name,
-                "capability": f"{properties.major}.{properties.minor}",
-                "memory_bytes": properties.total_memory,
-                "multiprocessors": properties.multi_processor_count,
-            }
-        )
-    return found
+def devices() -> str:
+    """The processor and the GPUs that torch sees."""
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return ", ".join([cpu_name(), *(torch.cuda.get_device_name(index) for index in range(count))])
 
 
 def torch_version() -> str:

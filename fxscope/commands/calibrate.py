@@ -62,10 +62,7 @@ def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
         raise CaptureError(
             f"{path} exists. Use --force to overwrite it, --measurements for another name, or --from it."
         )
-    try:
-        from fxscope._torch import battery
-    except ImportError:
-        raise CaptureError("calibrating needs torch. `fxscope doctor` says how to install it.") from None
+    from fxscope._torch import battery
 
     try:
         return battery.measure(path, seconds=arguments.seconds, say=say)

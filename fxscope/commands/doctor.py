@@ -6,6 +6,7 @@ only if programs can be recorded here.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import json
@@ -19,11 +20,11 @@ import sys
 import sysconfig
 import tempfile
 import textwrap
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope import children
-from fxscope.commands import versions
 from fxscope.errors import one_line
 
 if TYPE_CHECKING:
@@ -65,14 +66,11 @@ class Check(NamedTuple):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON: a list of checks; of --versions an object")
-    versions.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="the checks as JSON, for bug reports")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every check. 0 where programs can be recorded, else 1."""
-    if arguments.versions or arguments.dump_gpu is not None:
-        return versions.run(arguments)
     checks = examine()
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
@@ -112,10 +110,21 @@ def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
     usable = torch[0].ok is True
-    return [*torch, temporary_files(), locale(), *(inductor() if usable else ()), scanner(), hub_kernels()]
+    checks = [versions(), *torch, temporary_files(), locale(), *(inductor() if usable else ())]
+    return [*checks, scanner(), hub_kernels()]
 
 
 # ---------------------------------------------------------------------- the main job
+
+
+def versions() -> Check:
+    """List the versions that a bug report needs beside torch's."""
+    names = ("fxscope", "msgspec", "networkx", "numpy", "rich", "isal", "kernels")
+    found = [f"Python {platform.python_version()}", f"{sys.platform}-{platform.machine()}"]
+    for name in names:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found.append(f"{name} {metadata.version(name)}")
+    return Check("versions", True, ", ".join(found), "bug reports")
 
 
 def torch_and_recording() -> list[Check]:
@@ -127,13 +136,13 @@ def torch_and_recording() -> list[Check]:
     except Exception as error:  # an import of a broken torch raises anything
         remedy = f"{PIP} torch" if importlib.util.find_spec("torch") is None else None
         return [Check("torch", False, one_line(error), purpose, remedy, required=True)]
-    checks = [Check("torch", True, probe.torch_version(), purpose, required=True)]
+    checks = [Check("torch", True, f"{probe.torch_version()}; {probe.devices()}", purpose, required=True)]
     rows = probe.probe()
-    lost = {wanted for _, found, wanted in rows if not found}
-    found = f"{sum(found for _, found, _ in rows)} of {len(rows)} are in this torch"
+    lost = [f"{name}: no {wanted}" for name, found, wanted in rows if not found]
+    found = f"{len(rows) - len(lost)} of {len(rows)} are in this torch"
     if lost:
-        found += f"; without the others there are no {'; no '.join(sorted(lost))}"
-    checks.append(Check("hooks", not lost, found, "whole recordings; `fxscope doctor --versions` names each"))
+        found += f"; without {'; '.join(lost)}"
+    checks.append(Check("hooks", not lost, found, "whole recordings"))
     try:
         recording = record(probe.tiny_program, steps=1, warmup=0)
         ops = [node.target for graph in recording.graphs for node in graph.nodes]

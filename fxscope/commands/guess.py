@@ -61,12 +61,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", metavar="GPU", help="guess what Inductor writes for this GPU (h200, …); no eager part"
     )
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the factory, ask, record, confront. A wrong guess is no error: that is what it is for."""
     from fxscope.analysis.findings import CheckReport
+    from fxscope.assertions import plan
     from fxscope.factories import load_factory
     from fxscope.render.findings import check_text
 
@@ -78,9 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     recordings = record_both(model, inputs, kwargs, arguments, {question.about for question, _ in guesses})
     outcomes = [confront(question, answer, recordings) for question, answer in guesses]
     report = CheckReport(title=f"Your guess about {arguments.factory}", outcomes=tuple(outcomes))
-    sys.stdout.write(report.to_json() + "\n" if arguments.json else check_text(report, width=common.width()))
-    if not arguments.json:
-        sys.stdout.write(shown(recordings))
+    sys.stdout.write(check_text(report, width=common.width()))
+    for name, recording in recordings.items():
+        print(f"\n{name}:", *plan(recording).splitlines(), sep="\n  ")
     return 0
 
 
@@ -136,13 +136,3 @@ def confront(question: Question, answer: Any, recordings: dict[str, Recording]) 
         text = ", ".join(cast("list[str]", answer)) if isinstance(answer, list) else str(answer)
         return Answer("not_met", text, message).outcome(question.kind, question.about, claim=question.text)
     return replace(outcome, found=f"right: {outcome.found}") if outcome.status == "met" else outcome
-
-
-def shown(recordings: dict[str, Recording]) -> str:
-    """Return what ran, kernel by kernel."""
-    from fxscope.assertions import plan
-
-    return "".join(
-        f"\n{name}:\n" + "".join(f"  {line}\n" for line in plan(recording).splitlines())
-        for name, recording in recordings.items()
-    )

@@ -55,11 +55,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--backward", action="store_true", help="run the backward pass as well")
     group.add_argument("--target", metavar="GPU", help="what Inductor would write for this GPU (h200, a100, …)")
     group.add_argument(
-        "--with-torch",
-        metavar="PYTHON",
-        help="with --target: plan with the torch of this Python, so that `fxscope diff` shows what another version does",
-    )
-    group.add_argument(
         "--keep",
         metavar="TEXT",
         action="append",
@@ -126,7 +121,7 @@ def _run_factory(arguments: argparse.Namespace) -> int:
     if arguments.target:
         refuse(arguments, "--target plans, and nothing is run", "steps", "warmup", "keep_caches")
     else:
-        refuse(arguments, "it is for a plan: give --target GPU as well", "with_torch", "keep")
+        refuse(arguments, "it is for a plan: give --target GPU as well", "keep")
     title = arguments.title or arguments.program.rpartition(":")[2]
     with tidy_on_termination(), script.stdout_for_the_result(arguments), script.progress() as say:
         if arguments.target:
@@ -140,7 +135,6 @@ def _run_factory(arguments: argparse.Namespace) -> int:
                 backward=arguments.backward,
                 title=title,
                 keep=tuple(arguments.keep),
-                python=arguments.with_torch,
                 progress=say,
             )
         else:

@@ -13,12 +13,11 @@ from fxscope.model import KERNELS
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from fxscope.analysis.findings import Sweep, SweepPoint
     from fxscope.model import Recording
 
-SUFFIXES = (".json", ".svg", ".png", ".html", ".md", ".txt")
+SUFFIXES = (".json", ".svg", ".html")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from fxscope import store
+    from fxscope.render import chart, sweeps
 
     for name in arguments.output or ():
         path = Path(name)
@@ -59,14 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise CaptureError("give FILE.py:FACTORY and --vary NAME=V1,V2,…, or --from a sweep measured before.")
         sweep = measure(arguments)
     for name in arguments.output or ():
-        write(sweep, Path(name), force=arguments.force)
+        make = {".json": sweep.to_json, ".svg": lambda: chart.svg(sweep), ".html": lambda: sweeps.html(sweep)}
+        store.write(Path(name), make[Path(name).suffix](), force=arguments.force)
         print(f"wrote {name}", file=sys.stderr)
-    if arguments.json:
-        sys.stdout.write(sweep.to_json())
-    elif not arguments.output:
-        from fxscope.render.sweeps import text
-
-        sys.stdout.write(text(sweep))
+    if arguments.json or not arguments.output:
+        sys.stdout.write(sweep.to_json() if arguments.json else sweeps.text(sweep))
     failed = [point for point in sweep.points if point.problem is not None]
     if failed:
         where = f"{failed[0].setup} at {sweep.vary}={failed[0].vary.get(sweep.vary)}"
@@ -76,22 +73,6 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return 3 if failed else 0
-
-
-def write(sweep: Sweep, path: Path, *, force: bool) -> None:
-    """Write one file in the format of its suffix."""
-    from fxscope import store
-    from fxscope.render import chart, strip, sweeps
-
-    make: dict[str, Callable[[], str | bytes]] = {
-        ".json": sweep.to_json,
-        ".svg": lambda: chart.svg(sweep),
-        ".png": lambda: strip.rasterised(chart.svg(sweep)),
-        ".html": lambda: sweeps.html(sweep),
-        ".md": lambda: sweeps.markdown(sweep),
-        ".txt": lambda: sweeps.text(sweep),
-    }
-    store.write(path, make[path.suffix](), force=force)
 
 
 def parse_vary(text: str) -> tuple[str, list[int | float | str]]:
@@ -121,13 +102,16 @@ def measure(arguments: argparse.Namespace) -> Sweep:
     name, values = parse_vary(arguments.vary)
     if arguments.repeats < 2:
         raise CaptureError("--repeats: it takes at least two to say that two times differ.")
-    setups = [setup_of(text, arguments.factory) for text in arguments.setup or ["eager", "compiled"]]
-    names = [label for label, _, _ in setups]
-    if len(set(names)) != len(names):
-        raise CaptureError(f"--setup: two setups are called {next(n for n in names if names.count(n) > 1)!r}.")
+    setups: dict[str, tuple[str, Any]] = {}  # (factory, what to pass as `compile`)
+    for text in arguments.setup or ["eager", "compiled"]:
+        label, equals, factory = text.partition("=")
+        if label in setups:
+            raise CaptureError(f"--setup: two setups are called {label!r}.")
+        options = {"eager": False, "compiled": True}.get(text, {"mode": text})
+        setups[label] = (factory, False) if equals else (arguments.factory, options)
     sweep = Sweep(title=f"{arguments.factory} over {name}", vary=name, points=[])
     for value in values:
-        for label, factory, options in setups:
+        for label, (factory, options) in setups.items():
             common.say(f"{label} at {name}={value}")
             point = SweepPoint(vary={name: value}, setup=label)
             try:
@@ -139,13 +123,6 @@ def measure(arguments: argparse.Namespace) -> Sweep:
                 point.problem = str(error)
             sweep.points.append(point)
     return sweep
-
-
-def setup_of(text: str, factory: str) -> tuple[str, str, Any]:
-    """(name, factory, what to pass as `compile`) of a --setup."""
-    label, equals, other = text.partition("=")
-    options: Any = {"eager": False, "compiled": True}.get(text, {"mode": text})
-    return (label, other, False) if equals else (text, factory, options)
 
 
 def fill(
@@ -181,17 +158,9 @@ def fill(
     point.num_launches = per_step(recording)
     if recording.memory is not None:
         point.peak_bytes, point.start_bytes = recording.memory.peak_bytes, recording.memory.start_bytes
-    point.share_of_roof = weighted_share(recording)
+    shares = [(call.roof.share, call.timing.total_us) for call in recording.calls if call.roof and call.timing]
+    known = [(share, time) for share, time in shares if share is not None]
+    if total := sum(time for _, time in known):
+        point.share_of_roof = sum(share * time for share, time in known) / total
     where = recording.environment
     return {"torch": where.torch, "triton": where.triton, "device": where.device}
-
-
-def weighted_share(recording: Recording) -> float | None:
-    """The mean share of the roof over the calls that have one, weighted by their time."""
-    rows = [
-        (call.roof.share, call.timing.total_us)
-        for call in recording.calls
-        if call.roof and call.roof.share is not None and call.timing
-    ]
-    total = sum(time for _, time in rows)
-    return sum(share * time for share, time in rows) / total if total else None

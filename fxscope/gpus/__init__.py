@@ -5,8 +5,8 @@
     occupancy(gpu, registers=32, shared_bytes=0, num_warps=8)
 
 A rate is a list of facts: what the datasheet says and what was measured. `bandwidth()` and `matrix_rate()` return the
-measured one where there is one, because no kernel reaches the datasheet's. Add a GPU: write `NAME.json`; on a machine
-that has it, `fxscope doctor --dump-gpu` and `benchmarks/measure_gpu.py` print one.
+measured one where there is one, because no kernel reaches the datasheet's. `fxscope calibrate` writes the file of
+the GPU of a machine.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from math import ceil, isfinite, log, prod
+from math import ceil, isfinite, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -86,13 +86,6 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class ConfigurationFit(msgspec.Struct, frozen=True, kw_only=True):
-    """The launch configuration that won most often: its place among the candidates, fewest elements a warp first."""
-
-    place: int
-    held: Held
-
-
 class ChoiceFit(msgspec.Struct, frozen=True, kw_only=True):
     """Decisions of Inductor's own benchmarks on a GPU.
 
@@ -105,7 +98,6 @@ class ChoiceFit(msgspec.Struct, frozen=True, kw_only=True):
     kind: Held  # library or template
     best_template: Held  # … and which configuration
     padding: Held  # whether a product is padded (`pad_mm`)
-    configurations: dict[str, ConfigurationFit]  # by `configuration_class`
     source: str  # a key of `Gpu.sources`
 
 
@@ -384,16 +376,6 @@ def benchmarked(gpu: Gpu, work: Workload) -> float | None:
     if known is None or found is None:
         return None
     return found.us if work.family == "template" else found.us + known[0].library_us
-
-
-def configuration_class(heuristic: str, candidates: Sequence[Mapping[str, int]]) -> str:
-    """Return what kind of kernel candidates are for: "pointwise 2 of 1 dimension"; few are measured of most others."""
-    dimensions = max(len(candidate) for candidate in candidates)
-    return f"{heuristic.rpartition('.')[2].lower()}, {dimensions} blocks, {min(len(candidates), 5)} candidates"
-
-
-def elements_a_warp(blocks: Mapping[str, int], warps: int) -> float:
-    return prod(blocks.values()) / warps
 
 
 def choices_of(gpu: Gpu) -> tuple[ChoiceFit, Gpu] | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -194,30 +192,3 @@ def test_settings_are_typed() -> None:
     assert [parse_setting(text)[1] for text in settings] == [True, False, 3, 0.5, "ATEN,TRITON", "x", None]
     with pytest.raises(CaptureError):
         parse_setting("=1")
-
-
-def test_env_names_versions_devices_and_hooks(capsys) -> None:
-    assert cli.main(["env"]) == 0
-    text = capsys.readouterr().out
-
-    assert str(torch.__version__) in text and "GraphLowering.codegen" in text and "cpu" in text
-    assert cli.main(["env", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert len(facts["hooks"]) > 15 and all(hook["found"] for hook in facts["hooks"])
-
-
-def test_env_without_a_gpu_cannot_describe_one(capsys) -> None:
-
-    if torch.cuda.is_available():
-        pytest.skip("there is a GPU here")
-    assert cli.main(["env", "--dump-gpu"]) == 2
-    assert "there is no GPU 0 here" in capsys.readouterr().err
-
-
-def test_env_works_without_torch(tmp_path) -> None:
-    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])}
-    done = subprocess.run(
-        [sys.executable, "-m", "fxscope", "env"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0 and "torch cannot be used here: ImportError: no torch here" in done.stdout

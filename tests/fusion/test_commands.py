@@ -216,7 +216,6 @@ def test_code_of_an_eager_recording_says_what_is_missing(tmp_path, capsys):
     [
         ([], "say what to change"),
         (["--set", "max_autotun=true"], "Did you mean max_autotune"),
-        (["--set", "coordinate_descent_tuning=true", "--target", "h200"], "no GPU to run them on"),
         (["--set", "max_autotune"], "NAME=VALUE"),
         (["--set", "epilogue_fusion=false", "--steps", "1"], "at least 2"),
     ],

@@ -177,41 +177,30 @@ def distributed():
 
 
 class Block(nn.Module):
-    def __init__(self, width: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.up, self.down = nn.Linear(64, 256), nn.Linear(256, 64)
 
     def forward(self, x):
         return self.down(nn.functional.gelu(self.up(x)))
 
 
 class Blocks(nn.Module):
-    def __init__(self, width: int = 64) -> None:
+    """Two equal modules in a frame that Dynamo gives up: a graph break in a loop. Both run one compiled graph."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(Block(width) for _ in range(2))
+        self.blocks = nn.ModuleList(Block() for _ in range(2))
 
     def forward(self, x):
         for block in self.blocks:
-            x = x + block(x)
+            torch._dynamo.graph_break()
+            x = block(x)
         return x
 
 
-def ddp():
-    """As a script under torchrun makes it, with buckets of half a block's size."""
-    torch.distributed.init_process_group("nccl", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"]))
-    return nn.parallel.DistributedDataParallel(Blocks(256), bucket_cap_mb=1), (torch.randn(8, 256),)
-
-
-def fsdp():
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-
-    model = Blocks()
-    mesh = init_device_mesh("cuda", (2,))
-    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
-    for block in model.blocks:
-        fully_shard(block, mesh=mesh, mp_policy=policy)
-    return fully_shard(model, mesh=mesh, mp_policy=policy), (torch.randn(8, 64),)
+def shared_graph():
+    return Blocks(), (torch.randn(8, 64),)
 
 
 def longest():

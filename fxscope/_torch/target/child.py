@@ -48,7 +48,6 @@ def record_for_target(
     backward: bool = False,
     title: str | None = None,
     keep: tuple[str, ...] = (),
-    python: str | None = None,
     timeout_s: float = TIMEOUT_S,
     progress: Callable[[str], None] | None = None,
 ) -> Recording:
@@ -61,14 +60,13 @@ def record_for_target(
         backward: plan the backward as well (experimental).
         title: what to call the recording.
         keep: "ptx" and "sass", to keep those texts among the recording's sources.
-        python: path of another Python, to plan with its torch; it needs triton, msgspec, numpy and networkx, too.
         timeout_s: give up after so many seconds.
         progress: called with a line now and then.
 
     Raises:
         CaptureError: the GPU, the factory or the model cannot be planned; one line says why, and which op it was.
     """
-    _check(target, keep, python)
+    _check(target, keep)
     location, _, function = factory.rpartition(":")
     if not location or not function:
         raise CaptureError(
@@ -80,7 +78,7 @@ def record_for_target(
             raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
         location = str(path)
     request = _request(target, compile, backward, keep) | {"factory": f"{location}:{function}"}
-    return _finish(_spawn(request, timeout_s, progress, python=python), title or function)
+    return _finish(_spawn(request, timeout_s, progress), title or function)
 
 
 def record(
@@ -116,7 +114,7 @@ def record(
 # ---------------------------------------------------------------------- before and after
 
 
-def _check(target: str, keep: tuple[str, ...], python: str | None = None) -> gpus.Gpu:
+def _check(target: str, keep: tuple[str, ...]) -> None:
     if os.environ.get(INSIDE):
         raise CaptureError("a plan for another GPU is being made by this very process; it cannot make another one.")
     try:
@@ -133,30 +131,11 @@ def _check(target: str, keep: tuple[str, ...], python: str | None = None) -> gpu
             f"planning for another GPU needs Triton's compiler, which has no {sys.platform} wheel: do it on Linux and "
             "open the recording here."
         )
-    if python is not None:
-        _check_python(python)
-        return gpu
     for package in ("torch", "triton"):
         if importlib.util.find_spec(package) is None:
             raise CaptureError(
                 f"planning for another GPU needs {package}. `fxscope doctor` says which version, and how to install it."
             )
-    return gpu
-
-
-def _check_python(python: str) -> None:
-    """Raise CaptureError unless another Python has what a plan needs."""
-    needed = ("torch", "triton", "msgspec", "numpy", "networkx")
-    code = "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import importlib.util as u; "
-    code += f"print(*(n for n in {needed!r} if u.find_spec(n) is None))"
-    try:
-        done = children.run([python, "-c", code], timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CaptureError(f"{python} does not start ({error}): give the path of a Python that has torch.") from None
-    if done.returncode:
-        raise CaptureError(f"{python} is not a Python that can plan: it ended with code {done.returncode}.")
-    if missing := done.stdout.decode(errors="replace").split():
-        raise CaptureError(f"{python} lacks {', '.join(missing)}: `{python} -m pip install {' '.join(missing)}`.")
 
 
 def _request(target: str, compile: Any, backward: bool, keep: tuple[str, ...]) -> dict[str, Any]:
@@ -185,19 +164,10 @@ class _Exchange:
         self.lines: list[str] = []
 
 
-def _spawn(
-    request: dict[str, Any], timeout_s: float, progress: Callable[[str], None] | None, *, python: str | None = None
-) -> Recording:
-    """Run a fresh Python for the request; another one than this has a path of its own."""
-    if python is not None:
-        request = request | {"sys_path": None}
+def _spawn(request: dict[str, Any], timeout_s: float, progress: Callable[[str], None] | None) -> Recording:
+    """Run a fresh Python for the request."""
     with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
         exchange = _Exchange(folder)
-        packages = children.PACKAGES
-        if python is not None:  # it must find this package, and not the torch that is installed beside it
-            packages = str(Path(folder, "path"))
-            Path(packages).mkdir()
-            Path(packages, "fxscope").symlink_to(Path(children.PACKAGES, "fxscope"))
         with _pipe(exchange, progress) as (write_end, close):
             request = request | _paths(exchange, write_end)
             try:
@@ -210,8 +180,6 @@ def _spawn(
                     "fxscope._torch.target.child_main",
                     str(exchange.request),
                     environment=environment,
-                    python=python,
-                    packages=packages,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

@@ -1,6 +1,6 @@
 """The other side of `child.py`: makes the plan and writes the recording as JSON.
 
-python -m fxscope._torch.child_main REQUEST.json
+python -m fxscope._torch.target.child_main REQUEST.json
 """
 
 # torch's insides are untyped: what comes from there is Any.
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 def main() -> int:
     request = json.loads(Path(sys.argv[1]).read_text())
-    if request["sys_path"] is not None:
-        sys.path[:] = request["sys_path"]
+    sys.path[:] = request["sys_path"]
     serve(request, None)
     return 0
 
@@ -108,11 +107,6 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
                 here = replace(here, float32_matmul_precision=torch.get_float32_matmul_precision())
         except simulate.PlanError as error:
             raise CaptureError(str(error)) from None
-        if not made.codes and any(subject == "FSDP" for subject, *_ in made.assumptions):
-            raise CaptureError(
-                "nothing was compiled: Dynamo leaves the graph at each module that FSDP gathers, gives up a forward that calls "
-                "such modules in a loop, and does not begin one in nn.Sequential. Wrap modules with a forward of their own."
-            )
         if not made.codes:
             raise CaptureError(
                 f"nothing was compiled: torch.compile captured no graph: {facts.why_no_graph}. "
@@ -134,12 +128,11 @@ def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from fxscope._torch.target import distributed, simulate
+    from fxscope._torch.target import simulate
     from fxscope.factories import load_factory
 
     try:
-        with distributed.fake_groups():
-            return load_factory(factory), None
+        return load_factory(factory), None
     except CaptureError as error:
         if torch.cuda.is_available() or not re.search("cuda|nvidia", str(error), re.IGNORECASE):
             raise
@@ -158,12 +151,7 @@ def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
                 module._buffers[name] = convert(tensor)
         return module
 
-    with (
-        distributed.fake_groups(),
-        simulate.planning(target),
-        FakeTensorMode(),
-        mock.patch.object(torch.nn.Module, "_apply", apply),
-    ):
+    with simulate.planning(target), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
         return load_factory(factory), reason
 
 

@@ -6,20 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fxscope import gpus
 from fxscope._torch.target import kernels as fake_kernels
-from fxscope.gpus import prediction
-from fxscope.model import (
-    Assumption,
-    Candidate,
-    Choice,
-    KernelCall,
-    KernelConfig,
-    Problem,
-    Recording,
-    Resources,
-    SourceText,
-    replace,
-)
-from fxscope.text import counted
+from fxscope.model import Assumption, KernelCall, KernelConfig, Problem, Recording, Resources, SourceText, replace
 
 if TYPE_CHECKING:
     from fxscope._torch.inductor import Facts
@@ -65,7 +52,6 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
     sources: list[SourceText] = list(recording.sources)
     problems: list[Problem] = list(recording.problems)
     tuned: list[str] = []
-    choices: list[Choice] = list(recording.choices)
     for text in recording.sources:
         if text.kind != "output_code" or text.graph is None:
             continue
@@ -80,8 +66,6 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
                         sources.append(SourceText(id=source_id, kind=kind, text=config[kind], graph=text.graph))
             if len(kernel["configs"]) > 1:
                 tuned.append(name)
-                of_kernel = tuple(c.id for c in calls if c.graph == text.graph and c.kernel == name)
-                choices.append(configuration(name, kernel, gpu, of_kernel))
         for position, call in enumerate(calls):
             if call.graph == text.graph and call.kernel in found:
                 calls[position] = replace(call, resources=resources(found[call.kernel], gpu, call.resources))
@@ -90,42 +74,8 @@ def with_resources(recording: Recording, gpu: gpus.Gpu, plan: Plan, *, keep: tup
         calls=tuple(calls),
         sources=tuple(sources),
         problems=tuple(problems),
-        choices=tuple(choices),
         assumptions=(*recording.assumptions, *_tools(tuned)),
     )
-
-
-def configuration(name: str, kernel: dict[str, Any], gpu: gpus.Gpu, calls: tuple[str, ...]) -> Choice:
-    """Return which launch configuration Triton's benchmark is expected to choose when the kernel first runs."""
-    configs = list(kernel["configs"].values())
-    order = sorted(configs, key=lambda config: prediction.elements_a_warp(config["kwargs"], config["num_warps"]))
-    known = prediction.choices_of(gpu)
-    key = prediction.configuration_class(kernel["heuristic"], [config["kwargs"] for config in configs])
-    fit = known[0].configurations.get(key) if known is not None else None
-    first = order[min(fit.place, len(order) - 1)] if fit is not None else configs[0]
-    basis = "nothing was measured of its kind: the first that Inductor lists"
-    if fit is not None and known is not None:
-        basis = (
-            f"the place that won most often among such kernels of the zoo on the {known[1].device_name}; how sure is "
-            f"from {counted(fit.held.count, 'kernel')} set aside. Times of small kernels differ little: the H200 and the "
-            "H100 chose alike for half of them"
-        )
-    return Choice(
-        kind="configuration",
-        subject=name,
-        calls=calls,
-        candidates=tuple(
-            Candidate(name=words_of(config)) for config in [first, *(c for c in configs if c is not first)]
-        ),
-        predicted=words_of(first),
-        confidence=round(fit.held.right / fit.held.count, 2) if fit is not None else None,
-        basis=basis,
-    )
-
-
-def words_of(config: dict[str, Any]) -> str:
-    blocks = ", ".join(f"{name}={value}" for name, value in config["kwargs"].items())
-    return f"{blocks}, {config['num_warps']} warps"
 
 
 def resources(kernel: dict[str, Any], gpu: gpus.Gpu, known: Resources | None) -> Resources:

@@ -32,7 +32,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from fxscope._torch.inductor import current_compile_id
-from fxscope._torch.target import decisions, distributed, sdpa, training
+from fxscope._torch.target import decisions, sdpa, training
 from fxscope._torch.target import device as fake_device
 from fxscope._torch.target.values import Values
 from fxscope.model import replace
@@ -217,7 +217,6 @@ def compile_for_target(
         once = _Once(fake)
         for part in _reached(module, nn.Module):
             _refuse_processes(part)
-            distributed.gather(part, plan)
             _make_fake(part, once)
         for optimizer in _reached(module, torch.optim.Optimizer):
             _make_optimizer_fake(optimizer, once, mode, plan)
@@ -234,7 +233,6 @@ def compile_for_target(
         }
         stack.enter_context(inductor_config.patch(known))
         backend = stack.enter_context(training.backend(plan)) if train else _backend
-        stack.enter_context(distributed.without_processes(plan))
         compiled: Any = torch.compile(module, backend=backend, **arguments)
         stack.enter_context(torch.set_grad_enabled(train))
         stack.enter_context(mode)
@@ -403,9 +401,8 @@ def _refuse_processes(module: nn.Module) -> None:
     """Raise PlanError for a module whose work on each device is not known without the others."""
     for name, part in module.named_modules():
         kinds = {kind.__name__ for kind in type(part).__mro__}
-        found = kinds & {"FullyShardedDataParallel", "DataParallel"}
-        if found:
+        if found := kinds & {"DataParallel", "DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"}:
             raise PlanError(
                 f"{name or 'the model'} is a {found.pop()}, which exchanges data between processes while it runs, and a "
-                "plan is one process: plan the module inside of it, whose kernels each rank runs."
+                "plan is one process: plan the module without it, whose kernels each rank runs."
             )
