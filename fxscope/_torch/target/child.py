@@ -15,13 +15,13 @@ import contextlib
 import faulthandler
 import importlib.util
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import warnings
 from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
@@ -29,15 +29,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fxscope import children, gpus
+from fxscope import children, gpus, passes
 from fxscope.errors import CaptureError
 from fxscope.model import Recording, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Mapping
+    from multiprocessing.context import ForkProcess
 
 TIMEOUT_S = 600.0
 INSIDE = "FXSCOPE_INSIDE_CHILD"  # set in the environment of a child
+AT_OP = "\tat "  # before an op that the child is at, in what it says
 
 
 def record_for_target(
@@ -78,7 +80,7 @@ def record_for_target(
             raise CaptureError(f"there is no file {location}: give the path of the script that defines {function}.")
         location = str(path)
     request = _request(target, compile, backward, keep) | {"factory": f"{location}:{function}"}
-    return _finish(_spawn(request, timeout_s, progress), title or function)
+    return passes.run(replace(_planned(request, None, timeout_s, progress), title=title or function))
 
 
 def record(
@@ -105,10 +107,10 @@ def record(
         path = Path(folder, "model.pickle")
         try:
             path.write_bytes(skeleton.dumps(call))
-            recording = _spawn(request | {"pickle": str(path)}, timeout_s, progress)
-        except skeleton.NotImportableError as reason:
-            recording = _fork(request, call, str(reason), timeout_s, progress)
-    return _finish(recording, title or name)
+            recording = _planned(request | {"pickle": str(path)}, None, timeout_s, progress)
+        except skeleton.NotImportableError:  # a copy of this process has the model
+            recording = _planned(request, call, timeout_s, progress)
+    return passes.run(replace(recording, title=title or name))
 
 
 # ---------------------------------------------------------------------- before and after
@@ -145,89 +147,79 @@ def _request(target: str, compile: Any, backward: bool, keep: tuple[str, ...]) -
     return {"target": target, "compile": options, "backward": backward, "keep": list(keep), "sys_path": sys.path}
 
 
-def _finish(recording: Recording, title: str) -> Recording:
-    from fxscope import passes
-
-    return passes.run(replace(recording, title=title))
-
-
 # ---------------------------------------------------------------------- the two kinds of process
 
 
-class _Exchange:
-    """A folder with the request, the answer and what the child printed, and a pipe for its progress."""
+class _Said:
+    """What the child says through a pipe while it works: lines of progress, and the op that it is at."""
 
-    def __init__(self, folder: str) -> None:
-        self.request, self.answer, self.log = (Path(folder, name) for name in ("request", "answer", "log"))
-        self.op = Path(folder, "op")  # the op being worked on, kept up to date by the child
-        self.op.write_bytes(b"\0" * 256)
-        self.lines: list[str] = []
+    def __init__(self, progress: Callable[[str], None] | None) -> None:
+        self.progress, self.last, self.op = progress, "", ""
+
+    def listen(self, read_end: int) -> None:
+        with os.fdopen(read_end, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith(AT_OP):
+                    self.op = line.removeprefix(AT_OP).strip()
+                    continue
+                self.last = line.strip()
+                if self.progress is not None:
+                    self.progress(self.last)
 
 
-def _spawn(request: dict[str, Any], timeout_s: float, progress: Callable[[str], None] | None) -> Recording:
-    """Run a fresh Python for the request."""
+def _planned(request: dict[str, Any], call: Any, timeout_s: float, progress: Callable[[str], None] | None) -> Recording:
+    """Answer a request in a fresh Python; where a call is given, in a forked copy of this process, which has it."""
+    if progress is not None:
+        progress("starting a process for the plan")
     with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
-        exchange = _Exchange(folder)
-        with _pipe(exchange, progress) as (write_end, close):
-            request = request | _paths(exchange, write_end)
-            try:
-                exchange.request.write_text(json.dumps(request))
-            except (TypeError, ValueError) as error:
-                raise CaptureError(f"the compile options cannot be sent to another process: {error}.") from None
-            environment = {INSIDE: "1", "CUDA_VISIBLE_DEVICES": "", "KINETO_LOG_LEVEL": "6", "PYTHONWARNINGS": "ignore"}
-            with exchange.log.open("wb") as log:
-                process = children.start(
-                    "fxscope._torch.target.child_main",
-                    str(exchange.request),
-                    environment=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    pass_fds=(write_end,),
-                    start_new_session=True,
-                )
-            close()
-            try:
-                code = process.wait(timeout_s)
-            except BaseException as error:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                if not isinstance(error, subprocess.TimeoutExpired):
-                    raise
-                code = None
-        return _answer(exchange, code, request["target"], timeout_s)
+        read_end, write_end = os.pipe()
+        request |= {"answer": str(Path(folder, "answer")), "log": str(Path(folder, "log")), "progress": write_end}
+        said = _Said(progress)
+        listener = threading.Thread(target=said.listen, args=(read_end,), daemon=True)
+        try:
+            process = _fresh(request, Path(folder, "request")) if call is None else _copy(request, call)
+        finally:
+            listener.start()
+            os.close(write_end)
+        try:
+            code = _ended(process, timeout_s)
+        finally:
+            listener.join(timeout=5)
+        return _answer(request, said, code, timeout_s)
 
 
-def _fork(
-    request: dict[str, Any], call: Any, reason: str, timeout_s: float, progress: Callable[[str], None] | None
-) -> Recording:
-    """Plan in a forked copy of this process, which has the model already."""
-    if not hasattr(os, "fork"):
-        raise CaptureError(f"the model cannot be sent to another process ({reason}): give a factory, FILE.py:FUNCTION.")
-    with tempfile.TemporaryDirectory(prefix="fxscope-") as folder:
-        exchange = _Exchange(folder)
-        with _pipe(exchange, progress) as (write_end, close):
-            request = request | _paths(exchange, write_end)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Python 3.12 warns of threads; the copy only traces and compiles
-                here = getpid()
-                pid = os.fork()
-            if pid == 0:
-                _in_the_copy(request, exchange, call, here)
-            close()
-            code = _wait(pid, timeout_s)
-        return _answer(exchange, code, request["target"], timeout_s)
+def _fresh(request: dict[str, Any], path: Path) -> subprocess.Popen[bytes]:
+    try:
+        path.write_text(json.dumps(request))
+    except (TypeError, ValueError) as error:
+        raise CaptureError(f"the compile options cannot be sent to another process: {error}.") from None
+    with Path(request["log"]).open("wb") as log:
+        return children.start(
+            "fxscope._torch.target.child_main",
+            str(path),
+            environment={INSIDE: "1", "CUDA_VISIBLE_DEVICES": "", "KINETO_LOG_LEVEL": "6", "PYTHONWARNINGS": "ignore"},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(request["progress"],),
+            start_new_session=True,
+        )
 
 
-def _in_the_copy(request: dict[str, Any], exchange: _Exchange, call: Any, parent: int) -> None:
+def _copy(request: dict[str, Any], call: Any) -> ForkProcess:
+    process = multiprocessing.get_context("fork").Process(target=_in_the_copy, args=(request, call, getpid()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.12 warns of threads; the copy only traces and compiles
+        process.start()
+    return process
+
+
+def _in_the_copy(request: dict[str, Any], call: Any, parent: int) -> None:
     try:
         children.begin_copy(parent)
         os.setsid()
         faulthandler.disable()  # the caller's would write a crash's traceback to the caller's stderr
-        log = os.open(exchange.log, os.O_WRONLY | os.O_CREAT)
+        log = os.open(request["log"], os.O_WRONLY | os.O_CREAT)
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.environ[INSIDE] = "1"
@@ -239,82 +231,41 @@ def _in_the_copy(request: dict[str, Any], exchange: _Exchange, call: Any, parent
         os._exit(0)  # whatever happened: never back into the caller's program
 
 
-def _wait(pid: int, timeout_s: float) -> int | None:
-    """The exit code of a forked child as `subprocess` would, None after the time is over."""
-    end = time.monotonic() + timeout_s
+def _ended(process: subprocess.Popen[bytes] | ForkProcess, timeout_s: float) -> int | None:
+    """Wait for a child; return its exit code, `None` where the time is over and it was killed."""
+    is_copy = not isinstance(process, subprocess.Popen)
+    wait = process.join if is_copy else process.wait
+    code = None
     try:
-        while time.monotonic() < end:
-            try:
-                done, status = os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:  # SIGCHLD is ignored, or somebody else collects every child
-                return 0
-            if done:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.02)
-    except BaseException:
-        _kill(pid)
-        raise
-    _kill(pid)
-    return None
-
-
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
-
-
-def _paths(exchange: _Exchange, write_end: int) -> dict[str, Any]:
-    return {"answer": str(exchange.answer), "op": str(exchange.op), "progress": write_end}
-
-
-@contextlib.contextmanager
-def _pipe(exchange: _Exchange, progress: Callable[[str], None] | None) -> Generator[tuple[int, Callable[[], None]]]:
-    """Yield the child's end of a pipe and a function that closes it here; lines that come out are progress."""
-    read_end, write_end = os.pipe()
-    open_ends = {write_end}
-
-    def listen() -> None:
-        with os.fdopen(read_end, encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                exchange.lines.append(line.strip())
-                if progress is not None:
-                    progress(line.strip())
-
-    def close() -> None:
-        if write_end in open_ends:
-            open_ends.discard(write_end)
-            os.close(write_end)
-
-    listener = threading.Thread(target=listen, daemon=True)
-    if progress is not None:
-        progress("starting a process for the plan")
-    listener.start()
-    try:
-        yield write_end, close
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            wait(timeout_s)
+        code = process.exitcode if is_copy else process.returncode
     finally:
-        close()
-        listener.join(timeout=5)
+        if code is None and process.pid is not None:
+            for kill in (os.killpg, os.kill):  # with the compilers that it has started, which may be none yet
+                with contextlib.suppress(ProcessLookupError):
+                    kill(process.pid, signal.SIGKILL)
+            wait()
+    return code
 
 
-def _answer(exchange: _Exchange, code: int | None, target: str, timeout_s: float) -> Recording:
+def _answer(request: dict[str, Any], said: _Said, code: int | None, timeout_s: float) -> Recording:
     """Turn what the child left behind into a recording, or into one clear error."""
-    name = gpus.load(target).device_name
-    op = exchange.op.read_bytes().split(b"\0")[0].decode(errors="replace")
-    doing = f" while {exchange.lines[-1]}" if exchange.lines else ""
-    at_op = f"; the op was {op}" if op else ""
-    if code is None:
-        raise CaptureError(
-            f"no plan for {name} after {timeout_s:g} s{doing}{at_op}. Plan a part of the model, or allow more time."
-        )
+    name = gpus.load(request["target"]).device_name
+    doing = f" while {said.last}" if said.last else ""
+    at_op = f"; the op was {said.op}" if said.op else ""
     try:
-        answer = json.loads(exchange.answer.read_text())
+        answer = json.loads(Path(request["answer"]).read_text())
     except (OSError, ValueError):
-        said = exchange.log.read_text(errors="replace").strip().splitlines()
-        last = f" Its last words: {said[-1][:300]}" if said else ""
-        died = children.died(code)
-        raise CaptureError(f"no plan for {name}: the process that makes it {died}{doing}{at_op}.{last}") from None
+        if code is None:
+            raise CaptureError(
+                f"no plan for {name} after {timeout_s:g} s{doing}{at_op}. Plan a part of the model, or allow more time."
+            ) from None
+        lines = Path(request["log"]).read_text(errors="replace").strip().splitlines()
+        last = f" Its last words: {lines[-1][:300]}" if lines else ""
+        raise CaptureError(
+            f"no plan for {name}: the process that makes it {children.died(code)}{doing}{at_op}.{last}"
+        ) from None
     if "not_importable" in answer:
         from fxscope._torch.target.skeleton import NotImportableError
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import mmap
 import os
 import re
 import sys
@@ -21,11 +20,14 @@ from unittest import mock
 import msgspec
 
 from fxscope import gpus
+from fxscope._torch.target.child import AT_OP
 from fxscope.errors import CaptureError
-from fxscope.model import Recording, replace
+from fxscope.model import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+
+    from fxscope.model import Recording
 
 
 def main() -> int:
@@ -45,30 +47,31 @@ def serve(request: dict[str, Any], call: Any) -> None:
     from fxscope._torch.target.skeleton import NotImportableError
 
     with os.fdopen(request["progress"], "w", encoding="utf-8", buffering=1) as pipe:
+        at: list[str] = []  # the ops that were traced or lowered, until one stopped the plan
 
         def say(line: str) -> None:
             with contextlib.suppress(OSError, ValueError):
                 pipe.write(line + "\n")
 
+        def note(op: str) -> None:
+            at[:] = [op]
+            say(f"{AT_OP}{op[:200]}")
+
         answer: dict[str, Any]
-        with _op_file(request["op"]) as note:
-            try:
-                answer = {"recording": to_plain(plan(request, call, say, note))}
-            except NotImportableError as error:
-                answer = {"not_importable": str(error)}
-            except CaptureError as error:
-                answer = {"error": str(error)}
-            except BaseException as error:
-                answer = {"error": explain(error, gpus.load(request["target"]).device_name, note.op)}
+        try:
+            recording = plan(request, call, say, note)
+            # `torch.__version__` is a subclass of str that msgspec does not take
+            answer = {"recording": msgspec.to_builtins(recording, str_keys=True, enc_hook=str)}
+        except NotImportableError as error:
+            answer = {"not_importable": str(error)}
+        except CaptureError as error:
+            answer = {"error": str(error)}
+        except BaseException as error:
+            answer = {"error": explain(error, gpus.load(request["target"]).device_name, *at)}
         Path(request["answer"]).write_bytes(msgspec.json.encode(answer))
 
 
-def to_plain(recording: Recording) -> Any:
-    """The recording as JSON's types; `torch.__version__` is a subclass of str that msgspec does not take."""
-    return msgspec.to_builtins(recording, str_keys=True, enc_hook=str)
-
-
-def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _Note) -> Recording:
+def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: Callable[[str], None]) -> Recording:
     """The recording of a plan, without the conclusions of passes."""
     say("importing torch")
     import torch
@@ -93,7 +96,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: _
         call, fake_factory = _call_factory(request["factory"], target)
     model, inputs, kwargs = call
     keep = tuple(request["keep"])
-    with simulate.planning(target) as made, note.following():
+    with simulate.planning(target) as made, following(note):
         made.progress = say
         if fake_factory:
             made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
@@ -155,43 +158,23 @@ def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
         return load_factory(factory), reason
 
 
-class _Note:
-    """Keeps the op being worked on in a file, where it survives a crash."""
-
-    def __init__(self, memory: mmap.mmap) -> None:
-        self._memory = memory
-        self.op: str | None = None
-
-    def write(self, op: str) -> None:
-        self.op = op
-        data = op.encode(errors="replace")[:255]
-        self._memory[: len(data) + 1] = data + b"\0"
-
-    @contextlib.contextmanager
-    def following(self) -> Generator[None]:
-        """Note each op that is traced or lowered."""
-        import torch
-        from torch._inductor.graph import GraphLowering
-
-        with contextlib.ExitStack() as stack:
-            for owner in (torch.fx.Interpreter, GraphLowering, torch._dynamo.utils):
-                original = vars(owner).get("run_node")
-                if original is None:
-                    continue
-
-                def run_node(owner: Any, node: Any, *args: Any, original: Any = original, **kwargs: Any) -> Any:
-                    if node.op.startswith("call"):
-                        self.write(str(node.target))
-                    return original(owner, node, *args, **kwargs)
-
-                stack.enter_context(mock.patch.object(owner, "run_node", run_node))
-            yield
-
-
 @contextlib.contextmanager
-def _op_file(path: str) -> Generator[_Note]:
-    with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), 256) as memory:
-        yield _Note(memory)
+def following(note: Callable[[str], None]) -> Generator[None]:
+    """Note each op that is traced or lowered."""
+    import torch
+    from torch._inductor.graph import GraphLowering
+
+    with contextlib.ExitStack() as stack:
+        for owner in (torch.fx.Interpreter, GraphLowering, torch._dynamo.utils):
+            original = vars(owner)["run_node"]
+
+            def run_node(owner: Any, node: Any, *args: Any, original: Any = original, **kwargs: Any) -> Any:
+                if node.op.startswith("call"):
+                    note(str(node.target).replace("\n", " "))
+                return original(owner, node, *args, **kwargs)
+
+            stack.enter_context(mock.patch.object(owner, "run_node", run_node))
+        yield
 
 
 _OP_IN_TEXT = (
@@ -203,7 +186,7 @@ _CAUSE_IN_TEXT = (re.compile(r"got (\w+\((['\"]).*?\2\))", re.DOTALL), re.compil
 _DATA_DEPENDENT = ("DataDependentOutputException", "DynamicOutputShapeException")
 
 
-def explain(error: BaseException, device: str, op: str | None) -> str:
+def explain(error: BaseException, device: str, op: str = "") -> str:
     """Say in one line what stopped a plan, and at which op and line of the user's."""
     innermost = error
     while isinstance(deeper := getattr(innermost, "inner_exception", None) or innermost.__cause__, BaseException):
@@ -224,7 +207,7 @@ def explain(error: BaseException, device: str, op: str | None) -> str:
         what = "its result depends on the data, and a plan has none; on the device it would run outside of the graph"
     else:
         what = next((found[1] for pattern in _CAUSE_IN_TEXT if (found := pattern.search(text))), what)
-    where = re.sub(r"<built-in \w+ (\w+)( of .*)?>", r"\1", named or op or "")
+    where = re.sub(r"<built-in \w+ (\w+)( of .*)?>", r"\1", named or op)
     at_op = f"at {where}{_users_line(error)}: " if where else ""
     return f"no plan for {device}: {at_op}{what[:400]}"
 
