@@ -441,7 +441,7 @@ def plan(model: Any, name: str, arguments: argparse.Namespace) -> dict[str, Any]
 
     assert not torch.cuda.is_available()
     torch.manual_seed(0)
-    target = simulate.Target(gpus.load(arguments.gpu))
+    target = gpus.load(arguments.gpu)
     module, inputs = model.make("cpu")
     if model.train:
         inputs = tuple(x.requires_grad_() if x.is_floating_point() else x for x in inputs)

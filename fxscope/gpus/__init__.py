@@ -63,11 +63,14 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return None if fact is None else fact.value
 
     @property
-    def capability(self) -> tuple[int, int] | None:
-        """Compute capability, such as (9, 0); `None` for a GPU that is not NVIDIA's."""
-        if self.vendor != "nvidia":
-            return None
+    def capability(self) -> tuple[int, int]:
+        """Compute capability, such as (9, 0); only NVIDIA's GPUs have one."""
         return int(self.limit("major")), int(self.limit("minor"))
+
+    @property
+    def datasheet_bandwidth(self) -> float:
+        """The data sheet's rate of the device's memory, as Inductor asks for it; measured where there is none."""
+        return sorted(self.bandwidths, key=lambda rate: rate.kind)[0].value
 
     def bandwidth(self) -> Rate | None:
         """The rate of the device's memory, in bytes per second: measured, else the datasheet's."""

@@ -23,7 +23,7 @@ from fxscope._torch.target import simulate  # noqa: E402
 
 
 def main() -> None:
-    target = simulate.Target(gpus.load("h200"))
+    target = gpus.load("h200")
     plans = {}
     for name in sys.argv[1:]:
         torch._dynamo.reset()

@@ -180,7 +180,7 @@ def shapes(accesses) -> list:
 
 @pytest.mark.slow
 def test_backwards_come_in_the_order_in_which_they_run(tmp_path: Path) -> None:
-    target = simulate.Target(gpus.load("h200"))
+    target = gpus.load("h200")
     with simulate.planning(target) as planned:
         simulate.compile_for_target(factories.TwoGraphs(), (torch.randn(8, 64),), planned, train=True)
     written = [
@@ -394,7 +394,7 @@ def test_configurations_that_torchs_rule_does_not_give_are_assumptions() -> None
 
     made = {}
     for registers in (255, None):
-        planned = simulate.Plan(simulate.Target(gpus.load("h200")))
+        planned = simulate.Plan(gpus.load("h200"))
         results = [SimpleNamespace(kernel=SimpleNamespace(n_regs=registers))]
         assert list(kernels._smaller_reductions("triton_red_0", Raises(), results, planned)) == []
         made[registers] = planned.assumptions
@@ -409,7 +409,7 @@ def test_a_torch_without_a_function_that_a_plan_replaces_is_a_problem(monkeypatc
     from fxscope._torch.target import decisions, simulate
 
     monkeypatch.delattr(GraphLowering, "constant_name")
-    plan = simulate.Plan(simulate.Target(gpus.load("h200")))
+    plan = simulate.Plan(gpus.load("h200"))
     for _ in range(2):
         with decisions.constants_on_device(plan):
             assert not hasattr(GraphLowering, "constant_name")

@@ -8,7 +8,6 @@ import json
 import pytest
 
 from fxscope import gpus
-from fxscope._torch.target import simulate
 from fxscope.errors import FxscopeError
 from tests.target import plans
 
@@ -104,6 +103,6 @@ def test_occupancy_is_the_profilers(record_property) -> None:
 def test_target_knows_its_memory_clock() -> None:
     from fxscope._torch.target import device
 
-    properties = device.device_properties(simulate.Target(gpus.load("a100")))
+    properties = device.device_properties(gpus.load("a100"))
     bandwidth = 2 * properties.memory_clock_rate * 1e3 * properties.memory_bus_width / 8
     assert bandwidth == pytest.approx(2.039e12, rel=1e-3)

@@ -90,13 +90,12 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: C
     if call is None and "pickle" in request:
         call = skeleton.loads(Path(request["pickle"]).read_bytes())
     options = running.compile_options(request["compile"]) or {}
-    target = simulate.Target(gpu)
     fake_factory = None
     if call is None:
-        call, fake_factory = _call_factory(request["factory"], target)
+        call, fake_factory = _call_factory(request["factory"], gpu)
     model, inputs, kwargs = call
     keep = tuple(request["keep"])
-    with simulate.planning(target) as made, following(note):
+    with simulate.planning(gpu) as made, following(note):
         made.progress = say
         if fake_factory:
             made.assume("model", "its values are unknown: the factory ran on tensors without memory", fake_factory)
@@ -123,7 +122,7 @@ def plan(request: dict[str, Any], call: Any, say: Callable[[str], None], note: C
     return recording
 
 
-def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
+def _call_factory(factory: str, gpu: gpus.Gpu) -> tuple[Any, str | None]:
     """Return what a factory makes, and why it had to be made of fake tensors (None where it did not).
 
     A factory that asks for CUDA cannot run here; under the simulated GPU it can, and its tensors then take no memory.
@@ -154,7 +153,7 @@ def _call_factory(factory: str, target: Any) -> tuple[Any, str | None]:
                 module._buffers[name] = convert(tensor)
         return module
 
-    with simulate.planning(target), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
+    with simulate.planning(gpu), FakeTensorMode(), mock.patch.object(torch.nn.Module, "_apply", apply):
         return load_factory(factory), reason
 
 

@@ -24,14 +24,15 @@ from fxscope.readers.workload import product
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from fxscope._torch.target.simulate import Plan, Target
+    from fxscope._torch.target.simulate import Plan
+    from fxscope.gpus import Gpu
 
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
 _TILE = tuple(re.compile(rf"\b{name}=(\d+)") for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"))
 
 
 @contextlib.contextmanager
-def predicted(target: Target, plan: Plan) -> Generator[None]:
+def predicted(plan: Plan) -> Generator[None]:
     """Put predictions in the place of Inductor's benchmarks of whole kernels."""
     import torch._inductor.scheduler as scheduler
     import torch._inductor.select_algorithm as select
@@ -49,10 +50,10 @@ def predicted(target: Target, plan: Plan) -> Generator[None]:
     def times(
         self: Any, name: str, input_nodes: Any, layout: Any, gen: Any, key: Any, choices: Any, *args: Any, **kw: Any
     ) -> Any:
-        return _times(target, plan, name, input_nodes, layout, choices, known)
+        return _times(plan, name, input_nodes, layout, choices, known)
 
     def by_fusion(self: Any, node1: Any, node2: Any) -> Any:
-        result = _epilogue(self, target, plan, node1, node2)
+        result = _epilogue(self, plan, node1, node2)
         if result is not None:
             return scheduler.FusionResult.fuse(result)
         if torch._inductor.config.benchmark_fusion:
@@ -75,21 +76,15 @@ def predicted(target: Target, plan: Plan) -> Generator[None]:
 
 
 def _times(
-    target: Target,
-    plan: Plan,
-    name: str,
-    inputs: Sequence[Any],
-    layout: Any,
-    choices: Sequence[Any],
-    known: dict[int, tuple[Any, str]],
+    plan: Plan, name: str, inputs: Sequence[Any], layout: Any, choices: Sequence[Any], known: dict[int, tuple[Any, str]]
 ) -> dict[Any, float]:
     """The predicted benchmark of each candidate in ms, as Inductor's own would, and note the choice."""
     work = _product(name, inputs, layout)
     found: dict[Any, float] = {}
     if work is not None:
         for choice in choices:
-            own = _as_candidate(choice, work, target)
-            us = prediction.benchmarked(target.gpu, own) if own is not None else None
+            own = _as_candidate(choice, work, plan.gpu)
+            us = prediction.benchmarked(plan.gpu, own) if own is not None else None
             if us is not None:
                 found[choice] = us / 1e3
     library = [choice for choice in choices if _is_library(choice)]
@@ -107,8 +102,8 @@ def _times(
             subject=f"{subject} ({node})" if node else subject,
             candidates=_listed(choices, found if measured else {}),
             predicted=_name(first),
-            confidence=_confidence(target, found) if measured else None,
-            basis=_basis(target) if measured else "nothing was measured of its kind: a library's kernel first",
+            confidence=_confidence(plan.gpu, found) if measured else None,
+            basis=_basis(plan.gpu) if measured else "nothing was measured of its kind: a library's kernel first",
         ),
     )
     return found
@@ -121,9 +116,9 @@ def _listed(choices: Sequence[Any], times: dict[Any, float]) -> tuple[Candidate,
     )
 
 
-def _confidence(target: Target, times: dict[Any, float]) -> float | None:
+def _confidence(gpu: Gpu, times: dict[Any, float]) -> float | None:
     """Return how often, of the measured products that the fit had not seen, such a prediction was right."""
-    found = prediction.choices_of(target.gpu)
+    found = prediction.choices_of(gpu)
     if found is None:
         return None
     fit, _ = found
@@ -133,11 +128,11 @@ def _confidence(target: Target, times: dict[Any, float]) -> float | None:
     return round(share, 2)
 
 
-def _basis(target: Target) -> str:
-    found = prediction.choices_of(target.gpu)
+def _basis(gpu: Gpu) -> str:
+    found = prediction.choices_of(gpu)
     assert found is not None
     fit, source = found
-    scaled = "" if source.name == target.name else f", scaled to the {target.device_name} by the data sheets"
+    scaled = "" if source.name == gpu.name else f", scaled to the {gpu.device_name} by the data sheets"
     return (
         f"benchmarks of products on the {source.device_name}{scaled}: library or template was right in {fit.kind.right} of "
         f"{fit.kind.count}, which template in {fit.best_template.right} of {fit.best_template.count}"
@@ -169,7 +164,7 @@ def _numbers(sizes: Sequence[Any]) -> list[int] | None:
         return None
 
 
-def _as_candidate(choice: Any, work: Workload, target: Target) -> Workload | None:
+def _as_candidate(choice: Any, work: Workload, gpu: Gpu) -> Workload | None:
     """The product as one candidate does it, None where the device could not run it or nothing was measured."""
     if _is_library(choice):
         return work
@@ -178,7 +173,7 @@ def _as_candidate(choice: Any, work: Workload, target: Target) -> Workload | Non
         return None
     rows, columns, depth, warps, stages = tile
     shared = stages * (rows + columns) * depth * 2
-    if shared > int(target.properties.get("shared_memory_per_block_optin") or shared):
+    if shared > int(gpu.limit("shared_memory_per_block_optin") or shared):
         return None
     return replace(work, family="template", variant=f"{rows}x{columns}x{depth} w{warps} s{stages}")
 
@@ -206,7 +201,7 @@ def _sizes(work: Workload) -> str:
     return f"{batch}{work.m} × {work.k} × {work.n} {work.dtype}"
 
 
-def _epilogue(scheduler: Any, target: Target, plan: Plan, node1: Any, node2: Any) -> bool | None:
+def _epilogue(scheduler: Any, plan: Plan, node1: Any, node2: Any) -> bool | None:
     """Decide whether a pointwise kernel goes into a product's template; None where none of the two is to be chosen.
 
     Inductor's rule with a benchmark: the fastest template with the epilogue against the fastest candidate and the
@@ -226,7 +221,7 @@ def _epilogue(scheduler: Any, target: Target, plan: Plan, node1: Any, node2: Any
         return False
     times = multiple.choice_timings()
     templates = {choice: ms for choice, ms in times.items() if isinstance(choice, ir.TritonTemplateCallerBase)}
-    alone = prediction.predict(target.gpu, _pointwise(node2))
+    alone = prediction.predict(plan.gpu, _pointwise(node2))
     if not templates or alone is None:
         return False
     best = min(templates, key=templates.__getitem__)

@@ -24,7 +24,8 @@ from fxscope.model import Candidate, Choice, Problem
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fxscope._torch.target.simulate import Plan, Target
+    from fxscope._torch.target.simulate import Plan
+    from fxscope.gpus import Gpu
 
 PADDED = "padded to aligned sizes"
 LIFTED = torch.ops.aten.lift_fresh.default  # what is traced for `torch.tensor`
@@ -33,7 +34,7 @@ _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are 
 
 
 @contextlib.contextmanager
-def padding(target: Target, plan: Plan) -> Generator[None]:
+def padding(plan: Plan) -> Generator[None]:
     """Return where Inductor would time a padded against an unpadded GEMM, estimate both and say so.
 
     The estimate: a padded GEMM runs at the device's rate, after two copies at its bandwidth; one on matrix units whose
@@ -62,9 +63,9 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
             pass
         if torch._inductor.config.deterministic:
             return False
-        padded_s, plain_s = estimates(target, mat1, mat2, pad_mm.get_alignment_size(mat1))
+        padded_s, plain_s = estimates(plan.gpu, mat1, mat2, pad_mm.get_alignment_size(mat1))
         padded = plain_s > 1.1 * padded_s  # Inductor's own margin
-        known = prediction.choices_of(target.gpu)
+        known = prediction.choices_of(plan.gpu)
         basis = "an estimate from the device's rates (shape_padding=False switches padding off)"
         if known is not None:
             basis += f"; how sure is from {known[0].padding.count} products of the zoo on an H100"
@@ -90,16 +91,16 @@ def padding(target: Target, plan: Plan) -> Generator[None]:
         yield
 
 
-def estimates(target: Target, mat1: Any, mat2: Any, alignment: int) -> tuple[float, float]:
+def estimates(gpu: Gpu, mat1: Any, mat2: Any, alignment: int) -> tuple[float, float]:
     """Return the seconds of a product with and without padding; rows have to be aligned to so many elements."""
     operations = 2.0 * math.prod(numbers(mat1.shape)) * numbers(mat2.shape)[-1]
     dtype = str(mat1.dtype).removeprefix("torch.")
     if dtype == "float32" and torch.backends.cuda.matmul.allow_tf32:
         dtype = "tfloat32"
-    rate = target.matrix.get(dtype) or target.matrix["float32"]
-    gemm_s = operations / rate
+    rate = gpu.matrix_rate(dtype) or gpu.matrix_rate("float32")
+    gemm_s = operations / rate.value if rate is not None else 0.0
     copies_s = sum(
-        max(_LAUNCH_S, 2 * tensor.dtype.itemsize * math.prod(numbers(tensor.shape)) / target.bandwidth)
+        max(_LAUNCH_S, 2 * tensor.dtype.itemsize * math.prod(numbers(tensor.shape)) / gpu.datasheet_bandwidth)
         for tensor in (mat1, mat2)
     )
     rows = (*(_row(tensor) for tensor in (mat1, mat2)), numbers(mat2.shape)[-1])  # the last is the result's

@@ -23,7 +23,8 @@ from fxscope._torch.target import choosing, decisions
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fxscope._torch.target.simulate import Plan, Target
+    from fxscope._torch.target.simulate import Plan
+    from fxscope.gpus import Gpu
 
 _CUDA, _META = 1, 14  # c10::DeviceType
 
@@ -40,15 +41,16 @@ class _Nothing(contextlib.nullcontext[None]):
 
 
 @contextlib.contextmanager
-def device(target: Target, plan: Plan) -> Generator[None]:
-    """Make torch and Triton believe that `target` is device 0."""
+def device(plan: Plan) -> Generator[None]:
+    """Make torch and Triton believe that the plan's GPU is device 0."""
     import torch._dynamo.device_interface as device_interface
     import torch._subclasses.fake_tensor as fake_tensor
 
     _guard_that_does_nothing()
-    properties = device_properties(target)
+    gpu = plan.gpu
+    properties = device_properties(gpu)
     with contextlib.ExitStack() as stack:
-        for name, value in _cuda_functions(target, properties).items():
+        for name, value in _cuda_functions(gpu, properties).items():
             if hasattr(torch.cuda, name):
                 stack.enter_context(mock.patch.object(torch.cuda, name, value))
         # Fake CUDA tensors must not touch the device when they are made, although `is_available` now says yes.
@@ -56,7 +58,7 @@ def device(target: Target, plan: Plan) -> Generator[None]:
         if hasattr(fake_tensor, "init_gpu_context"):
             stack.enter_context(mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None))
         device_interface.get_interface_for_device("cpu")  # fills the table that is patched next
-        interface = _interface(target, properties)
+        interface = _interface(gpu, properties)
         stack.enter_context(
             mock.patch.dict(device_interface.device_interfaces, {"cuda": interface, "cuda:0": interface})
         )
@@ -67,9 +69,9 @@ def device(target: Target, plan: Plan) -> Generator[None]:
         clock = properties.clock_rate // 1000
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
         stack.enter_context(mock.patch.object(torch, "tensor", _made_on_cpu(torch.tensor)))
-        stack.enter_context(_triton_driver(target))
-        stack.enter_context(decisions.padding(target, plan))
-        stack.enter_context(choosing.predicted(target, plan))
+        stack.enter_context(_triton_driver(gpu))
+        stack.enter_context(decisions.padding(plan))
+        stack.enter_context(choosing.predicted(plan))
         stack.enter_context(decisions.constants_on_cpu())
         stack.enter_context(decisions.constants_on_device(plan))
         stack.enter_context(decisions.cudnn_layouts(plan))
@@ -77,11 +79,12 @@ def device(target: Target, plan: Plan) -> Generator[None]:
         yield
 
 
-def device_properties(target: Target) -> types.SimpleNamespace:
-    values: dict[str, Any] = {"gcnArchName": "", "name": target.device_name, **target.properties}
+def device_properties(gpu: Gpu) -> types.SimpleNamespace:
+    values: dict[str, Any] = {"gcnArchName": "", "name": gpu.device_name}
+    values |= {name: fact.value for name, fact in gpu.properties.items()}
     if values.get("memory_clock_rate") is None and values.get("memory_bus_width"):
         # kHz; the datasheet's bandwidth is two transfers per clock over the width of the bus.
-        values["memory_clock_rate"] = round(target.bandwidth * 8 / 2 / values["memory_bus_width"] / 1e3)
+        values["memory_clock_rate"] = round(gpu.datasheet_bandwidth * 8 / 2 / values["memory_bus_width"] / 1e3)
     return types.SimpleNamespace(**values)
 
 
@@ -104,7 +107,7 @@ def _guard_that_does_nothing() -> None:
         registry[_CUDA] = registry[_META]
 
 
-def _answers(target: Target, properties: types.SimpleNamespace) -> dict[str, Any]:
+def _answers(gpu: Gpu, properties: types.SimpleNamespace) -> dict[str, Any]:
     """Return what torch and Dynamo's interface of the device are asked alike."""
     return {
         "is_available": lambda: True,
@@ -112,16 +115,16 @@ def _answers(target: Target, properties: types.SimpleNamespace) -> dict[str, Any
         "current_device": lambda: 0,
         "set_device": lambda device: None,
         "get_device_properties": lambda device=None: properties,
-        "is_bf16_supported": lambda including_emulation=True: target.capability[0] >= 8,
+        "is_bf16_supported": lambda including_emulation=True: gpu.capability[0] >= 8,
         "synchronize": lambda device=None: None,
         "device": _Nothing,
     }
 
 
-def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[str, Any]:
-    major, minor = target.capability
-    return _answers(target, properties) | {
-        "get_device_capability": lambda device=None: target.capability,
+def _cuda_functions(gpu: Gpu, properties: types.SimpleNamespace) -> dict[str, Any]:
+    major, minor = gpu.capability
+    return _answers(gpu, properties) | {
+        "get_device_capability": lambda device=None: gpu.capability,
         "get_device_name": lambda device=None: properties.name,
         "is_tf32_supported": lambda: major >= 8,
         "mem_get_info": lambda device=None: (properties.total_memory, properties.total_memory),
@@ -133,12 +136,12 @@ def _cuda_functions(target: Target, properties: types.SimpleNamespace) -> dict[s
     }
 
 
-def _interface(target: Target, properties: types.SimpleNamespace) -> Any:
+def _interface(gpu: Gpu, properties: types.SimpleNamespace) -> Any:
     """Dynamo's and Inductor's view of the device, as a class like `CudaInterface`."""
     from torch._dynamo.device_interface import CudaInterface
 
-    answers = _answers(target, properties)
-    major, minor = target.capability
+    answers = _answers(gpu, properties)
+    major, minor = gpu.capability
     asked = {name: staticmethod(answers[name]) for name in ("set_device", "current_device", "get_device_properties")}
     own: dict[str, Any] = {
         "get_raw_stream": lambda device: 0,
@@ -154,14 +157,14 @@ def _interface(target: Target, properties: types.SimpleNamespace) -> Any:
 
 
 @contextlib.contextmanager
-def _triton_driver(target: Target) -> Generator[None]:
+def _triton_driver(gpu: Gpu) -> Generator[None]:
     """Give Triton a driver that knows its target and refuses everything else."""
     import torch._inductor.runtime.triton_helpers as helpers
     import triton
     from triton.backends.compiler import GPUTarget
 
-    capability = target.capability
-    values = device_properties(target)
+    capability = gpu.capability
+    values = device_properties(gpu)
 
     limits = {
         "max_shared_mem": values.shared_memory_per_block_optin,

@@ -56,7 +56,7 @@ def triton_resources(code: str, plan: Plan, *, keep: tuple[str, ...] = ()) -> di
                     found[name] = found[known[body]]
                     continue
                 known[body] = name
-                plan.progress(f"compiling {name} for {plan.target.device_name}")
+                plan.progress(f"compiling {name} for {plan.gpu.device_name}")
                 found[name] = _compile(name, source, Path(folder), plan, keep)
     return found
 
@@ -147,7 +147,7 @@ def _one(
             facts["sass"] = _tool_output("nvdisasm", str(path))
     if "ptx" in keep:
         facts["ptx"] = binary.asm.get("ptx")
-    limit = plan.target.properties.get("shared_memory_per_block_optin")
+    limit = plan.gpu.limit("shared_memory_per_block_optin")
     if limit and facts["shared_bytes"] > int(limit):
         facts["error"] = f"out of resources: {facts['shared_bytes']} bytes of shared memory, the device has {limit}"
     result.kernel.n_regs = facts["registers"]

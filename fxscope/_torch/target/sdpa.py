@@ -20,7 +20,7 @@ from torch.torch_version import TorchVersion
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fxscope._torch.target.simulate import Plan, Target
+    from fxscope._torch.target.simulate import Plan
 
 _HALF = (torch.float16, torch.bfloat16)
 _DEFAULT_ORDER = ("flash", "efficient", "math", "cudnn")
@@ -29,13 +29,13 @@ _LATENT = (192, 128)  # DeepSeek's head sizes of query and value
 
 
 @contextlib.contextmanager
-def choice(target: Target, plan: Plan) -> Generator[None]:
+def choice(plan: Plan) -> Generator[None]:
     """Let the target's rules decide wherever the op is decomposed (in AOTAutograd and in Inductor's patterns)."""
     op: Any = torch.ops.aten.scaled_dot_product_attention.default
     dispatch_key = torch._C.DispatchKey.CompositeImplicitAutograd
     before = op.py_kernels.get(dispatch_key)
     rules = Rules.of(torch.__version__)
-    order = priority_order(target.capability)
+    order = priority_order(plan.gpu.capability)
 
     def attention(
         query: Any,
@@ -54,10 +54,10 @@ def choice(target: Target, plan: Plan) -> Generator[None]:
             while attn_mask is not None and attn_mask.dim() < 4:
                 attn_mask = attn_mask.unsqueeze(0)
         arguments = (query, key, value, attn_mask, dropout_p, is_causal)
-        backend = select(AttentionCall(target.capability, rules, *arguments, enable_gqa), order)
+        backend = select(AttentionCall(plan.gpu.capability, rules, *arguments, enable_gqa), order)
         shape = "×".join(str(size) for size in query.shape)
         dtype = str(query.dtype).removeprefix("torch.")
-        major, minor = target.capability
+        major, minor = plan.gpu.capability
         plan.assume(
             "sdpa backend",
             f"{backend} for [{shape}] {dtype}",

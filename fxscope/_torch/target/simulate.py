@@ -1,7 +1,6 @@
 """The GPU that is not there: Inductor writes its CUDA code for a device described by `gpus/NAME.json`.
 
-    target = Target(gpus.load("h200"))
-    with planning(target) as plan:
+    with planning(gpus.load("h200")) as plan:
         compile_for_target(module, inputs, plan)
     plan.codes                      # the output code of each graph
     plan.assumptions                # what a real device would have decided
@@ -40,7 +39,7 @@ from fxscope.model import replace
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from fxscope import gpus
+    from fxscope.gpus import Gpu
     from fxscope.model import Choice, Problem
 
 # Inductor's switches whose outcome a benchmark decides, and nothing is known of how (`choosing.py` predicts others).
@@ -49,27 +48,6 @@ BENCHMARKED = ("benchmark_combo_kernel", "triton.multi_kernel", "force_pointwise
 
 class PlanError(Exception):
     """A program that cannot be planned without a device; the message says what, where, and what to do."""
-
-
-class Target:
-    """A device to plan for.
-
-    Attributes:
-        properties: names and values of `torch.cuda.get_device_properties`.
-        bandwidth: bytes per second of its memory, from the datasheet.
-        matrix: dtype → floating point operations per second of dense GEMMs, measured where it was.
-        capability: compute capability, such as (9, 0).
-    """
-
-    def __init__(self, gpu: gpus.Gpu) -> None:
-        self.gpu, self.name, self.device_name = gpu, gpu.name, gpu.device_name
-        self.properties = {name: fact.value for name, fact in gpu.properties.items()}
-        # Inductor asks for the data sheet's; a GPU that somebody measured may have none.
-        self.bandwidth = sorted(gpu.bandwidths, key=lambda rate: rate.kind)[0].value
-        self.matrix = {
-            dtype: sorted(rates, key=lambda rate: rate.kind)[-1].value for dtype, rates in gpu.matrix.items()
-        }
-        self.capability = int(self.properties["major"]), int(self.properties["minor"])
 
 
 class Plan:
@@ -84,8 +62,8 @@ class Plan:
         progress: called with a line now and then.
     """
 
-    def __init__(self, target: Target) -> None:
-        self.target = target
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
         self.forwards: list[str] = []
         self.backwards: list[str] = []
         self.assumptions: list[tuple[str, str, str]] = []
@@ -119,13 +97,10 @@ class Plan:
 
 
 @contextlib.contextmanager
-def planning(target: Target) -> Generator[Plan]:
-    """Pretend, for the duration of a `with` block, that `target` is this machine's GPU."""
-    plan = Plan(target)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(fake_device.device(target, plan))
-        stack.enter_context(sdpa.choice(target, plan))
-        stack.enter_context(_no_launch(plan))
+def planning(gpu: Gpu) -> Generator[Plan]:
+    """Pretend, for the duration of a `with` block, that a GPU is this machine's."""
+    plan = Plan(gpu)
+    with fake_device.device(plan), sdpa.choice(plan), _no_launch(plan):
         yield plan
 
 
@@ -267,7 +242,7 @@ def _switches(arguments: dict[str, Any], plan: Plan) -> dict[str, Any]:
     for name in BENCHMARKED:
         if switches.get(name, _switch(inductor_config, name)):
             raise PlanError(
-                f"{name} is decided by benchmarks on the device, and {plan.target.device_name} is not here: "
+                f"{name} is decided by benchmarks on the device, and {plan.gpu.device_name} is not here: "
                 "plan without it, or record on a machine that has one."
             )
     if switches.get("coordinate_descent_tuning", _switch(inductor_config, "coordinate_descent_tuning")):
