@@ -128,7 +128,6 @@ dispatch x.py:f --format tree
 dispatch x.py:f --no-grad
 sweep --from s.json --vary n=1
 sweep --from s.json --repeats 3
-calibrate --from m.json -o g.json --seconds 9
 what-if m.py:f --set a=1 --target h200 --steps 4
 run m.py:f --target h200 --warmup 3
 run m.py:f --keep ptx

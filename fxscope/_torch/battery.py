@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 BF16, F16, F32 = torch.bfloat16, torch.float16, torch.float32
 STEPS = 6
+SECONDS = 240  # no further program is started after so long
 
 
 class BatteryCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -280,13 +281,8 @@ def _attribute(number: int) -> int | None:
     return None if failed else value.value
 
 
-def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
-    """Measure everything on GPU 0, writing what there is to `out` after each part.
-
-    Args:
-        out: where the measurements go, as JSON.
-        seconds: no further program is started after so long.
-        say: told what is being done.
+def measure(out: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """Measure everything on GPU 0, writing what there is to `out` as JSON after each part.
 
     Raises:
         RuntimeError: there is no GPU.
@@ -297,7 +293,7 @@ def measure(out: Path, *, seconds: float, say: Callable[[str], None]) -> dict[st
 
     def part(name: str, run: Callable[[], Any]) -> Any:
         begin = time.monotonic()
-        if begin - started > seconds:
+        if begin - started > SECONDS:
             result["failed"][name] = "not started: the time was over"
             return None
         say(f"measuring {name}")

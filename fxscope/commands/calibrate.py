@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxscope import store
-from fxscope.commands import common
 from fxscope.errors import FOREIGN, CaptureError, FxscopeError
 
 if TYPE_CHECKING:
@@ -18,11 +17,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-o", "--output", metavar="FILE", required=True, help="the GPU's file, for `--target FILE`")
-    measurements = "where the measurements go as they are made (default: FILE.measured.json)"
-    add("--measurements", metavar="FILE", help=measurements)
-    add("--from", dest="source", metavar="FILE", help="fit to measurements that were made before")
-    seconds = "begin no further measurement after N (default 240)"
-    add("--seconds", type=float, default=240, metavar="N", help=seconds)
+    add("--from", dest="source", metavar="FILE", help="fit to measurements that were made before (FILE.measured.json)")
     add("--force", action="store_true", help="overwrite files that exist")
 
 
@@ -30,11 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = Path(arguments.output)
     if out.suffix != ".json":
         raise CaptureError(f"{out}: a GPU's file is called NAME.json.")
-    common.check_measure("--seconds", arguments.seconds, "seconds, more than 0")
     store.check_free(out, force=arguments.force)
-    if arguments.source:
-        common.refuse(arguments, "--from takes what was measured", "measurements", "seconds")
-    measured = read(Path(arguments.source)) if arguments.source else measure(arguments, out)
+    measured = read(Path(arguments.source)) if arguments.source else measure(out, force=arguments.force)
     say("fitting")
     try:
         description = described(measured, out.stem)
@@ -56,16 +48,14 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measure(arguments: argparse.Namespace, out: Path) -> dict[str, Any]:
-    path = Path(arguments.measurements or out.with_suffix(".measured.json"))
-    if path.exists() and not arguments.force:
-        raise CaptureError(
-            f"{path} exists. Use --force to overwrite it, --measurements for another name, or --from it."
-        )
+def measure(out: Path, *, force: bool) -> dict[str, Any]:
+    path = out.with_suffix(".measured.json")
+    if path.exists() and not force:
+        raise CaptureError(f"{path} exists. Use --force to overwrite it, or fit it with --from.")
     from fxscope._torch import battery
 
     try:
-        return battery.measure(path, seconds=arguments.seconds, say=say)
+        return battery.measure(path, say)
     except RuntimeError as error:
         raise CaptureError(f"{error} Measurements that were made elsewhere are fitted with --from.") from None
 

@@ -464,7 +464,7 @@ def write_text(text: str | bytes, output: str | Path | None, arguments: argparse
         print(f"wrote {store.write(output, text, force=arguments.force)}", file=sys.stderr)
 
 
-_WRITTEN = {"output": "-o", "junit": "--junit", "save": "--save", "measurements": "--measurements"}
+_WRITTEN = {"output": "-o", "junit": "--junit", "save": "--save"}
 
 
 def check_apart(arguments: argparse.Namespace) -> None:

@@ -373,9 +373,7 @@ def test_nobody_who_fetches_in_time_is_said(
         assert reason in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words", [["open", "t", "--timeout", "nan"], ["calibrate", "-o", "g.json", "--seconds", "inf"]]
-)
+@pytest.mark.parametrize("words", [["open", "t", "--timeout", "nan"]])
 def test_a_number_that_measures_nothing_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(words) == 2 and f"{words[-2]} takes" in capsys.readouterr().err
 

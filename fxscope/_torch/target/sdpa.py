@@ -53,8 +53,8 @@ def choice(plan: Plan) -> Generator[None]:
             query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
             while attn_mask is not None and attn_mask.dim() < 4:
                 attn_mask = attn_mask.unsqueeze(0)
-        arguments = (query, key, value, attn_mask, dropout_p, is_causal)
-        backend = select(AttentionCall(plan.gpu.capability, rules, *arguments, enable_gqa), order)
+        call = AttentionCall(plan.gpu.capability, rules, query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
+        backend = select(call, order)
         shape = "×".join(str(size) for size in query.shape)
         dtype = str(query.dtype).removeprefix("torch.")
         major, minor = plan.gpu.capability
@@ -63,7 +63,7 @@ def choice(plan: Plan) -> Generator[None]:
             f"{backend} for [{shape}] {dtype}",
             f"torch chooses it on the device; these are its rules for compute capability {major}.{minor} with a recent cuDNN",
         )
-        result = _CALLS[backend](*arguments, scale=scale, enable_gqa=enable_gqa)
+        result = _run(backend, call, scale)
         return result.squeeze(0) if unbatched else result
 
     op.py_kernels[dispatch_key] = attention
@@ -115,7 +115,7 @@ class AttentionCall:
 
     @property
     def needs_grad(self) -> bool:
-        return _needs_logsumexp(*self.tensors)
+        return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in self.tensors)
 
     def has_dtype(self, *allowed: torch.dtype) -> bool:
         """Return whether all three are of one allowed dtype; before sm_80 bfloat16 is not."""
@@ -261,6 +261,32 @@ def _has_cudnn_heads(call: AttentionCall) -> bool:
 # ---------------------------------------------------------------------- what each kernel is given
 
 
+def _run(backend: str, call: AttentionCall, scale: float | None) -> Any:
+    """Call the kernel's op as torch does: with its form of the mask, and rows that it takes."""
+    aten, (q, k, v), mask, dropout, causal = torch.ops.aten, call.tensors, call.mask, call.dropout, call.causal
+    if backend == "math":
+        mask = _added_mask(q, mask, float("-inf"))
+        options = {"scale": scale, "enable_gqa": call.gqa}
+        return aten._scaled_dot_product_attention_math(q, k, v, mask, dropout, causal, **options)[0]
+    if backend == "efficient":
+        mask = _efficient_mask(q, k, mask)
+        op = aten._scaled_dot_product_efficient_attention
+        return op(q, k, v, mask, call.needs_grad, dropout, causal, scale=scale)[0]
+    if (
+        backend == "cudnn"
+    ):  # is given -65504, half precision's lowest, where the others get -inf; seen on an H200 with 2.11
+        mask = _added_mask(q, mask, -65504.0)
+        op = aten._scaled_dot_product_cudnn_attention
+        return op(q, k, v, mask, call.needs_grad, dropout, causal, False, scale=scale)[0]
+    size = q.size(-1)
+    padding = -size % 8
+    if padding:
+        scale = scale if scale is not None else size**-0.5
+        q, k, v = (torch.nn.functional.pad(tensor, (0, padding)) for tensor in (q, k, v))
+    out = aten._scaled_dot_product_flash_attention(q, k, v, dropout, causal, False, scale=scale)[0]
+    return out[..., :size] if padding else out
+
+
 def _added_mask(query: Any, mask: Any, lowest: float) -> Any:
     """Each kernel adds its mask: a boolean one becomes zeros and the lowest number that the backend is given."""
     if mask is None or mask.dtype != torch.bool:
@@ -279,43 +305,3 @@ def _efficient_mask(query: Any, key: Any, mask: Any) -> Any:
         size = mask.size(-1)
         mask = torch.nn.functional.pad(mask, (0, 8 - size % 8))[..., :size]
     return mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
-
-
-def _needs_logsumexp(*tensors: Any) -> bool:
-    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-
-
-def _call_cudnn(
-    q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, *, scale: Any, enable_gqa: bool
-) -> Any:
-    op = torch.ops.aten._scaled_dot_product_cudnn_attention
-    # cuDNN is given -65504, half precision's lowest, where the others get -inf; seen on an H200 with torch 2.11.
-    mask = _added_mask(q, mask, -65504.0)
-    return op(q, k, v, mask, _needs_logsumexp(q, k, v), dropout, causal, False, scale=scale)[0]
-
-
-def _call_flash(
-    q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, *, scale: Any, enable_gqa: bool
-) -> Any:
-    size = q.size(-1)
-    padding = -size % 8
-    if padding:
-        scale = scale if scale is not None else size**-0.5
-        q, k, v = (torch.nn.functional.pad(tensor, (0, padding)) for tensor in (q, k, v))
-    out = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, dropout, causal, False, scale=scale)[0]
-    return out[..., :size] if padding else out
-
-
-def _call_efficient(
-    q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, *, scale: Any, enable_gqa: bool
-) -> Any:
-    op = torch.ops.aten._scaled_dot_product_efficient_attention
-    return op(q, k, v, _efficient_mask(q, k, mask), _needs_logsumexp(q, k, v), dropout, causal, scale=scale)[0]
-
-
-def _call_math(q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, *, scale: Any, enable_gqa: bool) -> Any:
-    op = torch.ops.aten._scaled_dot_product_attention_math
-    return op(q, k, v, _added_mask(q, mask, float("-inf")), dropout, causal, scale=scale, enable_gqa=enable_gqa)[0]
-
-
-_CALLS = {"cudnn": _call_cudnn, "flash": _call_flash, "efficient": _call_efficient, "math": _call_math}
