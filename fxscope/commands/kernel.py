@@ -54,12 +54,9 @@ def describe(name: str, decoded: dict[str, Any] | None) -> list[str]:
         "epilogue": decoded["epilogue"],
         "split K": "yes" if decoded["split_k"] else None,
         "computes": decoded.get("functor") or (" · ".join(decoded["ops"]) if decoded.get("ops") else None),
-        "vector": f"{decoded['vector_width']} elements at once" if decoded.get("vector_width") else None,
         "kind": decoded.get("kind"),
         "direction": decoded.get("direction"),
         "operation": decoded.get("operation"),
-        "algorithm": decoded.get("algorithm"),
-        "protocol": decoded.get("protocol"),
         "math": decoded.get("math"),
     }
     return lines + [f"  {key:<15}{value}" for key, value in words.items() if value is not None]

@@ -10,7 +10,6 @@ _CPP: dict[str, str] = tables()["dtypes"]["cpp"]  # C++ types in template argume
 _WORDS: dict[str, str | None] = tables()["dtypes"]["words"]  # of GEMM and convolution names
 # One letter each: BLAS's s, d, h, c, z, i, and cuBLASLt's own for the narrow types
 LETTERS: dict[str, str] = tables()["dtypes"]["letters"]
-TENSILE: dict[str, str] = tables()["dtypes"]["tensile"]
 _COMPLEX = {"float32": "complex64", "float64": "complex128", "float16": "complex32"}
 _WORD_PATTERN = "|".join(sorted(_WORDS, key=len, reverse=True))
 

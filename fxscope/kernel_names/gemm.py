@@ -8,14 +8,11 @@ and T transposed: `x[M,K] @ w` with `w` a transposed view is `TN`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fxscope.kernel_names import cpp
-from fxscope.kernel_names.dtypes import LETTERS, TENSILE, dtypes, is_word, of_cpp, of_word, pair
+from fxscope.kernel_names.dtypes import LETTERS, dtypes, is_word, of_word, pair
 from fxscope.kernel_names.tables import direction, tables
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ARCHITECTURES: dict[str, str] = tables()["architectures"]
 _EPILOGUE = re.compile(
@@ -147,18 +144,15 @@ def _cutlass3(name: str) -> dict[str, Any] | None:
     types = [of_word(word) for word in words if is_word(word)]  # "block_scaled" and the like say how, not what
     a, b, accumulate, _, out = (*types[:5], *[None] * (5 - len(types)))
     rest = found["rest"]
-    schedule = next((word for word in ("cooperative", "pingpong") if word in rest), None)
     result = _sized("cutlass", rest, *found.group("m", "n", "k", "stages"))
     return {
         **result,
-        "api": "3.x",
         "arch": found["arch"],
         "dtypes": dtypes(a, b, out, accumulate),
         "layout": _layout(found["layout"]),
         "cluster": [int(size) for size in found["cluster"].split("x")],
         "stages": result["stages"] or None,  # 0 stands for "as many as fit", decided when it was compiled
         "tensor_cores": found["unit"] in ("tensorop", "spmmatensorop", "bstensorop"),
-        **({"schedule": schedule} if schedule else {}),
     }
 
 
@@ -188,7 +182,6 @@ def _cutlass2(name: str) -> dict[str, Any] | None:
     tensor_cores = found["unit"] != "simt"
     result: dict[str, Any] = {
         **_sized("cutlass", found["before"] + found["after"] + rest, *found.group("m", "n", "k", "stages")),
-        "api": "2.x",
         "arch": f"sm{found['arch']}" if found["arch"] else None,
         "dtypes": dtypes(a, a, of_word(found["out"]) if found["out"] else accumulate, accumulate),
         "layout": _layout(layout[1]) if layout and not way else None,
@@ -210,55 +203,12 @@ def _cutlass_template(name: str) -> dict[str, Any] | None:
     """CUTLASS kernels whose name is their whole type: `cutlass::device_kernel<…GemmUniversal<…CollectiveMma<…>>>`."""
     if "cutlass" not in name or re.search(r"(?i:fmha|flash)|Attention", name) or not _OF_CUTLASS.search(name):
         return None
-    text = cpp.normalize(name)
-    shape = re.search(r"GemmShape<\s*(\d+),\s*(\d+),\s*(\d+)\s*>", text)
-    result = {
-        **_sized("cutlass", text.replace("SplitKAlgorithm", ""), *_words(shape, 3)),
-        "api": "3.x" if "collective" in text else "2.x",
-        "epilogue": None,
+    arch = re.search(r"arch::Sm(\d+)|MainloopSm(\d+)", name)
+    return {
+        "family": "cutlass",
+        "role": "convolution" if "conv::kernel" in name or "ImplicitGemm" in name else "gemm",
+        "arch": f"sm{arch[1] or arch[2]}" if arch else None,
     }
-    if "conv::kernel" in text or "ImplicitGemm" in text:
-        result["role"] = "convolution"
-    if collective := cpp.template(text, "CollectiveMma"):
-        return result | _collective(text, (*collective, *[""] * 6))
-    arch = re.search(r"arch::Sm(\d+)", text)
-    return result | {"arch": f"sm{arch[1]}" if arch else None}
-
-
-def _collective(text: str, parts: tuple[str, ...]) -> dict[str, Any]:
-    """Decode CUTLASS 3's CollectiveMma<policy, tile, A, stride of A, B, stride of B, …>."""
-    policy, tile, a, stride_a, b, stride_b = parts[:6]
-    arch = re.search(r"Sm(\d{2,3})", policy)
-    inner = policy[policy.find("<") + 1 :].rstrip(">") if "<" in policy else ""
-    layout = (_stride(stride_a, "TN"), _stride(stride_b, "NT"))
-    out = next(filter(None, map(of_cpp, reversed(cpp.template(text, "CollectiveEpilogue") or ()))), None)
-    atom = re.search(r"MMA_\d+x\d+x\d+_([A-Z0-9]+?)(?:E4M3|E5M2|F16|BF16|TF32|S8|U8|F32)", text)
-    accumulate = {"F32": "float32", "F16": "float16", "S32": "int32"}.get(atom[1]) if atom else None
-    result: dict[str, Any] = {
-        "arch": f"sm{arch[1]}" if arch else None,
-        "stages": _int(*_words(re.match(r"[^<]*<\s*(\d+)", policy), 1)),
-        "cluster": next((_sizes(part) for part in cpp.split(inner) if "tuple" in part), None),
-        "layout": "".join(letter for letter in layout if letter) if all(layout) else None,
-        "dtypes": dtypes(of_cpp(a), of_cpp(b), out, accumulate),
-    }
-    if sizes := _sizes(tile):
-        result |= {"tile": sizes[:2], "tile_k": [*sizes, None, None][2]}
-    schedule = next((word.lower() for word in ("Cooperative", "Pingpong") if word in policy), None)
-    return result | ({"schedule": schedule} if schedule else {})
-
-
-def _sizes(text: str) -> list[int] | None:
-    """`cute::tuple<cute::C<128>, cute::C<64> >`, `tuple<_1, _2>` → [128, 64]."""
-    found = re.findall(r"C<(\d+)>|(?:cute::)?_(\d+)\b|\bconstant<int, (\d+)>", text)
-    return [int(next(part for part in group if part)) for group in found] or None
-
-
-def _stride(text: str, letters: str) -> str | None:
-    """Return the first letter where a stride's constant 1 is its second (K-major), the second where it is its first."""
-    ones = tuple(
-        bool(re.search(r"C<1>|_1\b", part)) for part in cpp.split(text[text.find("<") + 1 : text.rfind(">")])[:2]
-    )
-    return letters[0] if ones == (False, True) else letters[1] if ones == (True, False) else None
 
 
 # ampere_bf16_s16816gemm_bf16_128x64_ldg8_relu_f2f_stages_64x4_tn, volta_scudnn_winograd_…, maxwell_sgemm_128x64_nn
@@ -298,26 +248,13 @@ def _generation(name: str) -> dict[str, Any] | None:
         result["role"] = "convolution"
     if found["shape"] and a == "float32":
         result["math"] = "tf32"
-    if "winograd" in rest:
-        result["algorithm"] = "winograd"
     return result
 
 
 def _split_k_reduce(name: str) -> dict[str, Any] | None:
     if not re.search(r"(?i:split_?k_?(?:ping_?pong_?)?reduc)|ReduceSplitK", name):
         return None
-    found = [of_cpp(argument) for argument in cpp.parse(name).templates]
-    out = accumulate = None
-    # cublasLt::splitKreduce_kernel<32, 16, int, sum, output, …>
-    if "cublasLt" in name and len(found) >= 5:
-        computed = re.search(r"cublasSplitKParams<(\w+)>", name)
-        accumulate, out = of_cpp(computed[1]) if computed else found[3], found[4]
-    return {
-        "family": "cutlass" if "cutlass" in name else "cublas",
-        "role": "split_k_reduce",
-        "split_k": True,
-        "dtypes": dtypes(out=out, accumulate=accumulate),
-    }
+    return {"family": "cutlass" if "cutlass" in name else "cublas", "role": "split_k_reduce", "split_k": True}
 
 
 _OF_GEMV = re.compile(
@@ -331,87 +268,31 @@ def _gemv(name: str) -> dict[str, Any] | None:
     parsed = cpp.parse(name)
     if not re.search(r"(?i)gemv|gevm|vec", parsed.symbol):
         is_dot = parsed.function in ("dot_kernel", "reduce_1Block_kernel")
-        return {"family": "cublas", "role": "reduction", "dtypes": _handed(parsed)} if is_dot else None
-    found = [of_cpp(argument) for argument in parsed.templates]
-    types: Sequence[str | None] = ()
-    matrix = None
-    if parsed.function == "kernel" and "gemvx" in parsed.symbol and len(found) >= 6:
-        # <int, int, A, x, y, sum, conjugated, …, transposed, …>
-        types = found[2:6]
-        matrix = {"true": "T", "false": "N"}.get(parsed.templates[8]) if len(parsed.templates) > 8 else None
-    elif letter := re.match(r"gemv(?:2?([TN])|NSP)", parsed.function):
-        # <int, int, A, x, y, sum, …>, without the indices' types, or the one type of all
-        kept = [dtype for dtype in found if dtype and dtype != "int32"]
-        types = kept[:4] if len(kept) >= 4 else kept[:1] if len(set(kept)) == 1 else []
-        matrix = letter[1]
-    else:
-        types = [dtype for dtype in found if dtype and dtype not in ("int32", "int64", "bool")][:1]
+        return {"family": "cublas", "role": "reduction"} if is_dot else None
     is_cublas = re.search(r"cublas|gemvx|gemv2|gemvNSP|gemvn", name) or parsed.function.startswith("gemv")
-    return {
-        "family": "cusolver" if "cusolver" in parsed.symbol else "cublas" if is_cublas else None,
-        "role": "gemv",
-        "dtypes": dtypes(*types),
-        "matrix_layout": matrix,
-    }
+    family = "cusolver" if "cusolver" in parsed.symbol else "cublas" if is_cublas else None
+    return {"family": family, "role": "gemv"}
 
 
 def _tensile(name: str) -> dict[str, Any] | None:
     """Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI16x16x16x1_…: A(i,l), B(l,j) read plainly are N, N."""
-    found = re.search(r"Cijk_A(ilk|lik)C?_B(ljk|jlk)C?_(.*)", name)
+    found = re.search(r"Cijk_A(ilk|lik)C?_B(ljk|jlk)C?_", name)
     if not found:
         of_tensile = re.search(r"\bTensile\b|^Custom_Cijk|tensile", name)
         return {"family": "tensile", "role": "gemm"} if of_tensile else None
-    words = found[3].split("_")
-    splits = re.search(r"_GSU(\d+)(?=_|$)", name)
     isa = re.search(r"_ISA([0-9a-c]+)(?=[_.]|$)", name) or re.search(r"_gfx(\w+)", name)
     return {
         **_sized("tensile", "", *_words(re.search(r"_MT(\d+)x(\d+)x(\d+)", name), 3)),
         # ISA90a is written 90a, ISA942 942; ISA9010 (9, 0, 10) is 90a.
         "arch": f"gfx{'90a' if isa[1] == '9010' else isa[1]}" if isa and isa[1].strip("0") else None,
-        "dtypes": _tensile_types(words),
         "layout": ("N" if found[1] == "ilk" else "T") + ("N" if found[2] == "ljk" else "T"),
-        "split_k": int(splits[1]) > 1 if splits else None,
-        # What the kernel can do, not its epilogue: the op's arguments say whether it does.
-        "able": [word.lower() for word in words if word in ("Bias", "Gelu", "Relu")],
     }
-
-
-def _tensile_types(words: list[str]) -> dict[str, str | None]:
-    """Decode HHS, SB, BBS_BH or F8B8_HS: operands, output and sum; "B" at the end is for batched."""
-    letters = re.findall(r"F8N?|B8N?|I8|[SDHBCZIX]", words[0])
-    after = words[1] if len(words) > 1 else ""
-    types = [TENSILE[letter] for letter in letters] if "".join(letters) == words[0] else []
-    if len(types) == 1 and re.fullmatch(r"[SDHB]{2}", after) and after != "BH":
-        return dtypes(types[0], types[0], TENSILE[after[0]], TENSILE[after[1]])  # B_BS_BH
-    if re.fullmatch(r"(F8N?|B8N?){2}", words[0]):
-        tail = [TENSILE[letter] for letter in re.findall(r"[SHB]", after)]
-        return dtypes(*types, *(tail[:2] if len(tail) >= 2 else ()))
-    if len(types) == 3:
-        return dtypes(types[0], *types)
-    if len(types) == 4 or (len(types) == 2 and letters[1] != "B"):
-        return dtypes(*types)
-    return dtypes(*[types[0]] * 4) if types else dtypes()
 
 
 def _small(name: str) -> dict[str, Any] | None:
     """cuBLAS's kernels for narrow results: `gemmSN_TN_kernel<float, …>`, `gemmk1_kernel<int, float, …>`."""
-    parsed = cpp.parse(name)
-    found = re.fullmatch(r"gemm(?:SN|k1|LN)(?:_([NTC]{2}))?_kernel\w*", parsed.function)
-    if not found:
-        return None
-    return {"family": "cublas", "role": "gemm", "dtypes": _handed(parsed), "layout": _layout(found[1], "T")}
-
-
-def _handed(parsed: cpp.Name) -> dict[str, str | None]:
-    """The types of the tensors, where it says them: `dot_kernel<float, …, cublasDotParams<cublasGemvTensor<__half const>…`."""
-    first = next((dtype for dtype in map(of_cpp, parsed.templates) if dtype and not dtype.startswith("int")), None)
-    tensors = re.findall(r"cublasGemvTensor\w*<([^<>]+)>", ",".join(parsed.templates))
-    if not tensors:
-        return dtypes(first)
-    if parsed.function in ("dot_kernel", "reduce_1Block_kernel"):  # what lies between the two is partial sums
-        return dtypes(of_cpp(tensors[0])) if parsed.function == "dot_kernel" else dtypes(out=of_cpp(tensors[-1]))
-    a, b, out = [*map(of_cpp, tensors), None, None][:3]
-    return dtypes(a, b, out, first)
+    found = re.fullmatch(r"gemm(?:SN|k1|LN)(?:_([NTC]{2}))?_kernel\w*", cpp.parse(name).function)
+    return {"family": "cublas", "role": "gemm", "layout": _layout(found[1], "T")} if found else None
 
 
 _DECODERS = (

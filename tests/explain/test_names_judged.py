@@ -81,7 +81,7 @@ def test_the_judge_finds_a_statement_that_is_false(said, fault):
         ),
         (
             "void gemvNSP_kernel<__half, __half, __half, float, 1, 32, 4, 1024, false, P>(P)",
-            {"dtypes": {"a": "float16", "b": "float16", "out": "float16", "accumulate": "float32"}},
+            {"role": "gemv"},
         ),
         (
             "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl<at::native::BinaryFunctor<float, float, "
