@@ -297,5 +297,5 @@ def test_templates_are_hinted_at_only_where_they_could_take_the_neighbour(folder
 )
 def test_no_triton_convolution_is_hinted_at_that_torch_has_not(arguments: str | None, holds: bool) -> None:
     node = build.node("conv", "aten.convolution.default", "x", "w", "b", arguments=arguments)
-    side = hints.PairSide(build.call(0, "extern_kernels.convolution", "conv"), ("extern",), (None,), (node,), True)
+    side = hints.PairSide(build.call(0, "extern_kernels.convolution", "conv"), 0, (), (node,), {}, {})
     assert hints.can_be_triton_convolution(side) == holds

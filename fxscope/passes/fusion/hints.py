@@ -9,30 +9,49 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from fxscope.kernel_names.cpp import split
+from fxscope.model import EXTERN
 from fxscope.op_names import GEMMS, RESIZES, TRANSPOSES, op_name, reductions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fxscope.model import BufferAccess, KernelCall, Node
+    from fxscope.model import BufferAccess, KernelCall, Node, SchedulerNode
 
 _REDUCES = ("reduction", "triton_reduction", "triton_persistent_reduction", "triton_scan", "scan", "split_scan")
 
 
 class PairSide(NamedTuple):
-    """The condition of a hint on one side of a pair."""
+    """One call of a pair, or one loop of a C++ function, with what the schedule and the graph know of it."""
 
     call: KernelCall
-    types: tuple[str, ...]  # of its scheduler nodes, else of the call
-    ranges: tuple[str | None, ...]  # their iteration spaces, as printed: "(elements, reduced)"
+    position: int  # in the wrapper
+    members: tuple[SchedulerNode, ...]
     nodes: tuple[Node, ...]
-    opaque: bool
+    reads: dict[str, int | None]  # memory → bytes
+    writes: dict[str, int | None]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of its scheduler nodes, else of the call."""
+        return tuple(node.type for node in self.members) or (self.call.type,)
+
+    @property
+    def groups(self) -> set[int]:
+        return {node.group for node in self.members}
+
+    @property
+    def ranges(self) -> tuple[str | None, ...]:
+        """The iteration spaces of its scheduler nodes, as printed: "(elements, reduced)"."""
+        return tuple(node.ranges for node in self.members)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether it calls a kernel that Inductor does not write."""
+        return not self.call.is_generated or self.types[0] in (*EXTERN, "user_triton")
 
     @property
     def reduces(self) -> bool:
-        if any(kind in _REDUCES for kind in self.types):
-            return True
-        return any(reductions(node.target) for node in self.nodes)
+        return any(kind in _REDUCES for kind in self.types) or any(reductions(node.target) for node in self.nodes)
 
 
 def refused(a: PairSide, b: PairSide, *, flows: bool) -> frozenset[str]:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fxscope.dtypes import ITEM_BYTES
-from fxscope.model import (
-    EXTERN,
-    BufferAccess,
-    Decision,
-    FusionAttempt,
-    Graph,
-    KernelCall,
-    Node,
-    Schedule,
-    ScheduledGroup,
-    SchedulerNode,
-    TensorMeta,
-    Verdict,
-)
+from fxscope.index import grouped
+from fxscope.model import BufferAccess, Decision, FusionAttempt, Graph, KernelCall, Node, Schedule, TensorMeta, Verdict
 from fxscope.op_names import op_name
 from fxscope.passes import flops, schedules
 from fxscope.passes.footprint import is_indirect, overlap
 from fxscope.passes.fusion import hints
 from fxscope.passes.fusion.hints import PairSide
-from fxscope.passes.fusion.reasons import Reason, cpp_loops, declined, opaque, translate
+from fxscope.passes.fusion.reasons import Reason, cpp_loops, declined, extern_kind, opaque, translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,26 +34,19 @@ OTHERWISE = {
 NEAR = 8
 
 
-class FusionUnit(NamedTuple):
-    """One loop nest or extern call: a call, or one of the loops of a C++ function that runs several."""
-
-    call: KernelCall
-    position: int  # in the wrapper
-    nodes: tuple[str, ...]
-    members: tuple[str, ...]  # scheduler nodes
-    reads: dict[str, int | None]
-    writes: dict[str, int | None]
-    type: str
-
-
 class Pair(NamedTuple):
-    """Two units that share memory, in the order in which they run."""
+    """Two calls, or two loops of one C++ function, that share memory, in the order in which they run."""
 
-    a: FusionUnit
-    b: FusionUnit
+    a: PairSide
+    b: PairSide
     buffers: tuple[str, ...]
     flows: bool  # b reads what a wrote
     mutates: bool  # b writes what a read or wrote
+
+    @property
+    def groups(self) -> list[tuple[int, int]]:
+        """Every two groups of the scheduler that the two are of, the lower number first."""
+        return [(min(one, other), max(one, other)) for one in self.a.groups for other in self.b.groups]
 
 
 class Saved(NamedTuple):
@@ -80,57 +60,11 @@ def decisions(
     calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
 ) -> list[Decision]:
     """One decision for each pair of calls that share memory, and for loops of one C++ function likewise."""
-    alias = schedules.aliases(schedule) if schedule else {}
-    units = [unit for position, call in enumerate(calls) for unit in units_of(call, position, schedule, slices, alias)]
-    found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for pair in pairs(units):
-        inside = pair.a.call.id == pair.b.call.id
-        key = (pair.a.call.id, f"{pair.a.members}{pair.b.members}" if inside else pair.b.call.id)
-        found[key].append(pair)
-    # What the graph returns, and what of the caller's it writes in place: that must be in memory after it.
-    outlive = {node.name for node in graph.nodes if node.op == "placeholder"} if graph else set[str]()
-    returned = frozenset(alias.get(name, name) for name in schedule.outputs) | outlive if schedule else None
-    verdicts = PairVerdict(schedule, units, graph, alias)
-    return [verdicts.decide(group, returned) for group in found.values()]
-
-
-def units_of(
-    call: KernelCall, position: int, schedule: Schedule | None, slices: OpSlices | None, alias: Mapping[str, str]
-) -> list[FusionUnit]:
-    """Split a call into its loop nests. Only the C++ backend writes several independent ones into one function."""
-    by_name = slices.by_name if slices is not None else {}
-    members = {name: by_name[name] for name in call.scheduler_nodes if name in by_name}
-    groups = list(dict.fromkeys(node.group for node in members.values()))
-    if schedule is None or slices is None or len(groups) < 2 or call.type != "cpp":
-        kind = next((node.type for node in members.values()), call.type)
-        return [
-            FusionUnit(
-                call,
-                position,
-                call.nodes,
-                call.scheduler_nodes,
-                sizes(call.reads or (), alias),
-                sizes(call.writes or (), alias),
-                kind,
-            )
-        ]
-    units: list[FusionUnit] = []
-    for number in groups:
-        nodes = [node for node in members.values() if node.group == number]
-        group: ScheduledGroup = schedule.groups[number]
-        ran = set(slices.ran(nodes))
-        units.append(
-            FusionUnit(
-                call,
-                position,
-                tuple(name for name in call.nodes if name in ran),
-                tuple(node.name for node in nodes),
-                sizes(group.reads, alias),
-                sizes(group.writes, alias),
-                group.type,
-            )
-        )
-    return units
+    verdicts = PairVerdict(calls, schedule, slices, graph)
+    found = [verdicts.decide(pair) for pair in pairs(verdicts.sides)]
+    for loops in verdicts.loops.values():
+        found += [verdicts.decide(pair) for pair in pairs(loops)]
+    return found
 
 
 def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, int | None]:
@@ -138,39 +72,27 @@ def sizes(items: Iterable[BufferAccess], alias: Mapping[str, str]) -> dict[str, 
     found: dict[str, int | None] = {}
     for item in items:
         name = alias.get(item.buffer, item.buffer)
-        if name not in found:
-            found[name] = item.bytes
-        else:
-            before = found[name]
-            found[name] = before + item.bytes if before is not None and item.bytes is not None else None
+        before = found.get(name, 0)
+        found[name] = before + item.bytes if before is not None and item.bytes is not None else None
     return found
 
 
-def readers_of(units: Sequence[FusionUnit]) -> dict[str, int]:
-    """Count how many units read each memory."""
-    found: dict[str, int] = defaultdict(int)
-    for unit in units:
-        for name in unit.reads:
-            found[name] += 1
-    return found
-
-
-def pairs(units: Sequence[FusionUnit]) -> list[Pair]:
-    """Every two units that share memory, the earlier first."""
+def pairs(sides: Sequence[PairSide]) -> list[Pair]:
+    """Every two calls that share memory, the earlier first."""
     users: dict[str, list[int]] = defaultdict(list)
-    for position, unit in enumerate(units):
-        for name in dict.fromkeys((*unit.reads, *unit.writes)):
+    for position, side in enumerate(sides):
+        for name in dict.fromkeys((*side.reads, *side.writes)):
             users[name].append(position)
     shared: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, positions in users.items():
         for first, second in combinations(range(len(positions)), 2):
             one, other = positions[first], positions[second]
-            if len(positions) > MANY_USERS and second - first > NEAR and name not in units[one].writes:
+            if len(positions) > MANY_USERS and second - first > NEAR and name not in sides[one].writes:
                 continue
             shared[one, other].append(name)
     result: list[Pair] = []
     for (one, other), names in sorted(shared.items()):
-        a, b = units[one], units[other]
+        a, b = sides[one], sides[other]
         flows = any(name in a.writes and name in b.reads for name in names)
         mutates = any(name in b.writes for name in names)
         result.append(Pair(a, b, tuple(names), flows, mutates))
@@ -181,74 +103,90 @@ class PairVerdict:
     """Finds the verdict of a pair in the schedule, or says why there is none."""
 
     def __init__(
-        self, schedule: Schedule | None, units: Sequence[FusionUnit], graph: Graph | None, alias: Mapping[str, str]
+        self, calls: Sequence[KernelCall], schedule: Schedule | None, slices: OpSlices | None, graph: Graph | None
     ) -> None:
+        self.complete: bool = schedule is not None and schedule.complete
+        schedule = schedule or Schedule(graph="")
         self.schedule = schedule
-        self.units = units
-        self._accesses: dict[tuple[str, ...], dict[str, BufferAccess]] = {}
-        self.readers: dict[str, int] = readers_of(units)
-        self.alias = alias
-        calls = {unit.call.id: unit.call for unit in units}
-        self.calls_reading: dict[str, int] = readers_of([self.whole(call) for call in calls.values()])
+        self.alias = schedules.aliases(schedule)
+        self.limits: dict[str, Any] = schedule.limits
         self.fx: dict[str, Node] = {node.name: node for node in graph.nodes} if graph else {}
-        # Name → bytes: of graph inputs, of buffers, and of what several buffers are parts of.
-        known = [item for node in (schedule.nodes if schedule else ()) for item in (*node.reads, *node.writes)]
-        tensors = [TensorMeta(shape=item.shape or (), dtype=item.dtype, stride=item.stride) for item in known]
-        sizes = [
-            (node.name, flops.tensor_bytes(node.outputs[:1])) for node in self.fx.values() if node.op == "placeholder"
+        members = {node.name: node for node in schedule.nodes}
+        self.members = members
+        self.sides = [
+            PairSide(
+                call,
+                position,
+                tuple(members[name] for name in call.scheduler_nodes if name in members),
+                tuple(self.fx[name] for name in call.nodes if name in self.fx),
+                sizes(call.reads or (), self.alias),
+                sizes(call.writes or (), self.alias),
+            )
+            for position, call in enumerate(calls)
         ]
-        for item, tensor in zip(known, tensors, strict=True):
-            size = flops.tensor_bytes([tensor]) if item.shape is not None else None
-            sizes += [(item.buffer, size), (alias.get(item.buffer, item.buffer), size)]
-        sizes += [item for unit in units for item in (*unit.reads.items(), *unit.writes.items())]
-        self.memory: dict[str, int] = {}
-        for name, size in sizes:
-            if size is not None:
-                self.memory[name] = max(self.memory.get(name, 0), size)
-        self.limits: dict[str, Any] = schedule.limits if schedule else {}
-        self.nodes: dict[str, SchedulerNode] = {node.name: node for node in schedule.nodes} if schedule else {}
+        # Only the C++ backend writes several independent loops into one function: call → its loops.
+        self.loops = {side.call.id: self._loops(side, slices) for side in self.sides if slices and len(side.groups) > 1}
+        self.readers = Counter(name for side in self.sides for name in side.reads)
+        loops = [loop for side in self.sides for loop in self.loops.get(side.call.id) or [side]]
+        self.loops_reading = Counter(name for side in loops for name in side.reads)
+        # What must be in memory after the graph: what it returns, and what of the caller's it writes in place.
+        self.outlives: set[str] | None = None
+        if schedule.graph:
+            self.outlives = {self.alias.get(name, name) for name in schedule.outputs}
+            self.outlives |= {node.name for node in self.fx.values() if node.op == "placeholder"}
+        self.memory = self._memory()
         self.users: dict[str, dict[int, int]] = defaultdict(dict)  # buffer → group → its place among the buffer's users
-        for node in self.nodes.values():
+        for node in schedule.nodes:
             for access in (*node.reads, *node.writes):
                 self.users[access.buffer].setdefault(node.group, len(self.users[access.buffer]))
-        self.unit_of: dict[str, tuple[str, tuple[str, ...]]] = {
-            name: (unit.call.id, unit.members) for unit in units for name in unit.members
-        }
         self.trials: dict[tuple[int, int], dict[str, bool]] = defaultdict(dict)
-        for trial in schedule.trials if schedule else ():
+        for trial in schedule.trials:
             self.trials[trial.a, trial.b][trial.config] = trial.accepted
-        self.attempts: dict[tuple[object, object], list[FusionAttempt]] = defaultdict(list)
-        for attempt in schedule.attempts if schedule else ():
-            if attempt.fused:
-                continue
-            key = (self.unit_of.get(attempt.a[0]), self.unit_of.get(attempt.b[0]))
-            self.attempts[key].append(attempt)
+        self.attempts: dict[tuple[int, int], list[FusionAttempt]] = defaultdict(list)
+        for attempt in schedule.attempts:
+            if not attempt.fused and attempt.a[0] in members and attempt.b[0] in members:
+                a, b = members[attempt.a[0]].group, members[attempt.b[0]].group
+                self.attempts[min(a, b), max(a, b)].append(attempt)
+        self._accesses: dict[tuple[str, ...], dict[str, BufferAccess]] = {}
 
-    def decide(self, group: Sequence[Pair], returned: frozenset[str] | None) -> Decision:
-        """The one decision for pairs of the same two calls; the pair that shares most speaks for all.
+    def _loops(self, side: PairSide, slices: OpSlices) -> list[PairSide]:
+        if side.call.type != "cpp":
+            return []
+        found: list[PairSide] = []
+        for number, nodes in grouped(side.members, lambda node: node.group).items():
+            group, ran = self.schedule.groups[number], set(slices.ran(nodes))
+            reads, writes = (sizes(items, self.alias) for items in (group.reads, group.writes))
+            names = tuple(node for node in side.nodes if node.name in ran)
+            found.append(PairSide(side.call, side.position, tuple(nodes), names, reads, writes))
+        return found
 
-        Of two loops that write the same memory one after the other, it is the one whose version the reader uses.
-        """
-        costs = [self.saved(pair, self.readers, returned) for pair in group]
+    def _memory(self) -> dict[str, int]:
+        """Name → bytes: of graph inputs, of buffers, and of what several buffers are parts of."""
+        found: list[tuple[str, int | None]] = [
+            (node.name, flops.tensor_bytes(node.outputs[:1])) for node in self.fx.values() if node.op == "placeholder"
+        ]
+        for item in (item for node in self.schedule.nodes for item in (*node.reads, *node.writes)):
+            if item.shape is not None:
+                size = flops.tensor_bytes([TensorMeta(shape=item.shape, dtype=item.dtype, stride=item.stride)])
+                found += [(item.buffer, size), (self.alias.get(item.buffer, item.buffer), size)]
+        found += [item for side in self.sides for item in (*side.reads.items(), *side.writes.items())]
+        memory: dict[str, int] = {}
+        for name, size in found:
+            if size is not None:
+                memory[name] = max(memory.get(name, 0), size)
+        return memory
 
-        def speaks(item: tuple[Pair, Saved]) -> tuple[bool, bool, bool, bool, int]:
-            pair, cost = item
-            common = bool(self.common(pair.a, pair.b))
-            # Calls of which the scheduler was asked about some loops were considered, whatever keeps others apart.
-            asked = self.attempt(pair.a, pair.b) is not None
-            return pair.flows and common, asked, pair.flows, common, cost.num_bytes or 0
-
-        main, _ = max(zip(group, costs, strict=True), key=speaks)
-        verdict, reason, raw = self.verdict(main)
-        reason, verified = self.possible(reason, main)
-        a, b = main.a, main.b
+    def decide(self, pair: Pair) -> Decision:
+        """The decision for a pair."""
+        a, b = pair.a, pair.b
+        verdict, reason, raw = self.verdict(pair)
+        reason, verified = self.possible(reason, pair)
         same = a.call.id == b.call.id
-        shared = tuple(dict.fromkeys(name for pair in group for name in pair.buffers))
-        saved = costs[0] if same else self.between_calls(a.call, b.call, shared, returned)
+        saved = self.saved(pair, self.loops_reading if same else self.readers)
         return Decision(
             graph=a.call.graph,
-            a=a.nodes if same else a.call.nodes,
-            b=b.nodes if same else b.call.nodes,
+            a=tuple(node.name for node in a.nodes) if same else a.call.nodes,
+            b=tuple(node.name for node in b.nodes) if same else b.call.nodes,
             a_call=a.call.id,
             b_call=b.call.id,
             verdict=verdict,
@@ -259,23 +197,14 @@ class PairVerdict:
             hint_code=reason.hint,
             hint_verified=verified,
             config=reason.config,
-            shared_buffers=shared,
+            shared_buffers=pair.buffers,
             saved_bytes=saved.num_bytes,
             saved_bytes_least=saved.least,
             saved_launches=0 if same else 1,
-            evidence="debug_handle" if a.members and b.members else "order",
+            evidence="debug_handle" if a.call.scheduler_nodes and b.call.scheduler_nodes else "order",
         )
 
-    def between_calls(
-        self, a: KernelCall, b: KernelCall, shared: tuple[str, ...], returned: frozenset[str] | None
-    ) -> Saved:
-        """The bytes that one kernel instead of two calls would not move: several loops of one may read one memory."""
-        pair = Pair(self.whole(a), self.whole(b), shared, flows=False, mutates=False)
-        # What a call reads of its own result (a sum by index into it) keeps no other from being its only reader.
-        readers = {name: self.calls_reading.get(name, 0) - (name in pair.a.reads) for name in shared}
-        return self.saved(pair, readers, returned)
-
-    def saved(self, pair: Pair, readers: Mapping[str, int], returned: frozenset[str] | None) -> Saved:
+    def saved(self, pair: Pair, readers: Mapping[str, int]) -> Saved:
         """The bytes that one kernel instead of the two would not move; `None` where no size is known.
 
         A buffer that `a` writes and `b` reads need not be read; it need not be written either where `b` is its only
@@ -287,15 +216,15 @@ class PairVerdict:
         for name in pair.buffers:
             cost: int | None = None
             if name in pair.a.writes and name in pair.b.reads:
-                written = pair.a.writes[name]
-                cost = (
-                    pair.b.reads[name] if written is None else self.in_both(pair, name, written, pair.b.reads[name])[0]
-                )
-                alone = readers.get(name) == 1 and (returned is None or name not in returned)
+                written, read = pair.a.writes[name], pair.b.reads[name]
+                cost = read if written is None else self.in_both(pair, name, written, read)[0]
+                # What a call reads of its own result (a sum by index into it) keeps no other from being its only reader.
+                alone = readers.get(name, 0) - (name in pair.a.reads) == 1
+                alone = alone and (self.outlives is None or name not in self.outlives)
                 # Of a part of a memory it is not looked up who else reads that part.
                 in_part = (written or 0) < (self.memory.get(name) or 0)
                 least = least or (in_part and not alone)
-                if cost is None or (alone and (returned is None or written is None)):
+                if cost is None or (alone and (self.outlives is None or written is None)):
                     least = True
                 elif alone and written is not None:
                     cost += written
@@ -307,11 +236,7 @@ class PairVerdict:
         return Saved(total or None, least=bool(total)) if least else Saved(total, least=False)
 
     def in_both(self, pair: Pair, name: str, first: int | None, second: int | None) -> tuple[int | None, bool]:
-        """The bytes of a memory that are certainly among those that either touches, and whether these are all.
-
-        Of two parts whose places are not known that is what they are more than the whole: who reads a whole concatenation
-        has of each part no more than its writer wrote.
-        """
+        """Return the least number of bytes of a memory that both must touch, and whether they touch no more in common."""
         if first is None or second is None:
             return None, False
         one, other = self.accesses(pair.a), self.accesses(pair.b)
@@ -326,51 +251,27 @@ class PairVerdict:
         least = most if whole is None else max(0, min(most, first + second - whole))
         return least, least in (0, most)
 
-    def whole(self, call: KernelCall) -> FusionUnit:
-        """A call with all of its loops."""
-        reads, writes = (sizes(items or (), self.alias) for items in (call.reads, call.writes))
-        return FusionUnit(call, 0, call.nodes, call.scheduler_nodes, reads, writes, call.type)
-
-    def side(self, unit: FusionUnit) -> PairSide:
-        members = [self.nodes[name] for name in unit.members if name in self.nodes]
-        return PairSide(
-            unit.call,
-            tuple(node.type for node in members) or (unit.type,),
-            tuple(node.ranges for node in members),
-            tuple(self.fx[name] for name in unit.nodes if name in self.fx),
-            is_opaque(unit),
-        )
-
     def possible(self, reason: Reason, pair: Pair) -> tuple[Reason, bool | None]:
         """The reason without a hint that torch refuses, and whether torch was asked and accepts it.
 
         From files nobody can be asked: there a template's hint has to pass what is known of templates.
         """
+        a, b = pair.a, pair.b
+        if reason.hint == "concatenate_weights" and not hints.share_the_activation(a.nodes, b.nodes, self.fx):
+            return reason.without_hint(), None
         if reason.hint is None or reason.config is None:
-            if reason.hint != "concatenate_weights":
-                return reason, None
-            a, b = self.side(pair.a), self.side(pair.b)
-            return (reason if hints.share_the_activation(a.nodes, b.nodes, self.fx) else reason.without_hint()), None
-        answers = self.answers(pair)
+            return reason, None
+        answers: dict[str, bool] = {}  # switch → whether torch joins the two with it, as far as it was asked
+        for groups in pair.groups:
+            for config, accepted in self.trials.get(groups, {}).items():
+                answers[config] = answers.get(config, False) or accepted
+        # torch may not have the template that was tried in the place of a convolution
+        may_exist = reason.hint != "template_convolution" or hints.can_be_triton_convolution(a)
         for config in (reason.config, *OTHERWISE.get(reason.config, ())):
-            if answers.get(config) and self.may_exist(reason, pair):
+            if answers.get(config) and may_exist:
                 return reason._replace(config=config, hint=reason.hint if config == reason.config else "enable"), True
         holds = reason.config not in answers and self.holds_in_files(reason, pair)
         return (reason if holds else reason.without_hint()), None
-
-    def answers(self, pair: Pair) -> dict[str, bool]:
-        """Switch → whether torch joins the two with it, as far as it was asked."""
-        groups = [{self.nodes[name].group for name in unit.members if name in self.nodes} for unit in pair[:2]]
-        found: dict[str, bool] = {}
-        for a in groups[0]:
-            for b in groups[1]:
-                for config, accepted in self.trials.get((min(a, b), max(a, b)), {}).items():
-                    found[config] = found.get(config, False) or accepted
-        return found
-
-    def may_exist(self, reason: Reason, pair: Pair) -> bool:
-        """Return whether torch has the template that was tried in the place of a convolution."""
-        return reason.hint != "template_convolution" or hints.can_be_triton_convolution(self.side(pair.a))
 
     def holds_in_files(self, reason: Reason, pair: Pair) -> bool:
         """Return whether what is known of templates speaks for a hint at one.
@@ -379,7 +280,7 @@ class PairVerdict:
         """
         if reason.config not in ("max_autotune_gemm", "epilogue_fusion_user_defined_triton_kernel"):
             return True
-        a, b = self.side(pair.a), self.side(pair.b)
+        a, b = pair.a, pair.b
         if not a.opaque or a.call.type == "user_triton":
             return False
         if (a.call.device or "").startswith("cpu") and not hints.can_be_cpp_epilogue(a):
@@ -389,54 +290,51 @@ class PairVerdict:
 
     def waits_for_another(self, pair: Pair) -> bool:
         """Return whether one kernel would be a cycle: the second reads what a kernel between makes of the first's result."""
-        first, last = (bisect_left(self.units, unit.position, key=lambda item: item.position) for unit in pair[:2])
         made = set[str]()
-        for unit in self.units[first + 1 : last]:
-            if unit.reads.keys() & (pair.a.writes.keys() | made):
-                made |= unit.writes.keys()
+        for side in self.sides[pair.a.position + 1 : pair.b.position]:
+            if side.reads.keys() & (pair.a.writes.keys() | made):
+                made |= side.writes.keys()
         return bool(made & pair.b.reads.keys())
 
     def verdict(self, pair: Pair) -> tuple[Verdict | None, Reason, str | None]:  # verdict, reason, Inductor's words
         a, b = pair.a, pair.b
         if a.call.device and b.call.device and a.call.device != b.call.device:
             return "never_considered", Reason("device_boundary", {"a": a.call.device, "b": b.call.device}), None
-        groups = [{self.nodes[name].group for name in unit.members if name in self.nodes} for unit in (a, b)]
-        if groups[0] & groups[1]:
+        if a.groups & b.groups:
             return "rejected", Reason("combo_kinds_differ"), None
-        found = self.attempt(a, b)
-        if found is not None:
-            return self.from_attempt(found, pair)
-        fixed = self.fixed(pair)
-        if fixed is not None:
+        if (found := self.attempt(pair)) is not None:
+            if found.raw_reason is not None:
+                return "rejected", self.in_words(found, found.raw_reason, pair), found.raw_reason
+            could = found.cause == "could be fused"
+            return "rejected", Reason("better_pair") if could else self.without_words(found, pair), None
+        if (fixed := self.fixed(pair)) is not None:
             return "never_considered", fixed, None
-        if self.schedule is None or not self.schedule.complete:
+        if not self.complete:
             return None, Reason("no_fusion_log", {}, "record_fusion_log"), None
-        streams = {self.nodes[name].stream for name in (*a.members, *b.members) if name in self.nodes}
-        if len(streams - {None}) > 1:
+        if len({node.stream for node in (*a.members, *b.members)} - {None}) > 1:
             return "never_considered", Reason("stream_boundary"), None
-        if not a.members or not b.members:
+        if not a.call.scheduler_nodes or not b.call.scheduler_nodes:
             return "never_considered", Reason("outside_scheduler"), None
-        return "never_considered", self.never_asked(a, b), None
+        return "never_considered", self.never_asked(pair), None
 
-    def never_asked(self, a: FusionUnit, b: FusionUnit) -> Reason:
+    def never_asked(self, pair: Pair) -> Reason:
         """Say why the scheduler never asked about two nodes that it writes both."""
-        common = self.common(a, b)
+        common = self.common(pair)
         if not common:
-            return self.other_versions(a, b)
-        limit = self.limits.get("max_fusion_buffer_group_pairwise_attempts")
-        if isinstance(limit, int) and all(self.distance(name, a, b) > limit for name in common):
-            name = "max_fusion_buffer_group_pairwise_attempts"
-            reason = Reason("outside_window", {"limit": limit}, "raise", name)
-            # Else the next question is whether their iteration spaces fit.
-            alike = set(self.side(a).ranges) == set(self.side(b).ranges)
-            return reason if alike else reason._replace(hint=None)
+            return self.other_versions(pair)
+        name = "max_fusion_buffer_group_pairwise_attempts"
+        limit = self.limits.get(name)
+        if isinstance(limit, int) and all(self.distance(buffer, pair) > limit for buffer in common):
+            # With other iteration spaces a wider window would not help.
+            alike = set(pair.a.ranges) == set(pair.b.ranges)
+            return Reason("outside_window", {"limit": limit}, "raise" if alike else None, name)
         return Reason("never_neighbours")
 
-    def other_versions(self, a: FusionUnit, b: FusionUnit) -> Reason:
+    def other_versions(self, pair: Pair) -> Reason:
         """Say why two nodes that use the same memory have no buffer in common."""
-        joins = [node for node in self.nodes.values() if node.type == "nop"]
-        read = {access.buffer for name in b.members for access in self.nodes[name].reads}
-        written = {access.buffer for name in a.members for access in self.nodes[name].writes}
+        joins = [node for node in self.schedule.nodes if node.type == "nop"]
+        read = {access.buffer for node in pair.b.members for access in node.reads}
+        written = {access.buffer for node in pair.a.members for access in node.writes}
         for node in joins:
             if read & {access.buffer for access in node.writes} and written & {access.buffer for access in node.reads}:
                 return Reason("concatenated_whole")
@@ -444,55 +342,44 @@ class PairVerdict:
 
     def no_shared_data(self, pair: Pair) -> Reason:
         """Say what two nodes that "share no data" do with their common buffer, where Inductor does not."""
-        common = self.common(pair.a, pair.b)
+        common = self.common(pair)
         if not common:
-            return self.other_versions(pair.a, pair.b)
+            return self.other_versions(pair)
         buffer = common[0]
-        one, other = (self.accesses(unit)[buffer].deps for unit in (pair.a, pair.b))
-        told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
+        one, other = (self.accesses(side)[buffer].deps for side in pair[:2])
         if any(map(is_indirect, (*one, *other))):
             return Reason("indirect", {"buffer": buffer})
-        if (pair.mutates or not (one and other)) and not is_opaque(pair.a) and not is_opaque(pair.b):
+        if (pair.mutates or not (one and other)) and not pair.a.opaque and not pair.b.opaque:
             return Reason("whole_buffer", {"buffer": buffer})
-        told = self.schedule is not None and self.schedule.complete  # in files each loop names its own variables
-        if told and one and other and one != other:
+        if self.complete and one and other and one != other:  # in files each loop names its own variables
             words = tuple(" | ".join(dep.index for dep in deps) for deps in (one, other))
             return Reason("indices_differ", {"buffer": buffer, "words": words})
         return Reason("loops_do_not_match", {"buffer": buffer})
 
-    def common(self, a: FusionUnit, b: FusionUnit) -> list[str]:
-        """The buffers that both use, as the scheduler tells them apart (one per version)."""
-        names = self.accesses(b)
-        return [name for name in self.accesses(a) if name in names]
+    def common(self, pair: Pair) -> list[str]:
+        """The buffers that both use, as the scheduler distinguishes them (one per version)."""
+        names = self.accesses(pair.b)
+        return [name for name in self.accesses(pair.a) if name in names]
 
-    def accesses(self, unit: FusionUnit) -> dict[str, BufferAccess]:
-        """Buffer → what of it a unit's loops touch together."""
-        if unit.members not in self._accesses:
-            members = [self.nodes[name] for name in unit.members if name in self.nodes]
-            found = schedules.merge([(*node.reads, *node.writes) for node in members], {})
-            self._accesses[unit.members] = {access.buffer: access for access in found}
-        return self._accesses[unit.members]
+    def accesses(self, side: PairSide) -> dict[str, BufferAccess]:
+        """Buffer → what of it a call's loops touch together."""
+        names = tuple(node.name for node in side.members)
+        if names not in self._accesses:
+            found = schedules.merge([(*node.reads, *node.writes) for node in side.members], {})
+            self._accesses[names] = {access.buffer: access for access in found}
+        return self._accesses[names]
 
-    def distance(self, buffer: str, a: FusionUnit, b: FusionUnit) -> int:
-        """Return how far apart two units are among the scheduler's groups that use a buffer."""
-        places = [self.users[buffer][self.nodes[unit.members[0]].group] for unit in (a, b)]
-        return abs(places[0] - places[1])
+    def distance(self, buffer: str, pair: Pair) -> int:
+        """Return how far apart two calls are among the scheduler's groups that use a buffer."""
+        users = self.users[buffer]
+        places = [[users[group] for group in side.groups if group in users] for side in pair[:2]]
+        return min(abs(one - other) for one in places[0] for other in places[1])
 
-    def attempt(self, a: FusionUnit, b: FusionUnit) -> FusionAttempt | None:
+    def attempt(self, pair: Pair) -> FusionAttempt | None:
         """Return what the scheduler said last of these two; a pair asked about in the wrong order says nothing."""
-        one, other = (a.call.id, a.members), (b.call.id, b.members)
-        found = [*self.attempts.get((one, other), ()), *self.attempts.get((other, one), ())]
+        found = [attempt for groups in pair.groups for attempt in self.attempts.get(groups, ())]
         told = [item for item in found if item.raw_reason != "node1 must go before node2"] or found
         return max(told, key=lambda item: (len(item.a) + len(item.b), item.order)) if told else None
-
-    def from_attempt(self, found: FusionAttempt, pair: Pair) -> tuple[Verdict, Reason, str | None]:
-        """Translate what the scheduler said."""
-        raw = found.raw_reason
-        if raw is not None:
-            return "rejected", self.in_words(found, raw, pair), raw
-        if found.cause == "could be fused":
-            return "rejected", Reason("better_pair"), None
-        return "rejected", self.without_words(found, pair), None
 
     def in_words(self, attempt: FusionAttempt, raw: str, pair: Pair) -> Reason:
         """Translate Inductor's reason, refined by what is known of the pair."""
@@ -505,15 +392,14 @@ class PairVerdict:
         if raw.startswith("no shared data") and cause is None:
             reason = self.no_shared_data(pair)
         else:
-            if cause is not None and self.schedule is not None:  # versions of mutated memory have no name in the code
+            if cause is not None:  # versions of mutated memory have no name in the code
                 renames = self.schedule.renames
                 cause = re.sub(r"'(\w+)'(?=: )", lambda found: f"'{renames.get(found[1], found[1])}'", cause)
-            refused = hints.refused(self.side(pair.a), self.side(pair.b), flows=pair.flows or pair.mutates)
-            reason = translate(raw, cause, self.limits, refused, swapped=attempt.a[0] in pair.b.members)
-        if fixed is None:
-            return reason
+            refused = hints.refused(pair.a, pair.b, flows=pair.flows or pair.mutates)
+            swapped = attempt.a[0] in {node.name for node in pair.b.members}
+            reason = translate(raw, cause, self.limits, refused, swapped=swapped)
         # It was a template when the scheduler was asked, and became a library call when the benchmark spoke.
-        return reason.noted("tried_as_template")
+        return reason if fixed is None else reason.noted("tried_as_template")
 
     def without_words(self, attempt: FusionAttempt, pair: Pair) -> Reason:
         """Say what the backend checks where it declines without a reason (C++: codegen/cpp.py, can_fuse_*)."""
@@ -521,7 +407,7 @@ class PairVerdict:
         if not pair.flows and isinstance(limit, int) and len(attempt.a) + len(attempt.b) > limit:
             return Reason("too_many_horizontal", {"limit": limit}, "raise", "cpp.max_horizontal_fusion_size")
         loops = [
-            cpp_loops([self.nodes[name].ranges for name in names if name in self.nodes])
+            cpp_loops([self.members[name].ranges for name in names if name in self.members])
             for names in (attempt.a, attempt.b)
         ]
         return declined(loops[0], loops[1], flows=pair.flows)
@@ -529,44 +415,28 @@ class PairVerdict:
     def fixed(self, pair: Pair) -> Reason | None:
         """Say why Inductor never asks about a pair with a kernel that it does not write; `None` if it writes both."""
         a, b = pair.a, pair.b
-        opaque_a, opaque_b = is_opaque(a), is_opaque(b)
-        if opaque_a and opaque_b:
+        if a.opaque and b.opaque:
             return self.both_opaque(pair)
-        if opaque_a or opaque_b:
-            call = (a if opaque_a else b).call
-            producer = opaque_a or not pair.flows
+        if a.opaque or b.opaque:
+            call = (a if a.opaque else b).call
+            producer = a.opaque or not pair.flows
             reason = opaque(call.kernel, call.type, producer=producer, device=call.device, limits=self.limits)
-            return reason if pair.flows else sibling(pair, reason)
-        if pair.a.type == "nop" or pair.b.type == "nop":
-            return Reason("no_op")
-        return None
+            if pair.flows:
+                return reason
+            if any(name in a.writes and name in b.writes for name in pair.buffers):
+                return reason.without_hint().noted("write_parts")
+            return reason.without_hint().noted("overwrites_input" if pair.mutates else "share_input")
+        return Reason("no_op") if "nop" in (a.types[0], b.types[0]) else None
 
     def both_opaque(self, pair: Pair) -> Reason:
         """Two calls that Inductor makes as they are."""
-        from fxscope.passes.fusion.reasons import extern_kind
-
         a, b = pair.a.call, pair.b.call
-        kinds = [extern_kind(item.kernel) if item.type != "user_triton" else "user" for item in (a, b)]
         reason = Reason("both_extern", {"kernels": (a.kernel, b.kernel)})
-        if kinds != ["gemm", "gemm"]:
+        if any(item.type == "user_triton" or extern_kind(item.kernel) != "gemm" for item in (a, b)):
             return reason
         if not pair.flows:
             return reason._replace(hint="concatenate_weights").noted("not_merged")
         # fx_passes/b2b_gemm.py: two plain mm on a GPU, the first's result read by nothing else.
         plain = all(op_name(item.kernel) == "mm" and not (item.device or "").startswith("cpu") for item in (a, b))
-        alone = all(self.readers.get(name) == 1 for name in pair.buffers if name in pair.a.writes)
+        alone = all(self.readers[name] == 1 for name in pair.buffers if name in pair.a.writes)
         return reason._replace(hint="enable", config="b2b_gemm_pass") if plain and alone else reason
-
-
-def is_opaque(unit: FusionUnit) -> bool:
-    """Return whether the unit calls a kernel that Inductor does not write."""
-    return not unit.call.is_generated or unit.type in (*EXTERN, "user_triton")
-
-
-def sibling(pair: Pair, reason: Reason) -> Reason:
-    """The pair shares memory but no result, and one is opaque for this reason."""
-    if any(name in pair.a.writes and name in pair.b.writes for name in pair.buffers):
-        note = "write_parts"
-    else:
-        note = "overwrites_input" if pair.mutates else "share_input"
-    return reason.without_hint().noted(note)
