@@ -74,5 +74,7 @@ def fallback(operation: Any) -> MadeFor:
     node = getattr(operation, "origin_node", None)
     if node is not None and node.meta.get(_MARK) == "unsupported":
         return MadeFor(cause="unsupported", node=node.name)
-    has_lowering = getattr(operation, "op_overload", None) not in lowering.fallbacks
+    # `lowering.fallbacks` also has ops whose lowering falls back for some arguments (`cumsum`, torch 2.13).
+    lowered = lowering.lowerings.get(getattr(operation, "op_overload", None))
+    has_lowering = lowered is not None and not getattr(lowered, "_is_fallback_handler", False)
     return MadeFor(cause="declined" if has_lowering else "no_lowering", node=getattr(node, "name", None))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
 from fxscope.model import KernelCall, Purpose, Recording, Schedule, replace
-from fxscope.op_names import is_attention, is_collective, op_name, ops_of
+from fxscope.op_names import is_attention, is_collective, op_name, ops_of, out_of_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 Found = tuple[Purpose | None, dict[str, Any]]
 
-MOVES = frozenset(("cat", "clone", "copy", "constant_pad_nd"))  # their loops compare indices, and compute no value
+# Ops that a user writes to copy or fill; a lookup by index or a scan, whose loops compute no value either, is not.
+MOVES = frozenset(
+    """cat concat stack clone copy _to_copy contiguous constant_pad_nd pad flip roll repeat tile expand reshape permute t
+    transpose slice select narrow slice_scatter select_scatter diagonal_scatter as_strided_scatter full full_like zeros
+    zeros_like ones ones_like new_full new_zeros new_ones fill zero""".split()
+)
 REINPLACE = "decompose_auto_functionalized"  # the pass that clones what a custom op would overwrite
 
 
@@ -68,8 +73,8 @@ class _Graph:
         self.schedule, self.nodes, self.recomputed = schedule, nodes, recomputed
         self.members = {node.name: node for node in schedule.nodes}
         self.readers = Counter(access.buffer for call in calls for access in call.reads or ())
+        self.calls = calls
         self.writers = {access.buffer: call for call in calls for access in call.writes or ()}
-        self.library = {name for call in calls if not call.is_generated for name in call.nodes}
         self.first_of_group: dict[int, str] = {}
         for call in calls:
             for member in self._members(call):
@@ -108,15 +113,19 @@ class _Graph:
             return "mutation_copy", {"into": first.inputs[0] if first.inputs else None}
         ops = ops_of([node for node in working if node.nature != "view"])
         moves = bool(members) and all(member.computes is False for member in members)
-        if ops and (moves or all(op_name(node.target) in MOVES for node in working)):
-            return "program_copy", {"ops": ops}
+        if ops:
+            copies = all(out_of_place(op) in MOVES for op in ops)
+            return ("program_copy", {"ops": ops}) if copies else None
         demands = [member.made_for for member in members if member.made_for is not None]
         if not moves or not demands:
             return None
         first, written = demands[0], {access.buffer for access in call.writes or ()}
-        names = list(dict.fromkeys(item.node for item in demands if item.node))
+        takers = [c for c in self.calls if not c.is_generated and written & {item.buffer for item in c.reads or ()}]
+        # Inductor may copy an input before it lowers the op that demands the layout.
+        names = list(dict.fromkeys(name for taker in takers for name in taker.nodes))
+        names = names or list(dict.fromkeys(item.node for item in demands if item.node))
         cause: str = first.cause
-        if written <= set(self.schedule.outputs) and not self.library & {*names}:
+        if written <= set(self.schedule.outputs) and not takers:
             cause = "saved" if written <= set(self.schedule.saved) else "output"
         arguments: dict[str, Any] = {"cause": cause, "nodes": names}
         if first.stride_order is not None or first.strides is not None:

@@ -79,10 +79,7 @@ def test_the_judge_finds_a_statement_that_is_false(said, fault):
             "void at_cuda_detail::cub::DeviceScanKernel<at::native::Policy, float*>(float*)",
             {"family": "cub", "role": "scan"},
         ),
-        (
-            "void gemvNSP_kernel<__half, __half, __half, float, 1, 32, 4, 1024, false, P>(P)",
-            {"role": "gemv"},
-        ),
+        ("void gemvNSP_kernel<__half, __half, __half, float, 1, 32, 4, 1024, false, P>(P)", {"role": "gemv"}),
         (
             "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl<at::native::BinaryFunctor<float, float, "
             "float, at::native::binary_internal::DivFunctor<float> > >(int)",
