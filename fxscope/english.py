@@ -142,7 +142,6 @@ NOTES: dict[str, str] = {
     "not_merged": "GEMMs with one input are not merged",
     "recomputed": "some are computed again in {again}",
     "unknown_ways": "the files do not contain which ops were inlined or joined",
-    "shape_matches": "by shape, up to {size} written and read again may be the same",
     "passes_once": "between them {size}, written once and read once",
     "passes_alone": "between them {size}, which nothing else reads",
     "passes_shared": "between them {size}, which others read too",

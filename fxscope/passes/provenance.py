@@ -102,7 +102,7 @@ def with_biases(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
             if node is None or name not in made or op_name(node.target) != "convolution" or len(node.inputs) < 3:
                 continue
             taken, written = made[name]
-            making = _made_of(node.inputs[2], reads, taken, {*call.nodes, *call.named_only}, stored, by_name)
+            making = _made_of(node.inputs[2], reads, taken, stored, by_name)
             if making is not None and written & (reads | writes):
                 found.append(name)
                 inside |= making
@@ -117,31 +117,16 @@ def with_biases(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
 
 
 def _made_of(
-    bias: str,
-    reads: set[str],
-    taken: set[str],
-    named: set[str],
-    stored: Mapping[str, set[str]],
-    by_name: Mapping[str, Node],
+    bias: str, reads: set[str], taken: set[str], stored: Mapping[str, set[str]], by_name: Mapping[str, Node]
 ) -> set[str] | None:
-    """The nodes that make a bias from what a call reads and another did not; `None` unless it reads all of it."""
-    found, inside, todo = False, set[str](), [bias]
-    while todo:
-        name = todo.pop()
-        if held := reads & {name, *stored.get(name, ())}:
-            found |= bool(held - taken)
-        elif name in inside:
-            continue
-        elif name in by_name and by_name[name].inputs and (name in named or _is_view(by_name[name])):
-            inside.add(name)
-            todo += by_name[name].inputs
-        else:
+    """The nodes (casts, views) that make a bias from what a call reads and another did not; `None` unless it does."""
+    inside: set[str] = set()
+    while not (held := reads & {bias, *stored.get(bias, ())}):
+        if bias not in by_name or len(by_name[bias].inputs) != 1:
             return None
-    return inside if found else None
-
-
-def _is_view(node: Node) -> bool:
-    return expected_nature(node.target) == "view"
+        inside.add(bias)
+        bias = by_name[bias].inputs[0]
+    return inside if held - taken else None
 
 
 def with_sources(recording: Recording) -> Recording:
@@ -223,9 +208,7 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
     """The ATen op that a decomposed node came from, as far as torch's comments above the calls decide it.
 
     A pre-grad node `h = gelu(g)` becomes eleven post-grad nodes; the comment above their call names `aten.gelu`. The op
-    that both the pre-grad node and the comment name is the one. Where only the comment is there, nodes of one pre-grad
-    node that cannot all be ops of the comment themselves came from one that no other nodes account for: torch writes
-    both in the order of the graph. Where that leaves a choice, nothing is said.
+    that both the pre-grad node and the comment name is the one, else the only one that no other nodes account for.
     """
     nodes = index_of(recording).by_key
     functions: dict[tuple[str, str], str] = {}
@@ -253,39 +236,33 @@ def _originals_in(
     """Node → original op in one call."""
     named = {op_name(op): op for op in call.original_aten}
     here = {node.name for node in graph.nodes}
-    groups = grouped(members, lambda node: node.from_node[0] if node.from_node else node.name)
     found: dict[str, str] = {}
     whole: list[Node] = []  # born in this graph, and possibly an op of the comment as they are
-    before: list[list[Node]] = []  # decomposed from a node of an earlier graph
+    before: list[Node] = []  # decomposed from a node of an earlier graph
     born: list[Node] = []  # decomposed from what autograd called
-    for source, group in groups.items():
-        function = next(
-            (op for node in group if (op := _as_named(functions.get((call.graph, node.name)), named))), None
-        )
+    for source, group in grouped(members, lambda node: node.from_node[0] if node.from_node else node.name).items():
         own = {node.name: op_name(node.target) for node in group}
-        if function is not None:
+        known = (_as_named(functions.get((call.graph, name)), named) for name in own)
+        if function := next(filter(None, known), None):
             found |= {name: named[op if op in _MOVES and op in named else function] for name, op in own.items()}
         elif all(op in named or op in _MOVES for op in own.values()):
             if source in here:
                 whole += group
             else:
                 found |= {name: named[op] for name, op in own.items() if op in named}
+        # torch calls a node after its function where it has no variable
+        elif source not in here and (op := _as_named(re.sub(r"_\d+$", "", source), named)):
+            found |= dict.fromkeys(own, named[op])
         elif source in here:
             born += group
-        elif (op := _as_named(re.sub(r"_\d+$", "", source), named)) is not None:
-            found |= dict.fromkeys(own, named[op])  # torch calls a node after its function where it has no variable
         else:
-            before.append(group)
-    own_ops = {op_name(node.target) for node in whole}
-    left = [name for name in named if named[name] not in found.values() and name not in own_ops and name not in _MOVES]
-    late = [name for name in left if "_backward" in name]
-    early = [name for name in left if name not in late]
-    ordered = call.type != "cpp"  # the ops of a C++ kernel's name are sorted
-    if len(early) == 1 or (ordered and len(early) == len(before)):
-        ops = early * len(before) if len(early) == 1 else early
-        found |= {node.name: named[op] for group, op in zip(before, ops, strict=True) for node in group}
-    if len(late) == 1 and graph.direction == "backward":
-        found |= {node.name: named[late[0]] for node in born}
+            before += group
+    taken = {*found.values(), *(named.get(op_name(node.target)) for node in whole)}
+    left = [op for name, op in named.items() if op not in taken and name not in _MOVES]
+    late = [op for op in left if "_backward" in op]
+    for ops, nodes in (([op for op in left if op not in late], before), (late, born)):
+        if len(ops) == 1:
+            found |= {node.name: ops[0] for node in nodes}
     if not late:  # else a `mul` may be the user's or a piece of what autograd called
         found |= {node.name: named[op] for node in whole if (op := op_name(node.target)) in named}
     return found

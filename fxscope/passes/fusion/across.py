@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fxscope.index import index_of
-from fxscope.model import BufferAccess, Compile, Decision, Graph, KernelCall, Node, Recording, Schedule
+from fxscope.model import BufferAccess, Decision, Graph, KernelCall, Node, Recording
 from fxscope.op_names import runs_as
 from fxscope.passes.flops import total
 from fxscope.text import first_line
@@ -14,15 +14,12 @@ from fxscope.text import first_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-INPUT_PREFIXES = ("arg", "primals_", "tangents_")
-
 
 def decisions(recording: Recording) -> list[Decision]:
     """One decision for each pair of calls of different graphs between which a tensor passes."""
     calls = index_of(recording).calls_of_graph
     graphs = {graph.id: graph for graph in recording.graphs if graph.stage == "post_grad"}
-    schedules = {schedule.graph: schedule for schedule in recording.schedules}
-    return [*directions(graphs, calls), *breaks(recording, graphs, calls, schedules)]
+    return [*directions(graphs, calls), *breaks(recording, graphs, calls)]
 
 
 def directions(graphs: Mapping[str, Graph], calls: Mapping[str, Sequence[KernelCall]]) -> list[Decision]:
@@ -95,69 +92,34 @@ def producer(name: str, nodes: Mapping[str, Node], calls: Sequence[KernelCall]) 
 
 
 def breaks(
-    recording: Recording,
-    graphs: Mapping[str, Graph],
-    calls: Mapping[str, Sequence[KernelCall]],
-    schedules: Mapping[str, Schedule],
+    recording: Recording, graphs: Mapping[str, Graph], calls: Mapping[str, Sequence[KernelCall]]
 ) -> list[Decision]:
-    """A graph that ended at a break, and the graph that goes on after it."""
-    order = [compile for compile in recording.compiles if first_graph(compile.compile_id, graphs)]
-    result: list[Decision] = []
-    for here, after in pairwise(order):
-        if here.break_reason is None:
-            continue
-        before, behind = first_graph(here.compile_id, graphs), first_graph(after.compile_id, graphs)
-        if before is None or behind is None or not calls.get(before.id) or not calls.get(behind.id):
-            continue
-        result += at_break(here, calls[before.id], calls[behind.id], schedules.get(before.id))
-    return result
+    """Pair the last call of a graph that ended at a break with the first of the graph that goes on after it.
 
-
-def first_graph(compile_id: str, graphs: Mapping[str, Graph]) -> Graph | None:
-    """The forward or inference graph of a compile."""
-    return next(
-        (item for item in graphs.values() if item.compile_id == compile_id and item.direction != "backward"), None
-    )
-
-
-def at_break(
-    compile: Compile, before: Sequence[KernelCall], behind: Sequence[KernelCall], schedule: Schedule | None
-) -> list[Decision]:
-    """Pair what the first graph returns with what the second takes.
-
-    The two graphs name the tensor differently: shape, stride and dtype say which it may be, and where they do not,
-    the last call of the one and the first of the other stand for the boundary. What the second takes may as well be the
-    program's own, or made by the code at the break: what passes has an upper bound, and no bytes are sure to be saved.
+    The two graphs name the tensors between them differently, so what passes is not known.
     """
-    returned = set(schedule.outputs) if schedule else set[str]()
-    outputs = [(call, item) for call in before for item in call.writes or () if not returned or item.buffer in returned]
-    inputs = [(call, item) for call in behind for item in call.reads or () if item.buffer.startswith(INPUT_PREFIXES)]
-    # Both graphs may use a name (`arg0_1`) for other memory.
-    matched: dict[tuple[str, str], tuple[KernelCall, KernelCall, dict[tuple[str, str], BufferAccess]]] = {}
-    for a, written in outputs:
-        for b, read in inputs:
-            same = written.shape == read.shape and written.stride == read.stride and written.dtype == read.dtype
-            if same and written.shape is not None:
-                items = matched.setdefault((a.id, b.id), (a, b, {}))[2]
-                items.update({(a.graph, written.buffer): written, (b.graph, read.buffer): read})
-    pairs = list(matched.values()) or [(before[-1], behind[0], {})]
-    where = compile.break_source
-    arguments: dict[str, object] = {"why": first_line(compile.break_reason or "") or "no reason recorded"}
-    if where is not None and where.file:
-        arguments["file"] = f"{where.file.rsplit('/', 1)[-1]}:{where.line}"
-    if where is not None and where.code:
-        arguments["break_line"] = where.code
+    first: dict[str, str] = {}  # compile → its forward or inference graph
+    for graph in graphs.values():
+        if graph.direction != "backward":
+            first.setdefault(graph.compile_id or "", graph.id)
     result: list[Decision] = []
-    for a, b, items in pairs:
-        most = total(items.values())
+    for here, after in pairwise(item for item in recording.compiles if item.compile_id in first):
+        before, behind = (calls.get(first[item.compile_id]) for item in (here, after))
+        if here.break_reason is None or not before or not behind:
+            continue
+        where = here.break_source
+        arguments: dict[str, object] = {"why": first_line(here.break_reason) or "no reason recorded"}
+        if where is not None and where.file:
+            arguments["file"] = f"{where.file.rsplit('/', 1)[-1]}:{where.line}"
+        if where is not None and where.code:
+            arguments["break_line"] = where.code
         result.append(
             never_considered(
-                a,
-                b,
+                before[-1],
+                behind[0],
                 reason_code="graph_break",
-                reason_arguments={**arguments, "size": most} if most else arguments,
-                notes=("shape_matches",) if most else (),
-                raw_reason=compile.break_reason,
+                reason_arguments=arguments,
+                raw_reason=here.break_reason,
                 hint_code="remove_break",
                 saved_launches=1,
                 evidence="order",
