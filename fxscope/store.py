@@ -34,7 +34,7 @@ from fxscope.errors import FxscopeError, RenderError
 from fxscope.model import SCHEMA, Launch, Op, Recording, encoded, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 FIRST_SCHEMA = "fxscope/1"
 MANY = 20_000  # ops and launches from which on a file is columns
@@ -43,7 +43,6 @@ _LIMIT = 2**63 - 1  # its negative stands for `None` among numbers
 # What msgspec raises of a text that it does not take; the last: brackets in brackets.
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_BYTES = 16 << 30  # of a recording, packed or not
-_PIECE = 16 << 10  # gzip packs a thousand bytes into one at most
 MAX_BYTES, MAX_RATIO = 512 << 20, 50  # unpacked, and for each byte packed: what is beyond both is a bomb
 
 
@@ -69,7 +68,7 @@ def contents(path: str | Path, *, limit: int = MAX_BYTES, what: str = "a recordi
     if data[:2] == b"\x1f\x8b":
         try:
             data = _unpacked(data, path, limit, what)
-        except (EOFError, zlib.error):
+        except (EOFError, zlib.error, gzip.BadGzipFile):
             raise FxscopeError(f"{path} is a damaged or truncated gzip file. Make or copy it again.") from None
     return unmarked(data, path)
 
@@ -124,27 +123,15 @@ def _whole(recording: Recording, where: str) -> Recording:
 def _unpacked(data: bytes, path: Path, limit: int, what: str) -> bytes:
     """Unpack a gzip file of any number of streams, up to a size that nothing of its kind has."""
     limit = min(limit, max(MAX_BYTES, MAX_RATIO * len(data)))
+    pieces: list[bytes] = []
     size = 0
-    for piece in _pieces(data):  # counted before any of it is kept
-        size += len(piece)
-        if size > limit:
-            raise FxscopeError(f"{path} unpacks to more than {limit >> 20} MiB: it is not {what}.")
-    return b"".join(_pieces(data))
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    """Yield what gzip streams unpack to, no more than about 16 MB at a time. Raises EOFError, zlib.error."""
-    unpacker: Any = None
-    for start in range(0, len(data), _PIECE):
-        part = data[start : start + _PIECE]
-        while part := part.lstrip(b"\0") if unpacker is None else part:
-            unpacker = unpacker or zlib.decompressobj(31)
-            yield unpacker.decompress(part)
-            part = unpacker.unused_data
-            if unpacker.eof:
-                unpacker = None
-    if unpacker is not None:
-        raise EOFError
+    with gzip.open(io.BytesIO(data)) as file:
+        while piece := file.read(1 << 20):
+            size += len(piece)
+            if size > limit:
+                raise FxscopeError(f"{path} unpacks to more than {limit >> 20} MiB: it is not {what}.")
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
 def loads(data: bytes | str, *, where: str = "the text") -> Recording:
@@ -389,26 +376,14 @@ def _place(target: Path, data: bytes, mode: int | None) -> None:
     """Make a file appear under its name, whole; in place of another one only where that one's mode is given."""
     temporary = target.with_name(f".{target.name[:100]}.{getpid()}.{time.monotonic_ns()}")
     try:
-        # A file without a name: it goes with the process, whatever ends that.
-        handle = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
-        nameless = True
-    except (AttributeError, OSError):
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        nameless = False
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
-            file.flush()
-            if mode is not None:
-                with contextlib.suppress(OSError):  # a file system may have no modes
-                    os.fchmod(file.fileno(), stat.S_IMODE(mode))
-            if nameless:
-                name = temporary if mode is not None else target
-                os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=0, follow_symlinks=True)
-        if mode is not None:
-            temporary.replace(target)
-        elif not nameless:
+        if mode is None:
             os.link(temporary, target)
+            return
+        with contextlib.suppress(OSError):  # a file system may have no modes
+            temporary.chmod(stat.S_IMODE(mode))
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -418,10 +393,7 @@ class OwnFolder:
 
     def __init__(self) -> None:
         self.name: str = tempfile.mkdtemp(prefix="fxscope-")
-        self._remove = weakref.finalize(self, _remove, self.name, getpid())
-
-    def cleanup(self) -> None:
-        self._remove()
+        self.cleanup = weakref.finalize(self, _remove, self.name, getpid())
 
     def __enter__(self) -> str:
         return self.name

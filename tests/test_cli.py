@@ -237,22 +237,6 @@ def test_a_dash_is_no_file(tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("trace t.json --step 2 -o a.html", "view t.json --steps 2 -o a.html"),
-        ("trace t.json --all-steps", "view t.json"),
-        ("env --json", "doctor --json"),
-        ("explain r --evidence", "view r --all"),
-        ("explain r gelu", "why r gelu"),
-        ("explain r --against e", "diff e r"),
-    ],
-)
-def test_old_spellings_work_and_name_the_new_one(old: str, new: str) -> None:
-    assert cli.modernized(old.split()) == (new.split(), f"fxscope {new}")
-    assert cli.modernized(new.split()) == (new.split(), None)
-
-
 @pytest.mark.parametrize("verb", ["view", "why", "code"])
 def test_an_error_of_usage_shows_the_usage_of_the_verb(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:

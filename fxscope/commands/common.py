@@ -7,7 +7,6 @@ import contextlib
 import os
 import shutil
 import signal
-import stat
 import sys
 import threading
 import zlib
@@ -15,7 +14,7 @@ from os import getpid  # programs and their tests replace `os.getpid`
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fxscope.errors import FxscopeError
+from fxscope.errors import FxscopeError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -156,12 +155,11 @@ def step_range(text: str) -> range:
     """Parse "2:5" as steps 2, 3 and 4, and "2" as step 2."""
     first, colon, last = text.partition(":")
     last = last if colon else first
-    if not (first.isdigit() and last.isdigit() and len(text) <= 40):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write N, or A:B with A < B, such as 2:5")
-    found = range(int(first), int(last) + (not colon))
-    if not found or found.stop > sys.maxsize:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write N, or A:B with A < B, such as 2:5")
-    return found
+    if first.isdigit() and last.isdigit() and len(text) <= 40:
+        found = range(int(first), int(last) + (not colon))
+        if found and found.stop <= sys.maxsize:
+            return found
+    raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write N, or A:B with A < B, such as 2:5")
 
 
 def add_input_options(parser: argparse.ArgumentParser, *, nargs: str | None = "+") -> None:
@@ -267,23 +265,7 @@ def read_folder(path: Path, given: Mapping[str, Any] | None = None) -> Recording
         raise FxscopeError(f"{path} holds no trace: a folder needs {TRACES[0]} or {TRACES[1]}.")
     debug = next((path / name for name in ("inductor", "torch_compile_debug") if (path / name).is_dir()), None)
     log = next((path / name for name in LOGS if (path / name).is_file()), None)
-    return with_memory(read_file(trace, {"debug_dir": debug, "compile_log": log, **(given or {})}), path / "meta.json")
-
-
-def with_memory(recording: Recording, path: Path) -> Recording:
-    """Add the peak memory that the program itself wrote down: `{"peak_mem": bytes}` in a folder's meta.json."""
-    import json
-
-    from fxscope.model import Memory, replace
-    from fxscope.store import contents
-
-    try:
-        peak = json.loads(contents(path, limit=1 << 20, what="a meta.json")).get("peak_mem")
-    except (OSError, ValueError, AttributeError, RecursionError, FxscopeError):
-        return recording
-    if recording.memory is not None or not isinstance(peak, int):
-        return recording
-    return replace(recording, memory=Memory(peak_bytes=peak))
+    return read_file(trace, {"debug_dir": debug, "compile_log": log, **(given or {})})
 
 
 def looks_like_recording(path: Path) -> bool:
@@ -471,56 +453,33 @@ def check_apart(arguments: argparse.Namespace) -> None:
     """Raise RenderError where two outputs are one file, or an output is a file that is read: `--force` is for others."""
     from fxscope.errors import RenderError
 
-    read: set[object] = set()
-    folders: set[Path] = set()
-    written: dict[object, str] = {}
-    for name, value in vars(arguments).items():
-        for text in value if isinstance(value, list) else [value]:
-            if name in ("verb", "words", "arguments", "title", "format", *_WRITTEN) or not isinstance(text, str):
-                continue
-            parts = (text, text.partition("=")[2], text.rpartition(":")[0])  # NAME=FILE, FILE.py:FACTORY
-            read.update(file for file in map(_file, parts) if isinstance(file, tuple))
-            # Not Path.is_dir: that raises of a name too long for a file, as a kernel's may be.
-            folders.update(Path(_real(part)) for part in parts if os.path.isdir(part))  # noqa: PTH112
-    for name, option in _WRITTEN.items():
-        value = getattr(arguments, name, None)
-        for text in value if isinstance(value, list) else [value]:
-            if text is None:
-                continue
-            if not text:
-                raise RenderError(f"{option} takes the name of a file, and this one is empty.")
-            file = _file(text)
-            if file in read or (folders.intersection(Path(_real(text)).parents) and is_trace(Path(text))):
-                raise RenderError(
-                    f"{option} {text} is a file that is read here, and would be overwritten: name another."
-                )
-            if file in written:
-                raise RenderError(f"{written[file]} and {option} {text} are one file: give each its own name.")
-            if file is not None:
-                written[file] = f"{option} {text}"
+    texts = {
+        name: [text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+        for name, value in vars(arguments).items()
+    }
+    read: set[str] = set()
+    for name in texts.keys() - {"verb", "words", "arguments", "title", "format", *_WRITTEN}:
+        parts = {part for text in texts[name] for part in (text, text.partition("=")[2], text.rpartition(":")[0])}
+        read.update(_real(part) for part in parts if os.path.isfile(part))  # noqa: PTH113, that raises of long names
+    outputs = [(option, text) for name, option in _WRITTEN.items() for text in texts.get(name, ())]
+    written: dict[str, str] = {}
+    for option, text in outputs:
+        if not text:
+            raise RenderError(f"{option} takes the name of a file, and this one is empty.")
+        file = _real(text)
+        if file in read:
+            raise RenderError(f"{option} {text} is a file that is read here, and would be overwritten: name another.")
+        if file in written:
+            raise RenderError(f"{written[file]} and {option} {text} are one file: give each its own name.")
+        if Path(file).is_file() or not Path(file).exists():  # a device takes several
+            written[file] = f"{option} {text}"
 
 
 def _real(name: str) -> str:
-    name = name.replace("\0", "")
     try:
-        return os.path.realpath(name)
+        return os.path.normcase(os.path.realpath(name))
     except FileNotFoundError:  # the current folder is gone
         return os.path.normpath(name)
-
-
-def is_trace(path: Path) -> bool:
-    from fxscope.fleet.sources import looks_like_trace
-
-    return path.name.endswith((".json", ".json.gz")) and path.is_file() and looks_like_trace(path)
-
-
-def _file(name: str) -> object:
-    """Return a key of the file that a name means: its numbers if it exists, else its path; None for devices and pipes."""
-    try:
-        found = Path(name).stat()
-    except (OSError, ValueError):
-        return os.path.normcase(_real(name))
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
@@ -529,7 +488,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
 
     from fxscope.errors import RenderError
     from fxscope.model import Stage
-    from fxscope.render import WITHOUT_STAGE, check_target
+    from fxscope.render import WITHOUT_STAGE, check_target, format_of
 
     stage = getattr(arguments, "stage", None)
     if stage and ":" not in stage and stage not in get_args(Stage):  # else a graph's id
@@ -545,17 +504,11 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         check_target(name, format=arguments.format, force=arguments.force)
     if not arguments.output and arguments.format:
         check_target(None, format=arguments.format)
-    if stage and (formats := formats_of(arguments)) <= WITHOUT_STAGE:
+    formats = {
+        format_of(name, arguments.format or (None if name else "terminal")) for name in arguments.output or (None,)
+    }
+    if stage and formats <= WITHOUT_STAGE:
         raise RenderError(f"--stage means nothing here: {' and '.join(sorted(formats))} draw no single graph.")
-
-
-def formats_of(arguments: argparse.Namespace) -> set[str]:
-    """The formats that the options of `add_output_options` name."""
-    from fxscope.render import format_of
-
-    if not arguments.output:
-        return {format_of(None, arguments.format or "terminal")}
-    return {format_of(name, arguments.format) for name in arguments.output}
 
 
 def emit(recording: Recording, arguments: argparse.Namespace, *, keep: bool = False, **options: Any) -> None:
@@ -591,27 +544,22 @@ def write_files(recording: Recording, arguments: argparse.Namespace, *, keep: bo
     failed: list[str] = []
     unforeseen: Exception | None = None
     safe = False  # whether the recording itself is on disk
-    written: dict[object, str] = {}
     for name in arguments.output:
+        format = format_of(name, arguments.format)
+        without = {"name", "stage"} if format in WITHOUT_STAGE else {"name"}
+        taken = {key: value for key, value in options.items() if key not in without}
         try:
-            target = getattr(arguments, "folder", Path()) / name
-            if (same := written.get(_file(str(target)))) is not None:  # `A.md` and `a.md`, on some disks
-                raise RenderError(f"that is the file of -o {same} here: give each its own name.")
-            of_all = format_of(name, arguments.format) in WITHOUT_STAGE
-            taken = {key: value for key, value in options.items() if not (of_all and key == "stage") and key != "name"}
-            save(recording, target, format=arguments.format, force=arguments.force, **taken)
+            save(recording, arguments.folder / name, format=arguments.format, force=arguments.force, **taken)
         except FxscopeError as error:
             failed.append(f"{name} was not written: {error}")
         except Exception as error:  # a fault of fxscope's own costs the user one file, not all of them
-            unforeseen = unforeseen or error
-            failed.append(f"{name} was not written: {type(error).__name__}: {error} (a fault of fxscope's)")
+            unforeseen = error
+            failed.append(f"{name} was not written: {one_line(error)} (a fault of fxscope's)")
         else:
-            safe = safe or format_of(name, arguments.format) in ("fxscope", "json")
-            if (file := _file(str(target))) is not None:  # no device or pipe
-                written[file] = name
+            safe = safe or format in ("fxscope", "json")
             print(f"wrote {name}", file=sys.stderr)
     if failed and keep and not safe:
-        failed.append(rescue(recording, getattr(arguments, "folder", Path()) / arguments.output[0]))
+        failed.append(rescue(recording, arguments.folder / arguments.output[0]))
     if unforeseen is not None:
         print("\n".join(failed), file=sys.stderr)
         raise unforeseen

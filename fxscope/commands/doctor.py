@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 MANAGERS: dict[str, tuple[str, dict[str, str]]] = {
     "apt-get": ("apt-get install -y", {"headers": "python{version}-dev", "openmp": "libomp-dev"}),
     "dnf": ("dnf install -y", {"c++": "gcc-c++", "headers": "python3-devel", "openmp": "libomp-devel"}),
-    "apk": ("apk add", {"headers": "python3-dev", "openmp": "openmp-dev"}),
-    "pacman": ("pacman -S --noconfirm", {"c++": "gcc", "headers": "python", "openmp": "openmp"}),
     "brew": ("brew install", {"c++": "gcc", "headers": "python", "openmp": "libomp"}),
 }
 PACKAGES = {"c++": "g++"}  # what most of them call these
@@ -51,7 +49,6 @@ PIP = (
     if shutil.which("uv")
     else f"{HERE} -m ensurepip && {HERE} -m pip install"
 )
-SYMBOLS = "µ·×→■├"  # what the terminal views print
 
 
 class Check(NamedTuple):
@@ -70,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every check. 0 where programs can be recorded, else 1."""
+    """Print every check; return 0 where programs can be recorded, else 1."""
     checks = examine()
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2, ensure_ascii=False))
@@ -110,8 +107,7 @@ def examine() -> list[Check]:
     """Every check, in the order in which one needs the other."""
     torch = torch_and_recording()
     usable = torch[0].ok is True
-    checks = [versions(), *torch, temporary_files(), locale(), *(inductor() if usable else ())]
-    return [*checks, scanner(), hub_kernels()]
+    return [versions(), *torch, temporary_files(), *(inductor() if usable else ()), scanner()]
 
 
 # ---------------------------------------------------------------------- the main job
@@ -165,18 +161,6 @@ def temporary_files() -> Check:
             return Check(name, True, f"{Path(file.name).parent}, {free / 1e9:.1f} GB free", purpose, required=True)
     except OSError as error:
         return Check(name, False, one_line(error), purpose, "export TMPDIR=$HOME", required=True)
-
-
-def locale() -> Check:
-    """Encode what the terminal views print."""
-    encoding = sys.stdout.encoding or "ascii"
-    try:
-        SYMBOLS.encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        return Check(
-            "locale", False, f"stdout is {encoding}: {SYMBOLS} become ?", "legible text", "export PYTHONUTF8=1"
-        )
-    return Check("locale", True, f"stdout is {encoding}", "legible text")
 
 
 # ---------------------------------------------------------------------- Inductor
@@ -270,17 +254,6 @@ def scanner() -> Check:
     if "FXSCOPE_NO_NATIVE" in os.environ:
         return Check("trace scanner", False, "switched off by FXSCOPE_NO_NATIVE", purpose, "unset FXSCOPE_NO_NATIVE")
     return Check("trace scanner", False, "not compiled when fxscope was installed", purpose, install("c++"))
-
-
-def hub_kernels() -> Check:
-    """Look for Hugging Face's `kernels` and write into its cache."""
-    purpose = "programs that load kernels from a hub"
-    if importlib.util.find_spec("kernels") is None:
-        return Check("kernels (hub)", False, "not installed", purpose, f"{PIP} kernels")
-    home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
-    variables = ("KERNELS_CACHE", "HF_KERNELS_CACHE", "HF_HUB_CACHE")
-    folder = next((value for name in variables if (value := os.environ.get(name))), home / "hub")
-    return cache("kernels (hub) cache", Path(folder), "KERNELS_CACHE")._replace(purpose=purpose)
 
 
 # ---------------------------------------------------------------------- helpers

@@ -183,5 +183,5 @@ def test_a_script_is_read_as_python_reads_it(head: bytes, tmp_path: Path) -> Non
     path = tmp_path / "script.py"
     path.write_bytes(head + b"def f(x: int): pass\nfound = '" + letter + b"', f.__annotations__\n")
     names: dict[str, object] = {}
-    exec(script._script(str(path)).code, names)
+    exec(script.compiled(path)[0], names)
     assert names["found"] == ("é", {"x": int})

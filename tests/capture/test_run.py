@@ -1,4 +1,4 @@
-"""`fxscope run` and `fxscope env` as a user calls them."""
+"""`fxscope run` as a user calls it."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def test_a_factory_with_its_options_after_it(folder) -> None:
         (["no_such_file.py:make"], "there is no file no_such_file.py"),
         (["not_python.py"], "not_python.py is not Python"),
         (["--compile", "script.py"], "--compile is for factories"),
-        (["--target", "h200", "script.py"], "`fxscope run script.py:planned --target h200`"),
-        (["script.py", "--target", "h200", "--", "--lr", "1"], "and script.py is a script"),
+        (["--target", "h200", "script.py"], "--target is for factories"),
+        (["-m", "no_such_module"], "-m no_such_module: there is no such module here"),
     ],
 )
 def test_a_mistake_is_one_line(folder, capfd, words, message) -> None:

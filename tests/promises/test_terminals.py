@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 WITH_A_FILE = [
     "view a.fxscope", "view a.fxscope --format md", "view a.fxscope --json",
     "view a.fxscope --format svg", "why a.fxscope", "why a.fxscope --json", "why a.fxscope gelu mul", "code a.fxscope",
-    "code a.fxscope --json", "explain a.fxscope", "explain a.fxscope triton", "explain a.fxscope --json",
+    "code a.fxscope --json", "why a.fxscope", "why a.fxscope triton", "why a.fxscope --json",
     "diff a.fxscope b.fxscope", "diff a.fxscope b.fxscope --json", "check a.fxscope --learn", "fleet job", "fleet job --json",
     "fleet job --format md", "view job/rank0.json", "view job/rank0.json --json", "view job/rank0.json --tables",
     "view job/rank0.json --format md", "sweep --from sweep.json", "sweep --from sweep.json --json",
@@ -80,7 +80,7 @@ def test_names_in_files(
     assert out or said
 
 
-@pytest.mark.parametrize("verb", sorted(set(cli.VERBS) - {"doctor", "env", "demo"}))
+@pytest.mark.parametrize("verb", sorted(set(cli.VERBS) - {"doctor", "demo"}))
 def test_names_on_the_command_line(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

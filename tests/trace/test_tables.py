@@ -185,7 +185,7 @@ def test_reading_says_how_far_it_is(packed: str | None, tmp_path: Path, monkeypa
 
 
 def cost_of_tables(path: Path) -> tuple[int, int]:
-    """Return (function calls, largest number of memory blocks) while `fxscope trace PATH --tables` runs."""
+    """Return (function calls, largest number of memory blocks) while `fxscope view PATH --tables` runs."""
     parser = argparse.ArgumentParser()
     command.configure(parser)
     parser.set_defaults(parser=parser)
