@@ -174,6 +174,7 @@ def constants_on_device(plan: Plan) -> Generator[None]:
 
     Where this torch has another way, the plan goes on, and says that it may end at such a constant.
     """
+    import torch._inductor.compile_fx as compile_fx
     from torch._inductor.graph import GraphLowering
 
     original: Any = getattr(GraphLowering, "constant_name", None)
@@ -191,8 +192,28 @@ def constants_on_device(plan: Plan) -> Generator[None]:
                 self.constants[name] = self.constants[name].as_subclass(_OnDevice)
         return original(self, name, device)
 
-    with mock.patch.object(GraphLowering, "constant_name", constant_name):
+    passes: Any = compile_fx._recursive_joint_graph_passes
+
+    def joint_passes(graph_module: Any, *args: Any, **kwargs: Any) -> Any:
+        for node in copies_of_constants(graph_module):
+            node.meta["original_aten"] = LIFTED  # kernels are named after it
+        return passes(graph_module, *args, **kwargs)
+
+    with (
+        mock.patch.object(GraphLowering, "constant_name", constant_name),
+        mock.patch.object(compile_fx, "_recursive_joint_graph_passes", joint_passes),
+    ):
         yield
+
+
+def copies_of_constants(graph_module: Any) -> list[Any]:
+    """Return the copies to the device that belong to making a constant there; one that the program asks for does not."""
+    return [
+        node
+        for node in graph_module.graph.find_nodes(op="call_function", target=torch.ops.prims.device_put.default)
+        if node.args[0].target is torch.ops.aten.lift_fresh_copy.default
+        and node.meta.get("source_fn_stack") in (None, node.args[0].meta.get("source_fn_stack"))
+    ]
 
 
 @contextlib.contextmanager

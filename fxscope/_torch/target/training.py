@@ -18,8 +18,10 @@ from unittest import mock
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils.checkpoint import CheckpointPolicy
 
 from fxscope._torch.inductor import current_compile_id
+from fxscope._torch.target.decisions import LIFTED, copies_of_constants
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -40,10 +42,13 @@ def backend(plan: Plan) -> Generator[Any]:
         "autograd cannot run on a device that is not there; ops that choose by device earlier are as on a CPU",
     )
     original: Any = compile_fx._recursive_joint_graph_passes
+    made_there = True  # the program makes its constants on the device, and copies none
 
     def joint_passes(graph_module: Any, *args: Any, **kwargs: Any) -> Any:
         move(graph_module)
         decompose(graph_module)
+        for node in copies_of_constants(graph_module) if made_there else ():
+            node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE  # as a constant that lies on the device
         if "input_device" in kwargs:
             kwargs["input_device"] = _DEVICE
         elif args and isinstance(args[0], torch.device):
@@ -62,6 +67,9 @@ def backend(plan: Plan) -> Generator[Any]:
         return compile_fx.compile_fx_inner(graph_module, moved, **kwargs)
 
     def compile_both(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
+        nonlocal made_there
+        made = [node for node in graph_module.graph.nodes if getattr(node.target, "__name__", "") == "tensor"]
+        made_there = all(node.kwargs.get("device") is not None for node in made)
         with (
             _cuda_autocast(graph_module, plan),
             torch._functorch.config.patch(force_non_lazy_backward_lowering=True, enable_autograd_cache=False),
@@ -152,8 +160,6 @@ def decompose(graph_module: Any) -> None:
     import torch.fx.traceback as traceback
     from torch._inductor.decomposition import select_decomp_table
     from torch.fx.experimental.proxy_tensor import make_fx, set_original_aten_op
-
-    from fxscope._torch.target.decisions import LIFTED
 
     placeholders = list(graph_module.graph.find_nodes(op="placeholder"))
     values = [node.meta["val"] for node in placeholders]
