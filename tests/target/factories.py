@@ -158,6 +158,23 @@ def constant_on_the_device():
     return _Constant(), (torch.rand(8, 64),)
 
 
+def list_index():
+    """Falcon takes heads by a list of one; torch makes a tensor of it."""
+    return Function(lambda x: x[:, [-2]] * 2), (torch.rand(8, 64),)
+
+
+def constant_as_tensor():
+    return Function(lambda x: x * torch.as_tensor([1.0, 2.0] * 32, device=x.device)), (
+        torch.rand(8, 64, requires_grad=True),
+    )
+
+
+def constant_from_the_cpu():
+    return Function(lambda x: x * torch.tensor([1.0, 2.0] * 32).to(x.device, torch.float64)), (
+        torch.rand(8, 64, requires_grad=True),
+    )
+
+
 def optimizer_step():
     return torch.optim.AdamW(nn.Linear(64, 64).parameters(), lr=1e-3).step, ()
 

@@ -211,6 +211,25 @@ def test_constants_that_a_program_makes_on_the_device(*, backward: bool) -> None
     assert {access.shape for access in forward[1].reads} >= {(8, 64), (64,)}
 
 
+@pytest.mark.parametrize(
+    ("factory", "backward", "names"),
+    [
+        ("list_index", False, ["triton_poi_fused_index_lift_fresh_mul_0"]),
+        ("constant_as_tensor", False, ["triton_poi_fused_lift_fresh_mul_0"]),
+        ("constant_as_tensor", True, ["triton_poi_fused_lift_fresh_mul_0"] * 2),
+    ],
+)
+def test_kernels_are_named_after_constants_as_on_an_h100(factory: str, backward: bool, names: list[str]) -> None:
+    """A backward makes the constant again instead of saving it."""
+    assert [call.kernel for call in forked(factory, backward=backward).calls] == names
+
+
+def test_a_constant_that_a_program_copies_to_the_device_is_saved_for_the_backward() -> None:
+    recording = forked("constant_from_the_cpu", backward=True)
+    backward = [call.kernel for call in recording.calls if ":backward" in call.graph]
+    assert backward and not any("lift_fresh" in name for name in backward)
+
+
 @pytest.mark.slow
 def test_a_while_loop_is_planned_with_its_condition_and_body() -> None:
     plan = forked("while_loop")

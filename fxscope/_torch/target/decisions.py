@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from fxscope.gpus import Gpu
 
 PADDED = "padded to aligned sizes"
-LIFTED = torch.ops.aten.lift_fresh.default  # what is traced for `torch.tensor`
 _LAUNCH_S = 2e-6  # what the shortest kernel takes
 _UNALIGNED = 3.0  # how much longer a GEMM on matrix units takes whose rows are not aligned
 
@@ -196,7 +195,7 @@ def constants_on_device(plan: Plan) -> Generator[None]:
 
     def joint_passes(graph_module: Any, *args: Any, **kwargs: Any) -> Any:
         for node in copies_of_constants(graph_module):
-            node.meta["original_aten"] = LIFTED  # kernels are named after it
+            node.meta["original_aten"] = torch.ops.aten.lift_fresh.default  # kernels are named after it
         return passes(graph_module, *args, **kwargs)
 
     with (

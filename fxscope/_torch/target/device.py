@@ -68,7 +68,6 @@ def device(plan: Plan) -> Generator[None]:
         # bound by arithmetic.
         clock = properties.clock_rate // 1000
         stack.enter_context(mock.patch.object(torch._utils_internal, "max_clock_rate", lambda: clock))
-        stack.enter_context(mock.patch.object(torch, "tensor", _made_on_cpu(torch.tensor)))
         stack.enter_context(_triton_driver(gpu))
         stack.enter_context(decisions.padding(plan))
         stack.enter_context(choosing.predicted(plan))
@@ -217,30 +216,3 @@ def _fresh_caches() -> Generator[None]:
         yield
     finally:
         clear()
-
-
-def _made_on_cpu(original: Any) -> Any:
-    """`torch.tensor` that makes a tensor on the CPU and moves it, where the device is the simulated one.
-
-    A program calls it while it runs (an empty key-value cache, a constant of a mask); torch's own would ask the driver.
-    """
-    from torch.fx.experimental.proxy_tensor import set_original_aten_op
-
-    def tensor(data: Any, *, device: Any = None, dtype: Any = None, **options: Any) -> Any:
-        if device is None or torch.device(device).type != "cuda":
-            return original(data, device=device, dtype=dtype, **options)
-        if isinstance(data, list | tuple) and not data:
-            return torch.empty((0,), dtype=dtype, device=device)
-        is_number = isinstance(data, bool | int | float)
-        return there(data if is_number else original(data, dtype=dtype, **options), dtype, device)
-
-    @torch._dynamo.allow_in_graph
-    def there(value: Any, dtype: Any, device: Any) -> Any:
-        with set_original_aten_op(decisions.LIFTED):  # as the device's constant is called, and what is fused with it
-            if isinstance(value, torch.Tensor):
-                return value.to(device)
-            return torch.full((), value, dtype=dtype, device=device)
-
-    there.__name__ = "tensor"  # as nodes of graphs are called after it
-
-    return tensor

@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils.checkpoint import CheckpointPolicy
 
 from fxscope._torch.inductor import current_compile_id
-from fxscope._torch.target.decisions import LIFTED, copies_of_constants
+from fxscope._torch.target.decisions import copies_of_constants
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -168,7 +168,7 @@ def decompose(graph_module: Any) -> None:
     class Again(torch.fx.Interpreter):
         def run_node(self, n: torch.fx.Node) -> Any:
             if n.target is torch.ops.aten.lift_fresh_copy.default:  # a constant is no input, and not moved
-                with set_original_aten_op(LIFTED):
+                with set_original_aten_op(torch.ops.aten.lift_fresh.default):
                     return super().run_node(n).to(_DEVICE)
             result, before = super().run_node(n), n.meta.get("val")
             # A draw has the dtype of its tensor, what it is decomposed into one of its own. (Other ops may really differ:
