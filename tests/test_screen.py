@@ -10,9 +10,10 @@ import pytest
 
 import fxscope
 from fxscope import cli
+from fxscope.analysis import select
 from fxscope.analysis.report import Report, others, report
 from fxscope.model import Recording
-from fxscope.render import notebook
+from fxscope.render import notebook, why
 from fxscope.render import report as text
 from tests import build, captures
 
@@ -45,6 +46,17 @@ def test_every_verb_reads_a_trace_and_chooses_its_steps(verb: str, tmp_path: Pat
     more = {"diff": [trace], "check": ["--learn"], "redact": ["-o", str(tmp_path / "redacted.fxscope")]}
     assert cli.main([verb, trace, *more.get(verb, []), "--steps", "0"]) == 0
     assert cli.main([verb, trace, *more.get(verb, []), "--steps", "97", "--force"]) != 0
+
+
+@pytest.mark.parametrize("capture", ["mlp_eager", "mlp_compiled", "mlp_train_compiled", "attn_compiled"])
+def test_why_of_any_name_is_short(capture: str) -> None:
+    """Of each sort of name a few, and each pair of a missed fusion."""
+    recording = captures.read(capture)
+    asked = [(f"{sort}:{name}",) for sort, known in select.names(recording).items() for name in list(known)[:12]]
+    asked += [row.names for row in report(recording).missed if row.names]
+    for names in asked:
+        lines = why.words(recording, recording.why(*names), width=80).splitlines()
+        assert 0 < len(lines) <= why.MAX_LINES and max(map(len, lines)) <= 80, (names, lines)
 
 
 def layers(number: int) -> Recording:
@@ -146,10 +158,10 @@ def test_pairs_that_share_a_library_kernel_are_bracketed_and_counted_once() -> N
 def test_why_answers_for_a_group_and_lists_the_exceptions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = layers(4).save(tmp_path / "layers.fxscope")
     assert cli.main(["why", str(path), "mm", "gelu"]) == 0
-    assert capsys.readouterr().out.startswith("×4 layers.[0..3].fc:\n\n– mm → gelu\n  not fused")
+    assert capsys.readouterr().out.startswith("– mm → gelu ×4: not fused: cuBLAS GEMM")
     assert cli.main(["why", str(path), "mm"]) == 0
     out = capsys.readouterr().out
-    assert "×4 layers.[0..3].fc:" in out and "×1 head: mm → 1 kernel" in out
+    assert out.startswith("mm ×4 (layers.[0..3].fc): own kernel, ") and "×1 head: mm → 1 kernel" in out
 
 
 def test_the_python_api_answers_as_the_verbs_do(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="none: all missed fusions; one: its kernel and its neighbours; two: that pair. A variable, op, FX node, "
         "buffer, kernel or module; op:mul, node:mul_6, call:0/0:inference:3 say which",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="N decisions of each answer (default 3); 0 for all")
     common.add_text_options(parser, "write FILE instead: .txt, .md or .json")
 
 
@@ -38,18 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
 
         from fxscope.model import encoded
 
-        limit = arguments.limit if arguments.limit and arguments.limit > 0 else None
         # With the words beside their codes.
         found = [
-            {**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint}
-            for item in answer.decisions[:limit]
+            {**msgspec.structs.asdict(item), "reason": item.reason, "hint": item.hint} for item in answer.decisions
         ]
         found += [{"note": item.note} for item in answer.same if item.note]
         common.write_text(encoded(found).decode() + "\n", arguments.output, arguments)
         return 0
-    wanted = 3 if arguments.limit is None else arguments.limit
-    limit = None if arguments.all or wanted <= 0 else wanted
-    text = words(recording, answer, width=common.width(), limit=limit, everything=arguments.all)
+    text = words(recording, answer, width=common.width(), everything=arguments.all)
     common.write_text(
         common.fenced(common.clipped(text, everything=arguments.all), format), arguments.output, arguments
     )

@@ -11,7 +11,7 @@ from fxscope.model import DecisionEnd
 from fxscope.op_names import only_named, perhaps_ran
 from fxscope.passes.predicted import runs_a_step
 from fxscope.passes.unfused import stood_in_for
-from fxscope.render import grid, labels, theme
+from fxscope.render import grid, labels, report, theme
 from fxscope.text import (
     about,
     at_least,
@@ -95,8 +95,10 @@ def _not_validated(decision: Decision, recording: Recording, across: bool) -> st
     return f"; not validated for {listed(whose)}" if whose else ""
 
 
-def places(recording: Recording, decision: Decision, width: int, asked: frozenset[Key] = frozenset()) -> list[str]:
-    """The kernel call and the user's line of each end."""
+def places(
+    recording: Recording, decision: Decision, width: int, asked: frozenset[Key] = frozenset(), *, in_full: bool = True
+) -> list[str]:
+    """The kernel call and the user's lines of each end; with `in_full` on as many lines as they need."""
     nodes = index_of(recording).nodes
     calls = index_of(recording).calls
     lines: list[str] = []
@@ -111,7 +113,8 @@ def places(recording: Recording, decision: Decision, width: int, asked: frozense
         sources = user_lines([nodes[graph][name] for name in names if name in nodes.get(graph, {})])
         head = handle or ", ".join(names[:3]) or "?"
         lines.append("  in " + shorten(head, width - 5))
-        lines += ["\n".join(whole(source, width, "     ")) for source in sources]
+        for source in sources:
+            lines += whole(source, width, "     ") if in_full else [report.cut(f"     {source}", width)]
     return lines
 
 

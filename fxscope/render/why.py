@@ -1,4 +1,4 @@
-"""The answer to "why" as text: the largest group of equal places, then the others in one line each."""
+"""The answer to "why" as text: the verdict, the cost and what to try in `MAX_LINES` lines; with `everything` all details."""
 
 from __future__ import annotations
 
@@ -10,49 +10,158 @@ from fxscope.analysis.report import buffers_unknown
 from fxscope.analysis.report import report as report_of
 from fxscope.analysis.select import Place
 from fxscope.analysis.why import what_became
-from fxscope.index import index_of
-from fxscope.render import decisions, labels, report
-from fxscope.text import shorten, wrapped
+from fxscope.index import grouped, index_of
+from fxscope.render import decisions, grid, labels, report, theme
+from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, of_roof, percent, shorten, wrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fxscope.analysis.why import Same, WhyAnswer
-    from fxscope.model import Recording
+    from fxscope.model import Decision, KernelCall, Recording
+
+MAX_LINES = 15
+MAX_OTHERS = 2  # lines about groups that are not the largest
+MAX_MISSED = 8
 
 
-def words(
-    recording: Recording, answer: WhyAnswer, *, width: int, limit: int | None = 3, everything: bool = False
-) -> str:
+def words(recording: Recording, answer: WhyAnswer, *, width: int, everything: bool = False) -> str:
     """The answer as text: the largest group of equal places first, the exceptions after it."""
+    if answer.names and not everything:
+        return "\n".join(brief(recording, answer, width)) + "\n"
     parts = ["\n".join(wrapped(seen, width))] if (seen := traced_regions.lines(recording)) else []
     if not answer.names:
-        rows = report.missed(report_of(recording), width, everything=everything, limit=limit or 12)
+        rows = report.missed(report_of(recording), width, everything=everything, limit=MAX_MISSED)
         parts += ["\n".join(rows)] if rows else [] if parts else [nothing(recording)]
-    shown = answer.same if everything else answer.same[:1]
-    for item in shown:
+    for item in answer.same:
         several = len(answer.same) > 1 or item.count > 1
         parts += [f"×{item.count} {item.module or ''}".rstrip() + ":"] if several else []
-        parts += same_words(recording, item, width=width, limit=limit)
-    if rest := [line for item in answer.same[len(shown) :] for line in exception(recording, item, width)]:
-        parts.append("\n".join(["Other places (--all shows each):", *rest]))
+        parts += same_words(recording, item, width=width)
     return "\n\n".join(parts) + "\n"
 
 
-def exception(recording: Recording, item: Same, width: int) -> list[str]:
+def brief(recording: Recording, answer: WhyAnswer, width: int) -> list[str]:
+    """The answer about one or two names in at most `MAX_LINES` lines."""
+    first, rest = answer.same[0], answer.same[1:]
+    others = [exception(recording, item, width) for item in rest[:MAX_OTHERS]]
+    others += [f"  … {counted(len(rest) - MAX_OTHERS, 'more group')}"] if len(rest) > MAX_OTHERS else []
+    others = ["Other places:", *others] if others else []
+    about_one = len(answer.names) == 1
+    lines = ["\n".join(wrapped(first.note.splitlines(), width))] if first.note else []
+    lines = [line for text in lines for line in text.splitlines()]
+    if about_one and not first.note:
+        lines += verdict(recording, first, answer.names[0], width)
+    room = MAX_LINES - len(others) - 1
+    blocks = pairs(recording, first, width, about_one=about_one)
+    shown = 0
+    while shown < len(blocks) and len(lines) + len(blocks[shown]) <= room:
+        lines += blocks[shown]
+        shown += 1
+    if not answer.decisions and (seen := traced_regions.lines(recording)):
+        lines += wrapped(seen[-1:], width)
+    left = counted(len(blocks) - shown, "more pair") if shown < len(blocks) else ""
+    if len(lines) > room:
+        lines, left = lines[:room], "the rest"
+    return [*lines, *others, *([f"… {left}: --all"] if left else [])]
+
+
+def verdict(recording: Recording, item: Same, name: str, width: int) -> list[str]:
+    """Return what became of the nodes of a name, and what their kernels take."""
+    index = index_of(recording)
+    times = f" ×{item.count}" if item.count > 1 else ""
+    where = f" ({item.module})" if item.module else ""
+    call = index.calls.get(item.call or "")
+    group = next(
+        (
+            group
+            for group in report_of(recording).groups
+            if (call is not None and call.id in group.calls) or (call is None and set(item.nodes) & set(group.nodes))
+        ),
+        None,
+    )
+    if call is not None:
+        head = f"{name}{times}{where}: {home(recording, item, call)}"
+    elif group is not None:
+        kernels = listed(list(dict.fromkeys(kernel_name(kernel, 40) for kernel in group.kernels)), 2)
+        head = f"{name}{times}{where}: launches {kernels}"
+    else:
+        head = "\n".join(
+            what_became(recording, Place(item.graph or "", tuple(node for _, node in item.nodes), None))[:3]
+        )
+    costs: list[str] = []
+    if group is not None and group.time_us is not None:
+        costs.append(f"{microseconds(group.time_us)} per step ({percent(group.share)} of the device time)")
+    if call is not None and call.roof is not None and call.roof.share is not None:
+        costs.append(f"{of_roof(call.roof.share)}{f', {call.roof.bound}-bound' if call.roof.bound else ''}")
+    if call is not None and call.bytes_read is not None and call.bytes_written is not None:
+        costs.append(f"reads {num_bytes(call.bytes_read)}, writes {num_bytes(call.bytes_written)}")
+    lines = [line for text in head.splitlines() for line in grid.folded(text, width, rest="  ")]
+    lines += grid.folded("; ".join(costs), width, "  ", "  ") if costs else []
+    if call is not None and call.purpose != "computes":
+        lines += grid.folded(english.purpose_text(call.purpose, call.purpose_arguments), width, "  ", "  ")
+    nodes = [node for key in item.nodes if (node := index.by_key.get(key)) is not None]
+    return [*lines, *(report.cut(f"  {line}", width) for line in decisions.user_lines(nodes, 1))]
+
+
+def home(recording: Recording, item: Same, call: KernelCall) -> str:
+    """Return which kernel runs some nodes, and what else runs in it: "fused with mul in triton_…:3"."""
+    nodes = index_of(recording).nodes.get(call.graph, {})
+    asked = {name for _, name in item.nodes}
+    ops = labels.ops_of(call, nodes)
+    if asked >= set(call.nodes):
+        return f"{call.handle} runs {labels.ops_words(ops)}" if len(ops) > 1 else f"own kernel, {call.handle}"
+    mine = set(labels.op_names.ops_of(nodes[name] for name in asked if name in nodes))
+    others = [op for op in ops if op not in mine]
+    return f"fused with {listed(others, 4)} in {call.handle}" if others else f"runs in {call.handle}"
+
+
+def pairs(recording: Recording, item: Same, width: int, *, about_one: bool) -> list[list[str]]:
+    """The decisions of a group as blocks of lines: those not fused first, most saved first; equal ones once."""
+    ends = labels.Ends(recording)
+    same = grouped(item.decisions, lambda one: (ends(one), one.verdict, one.reason))
+    ordered = sorted(same.items(), key=lambda entry: (entry[0][1] == "fused", -(entry[1][0].expected_us or 0.0)))
+    blocks: list[list[str]] = []
+    for (pair, _, reason), alike in ordered:
+        number = len(alike) * (1 if about_one else item.count)
+        title = f"{' → '.join(pair)}{f' ×{number}' if number > 1 else ''}"
+        lines = block(recording, alike[0], title, reason, width, 2 if about_one else 5)
+        asked = frozenset(item.nodes)
+        blocks.append(lines + ([] if about_one else decisions.places(recording, alike[0], width, asked, in_full=False)))
+    return blocks
+
+
+def block(recording: Recording, decision: Decision, title: str, reason: str, width: int, most: int) -> list[str]:
+    """One decision: the verdict with its reason in `most` lines, the cost, and what to try."""
+    said = "fused" if decision.verdict == "fused" else "unknown" if decision.verdict is None else "not fused"
+    how = f" ({decision.how})" if decision.how else ""
+    lines = folded(f"{theme.VERDICTS[decision.verdict]} {title}: {said}{how}: {reason}", width, "", "  ", most)
+    if price := decisions.cost(decision, recording):
+        lines += folded(price, width)
+    if decision.hint:
+        lines += folded(f"Try: {decision.hint.removeprefix('try ')}", width)
+    return lines
+
+
+def folded(text: str, width: int, first: str = "  ", rest: str = "    ", most: int = 2) -> list[str]:
+    """Fold a text; cut it after `most` lines."""
+    lines = grid.folded(text, width, first, rest)
+    return lines if len(lines) <= most else [*lines[: most - 1], report.cut(f"{lines[most - 1]} …", width)]
+
+
+def exception(recording: Recording, item: Same, width: int) -> str:
     """One line of a group that is not the largest: how many places, where, what was decided."""
-    place = f"  ×{item.count} {item.module or ''}".rstrip()
+    head = f"  ×{item.count} {item.module or ''}".rstrip()
     if item.call is not None:
         calls, nodes = index_of(recording).calls, index_of(recording).nodes
         call = calls[item.call]
-        return [shorten(f"{place}: {labels.kernel_title(call, nodes.get(call.graph, {}))}", width)]
-    pairs = [f"{' → '.join(labels.Ends(recording)(one))}: {english.VERDICTS[one.verdict]}" for one in item.decisions]
-    return [shorten(f"{place}: {pairs[0] if pairs else item.note}", width)]
+        return shorten(f"{head}: {labels.kernel_title(call, nodes.get(call.graph, {}))}", width)
+    found = [f"{' → '.join(labels.Ends(recording)(one))}: {english.VERDICTS[one.verdict]}" for one in item.decisions]
+    return shorten(f"{head}: {found[0] if found else item.note}", width)
 
 
-def same_words(recording: Recording, item: Same, *, width: int, limit: int | None) -> list[str]:
-    """Return what is known of one group of equal places."""
-    parts: list[str] = []
-    if item.note:
-        parts.append("\n".join(wrapped(item.note.splitlines(), width)))
+def same_words(recording: Recording, item: Same, *, width: int) -> Sequence[str]:
+    """Return all that is known of one group of equal places."""
+    parts = ["\n".join(wrapped(item.note.splitlines(), width))] if item.note else []
     if item.call is not None:
         parts.append(decisions.call_story(recording, index_of(recording).calls[item.call], width=width))
         lines = [
@@ -63,19 +172,12 @@ def same_words(recording: Recording, item: Same, *, width: int, limit: int | Non
         ]
         parts += ["\n".join(wrapped(lines, width))] if lines else []
     elif not item.note and not (item.decisions and item.calls):
-        parts += apart(recording, item, width)
+        place = Place(item.graph or "", tuple(node for _, node in item.nodes), None)
+        parts.append("\n".join(wrapped(what_became(recording, place), width)))
     if item.decisions:
-        shown = list(item.decisions[:limit])
-        parts.append(decisions.render(recording, shown, width=width, asked=frozenset(item.nodes)).rstrip())
-        if len(item.decisions) > len(shown):
-            parts.append(f"… {len(item.decisions) - len(shown)} more: --limit 0 or --all")
-    return parts
-
-
-def apart(recording: Recording, item: Same, width: int) -> list[str]:
-    """Return what became of nodes that ran in no kernel call."""
-    place = Place(item.graph or "", tuple(node for _, node in item.nodes), None)
-    parts = ["\n".join(wrapped(what_became(recording, place), width))]
+        parts.append(
+            decisions.render(recording, list(item.decisions), width=width, asked=frozenset(item.nodes)).rstrip()
+        )
     return parts
 
 

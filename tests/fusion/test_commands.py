@@ -30,9 +30,8 @@ def trained(recording_of, tmp_path_factory):
 
 
 INLINED = """\
-✓ gelu → mul
-  fused (inlined)
-    inlined at lowering into one scheduler node (op2, 10 ops)
+✓ gelu → mul: fused (inlined): inlined at lowering into one scheduler node (op2,
+  10 ops)
   in cpp_fused__unsafe_view_gelu_mul_0:3
      programs.py:20  h = F.gelu(g, approximate="tanh")
      programs.py:21  m = h * u
@@ -62,7 +61,7 @@ def test_a_pair_by_whatever_name_the_user_has(geglu, capsys, a, b):
 def test_a_pair_that_was_not_fused(geglu, capsys, a, b):
     assert main(["why", geglu, a, b]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("– gelu·mul → mm\n  not fused: never considered\n")
+    assert out.startswith("– gelu·mul → mm: not fused: ")
     assert "BLAS GEMM, opaque to Inductor" in out
     assert "Cost: 8.19 kB of memory traffic and 1 launch" in out
     assert "return self.down_proj(m)" in out
@@ -79,7 +78,7 @@ def test_all_unfused_neighbours_most_expensive_first(geglu, capsys):
 
 
 def test_one_name_tells_its_kernel_in_order(geglu, capsys):
-    assert main(["why", geglu, "tanh"]) == 0
+    assert main(["why", geglu, "tanh", "--all"]) == 0
     out = capsys.readouterr().out
     lines = [line.strip() for line in out.splitlines()]
     assert lines.index("add") < lines.index("tanh") < lines.index("mul_6")
@@ -89,8 +88,8 @@ def test_one_name_tells_its_kernel_in_order(geglu, capsys):
 def test_a_name_with_several_places_answers_for_equal_ones_and_lists_the_others(geglu, capsys):
     assert main(["why", geglu, "mm"]) == 0
     out = capsys.readouterr().out
-    assert "×1 gate_proj:" in out and "Other places (--all shows each):\n  ×1 up_proj: mm → 1 kernel" in out
-    assert "  ×1 down_proj: mm → 1 kernel" in out and len(out.splitlines()) <= 40
+    assert out.startswith("mm (gate_proj): own kernel") and "Other places:\n  ×1 up_proj: mm → 1 kernel" in out
+    assert "  ×1 down_proj: mm → 1 kernel" in out and len(out.splitlines()) <= 15
     assert main(["why", geglu, "mm", "--all"]) == 0
     everything = capsys.readouterr().out
     assert "×1 down_proj:\n" in everything and "extern_kernels.mm:4" in everything
@@ -125,7 +124,7 @@ def test_two_names_that_are_several_pairs_of_a_kernel_tell_each_one(tmp_path, ca
     store.write(path, store.encode(Recording(graphs=(graph,), calls=(kernel,), decisions=decisions)))
     assert main(["why", str(path), "op:pow", "op:mean"]) == 0
     told = capsys.readouterr().out
-    assert " ".join(told.split()).startswith("✓ pow → mean fused join 1")
+    assert " ".join(told.split()).startswith("✓ pow → mean: fused: join 1")
     assert [line.strip() for line in told.splitlines() if "m.py" in line] == ["m.py:1", "m.py:2", "m.py:3"]
     assert main(["why", str(path), "node:pow_2", "node:mul_2"]) == 0
     told = capsys.readouterr().out
@@ -153,7 +152,7 @@ def test_no_neighbours_are_told_the_way_between(geglu, capsys):
 @pytest.mark.slow
 def test_forward_and_backward(trained, capsys):
     assert main(["why", trained, "call:0/0:forward:3", "call:0/0:backward:1"]) == 0
-    assert "forward and backward are two graphs: the forward saves" in capsys.readouterr().out
+    assert "forward and backward are two graphs" in capsys.readouterr().out
 
 
 @pytest.mark.slow

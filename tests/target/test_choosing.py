@@ -99,7 +99,7 @@ def test_choices_are_shown(tuned) -> None:
     text = re.sub(r"\s+", " ", terminal.render(tuned, width=200, everything=True))
     assert "what benchmarks on the device will choose, predicted" in text
     assert labels.choice_words(tuned.choices[0]) in text
-    notes = [words(tuned, why(tuned, tuned.calls[0].handle), width=120)]
+    notes = [words(tuned, why(tuned, tuned.calls[0].handle), width=120, everything=True)]
     assert any(
         "a benchmark on the device will choose. Predicted: template" in re.sub(r"\s+", " ", note) for note in notes
     )
