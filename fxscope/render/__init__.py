@@ -108,20 +108,17 @@ NOTEBOOK_CHARACTERS = 60_000
 
 def notebook(recording: Recording) -> str:
     """Return the HTML of a notebook cell: the strip and the report. `recording.save("page.html")` writes a page."""
-    import contextlib
-    import re
     from html import escape
 
-    from fxscope.errors import RenderError
     from fxscope.render import report, strip
     from fxscope.render.legible import legible
 
-    drawn = ""
-    with contextlib.suppress(RenderError):  # nothing ran: the report says so
-        unused = r"<title>.*?</title>|(?: data-[\w-]+| stroke-dasharray)=\"[^\"]*\"|<g></g>|\n"  # of the page alone
-        drawn = re.sub(unused, "", strip.render(recording), flags=re.DOTALL)
-        drawn = re.sub(r' width="\d+" height="\d+"', "", drawn, count=1)  # as wide as the cell
     text = f'<pre style="line-height:1.25">{escape(legible(report.render(recording, width=100)))}</pre>'
+    try:
+        drawn = legible(strip.render(recording))
+    except RenderError:  # nothing ran: the report says so
+        return text
     if len(drawn) + len(text) > NOTEBOOK_CHARACTERS:
         return text
-    return f'<div style="max-width:60rem">{drawn}</div>{text}'
+    fluid = "<style>.fx-strip{max-width:100%;height:auto}</style>"
+    return f'<div style="max-width:60rem">{fluid}{drawn}</div>{text}'

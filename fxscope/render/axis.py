@@ -209,6 +209,22 @@ class Strip:
         """Return how many other rows a row excludes."""
         return sum(item.bracket == row.bracket for item in self.report.missed) - 1 if row.bracket is not None else 0
 
+    def lines(self) -> list[tuple[dict[str, str], Extent]]:
+        """The source lines ("/a/model.py:17" → its text) of neighbouring groups that stem from the same ones."""
+        found: list[tuple[dict[str, str], Extent]] = []
+        for group in self.order:
+            lines, place = self.lines_of(group), self.places[group.id]
+            if found and found[-1][0].keys() == lines.keys():
+                place = Extent(found[-1][1].x, place.right - found.pop()[1].x)
+            found.append((lines, place))
+        return [item for item in found if item[0]]
+
+    def lines_of(self, group: KernelGroup) -> dict[str, str]:
+        index = index_of(self.recording)
+        sources = [source for call in group.calls if call in index.calls for source in index.calls[call].sources]
+        sources = sources or [index.by_key[key].source for key in group.nodes if key in index.by_key]
+        return {f"{item.file}:{item.line}": item.code or "" for item in sources if item and item.file and item.line}
+
     def views(self) -> dict[str, int]:
         """Group → views of one of its places: the ops without a kernel that its nodes read."""
         home = {node: group for group in self.report.groups for node in group.nodes}

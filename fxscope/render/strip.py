@@ -31,7 +31,7 @@ NARROW, WIDE = set(" .,:;·il|()[]'"), set("mMwW%→…")
 MAX_STRIPS = 3
 MAX_FIGURES = 3
 COLUMNS = (24, 640, 960)  # of the figures
-ROW = {"step": 38, "zoom": 20, "module": 30, "ops": 34, "kernels": 60, "launches": 26}
+ROW = {"step": 38, "zoom": 20, "module": 30, "lines": 26, "ops": 34, "kernels": 60, "launches": 26}
 DENSE = {"step": 30, "zoom": 12, "ops": 30, "kernels": 34, "launches": 24}  # of three recordings: no kernel names
 MAX_GROWTH = 1.5  # of the rows, where a picture has room
 LINE, REASON = 26, 27  # of the list of missed fusions
@@ -120,6 +120,7 @@ def css(root: str = "") -> str:
     for kind in ("fused", "kernel", "input", "host", "view"):
         style = theme.KINDS[kind]
         rules.append(f"{root}.fx-strip .k-{kind}{{fill:{style.dark_fill};stroke:{style.dark_stroke}}}")
+        rules.append(f"{root}.fx-strip .l-{kind}{{fill:{style.dark_stroke}}}")
     return "".join(rules)
 
 
@@ -146,15 +147,27 @@ def length(words: str, size: float = SIZE) -> float:
 
 
 def fitted(words: str, width: float) -> str:
-    """The words cut to a width, "" where fewer than five letters would remain."""
-    if length(words) <= width - 10:
+    """The words cut to a width, "" where fewer than seven letters would remain."""
+    if fits(words, width):
         return words
-    room = next((count for count in range(len(words), 4, -1) if length(shorten(words, count)) <= width - 10), 0)
+    room = next((count for count in range(len(words), 6, -1) if length(shorten(words, count)) <= width - 10), 0)
     return shorten(words, room) if room else ""
 
 
 def fits(words: str, width: float) -> bool:
     return length(words) <= width - 10
+
+
+def line_words(lines: dict[str, str], width: float, *, one_file: bool) -> str:
+    """Name source lines in a width: "model.py:17  code …", "model.py:17, 18", "17"; "" where nothing fits."""
+    (first, code), *others = lines.items()
+    file, _, number = Path(first).name.rpartition(":")
+    where = f"{file}:{', '.join([number, *(line.rpartition(':')[2] for line, _ in others)])}"
+    room = int((width - 10) / (0.62 * SIZE)) - len(where) - 2
+    if code and not others and room >= 16:
+        return f"{where}  {code if len(code) <= room else code[: room - 1] + '…'}"
+    choices = (where, f"{file}:{number} …" if others else "", number if one_file and not others else "")
+    return next((words for words in choices if words and fits(words, width)), "")
 
 
 def box(place: Extent, y: float, height: float, kind: Kind, words: str, tip: str, row: str, *, ref: str = "") -> str:
@@ -243,6 +256,7 @@ class Drawing:
         self.y = y
         self.step_scale = step_scale
         self.heights = dict(ROW)
+        self.lines = strip.lines()
         self.out: list[str] = []
 
     def grow(self, room: float) -> None:
@@ -251,11 +265,12 @@ class Drawing:
         fixed = len(named) * (LINE + REASON) + (82 if named else 0)
         levels = sum(1 for level in self.strip.modules if level)
         rows_px = sum(ROW.values()) + (levels - 1) * ROW["module"]
+        rows_px -= 0 if self.lines else ROW["lines"]
         growth = min(MAX_GROWTH, max(1.0, (room - fixed) / rows_px))
         self.heights = {name: px if name == "launches" else round(px * growth) for name, px in ROW.items()}
 
     def rows(self, *, most: int) -> None:
-        """Draw every row, of modules the `most` outermost levels."""
+        """Draw every row, of modules the `most` outermost levels; source lines where there is room for modules."""
         heights = self.heights
         self.name("step", heights["step"] - 2)
         self.step(heights["step"] - 2)
@@ -268,6 +283,16 @@ class Drawing:
                 words, tip = fitted(block.words, place.width), self.strip.time_in(block)
                 self.out.append(box(place, self.y, heights["module"] - 2, "view", words, tip, "module"))
             self.y += heights["module"]
+        if self.lines and most > 1:
+            self.name("lines", heights["lines"])
+            one_file = len({Path(where).name.rpartition(":")[0] for lines, _ in self.lines for where in lines}) == 1
+            for lines, place in self.lines:
+                words = line_words(lines, place.width, one_file=one_file)
+                tip, (first, *_) = "\n".join(f"{where}  {code}" for where, code in lines.items()), lines
+                self.out.append(
+                    box(place, self.y, heights["lines"] - 2, "view", words, tip, "line", ref=f"line:{first}")
+                )
+            self.y += heights["lines"]
         for name, draw in (("ops", self.ops), ("kernels", self.kernels), ("launches", self.launches)):
             self.name(name, heights[name])
             draw(heights[name])
@@ -376,7 +401,7 @@ class Drawing:
             place, number, kind = self.strip.places[group.id], max(1, round(group.launches)), self.strip.kind_of(group)
             self.out.append(
                 f'<g data-row="launch"><title>{counted(round(group.launches), "launch", "launches")}</title>'
-                f'<rect class="k-{kind}" x="{place.x:.2f}" y="{self.y}" width="{max(place.width, 0.01):.3f}" height="6" '
+                f'<rect class="l-{kind}" x="{place.x:.2f}" y="{self.y}" width="{max(place.width, 0.01):.3f}" height="6" '
                 f'fill="{theme.KINDS[kind].stroke}" stroke="none"/></g>'
             )
             if place.width / number >= 6 and number > 1:
@@ -474,5 +499,5 @@ def legend(strips: Sequence[Strip], height: float) -> list[str]:
             out.append(text(x + 24, y, words, look="muted"))
             x += 50 + length(words)
     timed = all(strip.timed for strip in strips)
-    scale = "widths: device time; equal layers drawn once (×N)" if timed else "not to scale: one width per call"
-    return [*out, text(RIGHT, y, f"{scale} · fxscope", look="muted", anchor="end")]
+    scale = "widths: device time; equal layers once (×N)" if timed else "not to scale: one width per call"
+    return [*out, text(RIGHT, y, scale, look="muted", anchor="end")]

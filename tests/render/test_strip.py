@@ -129,6 +129,13 @@ def test_equal_layers_are_drawn_once() -> None:
     assert len(widths(drawn, "module")) == 4  # the layers, and three modules of one
 
 
+def test_source_lines_stand_between_modules_and_ops() -> None:
+    drawn = strip.render(recording("mlp_compiled"))
+    assert {"model.py:17", "model.py:18"} <= set(texts(drawn))
+    assert sum(widths(drawn, "line")) == pytest.approx(strip.SPAN, rel=0.02)
+    assert not widths(strip.render(layers(12)), "line")  # none is known
+
+
 def test_a_recording_without_kernels_is_drawn_as_its_graph_and_says_what_it_needs() -> None:
     with pytest.raises(RenderError, match="no kernel is recorded"):
         strip.render(Recording(title="empty"))

@@ -16,10 +16,10 @@ import pytest
 from fxscope import store
 from fxscope.analysis.compare import compare
 from fxscope.analysis.report import report
-from fxscope.model import Source, replace
-from fxscope.render import theme
+from fxscope.model import Decision, Source, replace
+from fxscope.render import axis, labels, theme
 from fxscope.render.page import html, payload, scene
-from fxscope.text import microseconds
+from fxscope.text import microseconds, num_bytes, percent, roof_share
 from tests import build
 
 DATA = Path(__file__).parents[1] / "data" / "report"
@@ -221,10 +221,82 @@ def test_the_page_opens_on_the_strip_and_at_most_three_numbers_all_of_the_report
     assert "triton_poi_fused__unsafe_view_gelu_mul_0:3" in page.text(".panel-title")
 
 
-def test_a_missed_fusion_of_the_strip_opens_its_decision(open_page):
+def test_a_missed_fusion_of_the_strip_opens_its_decision_and_a_line_its_code(open_page):
     page = open_page("geglu")
     page.page.click(".strip-host [data-decision]")
     assert page.text(".kind-word") == "Decision"
+    page.page.click("#tab-overview")
+    page.page.click(".strip-host [data-row=line] >> nth=0")
+    assert page.text(".panel-title").endswith("model.py:17")
+
+
+def test_every_pane_writes_the_numbers_of_the_report(open_page):
+    read = recording("mlp_compiled")
+    made, page = report(read), open_page("geglu")
+    rows = [
+        row.all_inner_texts() for row in (r.locator("td") for r in page.page.locator(".top-kernels tbody tr").all())
+    ]
+    assert [row[:4] for row in rows] == [
+        [f"{row.launches:,.0f}", microseconds(row.time_us), percent(row.share), roof_share(row.roof)]
+        for row in made.kernels
+    ]
+    prices = page.page.locator(".next .price").all_inner_texts()
+    assert prices == [f"{axis.saving(made, made.missed[0])} a step"]
+    page.page.click("#tab-tables")
+    page.page.click("[data-table=calls]")
+    for call in read.calls:
+        shown = page.page.locator(".lines-rows .tr", has_text=call.handle).inner_text()
+        assert all(
+            words in shown
+            for words in (
+                microseconds(call.timing.typical_us),
+                num_bytes(call.bytes_read),
+                num_bytes(call.bytes_written),
+                roof_share(call.roof.share),
+            )
+        )
+    page.page.click("[data-table=steps]")
+    for step in read.summary.steps:
+        shown = page.page.locator(".lines-rows .tr", has_text=step.name).inner_text()
+        assert microseconds(step.wall_us) in shown and microseconds(step.device_idle_us) in shown
+    costly = [i for i in made.missed[0].decisions if read.decisions[i].verdict != "fused"]
+    page.page.evaluate(f"location.hash = '#decision={costly[0]}'")
+    page.wait(".kind-word", "Decision")
+    assert labels.price(read.decisions[costly[0]], read) in page.text("#panel")
+
+
+def test_a_missed_fusion_unfolds_one_layer_and_zooms_to_the_pair(browser, folder):
+    """Twelve layers and a pair inside the third: the layers' frame opens, that one layer in it, nothing else."""
+    made = MAKE.large(600, layers=12)
+    fused = [call for call in made.calls if call.kernel.startswith("triton") and "add_3_" in call.nodes[-1]]
+    gemm = next(call for call in made.calls if call.nodes and call.nodes[0].startswith("mm_3_1"))
+    made = replace(
+        made,
+        decisions=(
+            Decision(
+                graph=made.graphs[0].id,
+                a=fused[0].nodes,
+                b=gemm.nodes,
+                verdict="rejected",
+                saved_bytes=10**6,
+                a_call=fused[0].id,
+                b_call=gemm.id,
+                reason_code="extern",
+            ),
+        ),
+    )
+    (folder / "pair.html").write_text(html.render(made), encoding="utf-8")
+    page = Page(browser, folder, "pair", "#decision=0&view=graph")
+    page.page.click("[data-stage=post_grad]")
+    page.page.wait_for_timeout(300)
+    boxes = int(re.search(r"([\d,]+) boxes", page.laid_out())[1])
+    assert 12 < boxes < 60, page.laid_out()  # eleven layers stay closed
+    page.page.click(".menu summary")
+    with page.page.expect_download() as waiting:
+        page.page.click("#save-svg")
+    picture = Path(waiting.value.path()).read_text()
+    assert "not fused" in picture and fused[0].handle in picture and gemm.nodes[0] in picture
+    page.close()
 
 
 def test_a_node_lights_up_source_code_timeline_and_decisions(open_page):

@@ -246,7 +246,6 @@ class Encoder:
             bytes=self.bytes_moved(),
             e_op=[item.op for item in evidence],
             e_call=[item.call for item in evidence],
-            e_nodes=[item.nodes for item in evidence],
             chain=self.listed(read("chain"), " › "),
             runtime=self.listed(read("runtime"), ", "),
             config=self.interned(self.launch_configs()),
@@ -411,7 +410,6 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
         "stage": graph.stage,
         "compile": graph.compile_id,
         "direction": graph.direction,
-        "outputs": [index[name] for name in graph.outputs if name in index],
         "nodes": columns(
             graph.nodes,
             name=lambda n: n.name,
@@ -426,7 +424,6 @@ def graph_data(made: scene.Scene, place: Callable[[Source | None], int]) -> dict
             passes=lambda n: n.replaced_by,
             place=lambda n: place(n.source),
             median=lambda n: n.timing.typical_us if n.timing else None,
-            args=lambda n: n.arguments,
             parent=lambda n: index.get(n.parent or "", -1),
             aliases=lambda n: n.aliases,
         ),

@@ -376,10 +376,8 @@ class GraphView {
   redPairs() {
     const d = this.recording.decisions;
     const costly = (i) => at(d, 'verdict', i) !== 'fused' && at(d, 'bytes', i) && this.endsOf(i);
-    return [...Array(d.n).keys()]
-      .filter(costly)
-      .sort((a, b) => d.bytes[b] - d.bytes[a])
-      .slice(0, 12);
+    const found = [...Array(d.n).keys()].filter(costly).sort((a, b) => d.bytes[b] - d.bytes[a]);
+    return found.filter((i, place) => place < 12 || (chosen.type === 'decision' && chosen.key === i));
   }
 
   /** Find the edges between the two ends of each costly pair; through hidden views and views outside of any kernel. */
@@ -542,15 +540,16 @@ class GraphView {
     for (const [id, c] of this.move.frames) this.move.frames.set(id, [c[0] - dx, c[1] - dy, c[2] - dx, c[3] - dy]);
   }
 
-  /** Open what hides a node. */
-  uncover(i) {
+  /** Open what hides a node; of a node at one end of a missed fusion the modules alone. */
+  uncover(i, end = false) {
     let changed = false;
-    for (let g = this.graph.home[i]; g >= 0; g = index(this.graph.groups, 'parent', g))
-      if (this.state.closed.delete(g)) {
+    const { groups } = this.graph;
+    for (let g = this.graph.home[i]; g >= 0; g = index(groups, 'parent', g))
+      if ((!end || isModule(groups.kind[g])) && this.state.closed.delete(g)) {
         changed = true;
-        if (isModule(this.graph.groups.kind[g])) this.state.modules = true;
+        if (isModule(groups.kind[g])) this.state.modules = true;
       }
-    if (this.graph.dim[i] && !this.state.views) {
+    if (this.graph.dim[i] && !this.state.views && !end) {
       this.state.views = true;
       changed = true;
     }
@@ -560,7 +559,11 @@ class GraphView {
     if (!this.graph || this.opened !== chosen.recording) return;
     if (chosen.links && from !== 'graph') {
       const { links } = chosen;
-      const wanted = links.focus ? links.focus[0] : chosen.type === 'group' ? chosen.key[0] : null;
+      let wanted = links.focus ? links.focus[0] : chosen.type === 'group' ? chosen.key[0] : null;
+      if (chosen.type === 'decision' && !this.endsOf(chosen.key)) {
+        const home = index(this.recording.decisions, 'graph', chosen.key);
+        wanted = home >= 0 ? home : null;
+      }
       const shown = [this.g, this.pair?.g];
       if (this.main) {
         // the view beside it decides which graphs are shown
@@ -581,14 +584,21 @@ class GraphView {
       return;
     }
     this.pending = false;
-    const hidden = links.focus && links.focus[0] === this.g && this.uncover(links.focus[1]);
-    if (hidden || this.of !== this.graph) this.arrange(() => this.showChosen());
+    const ends = this.chosenEnds();
+    const focus = links.focus && links.focus[0] === this.g ? [links.focus[1]] : [];
+    const opened = (ends || focus).map((i) => this.uncover(i, Boolean(ends)));
+    if (opened.includes(true) || this.of !== this.graph) this.arrange(() => this.showChosen());
     else this.showChosen();
+  }
+  /** The nodes at both ends of the chosen decision, null where none is chosen or it is not drawn here. */
+  chosenEnds() {
+    return chosen.type === 'decision' ? this.endsOf(chosen.key)?.flat() : null;
   }
   showChosen() {
     const { links } = chosen;
     if (!links) return;
-    const ids = [...(links.nodes.get(this.g) || [])]
+    const ends = this.chosenEnds();
+    const ids = [...(ends || links.nodes.get(this.g) || [])]
       .map((i) => this.shown.shownAs[i])
       .filter((id) => id !== null && this.byId.has(id));
     if (links.focus && links.focus[0] === this.g && ids.length) {
@@ -613,8 +623,12 @@ class GraphView {
     const s = this.state,
       width = this.canvas.clientWidth,
       height = this.canvas.clientHeight;
-    if (!s.placed) {
-      s.placed = true;
+    s.placed = true;
+    if (ends) {
+      this.markRed();
+      s.scale = Math.max(0.3, Math.min(1.2, (width - 80) / (x1 - x0), (height - 80) / (y1 - y0)));
+      this.centre((x0 + x1) / 2, (y0 + y1) / 2);
+      return;
     }
     if (s.scale < 0.6) s.scale = 1;
     const inside =

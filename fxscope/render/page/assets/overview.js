@@ -18,7 +18,7 @@ function openRef(ref, recording = chosen.recording) {
   } else choose(type, key, { recording, from: 'overview' });
   show('graph');
 }
-/** The element that a part of the strip stands for: "call:0/0:3", "node:GRAPH/NAME", "kernel:NAME". */
+/** The element that a part of the strip stands for: "call:0/0:3", "node:GRAPH/NAME", "kernel:NAME", "line:FILE:17". */
 function stripRef(r, ref) {
   const cut = ref.indexOf(':');
   const [type, key] = [ref.slice(0, cut), ref.slice(cut + 1)];
@@ -26,7 +26,7 @@ function stripRef(r, ref) {
     const call = r.calls.id.indexOf(key);
     return call < 0 ? null : ['call', call];
   }
-  if (type === 'kernel') return ['kernel', key];
+  if (type === 'kernel' || type === 'line') return [type, key];
   const end = key.lastIndexOf('/');
   const graph = r.graphs.findIndex((g) => g.id === key.slice(0, end));
   const node = graph < 0 ? -1 : r.graphs[graph].nodes.name.indexOf(key.slice(end + 1));
@@ -386,4 +386,5 @@ const gauge = (share) =>
     { class: 'bar', 'aria-hidden': 'true' },
     el('i', { style: { width: `${Math.min(100, 100 * (share || 0))}%` } }),
   );
-const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+/** A sentence's first letter; "cuBLAS" stays. */
+const capital = (text) => (/^[a-z]+\b/.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text);
