@@ -10,7 +10,6 @@ from fxscope.analysis import select
 from fxscope.index import grouped, index_of
 from fxscope.model import replace
 from fxscope.op_names import is_generated, op_name
-from fxscope.passes.fusion import rank
 from fxscope.passes.predicted import runs_a_step
 from fxscope.text import about, at_least, counted, kernel_name, microseconds, num_bytes, percent, sentence
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
         Node,
         Problem,
         Recording,
-        StartUp,
         Timing,
     )
 
@@ -155,37 +153,22 @@ class Ends:
         return "·".join(ops[:MAX_OPS]) + ("·…" if len(ops) > MAX_OPS else "") or (call.kernel if call else "?")
 
 
-def costly(recording: Recording) -> list[Decision]:
-    """The unfused neighbours that cost something, most expensive first; then those whose price is not known."""
-    found = [item for item in recording.decisions if item.verdict != "fused" and item.saved_bytes != 0]
-    return sorted(found, key=lambda item: rank(item, runs_a_step(recording, item.b_call or item.a_call)))
-
-
 def price(decision: Decision, recording: Recording) -> str:
     """Say what staying apart costs: "100.7 MB, about 31.3 µs"; the time only on a GPU that was calibrated.
 
     It is for one time: "…, 12 times a step" where a step runs the two more often.
     """
-    words = price_words(
-        decision.saved_bytes, decision.expected_us, decision.saved_us, least_bytes=decision.saved_bytes_least
-    )
+    if decision.saved_bytes is None:
+        return "not known"
+    size = f"{'at least ' if decision.saved_bytes_least else ''}{num_bytes(decision.saved_bytes)}"
     runs = runs_a_step(recording, decision.b_call or decision.a_call)
-    return (words + (f", {times(runs)} a step" if runs > 1 else "")) if words else "not known"
+    often = f"{times(runs)} a step" if runs > 1 else ""
+    return ", ".join(filter(None, (size, about(decision.expected_us) or at_least(decision.saved_us), often)))
 
 
 def times(runs: float) -> str:
     """Return how often, in words: "12 times"; "2.5 times" where steps differ."""
     return f"{runs:.0f} times" if runs == round(runs) else f"{runs:.1f} times"
-
-
-def price_words(
-    num_bytes_: int | float | None, expected_us: float | None, least_us: float | None, *, least_bytes: bool = False
-) -> str:
-    """Bytes and the time that one kernel is expected, or at least sure, to save; "" where no bytes are known."""
-    if num_bytes_ is None:
-        return ""
-    size = f"{'at least ' if least_bytes else ''}{num_bytes(num_bytes_)}"
-    return ", ".join(part for part in (size, about(expected_us) or at_least(least_us)) if part)
 
 
 def told_apart(recordings: Sequence[Recording]) -> list[Recording]:
@@ -230,21 +213,6 @@ def coverage_line(recording: Recording) -> str:
     """The one line that says how much of what ran was attributed, and what was not observed."""
     missing = "; ".join(item.detail for item in recording.unobserved)
     return attributed(recording) + (f"; not in it: {missing}" if missing else "")
-
-
-def start_up_words(start_up: StartUp) -> str:
-    """Return how long a start-up took, how much of it was compiling, and how many ops it called."""
-    calls = sum(op.count for op in start_up.ops)
-    compiling = "" if start_up.compile_us is None else f", {microseconds(start_up.compile_us)} of it compiling"
-    return f"{microseconds(start_up.duration_us)} before the first step{compiling}; {counted(calls, 'op')} called"
-
-
-def start_up_rows(start_up: StartUp, most: int) -> list[tuple[str, str, str, str]]:
-    """Op, calls, total time and line of the most expensive ops of a start-up."""
-    return [
-        (op.name, f"{op.count:,}", microseconds(op.total_us), select.place(op.source) or "–")
-        for op in start_up.ops[:most]
-    ]
 
 
 def attributed(recording: Recording) -> str:

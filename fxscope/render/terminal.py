@@ -6,14 +6,15 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from fxscope.analysis import traced_regions
+from fxscope.analysis import select, traced_regions
+from fxscope.analysis.products import gemms
 from fxscope.index import index_of
 from fxscope.op_names import only_named
 from fxscope.passes.predicted import runs_of
-from fxscope.render import grid, labels, report, theme, work
+from fxscope.render import grid, labels, report, theme
 from fxscope.render.legible import legible
 from fxscope.render.tree import dispatch_tree
-from fxscope.text import counted, listed, microseconds, percent, roof_share, span, wrapped
+from fxscope.text import aligned, counted, listed, microseconds, percent, roof_share, span, wrapped
 
 if TYPE_CHECKING:
     from fxscope.model import KernelCall, Node, Recording
@@ -62,10 +63,7 @@ def details(recording: Recording, *, width: int = 80, stage: str | None = None) 
         out += calls(recording, width)
     out += section("compiled code, as far as the trace shows", traced_regions.lines(recording), width)
     if not stage:
-        table = work.gemm_table(recording, width=width).splitlines()
-        out += [grid.heading("GEMMs, convolutions and attention", width), *table]
-        if overhead := work.compile_table(recording):
-            out += [grid.heading("CPU time before each call of compiled code", width), *overhead.splitlines()]
+        out += [grid.heading("GEMMs, convolutions and attention", width), *gemm_table(recording, width)]
         out += start_up(recording, width)
     return out + footer(recording, width)
 
@@ -138,13 +136,52 @@ def _ran(call: KernelCall, nodes: dict[str, Node]) -> str:
     return f"{ops} (its name: {listed(named, 3)}{', too' if runs else ''})" if named else ops
 
 
+def gemm_table(recording: Recording, width: int) -> list[str]:
+    """The table of GEMMs: what, M·K·N, tile, µs, TFLOP/s, share of peak; the kernels below it."""
+    header = ["", "op", "M·K·N", "GFLOP", "tile", "µs", "TFLOP/s", "of peak"]
+    rows: list[list[str]] = []
+    kernels: dict[str, int] = {}
+    found = gemms(recording)
+    if not found:
+        return ["no GEMM, convolution or attention reached a device"]
+    for row in found:
+        number = kernels.setdefault(row.kernel, len(kernels) + 1)
+        size = f"{row.m}·{row.k}·{row.n}" if row.m is not None else "–"
+        rows.append(
+            [
+                f"[{number}]",
+                row.label,
+                f"{row.batch}×{size}" if row.batch else size,
+                f"{row.flops / 1e9:.4g}" if row.flops else "–",
+                "×".join(map(str, row.tile)) if row.tile else "–",
+                f"{row.duration_us:.1f}",
+                f"{row.flops_per_second / 1e12:.3g}" if row.flops_per_second else "–",
+                roof_share(row.share_of_peak),
+            ]
+        )
+    lines = [f"  {line}" for line in aligned([header, *rows], left=range(3))]
+    for name, number in kernels.items():
+        lines += grid.folded(name, width, f"  [{number}] ", "      ")
+    for note in dict.fromkeys(row.note for row in found if row.note):
+        names = list(dict.fromkeys(row.label for row in found if row.note == note))
+        lines += grid.folded(f"{listed(names, 3)}: {note}", width, "  ", "  ")
+    for peak in dict.fromkeys(row.peak for row in found if row.peak and row.share_of_peak is not None):
+        lines += grid.folded(f"peak: {peak}", width, "  ", "  ")
+    return lines
+
+
 def start_up(recording: Recording, width: int) -> list[str]:
     """The table of what ran before the first step, most expensive first."""
     found = recording.start_up
     if found is None or not (found.ops or found.compile_us):
         return []
-    out = section("start-up, not part of the steps", [labels.start_up_words(found)], width)
-    rows = [["op", "calls", "total", "where"], *map(list, labels.start_up_rows(found, MAX_START_UP))]
+    called = counted(sum(op.count for op in found.ops), "op")
+    compiling = "" if found.compile_us is None else f", {microseconds(found.compile_us)} of it compiling"
+    words = f"{microseconds(found.duration_us)} before the first step{compiling}; {called} called"
+    out = section("start-up, not part of the steps", [words], width)
+    rows = [["op", "calls", "total", "where"]]
+    for op in found.ops[:MAX_START_UP]:
+        rows.append([op.name, f"{op.count:,}", microseconds(op.total_us), select.place(op.source) or "–"])
     out += [f" {line}" for line in grid.table(rows, width - 1, left={0, 3}, cut=(0, 3))] if found.ops else []
     left = len(found.ops) - MAX_START_UP
     return [*out, f"   … {counted(left, 'more line')}"] if left > 0 else out

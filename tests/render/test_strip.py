@@ -131,7 +131,7 @@ def test_equal_layers_are_drawn_once() -> None:
 
 def test_source_lines_stand_between_modules_and_ops() -> None:
     drawn = strip.render(recording("mlp_compiled"))
-    assert {"model.py:17", "model.py:18"} <= set(texts(drawn))
+    assert {"model.py:17", "model.py:18"} <= {words.partition("  ")[0] for words in texts(drawn)}
     assert sum(widths(drawn, "line")) == pytest.approx(strip.SPAN, rel=0.02)
     assert not widths(strip.render(layers(12)), "line")  # none is known
 

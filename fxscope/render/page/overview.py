@@ -10,7 +10,7 @@ from fxscope.analysis import traced_regions
 from fxscope.analysis.report import others, report
 from fxscope.index import index_of
 from fxscope.render import axis, labels, strip
-from fxscope.render.findings import change_words, change_words_of, decision_title, match_line, op_change_words
+from fxscope.render.findings import change_words_of, decision_title, match_line, op_change_words
 from fxscope.text import counted, listed, microseconds
 
 if TYPE_CHECKING:
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 MAX_ROWS = 8
 
 
-def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] | None) -> list[dict[str, Any]]:
+def overview(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
     """Return what the first page shows of each recording: its report, drawn."""
     out: list[dict[str, Any]] = []
-    for position, recording in enumerate(recordings):
-        against = comparison[position - 1] if comparison and position else None
+    for recording in recordings:
         made = report(recording)
         rows = missed(made)
         out.append(
@@ -48,8 +47,6 @@ def overview(recordings: Sequence[Recording], comparison: Sequence[Comparison] |
                 "compiles": [compile_words(c) for c in recording.compiles],
                 "breaks": [compile_row(row) for row in made.breaks],
                 "recompiles": [compile_row(row) for row in made.recompiles],
-                "history": recording.history,
-                "changes": [[c.subject, change_words(c)] for c in against.totals] if against else [],
                 "gaps": gaps(recording),
             }
         )

@@ -74,7 +74,7 @@ def page(
         "comparison": [overview.comparison(recordings, position, item) for position, item in enumerate(comparison)]
         if comparison
         else None,
-        "overview": overview.overview(recordings, comparison),
+        "overview": overview.overview(recordings),
         "beside": overview.beside(recordings),
     }
 

@@ -7,6 +7,7 @@ boxes go, is decided in the page (`fold.js`, `layout.js`).
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -389,13 +390,8 @@ def call_path(call: KernelCall, nodes: Mapping[str, Node]) -> tuple[str, ...]:
 
 
 def common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    if not paths:
-        return ()
-    first, last = min(paths), max(paths)
-    same = 0
-    while same < min(len(first), len(last)) and first[same] == last[same]:
-        same += 1
-    return first[:same]
+    same = itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False))
+    return tuple(parts[0] for parts in same)
 
 
 def tensor_of(node: Node) -> str:
@@ -406,35 +402,31 @@ def tensor_of(node: Node) -> str:
     return short_tensor(first.shape, first.dtype) + (f" +{len(rest)}" if rest else "")
 
 
+def sized(title: str, sub: str, meta: str, *, beside: int = 30, least: int = 72, head: int = 26) -> Words:
+    """The lines of a box with its size: `beside` the title stand a glyph and the margins."""
+    width = max(7.6 * len(title) + beside, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
+    return Words(title, sub, meta, max(least, round(width)), head + (15 if sub else 0) + (15 if meta else 0))
+
+
 def node_words(node: Node, graph: Graph, call: KernelCall | None) -> Words:
     """Return what a node's box says. An extern kernel with one op has no frame: the box carries its name and cost."""
     title = shorten(labels.node_title(node, graph), MAX_TITLE)
     shape = shorten(tensor_of(node), MAX_TITLE)
     if node.kind in SMALL_KINDS or (node.nature == "view" and graph.stage != "eager"):
         return Words(title, shape, "", round(7.0 * len(title) + 6.7 * len(shape) + 40), 24)
-    meta = ""
-    if call is not None:
-        meta = cost_line(call)
-    elif node.timing is not None:
-        meta = microseconds(node.timing.typical_us)
-    width = max(7.6 * len(title) + 30, 6.7 * len(shape) + 24, 6.7 * len(meta) + 24)
-    return Words(title, shape, meta, max(72, round(width)), 26 + (15 if shape else 0) + (15 if meta else 0))
+    time = microseconds(node.timing.typical_us) if node.timing else ""
+    return sized(title, shape, cost_line(call) if call is not None else time)
 
 
 def call_node_words(call: KernelCall, nodes: Mapping[str, Mapping[str, Node]]) -> Words:
     """Return what a kernel call's box says where every box is one: its ops, its name, what it costs."""
     title = shorten(labels.ops_words(labels.ops_of(call, nodes.get(call.graph, {}))), MAX_TITLE)
-    sub, meta = shorten(call.handle, MAX_NOTE), cost_line(call)
-    width = max(7.6 * len(title) + 34, 6.7 * len(sub) + 24, 6.7 * len(meta) + 24)
-    return Words(title, sub, meta, max(90, round(width)), 26 + 15 + (15 if meta else 0))
+    return sized(title, shorten(call.handle, MAX_NOTE), cost_line(call), beside=34, least=90)
 
 
 def group_words(group: Group) -> Words:
-    title = shorten(group.title, MAX_NOTE)
-    sub = shorten(group.sub, MAX_NOTE)
-    width = max(7.6 * len(title) + 46, 6.7 * len(sub) + 24, 6.7 * len(group.meta) + 24)
-    height = 28 + (15 if sub else 0) + (15 if group.meta else 0)
-    return Words(title, sub, group.meta, max(110, round(width)), height)
+    words = shorten(group.title, MAX_NOTE), shorten(group.sub, MAX_NOTE), group.meta
+    return sized(*words, beside=46, least=110, head=28)
 
 
 def works(node: Node) -> bool:

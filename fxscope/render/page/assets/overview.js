@@ -125,15 +125,13 @@ class Overview {
           this.list('Assumptions', o.assumptions),
           this.list('Predicted choices', o.choices),
           this.compiles(o),
-          this.changes(o),
           this.gaps(o),
         ),
         el(
           'p',
           { class: 'muted small foot' },
           `Recorded by fxscope ${e.fxscope || ''}. `,
-          'This page shows the recording and computes nothing; ',
-          `what was not matched is left blank. Passes: ${(o.history || []).join(', ') || 'none'}.`,
+          'This page shows the recording and computes nothing; what was not matched is left blank.',
         ),
       ),
     );
@@ -338,19 +336,6 @@ class Overview {
               c.guards.length ? guards(c) : null,
             ),
           ),
-      ),
-    );
-  }
-  changes(o) {
-    if (!o.changes.length) return null;
-    return el(
-      'section',
-      { class: 'card' },
-      el('h2', {}, `Against ${PAGE.all[0].title}`),
-      el(
-        'dl',
-        { class: 'facts' },
-        o.changes.map(([a, b]) => el('div', { class: 'fact' }, el('dt', {}, a), el('dd', {}, b))),
       ),
     );
   }
