@@ -1,7 +1,7 @@
 """The dtypes of torch: name, the short name that FX prints (`torch.utils._dtype_abbrs`), bytes of an element; how shapes
 are printed.
 
-How libraries spell them in the names of their kernels is `kernel_names/dtypes.py`'s.
+How libraries spell them in the names of their kernels is `kernel_names/tables.py`'s.
 """
 
 from __future__ import annotations

@@ -266,11 +266,11 @@ def split_joined(text: str) -> list[str]:
 
     Ops are joined with underscores and contain some: the longest known name at each place is taken.
     """
-    words = text.split("_")
+    words, longest = text.split("_"), _most_words()
     ops: list[str] = []
     index = 0
     while index < len(words):
-        for end in range(min(len(words), index + _most_words()), index, -1):
+        for end in range(min(len(words), index + longest), index, -1):
             name = "_".join(words[index:end])
             if (name in table() and not name.endswith("_")) or (end == index + 1 and name):
                 ops.append(name)

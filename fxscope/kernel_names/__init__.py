@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from fxscope.kernel_names import aten, gemm, triton, vendors
-from fxscope.kernel_names.dtypes import dtypes
+from fxscope.kernel_names.tables import dtypes
 
 __all__ = ["ROLES", "decode"]
 

@@ -11,8 +11,7 @@ import re
 from typing import Any
 
 from fxscope.kernel_names import cpp
-from fxscope.kernel_names.dtypes import LETTERS, dtypes, is_word, of_word, pair
-from fxscope.kernel_names.tables import direction, tables
+from fxscope.kernel_names.tables import LETTERS, direction, dtypes, is_word, of_word, pair, tables
 
 ARCHITECTURES: dict[str, str] = tables()["architectures"]
 _EPILOGUE = re.compile(

@@ -52,15 +52,9 @@ def user(name: str) -> dict[str, Any] | None:
     does = role("triton", low) or "other"
     if does == "other" and re.fullmatch(r"_(?:fwd|bwd)_kernel(?:_\w+)?|_bwd_(?:dq|dkdv|kernel\w*)", base):
         does = "attention"  # the names of Triton's own attention tutorial and of flash-attn's Triton port
-    liger = base.startswith(("_", "liger", "element_mul", "embedding_", "triton_")) and any(
-        part in low for part in tables()["liger"]
-    )
     # A leading underscore, a `_kernel` ending or the name itself: Triton's habits. Anything else says nothing.
-    triton = (
-        liger
-        or base.startswith(("_", "triton_", "kernel_"))
-        or bool(re.fullmatch(r"[a-z0-9_]+_(?:kernel|fwd|bwd|forward|backward)(?:_[a-z0-9_]+)?", base))
-    )
+    habit = r"(?:_|triton_|kernel_).*|[a-z0-9_]+_(?:kernel|fwd|bwd|forward|backward)(?:_[a-z0-9_]+)?"
+    triton = bool(re.fullmatch(habit, base))
     jit = _JIT.search(base)
     stem = re.sub(r"^(?:calc|reduction)_|(?:_impl|_kernel|_forward|_complex|_scalar|_vectorized\d+)+$", "", base)
     triton = triton and not jit and not {stem, f"special_{stem}"} & {*table(), "trigamma"}
@@ -68,5 +62,5 @@ def user(name: str) -> dict[str, Any] | None:
     if does != "other" or triton:
         result["guess"] = True
     if triton:
-        result["origin"] = "liger" if liger else "user"
+        result["origin"] = "user"
     return result | direction("triton", low)

@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 from fxscope.kernel_names import cpp
-from fxscope.kernel_names.dtypes import dtypes, of_cpp, of_word
-from fxscope.kernel_names.tables import direction, family, first, role
+from fxscope.kernel_names.tables import direction, dtypes, family, first, of_cpp, of_word, role
 
 
 def memory(name: str) -> dict[str, Any] | None:

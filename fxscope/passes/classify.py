@@ -72,7 +72,9 @@ def _compiled_node(
         kind, reason = _in_calls(node, calls, nature, by_name)
     elif node.name in folded:
         call = folded[node.name][0]
-        kind, reason = "folded", f"became {_strides(node)} of {call.handle}"
+        stride = node.outputs[0].stride if node.outputs else None
+        what = "an argument" if stride is None else f"strides ({', '.join(map(str, stride))})"
+        kind, reason = "folded", f"became {what} of {call.handle}"
     elif nature == "view":
         kind, reason = "view", "new metadata over the same storage: no call ran it"
     elif nature == "host":
@@ -129,15 +131,9 @@ def _in_calls(node: Node, calls: list[KernelCall], nature: Nature, by_name: Mapp
         if nature == "view":
             return "view", f"an argument of {first.handle}{again}"
         return "kernel", f"is {first.handle}{again}"
-    company = [name for name in first.nodes if name != node.name and name in by_name]
-    if not company:
-        return "kernel", f"runs alone in {first.handle}{again}"
-    return "fused", f"runs inside {first.handle}{again}"
-
-
-def _strides(node: Node) -> str:
-    stride = node.outputs[0].stride if node.outputs else None
-    return f"strides ({', '.join(map(str, stride))})" if stride is not None else "an argument"
+    if any(name != node.name and name in by_name for name in first.nodes):
+        return "fused", f"runs inside {first.handle}{again}"
+    return "kernel", f"runs alone in {first.handle}{again}"
 
 
 def nature_of(node: Node, by_name: Mapping[str, Node], expected: Nature) -> Nature:

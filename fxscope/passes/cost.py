@@ -15,7 +15,7 @@ from fxscope.columns import column
 from fxscope.gpus import timing as device_times
 from fxscope.gpus.prediction import Prediction, predict_or_say
 from fxscope.index import index_of
-from fxscope.model import Bound, Graph, KernelCall, Launch, Node, Recording, Roof, Timing, replace
+from fxscope.model import Bound, Graph, KernelCall, Node, Recording, Roof, Timing, replace
 from fxscope.passes import flops as counted
 from fxscope.passes.classify import kernels_of_nodes
 from fxscope.passes.fusion import rank
@@ -26,7 +26,7 @@ from fxscope.text import rate as per_second
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fxscope.gpus import Gpu, Rate
+    from fxscope.gpus import Gpu
 
 
 class Limits(NamedTuple):
@@ -93,29 +93,28 @@ def launch_time(recording: Recording) -> float | None:
     return median(times) / 1e3 if times else None
 
 
-def is_replayed(launch: Launch) -> bool:
-    """Return whether a replay of a CUDA or HIP graph ran it."""
-    return launch.cuda_graph is not None or any("GraphLaunch" in name for name in launch.runtime)
-
-
 def cost_of_call(
     call: KernelCall, graph: Mapping[str, Node], limits: Limits | None, recording: Recording
 ) -> KernelCall:
     """The call with FLOPs, its roof, and on a target an estimate of its time."""
     products = products_of(call, graph, recording)
+    launches = index_of(recording).launches_of_call.get(call.id, ())
     flops = counted.of_nodes(products, graph)
     dtype = counted.arithmetic(
         dtype_of(call, graph),
         (graph[name].target for name in products),
-        {launch.name for launch in index_of(recording).launches_of_call.get(call.id, ())},
+        {launch.name for launch in launches},
         tf32=multiplies_by_tf32(recording),
     )
     num_bytes = None
     if call.bytes_read is not None or call.bytes_written is not None:
         num_bytes = (call.bytes_read or 0) + (call.bytes_written or 0)
     on_cpu = (call.device or "").startswith("cpu")
-    if limits is not None and any(map(is_replayed, index_of(recording).launches_of_call.get(call.id, ()))):
-        limits = limits._replace(launch_us=None)  # nothing is launched from the CPU in a replay
+    # nothing is launched from the CPU in a replay of a CUDA or HIP graph
+    if limits is not None and any(
+        item.cuda_graph is not None or any("GraphLaunch" in name for name in item.runtime) for item in launches
+    ):
+        limits = limits._replace(launch_us=None)
     roof = roof_of(
         num_bytes,
         counted.of_nodes(products, graph, certain=True),
@@ -217,6 +216,9 @@ def roof_of(
             bound = "launch"
         elif not uncounted and (flops is None or compute_us is not None):
             bound = "compute" if (compute_us or 0.0) > (memory_us or 0.0) else "memory"
+    basis = limits.basis if limits is not None and floor else None
+    if limits is not None and peak is not None and compute_us and compute_us >= (memory_us or 0.0):
+        basis = f"{per_second(peak.value, 'FLOP/s')} in {dtype}, {limits.gpu.basis(peak)}"
     return Roof(
         bound=bound,
         bytes_per_second=num_bytes / seconds if seconds and num_bytes is not None else None,
@@ -224,21 +226,11 @@ def roof_of(
         flops_per_second=flops / seconds if seconds and flops is not None else None,
         share=floor / (seconds * 1e6) if seconds and floor is not None else None,
         floor_us=floor,
-        basis=basis_of(limits, dtype, peak if compute_us and compute_us >= (memory_us or 0.0) else None)
-        if floor
-        else None,
+        basis=basis,
     )
 
 
-def basis_of(limits: Limits | None, dtype: str | None, peak: Rate | None) -> str | None:
-    """Say which limit a floor stands on, the memory's or the peak of a dtype, and where that is known from."""
-    if limits is None or peak is None:
-        return limits.basis if limits is not None else None
-    return f"{per_second(peak.value, 'FLOP/s')} in {dtype}, {limits.gpu.basis(peak)}"
-
-
 def cost_of_graph(graph: Graph, limits: Limits | None, recording: Recording) -> Graph:
-    """An eager graph whose ops that launched work have bytes, FLOPs and a roof."""
     by_name = {node.name: node for node in graph.nodes}
     tf32 = multiplies_by_tf32(recording)
     kernels = kernels_of_nodes(recording, graph.id)

@@ -25,21 +25,17 @@ _MAX_HOPS = 8  # views between an operand and the extern call that reads it
 def provenance(recording: Recording) -> Recording:
     """Recording → Recording whose calls know their nodes, folded and only named ones; nodes their calls and sources."""
     calls = {call.id: call for call in recording.calls}
-    graphs: list[Graph] = []
-    for graph in recording.graphs:
-        mine = [calls[call.id] for call in recording.calls if call.graph == graph.id]
-        if mine:
-            mine = with_named_only(with_biases(with_folded(mine, graph), graph), graph)
-            calls |= {call.id: call for call in mine}
-        graphs.append(graph)
-    recording = replace(recording, graphs=tuple(graphs), calls=tuple(calls[call.id] for call in recording.calls))
-    recording = with_sources(recording)
-    return with_calls(recording)
+    for graph, mine in index_of(recording).calls_of_graph.items():
+        nodes = index_of(recording).nodes.get(graph, {})
+        for step in (with_folded, with_biases, with_named_only) if nodes else ():
+            mine = step(mine, nodes)
+        calls |= {call.id: call for call in mine}
+    recording = replace(recording, calls=tuple(calls[call.id] for call in recording.calls))
+    return with_calls(with_sources(recording))
 
 
-def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
+def with_folded(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[KernelCall]:
     """The calls with the views that became strides of their arguments (a permute in front of an extern mm)."""
-    by_name = {node.name: node for node in graph.nodes}
     order = {name: position for position, name in enumerate(by_name)}
     ran = {name for call in calls for name in call.nodes}
     result: list[KernelCall] = []
@@ -61,13 +57,12 @@ def with_folded(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
     return result
 
 
-def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
+def with_named_only(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[KernelCall]:
     """The calls with the nodes whose op is in the kernel's name, and that ran elsewhere or are not known to have run.
 
     Inductor names a kernel after the origins of its scheduler nodes; an origin may have run elsewhere.
     """
     home = by_each(calls, lambda call: call.nodes)
-    by_name = {node.name: node for node in graph.nodes}
     order = {name: position for position, name in enumerate(by_name)}
     result: list[KernelCall] = []
     for call in calls:
@@ -79,14 +74,13 @@ def with_named_only(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
     return result
 
 
-def with_biases(calls: list[KernelCall], graph: Graph) -> list[KernelCall]:
+def with_biases(calls: list[KernelCall], by_name: Mapping[str, Node]) -> list[KernelCall]:
     """The calls with the convolutions whose bias they add, and with the nodes that make a bias there (a cast).
 
     Inductor calls the library without it, and adds it where the result is read (torch 2.13, `kernel/conv.py`): the
     kernel reads both, and the library's call did not read the bias.
     """
-    by_name = {node.name: node for node in graph.nodes}
-    order = {node.name: position for position, node in enumerate(graph.nodes)}
+    order = {name: position for position, name in enumerate(by_name)}
     made: dict[str, tuple[set[str], set[str]]] = {}  # convolution → what a library's call for it reads and writes
     stored: dict[str, set[str]] = {}  # node → buffers that may hold its value
     result: list[KernelCall] = []
@@ -226,7 +220,7 @@ def _originals(recording: Recording) -> dict[tuple[str, str], str]:
 
 
 def _as_named(function: str | None, named: dict[str, str]) -> str | None:
-    """The op of a comment that a function is: `softmax` runs as `_softmax`, `layer_norm` as `native_layer_norm`."""
+    """The op of a comment that a function is: `softmax` runs as `_softmax`."""
     return next((op for op in (function, f"_{function}", f"native_{function}") if op in named), None)
 
 

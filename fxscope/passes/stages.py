@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fxscope.index import index_of
 from fxscope.model import Graph, Node, Recording, TensorMeta, replace
+from fxscope.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fxscope.model import BufferAccess, KernelCall, Kind, Schedule
+    from fxscope.model import BufferAccess, KernelCall, Schedule
 
 
 def stages(recording: Recording) -> Recording:
@@ -35,69 +37,49 @@ def call_graph(calls: list[KernelCall], graph: Graph, graph_id: str) -> Graph:
     inputs: dict[str, Node] = {}
     read = written_by((call.handle, call.reads or (), call.writes or ()) for call in calls)
     flow = {} if any(call.writes for call in calls) else node_flow(calls, graph)
-    nodes: list[Node] = []
-    for call in calls:
-        sources = flow.get(call.handle) or _sources(read[call.handle], inputs)
-        kind: Kind = "kernel" if call.is_extern or len(call.nodes) < 2 else "fused"
-        nodes.append(
-            Node(
-                name=call.handle,
-                op="kernel_call",
-                target=call.kernel,
-                inputs=sources,
-                outputs=_outputs(call.writes or ()),
-                source=call.sources[-1] if call.sources else None,
-                nature="kernel",
-                expected="kernel",
-                kind=kind,
-                reason=f"call {call.id}",
-                calls=(call.id,),
-                timing=call.timing,
-            )
+    nodes = [
+        Node(
+            name=call.handle,
+            op="kernel_call",
+            target=call.kernel,
+            inputs=flow.get(call.handle) or _sources(read[call.handle], inputs),
+            outputs=_outputs(call.writes or ()),
+            source=call.sources[-1] if call.sources else None,
+            nature="kernel",
+            expected="kernel",
+            kind="kernel" if call.is_extern or len(call.nodes) < 2 else "fused",
+            reason=f"call {call.id}",
+            calls=(call.id,),
+            timing=call.timing,
         )
-    return Graph(
-        id=graph_id,
-        stage="kernel_calls",
-        compile_id=graph.compile_id,
-        direction=graph.direction,
-        nodes=(*inputs.values(), *nodes),
-    )
+        for call in calls
+    ]
+    known = {"compile_id": graph.compile_id, "direction": graph.direction}
+    return Graph(id=graph_id, stage="kernel_calls", nodes=(*inputs.values(), *nodes), **known)
 
 
 def scheduler_graph(schedule: Schedule, graph: Graph, graph_id: str) -> Graph:
     """The scheduler's nodes; those of one group were joined into one kernel."""
     inputs: dict[str, Node] = {}
     read = written_by((node.name, node.reads, node.writes) for node in schedule.nodes)
-    nodes: list[Node] = []
-    sizes: dict[int, int] = {}
-    for node in schedule.nodes:
-        sizes[node.group] = sizes.get(node.group, 0) + 1
-    for node in schedule.nodes:
-        sources = _sources(read[node.name], inputs)
-        joined = sizes[node.group] > 1
-        kind: Kind = "eliminated" if node.type == "nop" else "fused" if joined else "kernel"
-        what = ", ".join(node.origins[:8]) + (", …" if len(node.origins) > 8 else "")
-        nodes.append(
-            Node(
-                name=node.name,
-                op="scheduler_node",
-                target=node.kernel or node.type,
-                inputs=sources,
-                outputs=_outputs(node.writes),
-                from_node=node.origins,
-                nature="kernel",
-                expected="kernel",
-                kind=kind,
-                reason=f"computes {what}" if what else f"a {node.type} node",
-            )
+    sizes = Counter(node.group for node in schedule.nodes)
+    nodes = [
+        Node(
+            name=node.name,
+            op="scheduler_node",
+            target=node.kernel or node.type,
+            inputs=_sources(read[node.name], inputs),
+            outputs=_outputs(node.writes),
+            from_node=node.origins,
+            nature="kernel",
+            expected="kernel",
+            kind="eliminated" if node.type == "nop" else "fused" if sizes[node.group] > 1 else "kernel",
+            reason=f"computes {listed(node.origins, 8)}" if node.origins else f"a {node.type} node",
         )
-    return Graph(
-        id=graph_id,
-        stage="scheduler",
-        compile_id=graph.compile_id,
-        direction=graph.direction,
-        nodes=(*inputs.values(), *nodes),
-    )
+        for node in schedule.nodes
+    ]
+    known = {"compile_id": graph.compile_id, "direction": graph.direction}
+    return Graph(id=graph_id, stage="scheduler", nodes=(*inputs.values(), *nodes), **known)
 
 
 def written_by(

@@ -322,7 +322,7 @@ KNOWN = [
     ("triton_tem_fused__unsafe_view_gelu_mm_mul_t_view_1", "gemm", "triton", {"kind": "template"}),
     ("triton_poi_fused_add_mul_relu_sin_0d1d2d3de", "elementwise", "triton", {"ops": ["add", "mul", "relu", "sin"]}),
     ("triton_spl_fused_cumsum_0", "scan", "triton", {}),
-    ("_geglu_tanh_forward_kernel", "elementwise", "triton", {"origin": "liger", "direction": "forward"}),
+    ("_geglu_tanh_forward_kernel", "elementwise", "triton", {"origin": "user", "direction": "forward"}),
     ("_rms_layernorm_forward", "normalization", "triton", {"origin": "user"}),
     ("_rope_embedding", "elementwise", "triton", {}),
     ("_attn_fwd", "attention", "triton", {}),

@@ -6,6 +6,7 @@ there results are paired with the inputs of their size and dtype that follow, an
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -135,7 +136,12 @@ def siblings(graph: Graph, source: Node, a: Node, b: Node, size: int | None, *, 
     """The decision for two readers of one tensor."""
     notes = ("both_read" if meet else "both_read_parts",)
     found = neighbours(graph, source, a, b, {"source": source.name, "size": size}, notes)
-    return replace(found, hint_code=sibling_hint(graph, a, b), saved_bytes=size)
+    products = [is_gemm(node.target) for node in (a, b)]
+    hint = "compile" if joined(a.target, b.target) and not any(products) else None
+    if all(products):
+        nodes = {node.name: node for node in graph.nodes}
+        hint = "concatenate_weights" if share_the_activation([a], [b], nodes) else None
+    return replace(found, hint_code=hint, saved_bytes=size)
 
 
 def hint(a: Node | Op, b: Node | Op, *, on_cpu: bool) -> str | None:
@@ -156,15 +162,6 @@ def joined(first: str, second: str) -> bool:
     reduce = [bool(reductions(name)) for name in (first, second)]
     pointwise = [keeps_shape(name) and not reductions(name) for name in (first, second)]
     return all(r or p for r, p in zip(reduce, pointwise, strict=True)) and not all(reduce)
-
-
-def sibling_hint(graph: Graph, a: Node, b: Node) -> str | None:
-    """Say what would let two readers of one tensor read it once."""
-    products = [is_gemm(node.target) for node in (a, b)]
-    if all(products):
-        nodes = {node.name: node for node in graph.nodes}
-        return "concatenate_weights" if share_the_activation([a], [b], nodes) else None
-    return "compile" if joined(a.target, b.target) and not any(products) else None
 
 
 def of_trace(recording: Recording) -> list[Decision]:
@@ -192,15 +189,10 @@ def of_trace(recording: Recording) -> list[Decision]:
     found: list[Decision] = []
     for launch in sorted(mine, key=lambda item: item.start_ns):
         op = ops.get(launch.op_id) if launch.op_id is not None else None
-        if (
-            op is not None
-            and launch.category == "gpu_memcpy"
-            and op_name(op.name) == "copy_"
-            and (to := tensors(op))[0]
-        ):
+        if op is not None and launch.category == "gpu_memcpy" and op_name(op.name) == "copy_" and (to := tensors(op)):
             # No kernel, and yet what follows may read its result, not the one that was waiting; what it read is not told.
-            key = flops.numbers(*to[0][0]), to[1][0]
-            waiting.setdefault(key, []).append(Waiting((op,), 1, TensorMeta(shape=to[0][0], dtype=key[1])))
+            key = flops.numbers(*to[0].shape), to[0].dtype
+            waiting.setdefault(key, []).append(Waiting((op,), 1, to[0]))
             from_outside.add(key)
             copies.add(op.id)
             previous = op
@@ -210,12 +202,8 @@ def of_trace(recording: Recording) -> list[Decision]:
         regions[op.id] = next((name for name in launch.chain if name.startswith(_COMPILED)), None)
         if regions[op.id] is None and launch.call is not None:
             regions[op.id] = "compiled"
-        shapes, dtypes = tensors(op)
-        slots: dict[tuple[int | None, str | None], int] = {}
-        for shape, dtype in zip(shapes, dtypes, strict=True):
-            key = (flops.numbers(*shape), dtype)
-            slots[key] = slots.get(key, 0) + 1
-        for key, count in slots.items():
+        given, signature = tensors(op), f"{op.name} {op.shapes} {op.dtypes}"
+        for key, count in Counter((flops.numbers(*item.shape), item.dtype) for item in given).items():
             results = waiting.pop(key, [])
             left = sum(item.num_unread for item in results) - count
             sources = [item for item in results if streams.get(item.ops[0].id) == launch.stream]
@@ -224,8 +212,7 @@ def of_trace(recording: Recording) -> list[Decision]:
             if key in from_outside:
                 # The program's own tensor may be what is read, and surely is where the same op read it before (the
                 # projections of an attention); else what was written just now is the likelier.
-                again = signature(op) in before
-                sources = [] if again else [item for item in results if item.ops == (previous,)]
+                sources = [] if signature in before else [item for item in results if item.ops == (previous,)]
                 sources = [item for item in sources if item.ops[0].id not in copies]
                 left = 0
             if left > 0:
@@ -238,17 +225,12 @@ def of_trace(recording: Recording) -> list[Decision]:
                 # Between two ops of compiled code the compile's own files say more.
                 if not recording.calls or None in {regions[end.id] for end in (*item.ops, op)}
             ]
-        result = result_of(op, shapes, dtypes)
+        result = result_of(op, given)
         previous = op
-        before.add(signature(op))
+        before.add(signature)
         if result is not None:
             waiting.setdefault((flops.numbers(*result.shape), result.dtype), []).append(Waiting((op,), 1, result))
     return found
-
-
-def signature(op: Op) -> str:
-    """An op's name and what it is given, to tell equal ops from others."""
-    return f"{op.name} {op.shapes} {op.dtypes}"
 
 
 class Waiting(NamedTuple):
@@ -287,29 +269,20 @@ def passed(graph: str, source: Waiting, op: Op, regions: Mapping[int, str | None
     )
 
 
-def result_of(op: Op, shapes: list[tuple[int, ...]], dtypes: list[str]) -> TensorMeta | None:
+def result_of(op: Op, given: list[TensorMeta]) -> TensorMeta | None:
     """The shape and dtype of an op's result, where its inputs (`tensors`) tell."""
-    if not shapes or op.dtypes is None:
+    if not given:
         return None
-    name = op_name(op.name)
-    if name in GEMMS:
-        left, right = GEMMS[name]
-        given = [tuple(shape) for shape in op.shapes or ()]
-        if len(given) > right and len(given[left]) >= 2 and len(given[right]) >= 2:
-            return TensorMeta(shape=(*given[left][:-1], given[right][-1]), dtype=dtypes[0])
-        return None
+    if matrices := GEMMS.get(op_name(op.name)):
+        shapes: list[Any] = [*(op.shapes or ()), (), ()]
+        left, right = shapes[matrices[0]], shapes[matrices[1]]
+        return TensorMeta(shape=(*left[:-1], right[-1]), dtype=given[0].dtype) if len(left) > 1 < len(right) else None
     if keeps_shape(op.name):
-        largest = max(shapes, key=lambda shape: (len(shape), flops.numbers(*shape) or 0))
-        return TensorMeta(shape=largest, dtype=dtypes[shapes.index(largest)])
+        return max(given, key=lambda item: (len(item.shape), flops.numbers(*item.shape) or 0))
     return None
 
 
-def tensors(op: Op) -> tuple[list[tuple[int, ...]], list[str]]:
-    """Shapes and dtypes of an op's tensor inputs; the profiler writes scalars and lists between them."""
-    shapes: list[tuple[int, ...]] = []
-    dtypes: list[str] = []
-    for shape, dtype in zip(op.shapes or (), op.dtypes or (), strict=False):
-        if dtype in ITEM_BYTES:  # of a scalar the profiler writes its type, "Scalar"
-            shapes.append(tuple(shape))
-            dtypes.append(dtype)
-    return shapes, dtypes
+def tensors(op: Op) -> list[TensorMeta]:
+    """An op's tensor inputs; the profiler writes scalars, whose dtype is "Scalar", and lists between them."""
+    pairs = zip(op.shapes or (), op.dtypes or (), strict=False)
+    return [TensorMeta(shape=tuple(shape), dtype=dtype) for shape, dtype in pairs if dtype in ITEM_BYTES]

@@ -91,16 +91,10 @@ def can_be_triton_convolution(convolution: PairSide) -> bool:
 
 def can_be_cpp_epilogue(gemm: PairSide) -> bool:
     """Return whether Inductor's C++ GEMM could be tried at all: it needs a frozen weight, so no training."""
-    has_one = op_name(gemm.call.kernel) in ("mm", "addmm", "bias_addmm", "bmm")
-    return (
-        has_one
-        and ":inference" in gemm.call.graph
-        and not any(
-            isinstance(size, str)
-            for access in (*(gemm.call.reads or ()), *(gemm.call.writes or ()))
-            for size in access.shape or ()
-        )
-    )
+    if op_name(gemm.call.kernel) not in ("mm", "addmm", "bias_addmm", "bmm") or ":inference" not in gemm.call.graph:
+        return False
+    accesses = (*(gemm.call.reads or ()), *(gemm.call.writes or ()))
+    return not any(isinstance(size, str) for access in accesses for size in access.shape or ())
 
 
 def share_the_activation(a: Sequence[Node], b: Sequence[Node], nodes: Mapping[str, Node]) -> bool:

@@ -14,7 +14,7 @@ from fxscope.kernel_names.cpp import split
 from fxscope.op_names import is_attention, is_convolution, is_gemm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 
 class Reason(NamedTuple):
@@ -182,16 +182,12 @@ def declined(a: Loops | None, b: Loops | None, *, flows: bool) -> Reason:
         return Reason("declined")  # their outer loops could be shared
     if flows and a[1]:
         return Reason("needs_reduction", {"loops": (a, b)})
-    flat = not a[1] and not b[1] and 1 in (len(a[0]), len(b[0])) and same_number(a[0], b[0])
+    flat = not a[1] and not b[1] and 1 in (len(a[0]), len(b[0]))
+    if flat and all(size.isdigit() for size in (*a[0], *b[0])):  # a symbol may have any size
+        flat = prod(map(int, a[0])) == prod(map(int, b[0]))
     if a == b or flat or (not a[1] and a[0] == b[0] + b[1]):
         return Reason("declined")
     return Reason("cpp_loops_differ", {"loops": (a, b)})
-
-
-def same_number(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Return whether two loop nests may run as often: so they may where a size is a symbol."""
-    sizes = (*a, *b)
-    return not all(size.isdigit() for size in sizes) or prod(map(int, a)) == prod(map(int, b))
 
 
 def no_shared_data(cause: str | None, limits: dict[str, Any], refused: frozenset[str] = frozenset()) -> Reason:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fxscope.columns import BLOCK, Chosen, Given, Items, Made, Numbers
-from fxscope.kernel_names.dtypes import of_cpp
+from fxscope.kernel_names.tables import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.columns import Trace, nearest
