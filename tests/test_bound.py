@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from fxscope.analysis.report import report
 from fxscope.model import Recording, StepStats, StepTimes, Summary
 from fxscope.passes import bound
+from fxscope.readers.join import read_trace
 from fxscope.render import terminal, trace_tables
 from fxscope.text import microseconds, percent
 from tests import captures
@@ -59,3 +61,33 @@ def test_the_wall_time_is_that_of_steps_without_a_profiler(when, words):
     recording = Recording(summary=Summary(steps=steps, bound="gpu", verdict="?"), step_times=times)
     assert bound.of_recording(recording).words == words
     assert bound.judged(recording).summary.verdict == words
+
+
+def trace_of(path: Path, gaps_us: list[float], *, replayed: bool) -> Path:
+    """A trace of kernels of 5 µs with this idle time between them, launched one by one or by one graph launch."""
+    host = {"ph": "X", "pid": 1, "tid": 1, "cat": "cuda_runtime", "dur": 2}
+    kernel = {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "k", "dur": 5}
+    launch = "cudaGraphLaunch" if replayed else "cudaLaunchKernel"
+    events, now = [], 10.0
+    for number, gap in enumerate([*gaps_us, 0.0], 1):
+        correlation = 1 if replayed else number
+        if number == 1 or not replayed:
+            events.append({**host, "name": launch, "ts": now - 3, "args": {"correlation": correlation}})
+        events.append({**kernel, "ts": now, "args": {"correlation": correlation, "stream": 7, "device": 0}})
+        now += 5 + gap
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("gaps_us", "replayed", "text", "why"),
+    [
+        ([50.0] * 40, False, 'torch.compile(mode="reduce-overhead")', "of the run while the CPU makes 41 launches"),
+        ([50.0] * 40, True, "Look at what the CPU does between replays", "the GPU idles"),
+        ([50.0] * 4 + [4000.0], False, "Look at what the CPU does in the 4.00 ms before k", "95 % of the idle time"),
+        ([4000.0], True, "Look at what the CPU does in the 4.00 ms before k", "of the idle time, in gaps ≥ 1 ms"),
+    ],
+)
+def test_cuda_graphs_are_advised_where_launches_make_the_device_idle(tmp_path, gaps_us, replayed, text, why):
+    advice = report(read_trace(trace_of(tmp_path / "t.json", gaps_us, replayed=replayed))).advice[0]
+    assert advice.text == text and why in advice.why

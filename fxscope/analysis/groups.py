@@ -141,7 +141,7 @@ class Places:
             ops = call_ops(call, nodes)
             graph = self._index.graphs.get(call.graph)
             self._known[call.id] = PlaceFacts(
-                label=label_of(ops) or "layout copy",
+                label=label_of(ops) or ("layout copy" if call.purpose is not None else call.kernel),
                 ops=ops,
                 phase=self.phase(call.graph, ()) if graph is not None else None,
                 modules=modules_of(inside),

@@ -23,7 +23,7 @@ from fxscope.model import WHOLE, Item, Printed, encoded, replace
 from fxscope.passes import bound
 from fxscope.passes.predicted import runs_a_step
 from fxscope.passes.unfused import is_library
-from fxscope.text import counted, listed, microseconds, num_bytes, percent
+from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +35,8 @@ LOW_ROOF = 0.6  # kernels below this share of their roof are worth a look
 NO_GAIN = ("record_fusion_log", "record_compile_log")  # hints that save no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
+LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
+HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
 
 
 class StepRow(Item, frozen=True, kw_only=True):
@@ -485,8 +487,9 @@ def compile_us(recording: Recording) -> float | None:
 
 
 def is_cold(recording: Recording) -> bool | None:
-    caches = {item.cache for item in recording.compiles} - {None}
-    return "hit" not in caches if caches else None
+    """Whether no compile came from a cache; `None` where some did and some did not, or nothing is known."""
+    hits = {item.cache == "hit" for item in recording.compiles if item.cache is not None}
+    return not hits.pop() if len(hits) == 1 else None
 
 
 def place_of(source: Source | None) -> str:
@@ -597,8 +600,9 @@ def graph_memory(recording: Recording) -> tuple[GraphMemory, ...]:
 def advise(recording: Recording, made: Report) -> list[Advice]:
     """Return what to try, by what it can gain at most; nothing that cannot be done here."""
     step = made.step
-    first = _eager_advice(made) if recording.launches and not is_compiled(recording) else []
-    found = [*_optimizer_advice(made), *_compile_advice(made), *([] if first else _launch_advice(made))]
+    idle = _idle_advice(recording, made)
+    first = _eager_advice(made, idle) if recording.launches and not is_compiled(recording) else []
+    found = [*_optimizer_advice(made), *_compile_advice(made), *([] if first else idle)]
     library = next(
         (row for row in made.missed if row.time_us and row.hint_code not in (None, *BY_COMPILING, *NO_GAIN)), None
     )
@@ -625,18 +629,39 @@ def advise(recording: Recording, made: Report) -> list[Advice]:
     return [*first, *sorted(kept_, key=lambda item: -(item.gain_us or 0.0))]
 
 
-def _waits(step: StepRow) -> str:
-    """Return how the device waits for the CPU; "" where it does not."""
+def _idle_advice(recording: Recording, made: Report) -> list[Advice]:
+    """What to do where the device waits for the CPU: CUDA graphs, unless most of the idle time is too long for launches."""
+    step = made.step
     if step.bound != "cpu" or not step.idle_us or step.on_cpu:
-        return ""
-    launches = counted(round(step.launches), "launch", "launches")
-    return f"the GPU idles {microseconds(step.idle_us)} of each step while the CPU makes {launches}"
+        return []
+    whole = [item.name for item in recording.steps] == [WHOLE]
+    idle = f"the GPU idles {microseconds(step.idle_us)} of {'the run' if whole else 'each step'}"
+    mine = [gap for gap in recording.summary.gaps if gap.step in index_of(recording).steps] if recording.summary else []
+    long = [gap for gap in mine if gap.duration_ns >= LONG_IDLE_NS]
+    long_us = sum(gap.duration_ns for gap in long) / 1e3 / max(1, step.steps)
+    replayed = (made.cuda_graphs.share or 0.0) >= 0.5 or (made.cuda_graphs.state == "on" and is_compiled(recording))
+    if long_us > step.idle_us / 2:
+        place = f"before {kernel_name(long[0].after, 40)}" if long[0].after else "after the last kernel"
+        text = f"Look at what the CPU does in the {microseconds(long[0].duration_ns / 1e3)} {place}"
+        why = f"{percent(min(1.0, long_us / step.idle_us))} of the idle time, in gaps ≥ 1 ms"
+    elif replayed:
+        text, why = "Look at what the CPU does between replays", idle
+    elif made.breaks and is_compiled(recording):
+        return []
+    else:
+        text = (
+            'mode="reduce-overhead" (CUDA graphs)'
+            if is_compiled(recording)
+            else 'torch.compile(mode="reduce-overhead")'
+        )
+        why = f"{idle} while the CPU makes {counted(round(step.launches), 'launch', 'launches')}"
+    return [Advice(text=text, why=why, gain_us=step.idle_us)]
 
 
-def _eager_advice(made: Report) -> list[Advice]:
+def _eager_advice(made: Report, idle: list[Advice]) -> list[Advice]:
     """`torch.compile`, for what it can fuse or replay; everything else comes after it."""
-    if why := _waits(made.step):
-        return [Advice(text='torch.compile(mode="reduce-overhead")', why=why, gain_us=made.step.idle_us)]
+    if idle:
+        return idle
     rows = [row for row in made.missed if row.hint_code in BY_COMPILING]
     if not rows:
         return []
@@ -646,25 +671,17 @@ def _eager_advice(made: Report) -> list[Advice]:
     return [Advice(text="torch.compile", why=why, gain_us=sum(row.time_us or 0.0 for row in rows) or None)]
 
 
-def _launch_advice(made: Report) -> list[Advice]:
-    """CUDA graphs where the device waits for the CPU."""
-    why = _waits(made.step)
-    if not why or (made.breaks and made.cuda_graphs.state != "on"):
-        return []
-    replayed = made.cuda_graphs.state == "on"
-    text = "Look at what the CPU does between replays" if replayed else 'mode="reduce-overhead" (CUDA graphs)'
-    return [Advice(text=text, why=why, gain_us=made.step.idle_us)]
-
-
 def _optimizer_advice(made: Report) -> list[Advice]:
-    rows = [row for row in made.kernels if row.phase == "optimizer" and "fused" not in row.label]
+    rows = [row for row in made.kernels if row.phase == "optimizer" and "fused" not in row.label.lower()]
     if not rows or not made.step.device_us:
         return []
     time_us, launches = sum(row.time_us or 0.0 for row in rows), sum(row.launches for row in rows)
     name = rows[0].label.partition(" ")[0]
     return [
         Advice(
-            text=f"{name}(fused=True), or compile the optimizer step",
+            text=f"{name}(fused=True), or compile the optimizer step"
+            if name in HAVE_FUSED
+            else "Compile the optimizer step",
             why=f"{microseconds(time_us)} in {launches:,.0f} launches",
             gain_us=time_us,
         )

@@ -47,9 +47,9 @@ def show_tables(name: str, arguments: argparse.Namespace) -> None:
     if common.is_plain_trace(name, arguments):
         from fxscope.readers import trace
 
-        kept = trace.read_steps(
-            name, arguments.steps, strict=arguments.strict, max_bytes=arguments.max_size, progress=common.progress(name)
-        )
+        progress = common.progress(name)
+        found = trace.read(name, strict=arguments.strict, max_bytes=arguments.max_size, progress=progress)
+        kept = trace.keep(found, arguments.steps)
         summary, problems = trace.summarize(kept), kept.problems
     else:
         recording = common.read(name, arguments)

@@ -257,6 +257,8 @@ def cost_of_node(
     dtype = counted.dtype_of(node, by_name) or next((output.dtype for output in node.outputs), None)
     device = next((output.device for output in node.outputs if output.device), "")
     num_bytes = read + written if read is not None and written is not None else None
+    if num_bytes is None and certain is not None:
+        num_bytes = counted.factor_bytes(node, by_name, certain)
     roof = roof_of(
         num_bytes,
         certain,

@@ -42,7 +42,7 @@ _IS_CAUSAL = {
     "cudnn_attention": (6, 14),
     "fused_attention_overrideable": (5, 13),
 }
-_TENSOR = re.compile(r"([a-z]\w*)\[([^\]]*)\](?: strides .*)?")
+_TENSOR = re.compile(r"([a-z]\w*)\[([^\]]*)\](?: strides \(([^)]*)\).*)?")
 
 
 def of_nodes(names: Iterable[str], by_name: Mapping[str, Node], *, certain: bool = False) -> int | None:
@@ -137,6 +137,20 @@ def dtype_of(node: Node, by_name: Mapping[str, Node]) -> str | None:
     return next((item.dtype for item in found if isinstance(item, TensorMeta)), None)
 
 
+def factor_bytes(node: Node, by_name: Mapping[str, Node], flops: int) -> int | None:
+    """The least bytes that an op with FLOPs moves, from its arguments alone: its two factors, and the result of a GEMM."""
+    name = op_name(node.target)
+    items = operands(node, by_name)
+    factors = [item for place in GEMMS.get(name, (0, 1)) for item in items[place : place + 1]]
+    tensors = [item for item in factors if isinstance(item, TensorMeta) and item.shape]
+    read = tensor_bytes(tensors)
+    if read is None or len(tensors) < 2:
+        return None
+    inner = tensors[0].shape[-1]
+    has_result = name in GEMMS and name != "_grouped_mm" and isinstance(inner, int) and inner > 0
+    return read + (flops // (2 * int(inner)) * ITEM_BYTES[tensors[0].dtype or ""] if has_result else 0)
+
+
 def operands(node: Node, by_name: Mapping[str, Node]) -> Operands:
     """Return what a node was called with, by position; its tensor inputs in order where its arguments were not printed."""
     if node.arguments is None:
@@ -148,7 +162,8 @@ def operands(node: Node, by_name: Mapping[str, Node]) -> Operands:
         if len(outputs) == 1:
             found.append(outputs[0])
         elif printed:
-            found.append(TensorMeta(shape=read_sizes(printed[2]), dtype=printed[1]))
+            stride = read_sizes(printed[3]) if printed[3] else None
+            found.append(TensorMeta(shape=read_sizes(printed[2]), dtype=printed[1], stride=stride))
         elif not re.match(r"\w+ ?=", text):
             found.append(text)
     return found

@@ -252,7 +252,8 @@ class _Log:
     """One log file, read entry by entry into what was collected.
 
     `torch.export` and AOTInductor compile outside of Dynamo: their entries name no compile. They become `aot/0`, `aot/1`, …,
-    a new one where a graph comes that the last one already has.
+    a new one where a graph comes that the last one already has. `torch._dynamo.reset()` counts frames from 0 again: what
+    comes after it is `r2/0/0`, `r2/1/0`, …
     """
 
     def __init__(self, path: Path, collected: Collected) -> None:
@@ -264,6 +265,8 @@ class _Log:
         self._direction: dict[str, Direction] = {}
         self._phases: dict[tuple[str, str], list[float]] = {}  # start of each phase of a compile that has not ended
         self._num_aot = 0
+        self._run = 1  # between two resets of Dynamo
+        self._started: set[str] = set()  # compile ids of this run
 
     def read(self) -> None:
         for entry, payload in _entries(self._path, self._collected):
@@ -274,7 +277,13 @@ class _Log:
                 continue
             kind = next((key for key in entry if key not in _ENVELOPE), "")
             name = str(entry["artifact"].get("name")) if kind == "artifact" else kind
-            compile_id = _compile_id(entry) or f"aot/{self._num_aot}"
+            compile_id = _compile_id(entry)
+            if kind == "dynamo_start" and compile_id is not None and not entry.get("attempt"):
+                if compile_id in self._started:
+                    self._run += 1
+                    self._started.clear()
+                self._started.add(compile_id)
+            compile_id = f"aot/{self._num_aot}" if compile_id is None else self._in_run(compile_id)
             attempt = entry.get("attempt")
             if isinstance(attempt, int) and attempt > self._attempts.get(compile_id, 0):
                 # Dynamo starts over after a graph break: what the first try left is not what was compiled
@@ -283,6 +292,9 @@ class _Log:
                 graphs = self._collected.graphs
                 self._collected.graphs = [graph for graph in graphs if not graph.id.startswith(prefix)]
             self._entry(name, entry, payload, compile_id)
+
+    def _in_run(self, compile_id: str) -> str:
+        return compile_id if self._run == 1 else f"r{self._run}/{compile_id}"
 
     def _entry(self, name: str, entry: dict[str, Any], payload: str, compile_id: str) -> None:
         about = entry.get(name)
@@ -336,7 +348,7 @@ class _Log:
             return
         arguments = event.get("args")
         said = arguments.get("compile_id") if isinstance(arguments, dict) else None
-        key = (str(said) if said and said != "None" else compile_id, str(event.get("name")))
+        key = (self._in_run(str(said)) if said and said != "None" else compile_id, str(event.get("name")))
         began = self._phases.setdefault(key, [])
         if event["ph"] == "B":
             began.append(float(event.get("ts") or 0))

@@ -124,7 +124,10 @@ def step(made: Report, width: int) -> list[str]:
     elif row.on_cpu:
         out.append([f"CPU     kernels {microseconds(row.device_us)} while recording", per_step])
     elif per_step:
-        out.append([f"GPU     {microseconds(row.device_us)} of device time", per_step])
+        known = row.device_us is not None
+        out.append(
+            [f"GPU     {microseconds(row.device_us)} of device time" if known else "Device  time not known", per_step]
+        )
     if made.num_compiles and not row.predicted:
         breaks, recompiles = (sum(item.count for item in rows) for rows in (made.breaks, made.recompiles))
         out.append([f"Compile {compile_words(made)}", f"graph breaks {breaks}, recompiles {recompiles}"])

@@ -17,6 +17,7 @@ from fxscope.model import (
     Environment,
     Graph,
     MemoryDep,
+    Node,
     Op,
     Recording,
     Schedule,
@@ -493,3 +494,18 @@ def test_who_reads_a_whole_concatenation_has_of_each_part_what_its_writer_wrote(
     assert saved["sin", "exp"] == saved["sin", "mm"] == (8192, True)
     assert saved["cos", "mm"] == (16384, True)
     assert saved["exp", "mm"] == (8192, False)
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "expected"),
+    [  # a trace alone has no outputs: two factors and the result of a GEMM, a broadcast dimension once
+        ("aten::mm", "bfloat16[32,4096] strides (4096,1), bfloat16[4096,6144] strides (1,4096)", 50_987_008),
+        ("aten::addmm", "float32[8], float32[4,16], float32[16,8], , , 1, 1", 4 * (64 + 128 + 32)),
+        ("aten::bmm", "float16[8,4,2] strides (0,2,1), float16[8,2,4] strides (8,4,1)", 2 * (8 + 64 + 128)),
+        ("aten::mm", "bfloat16[32,4096]", None),
+    ],
+)
+def test_a_product_of_a_bare_trace_is_held_against_its_memory_too(target, arguments, expected):
+    node = Node(name="n", op="dispatch", target=target, arguments=arguments)
+    count = flops.of_node(node, {}, certain=True)
+    assert (flops.factor_bytes(node, {}, count) if count else None) == expected

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 from fxscope import read_trace
+from fxscope.analysis.groups import Places
+from fxscope.analysis.report import report
 from fxscope.cli import main
 from fxscope.errors import TraceError
+from fxscope.model import replace
 from fxscope.readers.compile_log import logs_of_ranks
 from fxscope.render import why as why_text
 
@@ -79,3 +83,27 @@ def test_a_log_folder_of_ranks_asks_which_one(tmp_path: Path) -> None:
     one.mkdir()
     (one / "x.log").write_bytes(gzip.decompress((LOGS / "recompiles.log.gz").read_bytes()))
     assert len(read_trace(one).compiles) == len(read_trace(LOGS / "recompiles.log.gz").compiles)
+
+
+def test_compiles_after_a_reset_of_dynamo_have_ids_of_their_own(tmp_path: Path) -> None:
+    def entry(kind: str, payload: str = "", **more: int) -> str:
+        ids = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0, **more}
+        head = json.dumps({"artifact": {"name": kind}} if kind.startswith("fx_") else {kind: {}})[:-1]
+        return f"V1206 15:24:50.000000 1 a.py:1] {head}, {json.dumps(ids)[1:]}\n" + (
+            f"\t{payload}\n" if payload else ""
+        )
+
+    run = entry("dynamo_start") + entry("dynamo_start", attempt=1) + entry("dynamo_start", frame_compile_id=1)
+    log = tmp_path / "t.log"
+    log.write_text(run + entry("fx_graph_cache_miss", "{}") + run + entry("fx_graph_cache_hit", "{}"))
+    recording = read_trace(log)
+    ids = {item.compile_id: item.cache for item in recording.compiles}
+    assert ids == {"0/0": "miss", "0/1": None, "r2/0/0": "hit", "r2/0/1": None}
+    assert report(recording).cold is None
+
+
+def test_a_kernel_of_unknown_ops_goes_by_its_name() -> None:
+    recording = read_trace(LOGS / "aot_inductor.log.gz")
+    call = replace(recording.calls[1], nodes=(), purpose=None)
+    assert Places(recording).of_call(call).label == "triton_poi_fused_addmm_relu_sigmoid_0"
+    assert Places(recording).of_call(replace(call, purpose="layout_copy")).label == "layout copy"

@@ -167,7 +167,6 @@ def gaps(recording: Recording) -> tuple[Gap, ...]:
     """Return the longest times of a step in which a device ran nothing."""
     found: list[Gap] = []
     steps = {step.index: step for step in recording.steps}
-    outer: list[Gap] = []
     groups: dict[tuple[int | None, int], list[Launch]] = {}
     for launch in recording.launches:
         groups.setdefault((launch.device, launch.step), []).append(launch)
@@ -186,12 +185,10 @@ def gaps(recording: Recording) -> tuple[Gap, ...]:
         begin, end = steps[step].start_ns, steps[step].start_ns + steps[step].duration_ns
         lead, tail = ordered[0].start_ns - begin, end - (last.start_ns + last.duration_ns)
         if lead > 0:
-            outer.append(Gap(device=device, start_ns=begin, duration_ns=lead, step=step, after=ordered[0].name))
+            found.append(Gap(device=device, start_ns=begin, duration_ns=lead, step=step, after=ordered[0].name))
         if tail > 0:
-            outer.append(Gap(device=device, start_ns=end - tail, duration_ns=tail, step=step, before=last.name))
-    found.sort(key=lambda gap: -gap.duration_ns)
-    found = [*found[:MAX_GAPS], *outer]
-    return tuple(sorted(found, key=lambda gap: -gap.duration_ns)[:MAX_GAPS])
+            found.append(Gap(device=device, start_ns=end - tail, duration_ns=tail, step=step, before=last.name))
+    return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])
 
 
 def _is_sync(op: Op) -> bool:

@@ -9,7 +9,6 @@ import io
 import json
 import random
 import sys
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ import numpy as np
 import pytest
 
 from fxscope.commands import view as command
-from fxscope.errors import TraceError
 from fxscope.model import Recording, replace
 from fxscope.readers import trace
-from fxscope.readers.trace import intervals, kept, reader
+from fxscope.readers.trace import intervals, reader
 from tests.trace.by_objects import gaps, kernel_table, op_table, step_table, sync_table
 
 DATA = Path(__file__).parent.parent / "data"
@@ -216,60 +214,6 @@ def test_tables_make_no_object_and_call_no_function_an_event(tmp_path: Path) -> 
     (few_calls, few_blocks), (many_calls, many_blocks) = cost_of_tables(few), cost_of_tables(many)
     assert many_calls - few_calls < num_more / 3  # each chunk of the file has its names decoded
     assert many_blocks - few_blocks < num_more / 10
-
-
-@pytest.mark.parametrize("path", TRACES, ids=NAMES)
-def test_some_steps_of_a_large_file_are_what_they_are_in_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    num_steps = len(trace.recording(path).steps)
-    for steps in ([0], [num_steps - 1], list(range(1, num_steps)) or [0]):
-        monkeypatch.setattr(kept, "LARGE_BYTES", 1 << 40)
-        whole = trace.recording(path, steps=steps)
-        monkeypatch.setattr(kept, "LARGE_BYTES", 0)
-        assert trace.recording(path, steps=steps) == whole
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_some_steps_of_random_nests_are_what_they_are_in_the_whole(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(random_trace(seed)))
-    whole = trace.recording(path, steps=[1])
-    monkeypatch.setattr(kept, "LARGE_BYTES", 0)
-    assert trace.recording(path, steps=[1]) == whole
-    with pytest.raises(TraceError, match="no step 99"):
-        trace.recording(path, steps=[99])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("packed", [None, "gz", "zst"])
-@pytest.mark.parametrize("what", [["--step", "1", "--tables"], ["--step", "1"]], ids=" ".join)
-def test_memory_does_not_grow_with_the_steps_left_out(
-    what: list[str], packed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few, many = (pack(repeated(times, tmp_path), packed) for times in (10, 60))
-    num_more = len(trace.read(many)) - len(trace.read(few))
-    parser = argparse.ArgumentParser()
-    command.configure(parser)
-    parser.set_defaults(parser=parser)
-
-    def peak(path: Path) -> int:
-        tracemalloc.start()  # numpy's arrays are counted, too
-        try:
-            with contextlib.redirect_stdout(io.StringIO()) as out:
-                assert command.run(parser.parse_args([str(path), *what])) == 0
-            assert "NVIDIA H200" in out.getvalue() or "aten::mm" in out.getvalue()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    monkeypatch.setattr(reader, "CHUNK_BYTES", 1 << 16)
-    peak(few)  # what the first call imports
-    monkeypatch.setattr(kept, "LARGE_BYTES", 0)
-    grown = peak(many) - peak(few)
-    assert grown < 8 * num_more  # the marks of its steps, one in some two hundred events here
-    monkeypatch.setattr(kept, "LARGE_BYTES", 1 << 40)  # all rows at once: the bound can fail
-    assert peak(many) - peak(few) > 5 * grown
 
 
 def test_what_two_unions_have_in_common_has_no_moments() -> None:

@@ -6,5 +6,4 @@ from fxscope.readers.trace.columns import read as read
 from fxscope.readers.trace.items import recording as recording
 from fxscope.readers.trace.kept import Kept as Kept
 from fxscope.readers.trace.kept import keep as keep
-from fxscope.readers.trace.kept import read_steps as read_steps
 from fxscope.readers.trace.summary import summarize as summarize

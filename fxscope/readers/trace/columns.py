@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fxscope.readers.trace.graphs import Capture
-    from fxscope.readers.trace.table import Wanted
 
 WINDOW_BYTES = 16 << 20
 CUT_NS = 2000  # an end may be early by so much, where start and duration are each cut to whole µs
@@ -55,8 +54,6 @@ class Trace:
     args_at: NDArray[np.int64]  # where an event's arguments are in `args`, else in the unpacked file
     args_length: NDArray[np.int64]
     known_args: dict[int, Args]  # of the rows that were decoded already
-    num_events: int  # of the file, those that were not wanted too
-    on_device: bool  # whether one of them ran on a device
     steps: list[int]  # rows of ProfilerStep#N, in order of time
     categories: set[str] = field(default_factory=set)  # of all events, as they are written
     header: dict[str, Any] = field(default_factory=dict)
@@ -100,6 +97,11 @@ class Trace:
         return found
 
     @property
+    def on_device(self) -> bool:
+        """Whether an event ran on a device."""
+        return bool((self.category[: self.num_own] >= KERNEL).any())
+
+    @property
     def unread_device(self) -> str | None:
         """The device that the program called and no event of which is known; `None` where there is none."""
         kinds = {name.rpartition("_")[0] for name in self.categories if name.endswith(("_runtime", "_driver"))}
@@ -124,7 +126,6 @@ def read(
     strict: bool = False,
     max_bytes: int | None = None,
     progress: Callable[[int], None] | None = None,
-    wanted: Wanted | None = None,
     capture: str | Path | None = None,
 ) -> Trace:
     """Read a trace (.json or .json.gz) into columns.
@@ -136,14 +137,13 @@ def read(
         strict: raise on any damage instead of recovering around it.
         max_bytes: largest size after unpacking; `None`: 16 GB, and no more than 50 times the size of a packed file.
         progress: called with the number of bytes read so far.
-        wanted: which rows to keep, all by default.
         capture: the trace in which the graphs were captured that this one replays.
 
     Raises:
         TraceError: no such file, not a trace, too large; with `strict`, damaged.
     """
     reader = Reader(Path(path), strict=strict, max_bytes=max_bytes, progress=progress)
-    table = Table(keep_args=keep_args, args_of=args_of, wanted=wanted)
+    table = Table(keep_args=keep_args, args_of=args_of)
     with uncollected():
         reader.fill(table)
     category, name, thread, start, duration, correlation, external, args_at, args_length = table.take_columns()
@@ -168,8 +168,6 @@ def read(
         graph=np.full(table.num_rows, -1, np.int64),
         graph_node=np.full(table.num_rows, -1, np.int64),
         num_own=table.num_rows,
-        num_events=table.num_events,
-        on_device=table.on_device,
         names=list(table.names),
         threads=list(table.threads),
         steps=[],

@@ -12,8 +12,8 @@ from fxscope.columns import BLOCK, Chosen, Given, Items, Made, Numbers
 from fxscope.kernel_names.tables import of_cpp
 from fxscope.model import Environment, Launch, LaunchEvidence, Op, Recording, Source
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import Trace, nearest
-from fxscope.readers.trace.kept import Kept, of_names, read_steps
+from fxscope.readers.trace.columns import Trace, nearest, read
+from fxscope.readers.trace.kept import Kept, keep, of_names
 from fxscope.readers.trace.summary import LAUNCH_CATEGORY, summarize
 from fxscope.readers.trace.table import device_and_stream, whole
 
@@ -30,7 +30,7 @@ _HOST_CATEGORY = ("cpu_op", "user_annotation", "runtime")  # by t.CPU_OP, t.ANNO
 _FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|torch|lib/python\d[^/]*)/|^<|^torch/")
 MAX_CHAIN = 100  # names around a launch
-MAX_CHAIN_TEXT = 10_000  # characters of them: each launch repeats them in JSON
+MAX_CHAIN_NAME = 200  # characters of each: every launch repeats them in JSON
 
 
 def recording(
@@ -55,10 +55,8 @@ def recording(
     Raises:
         TraceError: the trace cannot be read, has no event, or has no such step.
     """
-    kept = read_steps(
-        path, steps, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture
-    )
-    trace = kept.trace
+    trace = read(path, keep_args=True, strict=strict, max_bytes=max_bytes, progress=progress, capture=capture)
+    kept = keep(trace, steps)
     return Recording(
         title=_title(trace.path),
         environment=_environment(trace, kept.on_device),
@@ -244,7 +242,7 @@ class _Chains:
     """The names from the outermost annotation down to an op; steps, Python frames and runtime calls left out.
 
     Of more than `MAX_CHAIN` the middle is one "…": a trace in which each op lies in the one before would else take the square
-    of its size. So is it where they have more than `MAX_CHAIN_TEXT` characters.
+    of its size. Each has `MAX_CHAIN_NAME` characters at most.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -265,25 +263,12 @@ class _Chains:
             row = int(self._around[above]) if above >= 0 else -1
         chain = self._known[row]
         for step in reversed(path):
-            chain = (*chain, self._trace.name_of(step))
+            name = self._trace.name_of(step)
+            chain = (*chain, name if len(name) <= MAX_CHAIN_NAME else f"{name[: MAX_CHAIN_NAME - 1]}…")
             if len(chain) > MAX_CHAIN:
                 chain = (*chain[: MAX_CHAIN // 2], "…", *chain[MAX_CHAIN // 2 + 2 :])
-            if sum(map(len, chain)) > MAX_CHAIN_TEXT:
-                chain = _ends(chain)
             self._known[step] = chain
         return chain
-
-
-def _ends(chain: tuple[str, ...]) -> tuple[str, ...]:
-    """The last name of a chain, and before it what has room, from both ends in turn; "…" for the rest."""
-    first, after, size = 0, len(chain) - 1, len(chain[-1])
-    while first < after and size < MAX_CHAIN_TEXT:
-        outer = first <= len(chain) - 1 - after
-        size += len(chain[first if outer else after - 1])
-        if size > MAX_CHAIN_TEXT:
-            break
-        first, after = first + outer, after - (not outer)
-    return (*(name for name in chain[:first] if name != "…"), "…", *(name for name in chain[after:] if name != "…"))
 
 
 def cpu_launches(kept: Kept) -> Items[Launch]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +14,7 @@ from fxscope.index import whole_steps
 from fxscope.model import WHOLE, Problem, Step
 from fxscope.op_names import MAY_COPY, expected_nature, is_convolution, may_multiply, op_name, out_of_place, table
 from fxscope.readers.trace import table as t
-from fxscope.readers.trace.columns import nearest, read
+from fxscope.readers.trace.columns import nearest
 from fxscope.text import counted
 
 if TYPE_CHECKING:
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fxscope.readers.trace.columns import Trace
-    from fxscope.readers.trace.table import Wanted
-
-LARGE_BYTES = 256 << 20
 
 
 @dataclass(kw_only=True)
@@ -116,82 +111,13 @@ class Kept:
         return self.launch_start + self.launch_ns
 
 
-def read_steps(
-    path: str | Path,
-    steps: Iterable[int] | None = None,
-    *,
-    keep_args: bool = False,
-    strict: bool = False,
-    max_bytes: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    capture: str | Path | None = None,
-) -> Kept:
-    """Read a trace and keep some steps' events, all by default.
-
-    A large file of which only some steps are wanted is read three times, so that memory holds no event of the others:
-    for where the steps are; for what happened in them, and its ids; and for all that these ids lead to.
-
-    Raises:
-        TraceError: as `read` and `keep` do.
-    """
-    read_rows = partial(read, path, strict=strict, max_bytes=max_bytes, progress=progress)
-    wanted: Wanted | None = None
-    if steps is not None:
-        steps = tuple(steps)
-        if is_large(Path(path)):
-            marks = read_rows(wanted=_is_step)
-            wanted = _belonging(kept_steps(marks, steps), read_rows) if marks.steps else None
-    return keep(read_rows(keep_args=keep_args, wanted=wanted, capture=capture), steps)
-
-
-def is_large(path: Path) -> bool:
-    """Return whether all events of a file are more than one wants to hold for a part of them."""
-    try:
-        size = path.stat().st_size
-    except OSError:
-        return False
-    return size > (LARGE_BYTES // 16 if path.suffix in (".gz", ".zst") else LARGE_BYTES)
-
-
-def _is_step(rows: NDArray[np.int64], table: t.Table) -> NDArray[np.bool_]:
-    return (rows[:, t.CATEGORY] == t.ANNOTATION) & np.isin(rows[:, t.NAME], table.step_names)
-
-
-def _belonging(steps: tuple[Step, ...], read_rows: Callable[..., Trace]) -> Wanted:
-    """Return which rows tell of some steps: what was open in them, and what has an id of something in them.
-
-    So a link is found, or is found to be ambiguous, as it would be among all rows.
-    """
-    begin, end = steps[0].start_ns, max(step.start_ns + step.duration_ns for step in steps)
-
-    def is_near(rows: NDArray[np.int64], _: object = None) -> NDArray[np.bool_]:
-        start = rows[:, t.START]
-        is_open = (start < begin) & (start + rows[:, t.DURATION] > begin) & (rows[:, t.CATEGORY] < t.NUM_HOST)
-        return is_open | ((start >= begin) & (start < end))
-
-    near = read_rows(wanted=is_near)
-    inside = (near.category == t.CPU_OP) & (near.start_ns >= begin)
-    # An op may go on after the step, and its launches with it.
-    end = max(end, int((near.start_ns + near.duration_ns)[inside].max(initial=end)))
-    correlations, externals = (np.unique(column[column >= 0]) for column in (near.correlation, near.external_id))
-
-    def is_wanted(rows: NDArray[np.int64], table: t.Table) -> NDArray[np.bool_]:
-        category = rows[:, t.CATEGORY]
-        device = category >= t.KERNEL
-        launches = (device | (category == t.RUNTIME)) & np.isin(rows[:, t.CORRELATION], correlations)
-        ops = (device | (category == t.CPU_OP)) & np.isin(rows[:, t.EXTERNAL], externals)
-        return is_near(rows) | launches | ops | _is_step(rows, table)
-
-    return is_wanted
-
-
 def keep(trace: Trace, steps: Iterable[int] | None = None) -> Kept:
     """The events of some steps, of all by default.
 
     Raises:
         TraceError: the trace has no event, or no such step.
     """
-    if trace.num_events == 0:
+    if not len(trace):
         for problem in trace.problems:
             raise TraceError(f"{trace.path} holds no events that can be read: {problem.message}. Export it again.")
         raise TraceError(f"{trace.path} holds no events. Was the profiler active (schedule, `prof.step()`)?")

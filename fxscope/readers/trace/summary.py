@@ -41,7 +41,7 @@ def summarize(kept: Kept) -> Summary:
         gaps=gaps(kept) if kept.on_device and len(kept.launch_rows) else (),
         syncs=sync_table(kept),
         copies=tuple(k for k in kernels if k.category == "gpu_memcpy"),
-        num_events=kept.trace.num_events,
+        num_events=kept.trace.num_own,
         bound=limit.side if limit else None,
         verdict=limit.words if limit else None,
     )
@@ -235,58 +235,31 @@ def gaps(kept: Kept) -> tuple[Gap, ...]:
     """The longest times of a step in which a device ran nothing; before its first and after its last launch too."""
     trace, start, end = kept.trace, kept.launch_start, kept.launch_end
     devices = [device for device, _ in map(device_and_stream, trace.threads)]
-    number = {device: index for index, device in enumerate(dict.fromkeys(devices))}
-    of_thread = np.array([number[device] for device in devices], np.int64)
-    key = of_thread[trace.thread[kept.launch_rows]] * (1 << 32) + kept.launch_step
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    order = np.argsort(which, kind="stable")
-    ends = np.append(np.searchsorted(which[order], np.arange(len(first))), len(order))
-    parts: list[NDArray[np.intp]] = []
-    for group in np.argsort(first).tolist():
-        mine = order[ends[group] : ends[group + 1]]
-        before, after = intervals.gaps(start[mine], end[mine])
-        idle = start[mine[after]] - end[mine[before]]
-        longest = np.argsort(-idle, kind="stable")[:MAX_GAPS]
-        parts.append(np.stack((mine[before[longest]], mine[after[longest]]), axis=1))
-    pairs = np.concatenate(parts)
-    idle = start[pairs[:, 1]] - end[pairs[:, 0]]
-    pairs = pairs[np.argsort(-idle, kind="stable")[:MAX_GAPS]]
-    inner = [
-        Gap(
-            device=devices[trace.thread[kept.launch_rows[before]]],
-            start_ns=int(end[before]),
-            duration_ns=int(start[after] - end[before]),
-            step=int(kept.launch_step[before]),
-            before=trace.name_of(int(kept.launch_rows[before])),
-            after=trace.name_of(int(kept.launch_rows[after])),
-        )
-        for before, after in pairs.tolist()
-    ]
-    outer = [gap for group in np.argsort(first).tolist() for gap in _ends(kept, order[ends[group] : ends[group + 1]])]
-    return tuple(sorted((*inner, *outer), key=lambda gap: -gap.duration_ns)[:MAX_GAPS])
-
-
-def _ends(kept: Kept, mine: NDArray[np.intp]) -> list[Gap]:
-    """The time of a step before its first launch on a device and after its last."""
-    step = next(step for step in kept.steps if step.index == kept.launch_step[mine[0]])
-    first, last = mine[np.argmin(kept.launch_start[mine])], mine[np.argmax(kept.launch_end[mine])]
-    device, _ = device_and_stream(kept.trace.threads[kept.trace.thread[kept.launch_rows[first]]])
-    begins, ends = int(kept.launch_start[first]), int(kept.launch_end[last])
-    lead = Gap(
-        device=device,
-        start_ns=step.start_ns,
-        duration_ns=begins - step.start_ns,
-        step=step.index,
-        after=kept.trace.name_of(int(kept.launch_rows[first])),
-    )
-    tail = Gap(
-        device=device,
-        start_ns=ends,
-        duration_ns=step.start_ns + step.duration_ns - ends,
-        step=step.index,
-        before=kept.trace.name_of(int(kept.launch_rows[last])),
-    )
-    return [gap for gap in (lead, tail) if gap.duration_ns > 0]
+    used = np.unique(trace.thread[kept.launch_rows]).tolist()
+    found: list[Gap] = []
+    for device in dict.fromkeys(devices[thread] for thread in used):
+        threads = [thread for thread in used if devices[thread] == device]
+        here = np.isin(trace.thread[kept.launch_rows], threads)
+        for step, mine in zip(kept.steps, _by_step(kept, np.where(here, kept.launch_step, -1)), strict=True):
+            if not len(mine):
+                continue
+            before, after = intervals.gaps(start[mine], end[mine])
+            longest = np.argsort(end[mine[before]] - start[mine[after]], kind="stable")[:MAX_GAPS]
+            pairs = zip(mine[before[longest]].tolist(), mine[after[longest]].tolist(), strict=True)
+            first, last = int(mine[np.argmin(start[mine])]), int(mine[np.argmax(end[mine])])
+            for a, b in ((None, first), *pairs, (last, None)):
+                begins = step.start_ns if a is None else int(end[a])
+                ends = step.start_ns + step.duration_ns if b is None else int(start[b])
+                gap = Gap(
+                    device=device,
+                    start_ns=begins,
+                    duration_ns=ends - begins,
+                    step=step.index,
+                    before=None if a is None else trace.name_of(int(kept.launch_rows[a])),
+                    after=None if b is None else trace.name_of(int(kept.launch_rows[b])),
+                )
+                found += [gap] if gap.duration_ns > 0 else []
+    return tuple(sorted(found, key=lambda gap: (-gap.duration_ns, gap.start_ns))[:MAX_GAPS])
 
 
 def _is_sync(name: str) -> bool:

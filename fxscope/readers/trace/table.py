@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from fxscope.readers.trace.reader import Args
 
-    Wanted = Callable[[NDArray[np.int64], "Table"], NDArray[np.bool_]]  # of some rows, which are wanted
 
 # Kineto's categories, and the capitalised ones of traces before torch 1.13.
 CPU_OP, ANNOTATION, RUNTIME, PYTHON, KERNEL, MEMSET, MEMCPY = range(7)
@@ -59,9 +57,7 @@ STEP = "ProfilerStep#"
 class Table:
     """Collects rows of int64; names and threads are interned over the whole file."""
 
-    def __init__(
-        self, *, keep_args: bool = False, args_of: Callable[[str], bool] | None = None, wanted: Wanted | None = None
-    ) -> None:
+    def __init__(self, *, keep_args: bool = False, args_of: Callable[[str], bool] | None = None) -> None:
         self.args = bytearray() if keep_args else None  # texts of the arguments of `KEPT_ARGS`, one after the other
         self.names: dict[str, int] = {}
         self.threads: dict[tuple[Any, Any], int] = {}
@@ -70,10 +66,6 @@ class Table:
         self._args_of = args_of
         self._decoded: list[bool] = []  # by index into `names`
         self.without_time: int = 0
-        self.num_events: int = 0  # wanted or not
-        self.on_device: bool = False  # whether one of them ran on a device
-        self._wanted = wanted
-        self.step_names: list[int] = []  # indices of `ProfilerStep#N` in `names`
         self.launch_names: list[int] = []  # and of the runtime calls whose arguments name a kernel
         self._category_spans: dict[bytes, int] = {}
         self._spans: dict[bytes, int] = {}  # names as they are written
@@ -123,7 +115,6 @@ class Table:
         np.maximum(part[:, DURATION], 0, out=part[:, DURATION])
         part[:, ARGS_AT] = np.where(table[:, ARGS_AT] >= 0, table[:, ARGS_AT] + base, -1)
         part[:, ARGS_LENGTH] = table[:, ARGS_LENGTH]
-        part, _ = self._chosen(part)
         at = np.where(part[:, ARGS_AT] >= 0, part[:, ARGS_AT] - base, -1)
         if self._args_of is not None:
             self._decode_args(part, at, buffer)
@@ -201,20 +192,10 @@ class Table:
                 )
             )
         if rows:
-            part, chosen = self._chosen(np.array(rows, np.int64))
-            for position, row in enumerate(chosen.tolist(), self.num_rows):
-                if (detail := details[row]) is not None:
+            for position, detail in enumerate(details, self.num_rows):
+                if detail is not None:
                     self.known_args[position] = detail
-            self._append(part)
-
-    def _chosen(self, part: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """The wanted rows and which they are."""
-        self.num_events += len(part)
-        self.on_device |= bool((part[:, CATEGORY] >= KERNEL).any())
-        if self._wanted is None:
-            return part, np.arange(len(part))
-        chosen = np.flatnonzero(self._wanted(part, self))
-        return part[chosen], chosen
+            self._append(np.array(rows, np.int64))
 
     def _append(self, part: NDArray[np.int64]) -> None:
         if len(part):
@@ -225,9 +206,7 @@ class Table:
         known = self.names.get(name)
         if known is None:
             known = self.names[name] = len(self.names)
-            if name.startswith(STEP):
-                self.step_names.append(known)
-            elif name.startswith("hip") and "LaunchKernel" in name:
+            if name.startswith("hip") and "LaunchKernel" in name:
                 self.launch_names.append(known)
         return known
 
@@ -264,9 +243,6 @@ def _value(span: bytes) -> Any:
         return decode_json(span)  # what the scanner takes, Python takes
 
 
-_TIME = re.compile(r"-?(\d{1,16})(?:\.(\d+))?")
-
-
 def nanoseconds(value: Any) -> int | None:
     """Convert microseconds to whole nanoseconds, halves to the even one; `None` for what is no time, or far too large.
 
@@ -284,18 +260,6 @@ def nanoseconds(value: Any) -> int | None:
         text = repr(value)
     else:
         return None
-    parts = _TIME.fullmatch(text)
-    if parts is None:
-        return _unusual_nanoseconds(text)
-    fraction = parts[2] or ""
-    result = int(parts[1]) * 1000 + int(f"{fraction:0<3.3}")
-    if len(fraction) > 3 and fraction[3] >= "5":
-        result += fraction[3] > "5" or result & 1 or bool(fraction[4:].strip("0"))
-    return None if result > TIME_MAX else -result if text[0] == "-" else result
-
-
-def _unusual_nanoseconds(text: str) -> int | None:
-    """Convert a number with an exponent or with very many digits."""
     try:
         value = Decimal(text)
     except (ArithmeticError, ValueError):
