@@ -111,9 +111,6 @@ _DO_NOTHING = """
 check R --learn --junit j.xml
 check R --learn --json
 check --kinds --junit j.xml
-fleet --from d --jobs 2
-fleet --from d --pattern e
-fleet t --shard 0/2 -o d --check e.toml
 open t.json --debug-dir d
 open t.json --compile-log l
 open t.json -o u.json.gz

@@ -231,13 +231,10 @@ def by_members(data: bytes, chance: random.Random) -> bytes:
 
 @functools.cache
 def _made() -> dict[str, Path]:
-    """Return files that are made for this run: small recordings, columns, digests, expectations."""
-    import msgspec
-
+    """Return files that are made for this run: small recordings, columns, expectations."""
     from fxscope import store
     from fxscope.analysis.check.learn import learn
     from fxscope.commands import common
-    from fxscope.fleet import digest
     from tests import build
 
     folder = Path(tempfile.mkdtemp(prefix="fxscope-fuzz-"))
@@ -254,16 +251,12 @@ def _made() -> dict[str, Path]:
         finally:
             store.MANY = kept
     paths["learned"] = store.write(folder / "learned.toml", learn(joined))
-    paths["digests"] = folder / "digests"
     shutil.copyfile(ROOT / "fxscope" / "gpus" / "h200.json", folder / "mine.json")
     paths["mine.json"] = folder / "mine.json"
     paths["answers"] = store.write(folder / "answers", "4\naten::t, aten::view\n<= 5\n3..4\ngelu, mul\n0\n")
     battery = json.loads(lzma.decompress((DATA / "battery" / "h200.json.xz").read_bytes()))
     battery["programs"] = dict(list(battery["programs"].items())[::7])
     paths["measured"] = store.write(folder / "measured.json", json.dumps(battery))
-    for trace in sorted((DATA / "fleet" / "ddp_other_plan").rglob("*.json.gz"))[:2]:
-        found = msgspec.json.encode(digest.digest(trace))
-        store.write(paths["digests"] / f"{trace.name.split('.')[0]}.digest.json.gz", gzip.compress(found, 1))
     return paths
 
 
@@ -307,7 +300,7 @@ FORMATS: dict[str, Format] = {
         lambda: [_made()["learned"], *sorted((ROOT / "examples").rglob("*.toml"))],
         "*",
         (by_toml_values, by_toml_values, *TEXT),
-        ("check compiled=WHOLE eager=EAGER PATH", "fleet --from DIGESTS --check PATH"),
+        ("check compiled=WHOLE eager=EAGER PATH",),
     ),
     "graphs": Format(_plans, "fx_graph_*.py", TEXT, WITH_FOLDER),
     "schedules": Format(_plans, "ir_*.txt", TEXT, WITH_FOLDER),
@@ -336,12 +329,6 @@ FORMATS: dict[str, Format] = {
         (by_members, by_members, by_bytes),
         OF_RECORDINGS,
         READS,
-    ),
-    "digests": Format(
-        _seeds("digests"),
-        "*",
-        (by_values, by_values, by_bytes),
-        ("fleet --from PATH", "fleet --from PATH --format html"),
     ),
     "sweeps": Format(
         lambda: [DATA / "sweep" / "sweep.json"],
@@ -379,12 +366,7 @@ def trial(name: str, seed: int, folder: Path) -> None:
         data = gzip.decompress(data)  # a reader takes both; damage to the packing alone says little
     hit.write_bytes(chance.choice(format.ways)(data, chance))
     made = {"PATH": path, "TRACE": TRACE, "OUT": folder / "out"}
-    made |= {
-        "LEARNED": _made()["learned"],
-        "WHOLE": _made()["joined"],
-        "EAGER": _made()["eager"],
-        "DIGESTS": _made()["digests"],
-    }
+    made |= {"LEARNED": _made()["learned"], "WHOLE": _made()["joined"], "EAGER": _made()["eager"]}
     for output in folder.glob("out.*"):
         output.unlink()
 

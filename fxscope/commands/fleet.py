@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,7 @@ MAX_LISTED = 6  # folders
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
 EPILOG = """One trace a rank, as torch.profiler exports them (rank0.json.gz, …; two steps at least). By default the traces are
-read by processes of this machine, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray. With a
-batch system each job does its part: `fxscope fleet FOLDER --shard I/N -o DIGESTS`, then `fxscope fleet --from DIGESTS`.
+read by processes of this machine, within --memory; `--on ray` or `--on ray://HOST:PORT` runs a task per rank on Ray.
 
 Expectations for CI (--check FILE.toml; exit code 1 where one is not met):
   same_plan = true            # every rank launches the same kernels
@@ -40,16 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     places = "a folder of traces, one a rank; an address (s3://, gs://, hf://, …); or traces"
-    add("traces", nargs="*", metavar="FOLDER-OR-URL", help=places)
+    add("traces", nargs="+", metavar="FOLDER-OR-URL", help=places)
     add("--pattern", metavar="REGEX", help="only files whose path in the folder this finds")
     add("--on", default="local", metavar="WHERE", help="local (default), ray, or ray://HOST:PORT")
     add("--jobs", type=positive, metavar="N", help="processes at once (default: one a core, as memory allows)")
     add("--memory", type=common.size, default=2 << 30, metavar="SIZE", help="what all of them may take together (2G)")
-    add("--max-size", type=common.size, default=16 << 30, metavar="SIZE", help="largest trace unpacked (16G)")
-    names = "record_function names in which data is loaded, beside the usual ones"
-    add("--input-annotation", metavar="REGEX", help=names)
-    add("--shard", type=shard, metavar="I/N", help="only digest part I of N, counted from 0, into the folder -o names")
-    add("--from", dest="made", nargs="+", metavar="DIGESTS", help="folders of digests instead of traces")
     add("--check", metavar="FILE.toml", help="hold the job against expectations; exit code 1 where one is not met")
     outputs = (
         "write FILE instead: .html, .md, .json, .txt; may be given again. Digests are kept beside it and used again"
@@ -69,38 +62,19 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def shard(text: str) -> tuple[int, int]:
-    import argparse
-
-    first, slash, count = text.partition("/")
-    if not slash or not first.isdigit() or not count.isdigit() or int(first) >= int(count):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a part: write I/N with I from 0 to N-1, such as 0/4")
-    return int(first), int(count)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Digest, compare, show; with --check return 1 where an expectation is not met."""
     from fxscope.analysis import check
     from fxscope.fleet import findings
 
-    if bool(arguments.traces) == bool(arguments.made):
-        raise FxscopeError("give a folder of traces (fxscope fleet FOLDER), or digests (fxscope fleet --from DIGESTS).")
-    if arguments.made:
-        reading = ("pattern", "jobs", "memory", "max_size", "input_annotation")
-        common.refuse(arguments, "--from takes digests, and no trace is read", *reading)
-    if arguments.shard:
-        return run_shard(arguments)
     found = [(Path(name), common.text_format(name, arguments, SUFFIXES)) for name in arguments.output]
     outputs: list[tuple[Path | None, str]] = [*found] or [(None, arguments.format or "terminal")]
     name = arguments.check
     expectations = None if name is None else check.parse(common.read_text(name), name)
-    if arguments.traces and (logs := logs_alone(arguments)):
+    if logs := logs_alone(arguments):
         return run_logs(logs, outputs, arguments)
-    if arguments.made:
-        digests = read_made(arguments.made)
-    else:
-        beside = outputs[0][0]
-        digests = digest_all(traces_of(arguments), beside and beside.with_suffix(".digests"), arguments)
+    beside = outputs[0][0]
+    digests = digest_all(traces_of(arguments), beside and beside.with_suffix(".digests"), arguments)
     fleet = findings.examine(digests, title=title(arguments))
     if not fleet.ranks:
         first = next((f"{problem.where}: {problem.message}" for problem in fleet.problems), "there is none")
@@ -153,22 +127,8 @@ def run_logs(
     return 0
 
 
-def run_shard(arguments: argparse.Namespace) -> int:
-    common.refuse(arguments, "--shard only digests", "check", "format")
-    if len(arguments.output) != 1 or Path(arguments.output[0]).suffix in SUFFIXES or arguments.made:
-        raise FxscopeError("--shard writes digests: name their folder, as in --shard 0/4 -o digests.")
-    index, count = arguments.shard
-    found = traces_of(arguments)[index::count]
-    digest_all(found, Path(arguments.output[0]), arguments)
-    print(
-        f"wrote {len(found)} digests to {arguments.output[0]}; go on with: fxscope fleet --from {arguments.output[0]}",
-        file=sys.stderr,
-    )
-    return 0
-
-
 def title(arguments: argparse.Namespace) -> str:
-    place = (arguments.traces or arguments.made)[0].rstrip("/")
+    place = arguments.traces[0].rstrip("/")
     return Path(place).name or place
 
 
@@ -192,20 +152,8 @@ def digest_all(found: list[Source], folder: Path | None, arguments: argparse.Nam
 
     if arguments.on not in ("local", "ray") and not arguments.on.startswith("ray://"):
         raise FxscopeError(f"--on {arguments.on}: write local, ray, or ray://HOST:PORT.")
-    annotation = arguments.input_annotation
-    try:
-        re.compile(annotation or "")
-    except re.error as error:
-        raise FxscopeError(f"--input-annotation {annotation!r} is not a regular expression: {error}.") from None
-    settings = running.Settings(input_annotation=annotation, max_bytes=arguments.max_size)
     return running.digests(
-        found,
-        keep=folder,
-        jobs=arguments.jobs,
-        memory_bytes=arguments.memory,
-        on=arguments.on,
-        settings=settings,
-        progress=progress,
+        found, keep=folder, jobs=arguments.jobs, memory_bytes=arguments.memory, on=arguments.on, progress=progress
     )
 
 
@@ -215,21 +163,6 @@ def progress(done: int, of: int, name: str) -> None:
         status(f"{done} of {of} ranks: {name}", end="\n" if done == of else "")
     elif of >= 20 and (done == of or done % (of // 10) == 0):
         print(f"{done} of {of} ranks", file=sys.stderr, flush=True)
-
-
-def read_made(names: list[str]) -> list[Digest]:
-    """Digests from folders. Raises FxscopeError."""
-    from fxscope.fleet import run as running
-
-    found: list[Digest] = []
-    for path in map(Path, names):
-        files = sorted(path.glob(f"*{running.SUFFIX}")) if path.is_dir() else [path]
-        if not path.exists():
-            raise FxscopeError(f"{path} does not exist: give a folder of digests.")
-        if not files:
-            raise FxscopeError(f"{path} holds no digests. Make them with `fxscope fleet FOLDER --shard I/N -o {path}`.")
-        found += map(running.read, files)
-    return found
 
 
 def show(fleet: Fleet, digests: list[Digest], path: Path | None, format: str, arguments: argparse.Namespace) -> None:

@@ -14,12 +14,10 @@ from fxscope.fleet.sources import Source
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from fxscope.fleet.run import Settings
-
 RETRIES = 5  # of a task whose node or process died
 
 
-def digests_of(found: Sequence[Source], settings: Settings, address: str | None) -> Generator[tuple[Source, bytes]]:
+def digests_of(found: Sequence[Source], address: str | None) -> Generator[tuple[Source, bytes]]:
     """Yield digests as tasks end; without an address on the connected cluster, $RAY_ADDRESS's, or a new one here.
 
     Raises:
@@ -33,7 +31,7 @@ def digests_of(found: Sequence[Source], settings: Settings, address: str | None)
     if is_own:
         _connect(ray, address)
     try:
-        yield from _tasks(ray, found, settings)
+        yield from _tasks(ray, found)
     finally:
         if is_own:
             ray.shutdown()
@@ -47,13 +45,10 @@ def _connect(ray: Any, address: str | None) -> None:
         raise FxscopeError(f"cannot connect to Ray{f' at {address}' if address else ''}: {said}.") from None
 
 
-def _tasks(ray: Any, found: Sequence[Source], settings: Settings) -> Generator[tuple[Source, bytes]]:
+def _tasks(ray: Any, found: Sequence[Source]) -> Generator[tuple[Source, bytes]]:
     task = ray.remote(max_retries=RETRIES, num_cpus=1)(_digest)
-    encoded = msgspec.json.encode(settings)
     running = {
-        task.options(memory=run.need(source), name=f"fxscope {source.name}").remote(
-            msgspec.json.encode(source), encoded
-        ): source
+        task.options(memory=run.need(source), name=f"fxscope {source.name}").remote(msgspec.json.encode(source)): source
         for source in sorted(found, key=run.need, reverse=True)
     }
     while running:
@@ -66,5 +61,5 @@ def _tasks(ray: Any, found: Sequence[Source], settings: Settings) -> Generator[t
             yield source, run.lost(source, f"its task failed {RETRIES + 1} times: {said}")
 
 
-def _digest(source: bytes, settings: bytes) -> bytes:
-    return run.work(msgspec.json.decode(source, type=Source), msgspec.json.decode(settings, type=run.Settings))
+def _digest(source: bytes) -> bytes:
+    return run.work(msgspec.json.decode(source, type=Source))

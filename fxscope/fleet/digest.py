@@ -17,7 +17,6 @@ from fxscope.model import Problem
 from fxscope.readers.trace import columns, intervals
 from fxscope.readers.trace import table as t
 from fxscope.readers.trace.kept import kept_steps, of_names, steps_of_rows
-from fxscope.readers.trace.reader import MAX_BYTES
 from fxscope.readers.trace.table import whole
 
 if TYPE_CHECKING:
@@ -48,19 +47,14 @@ MAX_PLAN_LAUNCHES = 4_000  # whose arguments are read: whole steps, two at least
 MAX_PLAN_OPS = 400
 
 
-def digest(path: str | Path, *, input_annotation: str | None = None, max_bytes: int = MAX_BYTES) -> Digest:
+def digest(path: str | Path) -> Digest:
     """Return the digest of what `torch.profiler` exported on one rank, .json or .json.gz.
-
-    Args:
-        path: the trace.
-        input_annotation: a pattern; annotations that match it count as data loading, beside those known by their words.
-        max_bytes: largest trace, unpacked.
 
     Raises:
         TraceError: no such file, not a trace, too large, or no events. What is merely damaged is a problem in the digest.
     """
-    trace = columns.read(Path(path), args_of=_tells_of_communication, max_bytes=max_bytes)
-    return _Reading(trace, re.compile(input_annotation) if input_annotation else None).digest()
+    trace = columns.read(Path(path), args_of=_tells_of_communication)
+    return _Reading(trace).digest()
 
 
 def unreadable(file: str, message: str) -> Digest:
@@ -73,10 +67,8 @@ def rank_in(file: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def is_input(name: str, extra: re.Pattern[str] | None = None) -> bool:
+def is_input(name: str) -> bool:
     """Return whether an annotation's name says that data is loaded inside."""
-    if extra is not None and extra.search(name):
-        return True
     if NOT_INPUT.search(name):
         return False
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
@@ -99,9 +91,8 @@ class _Window(NamedTuple):
 class _Reading:
     """The trace, and what several parts of the digest need of it."""
 
-    def __init__(self, trace: Trace, extra: re.Pattern[str] | None) -> None:
+    def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.extra = extra
         self.problems = list(trace.problems)
         self.start, self.end = trace.start_ns, trace.start_ns + trace.duration_ns
         self.device = np.flatnonzero(trace.category >= t.KERNEL)
@@ -169,7 +160,7 @@ class _Reading:
         blocked_rows = runtime[(blocking | (trace.duration_ns[runtime] > LONG_CALL_NS)) & ~allocating]
         # A host that is stuck in a call while the device has nothing to do does not wait for the device.
         blocked = intervals.common(intervals.union(self.start[blocked_rows], self.end[blocked_rows]), every)
-        inputs = self._annotations(lambda name: is_input(name, self.extra), launches_nothing=True)
+        inputs = self._annotations(is_input, launches_nothing=True)
         waits = self._annotations(lambda name: bool(CPU_COLLECTIVE.search(name)))
         free = [np.concatenate(ends) for ends in zip(blocked, inputs, waits, strict=True)]
         on_device = np.array([window.device for window in windows], np.int64).reshape(-1, 2)

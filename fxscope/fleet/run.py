@@ -25,7 +25,6 @@ from fxscope.fleet import digest as digesting
 from fxscope.fleet import sources
 from fxscope.fleet.model import DIGEST_SCHEMA, Digest
 from fxscope.model import encoded
-from fxscope.readers.trace.reader import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -40,12 +39,6 @@ PER_UNPACKED_BYTE = 0.6  # peak of reading, measured on traces of 100 k and 1 M 
 SUFFIX = ".digest.json.gz"
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    input_annotation: str | None = None
-    max_bytes: int = MAX_BYTES
-    memory_bytes: int | None = None  # of one process; more is a problem of that rank
-
-
 def digests(
     found: Sequence[Source],
     *,
@@ -53,7 +46,6 @@ def digests(
     jobs: int | None = None,
     memory_bytes: int = DEFAULT_MEMORY,
     on: str = "local",
-    settings: Settings | None = None,
     progress: Progress | None = None,
 ) -> list[Digest]:
     """Return the digest of each trace, in the order given.
@@ -64,31 +56,29 @@ def digests(
         jobs: processes at once; by default one a core, as many as the memory allows.
         memory_bytes: what all processes together may take. A trace that needs more by itself is a problem of its rank.
         on: "local", "ray", or "ray://HOST:PORT".
-        settings: the rest.
         progress: called after each rank.
 
     Raises:
         FxscopeError: the folder cannot be written, or Ray cannot be used.
     """
-    settings = settings or Settings()
     done: dict[str, Digest] = {}
     for source in found:
-        if keep is not None and source.version and path_of(source, keep, settings).is_file():
-            with contextlib.suppress(FxscopeError):  # one that cannot be read is made again
-                done[source.key] = read(path_of(source, keep, settings))
+        if keep is not None and source.version and (path := keep / f"{source.key}{SUFFIX}").is_file():
+            with contextlib.suppress(FxscopeError, OSError):  # one that cannot be read is made again
+                done[source.key] = decode(store.contents(path, what="a digest"), str(path))
     missing = [source for source in found if source.key not in done]
     if on == "local":
-        tasks = _local(missing, jobs or usable_cores(), memory_bytes, settings)
+        tasks = _local(missing, jobs or usable_cores(), memory_bytes)
     else:
         from fxscope.fleet import cluster
 
-        tasks = cluster.digests_of(missing, settings, None if on == "ray" else on)
+        tasks = cluster.digests_of(missing, None if on == "ray" else on)
     with contextlib.closing(tasks) as made:
         for count, (source, data) in enumerate(made, start=1 + len(found) - len(missing)):
             digest = done[source.key] = decode(data, source.name)
             if keep is not None and digest.coverage is not None:  # a trace that could not be read may be mended
                 packed = gzip.compress(data, compresslevel=6, mtime=0)
-                store.write(path_of(source, keep, settings), packed, force=True)
+                store.write(keep / f"{source.key}{SUFFIX}", packed, force=True)
             if progress is not None:
                 progress(count, len(found), source.name)
     return [done[source.key] for source in found]
@@ -98,27 +88,12 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def path_of(source: Source, folder: Path, settings: Settings) -> Path:
-    """Return where a source's digest is kept; another pattern for data annotations gives another digest."""
-    extra = f"-{digesting.signature([settings.input_annotation])[:6]}" if settings.input_annotation else ""
-    return folder / f"{source.key}{extra}{SUFFIX}"
-
-
-def read(path: Path) -> Digest:
-    """Read one digest. Raises FxscopeError."""
-    try:
-        return decode(store.contents(path, what="a digest"), str(path))
-    except OSError as error:
-        raise FxscopeError(f"cannot read {path}: {error}.") from None
-
-
 def decode(data: bytes, where: str) -> Digest:
     """Decode a digest from JSON. Raises FxscopeError."""
     try:
         found = msgspec.json.decode(data, type=Digest)
     except store.NOT_JSON as error:
-        made = "One is made with `fxscope fleet FOLDER --shard 0/1 -o DIGESTS`."
-        raise FxscopeError(f"{where} is not a digest: {error}. {made}") from None
+        raise FxscopeError(f"{where} is not a digest: {error}.") from None
     if found.schema != DIGEST_SCHEMA:
         raise FxscopeError(f"{where} has schema {found.schema!r}, this fxscope reads {DIGEST_SCHEMA!r}.")
     lengths = {len(column) for column in msgspec.structs.asdict(found.collectives).values()}
@@ -130,17 +105,12 @@ def decode(data: bytes, where: str) -> Digest:
 # ---------------------------------------------------------------------- one task
 
 
-def work(source: Source, settings: Settings) -> bytes:
+def work(source: Source) -> bytes:
     """A source's digest as JSON; whatever is wrong with its trace is a problem in it."""
-    if settings.memory_bytes:
-        limit_memory(settings.memory_bytes)
     try:
         with tempfile.TemporaryDirectory(prefix="fxscope-fleet-") as folder:
-            found = digesting.digest(
-                sources.fetch(source.address, Path(folder)) if sources.is_remote(source.address) else source.address,
-                input_annotation=settings.input_annotation,
-                max_bytes=settings.max_bytes,
-            )
+            is_remote = sources.is_remote(source.address)
+            found = digesting.digest(sources.fetch(source.address, Path(folder)) if is_remote else source.address)
             found = msgspec.structs.replace(found, file=source.name)
     except FxscopeError as error:
         found = digesting.unreadable(source.name, str(error))
@@ -181,18 +151,22 @@ class _Worker:
     `multiprocessing` would start the user's program again in each process, and its pool breaks as a whole when one dies.
     """
 
-    def __init__(self, settings: Settings, folder: str) -> None:
+    def __init__(self, memory_bytes: int, folder: str) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": folder}
         self._process = children.start(
-            "fxscope.fleet.worker", environment=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            "fxscope.fleet.worker",
+            str(memory_bytes),
+            environment=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
-        self._send(msgspec.json.encode(settings))
 
     def ask(self, source: Source) -> bytes | None:
         """The source's digest, `None` where the process died over it."""
-        assert self._process.stdout is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
         try:
-            self._send(msgspec.json.encode(source))
+            self._process.stdin.write(msgspec.json.encode(source) + b"\n")
+            self._process.stdin.flush()
             answer = self._process.stdout.readline()
         except (BrokenPipeError, ValueError, OSError):  # it is gone, or was stopped
             return None
@@ -206,20 +180,12 @@ class _Worker:
                 with contextlib.suppress(BrokenPipeError, OSError):
                     pipe.close()
 
-    def _send(self, line: bytes) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + b"\n")
-        self._process.stdin.flush()
 
-
-def _local(
-    found: Sequence[Source], jobs: int, memory_bytes: int, settings: Settings
-) -> Generator[tuple[Source, bytes]]:
+def _local(found: Sequence[Source], jobs: int, memory_bytes: int) -> Generator[tuple[Source, bytes]]:
     """Yield digests as they are made, by as many processes as the memory has room for the largest trace."""
     if not found:
         return
     jobs = max(1, min(jobs, len(found), memory_bytes // max(map(need, found))))
-    settings = msgspec.structs.replace(settings, memory_bytes=memory_bytes)
     workers: set[_Worker] = set()
     idle: list[_Worker] = []
     stopped = threading.Event()
@@ -231,7 +197,7 @@ def _local(
             try:
                 worker = idle.pop()
             except IndexError:
-                worker = _Worker(settings, folder)
+                worker = _Worker(memory_bytes, folder)
                 workers.add(worker)
             answer = worker.ask(source)
             if answer is not None:

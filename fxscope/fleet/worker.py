@@ -1,4 +1,4 @@
-"""A process that digests traces: settings on the first line of standard input, a source a line; a digest a line back."""
+"""A process that digests traces within so many bytes of memory: a source a line of standard input, a digest a line back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import msgspec
 
-from fxscope.fleet.run import Settings, work
+from fxscope.fleet.run import limit_memory, work
 from fxscope.fleet.sources import Source
 
 
@@ -16,9 +16,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's to answer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints gets between the answers
-    settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
+    limit_memory(int(sys.argv[1]))
     for line in sys.stdin.buffer:
-        answers.write(work(msgspec.json.decode(line, type=Source), settings) + b"\n")
+        answers.write(work(msgspec.json.decode(line, type=Source)) + b"\n")
         answers.flush()
 
 

@@ -25,7 +25,7 @@ def test_an_address_is_read_through_fsspec() -> None:
     found = sources.find(["memory://fleet-job"], pattern=r"rank[01]")
     assert [source.name for source in found] == ["rank0.json.gz", "rank1.json.gz"]
     # Another process would not see this memory: the task itself, here.
-    made = run.decode(run.work(found[1], run.Settings()), "here")
+    made = run.decode(run.work(found[1]), "here")
     assert made.rank == 1 and made.coverage is not None
     store.rm("/fleet-job", recursive=True)
     with pytest.raises(FxscopeError, match="cannot"):

@@ -1,4 +1,4 @@
-"""`fxscope fleet`: outputs, resumption, shards, expectations; a rank that takes its process down costs itself only."""
+"""`fxscope fleet`: outputs, resumption, expectations; a rank that takes its process down costs itself only."""
 
 from __future__ import annotations
 
@@ -133,24 +133,6 @@ def test_files_of_every_kind_and_digests_beside_them_that_are_used_again(
     assert cli.main([*arguments, "--force"]) == 0 and outputs[2].read_text() == before
 
 
-def test_shards_together_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for part in ("0/3", "1/3", "2/3"):
-        assert cli.main(["fleet", SLOW, "--shard", part, "-o", str(tmp_path / "digests")]) == 0
-    assert cli.main(["fleet", "--from", str(tmp_path / "digests"), "--json"]) == 0
-    sharded = json.loads(capsys.readouterr().out)
-    assert cli.main(["fleet", SLOW, "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)
-    assert {**sharded, "title": ""} == {**whole, "title": ""}
-
-
-@pytest.fixture(scope="module")
-def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folders = {job: str(tmp_path_factory.mktemp(job)) for job in ("ddp_even", "ddp_slow_gpu")}
-    for job, folder in folders.items():
-        assert cli.main(["fleet", str(JOBS / job), "--shard", "0/1", "-o", folder]) == 0
-    return folders
-
-
 @pytest.mark.parametrize(
     ("job", "text", "code"),
     [
@@ -166,12 +148,10 @@ def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         ("ddp_slow_gpu", "", 2),
     ],
 )
-def test_expectations(
-    job: str, text: str, code: int, digests: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_expectations(job: str, text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expect = tmp_path / "expect.toml"
     expect.write_text(text)
-    assert cli.main(["fleet", "--from", digests[job], "--check", str(expect)]) == code
+    assert cli.main(["fleet", str(JOBS / job), "--check", str(expect)]) == code
     said = capsys.readouterr().err
     assert ("same_plan" in said and "unknown key" in said) if "same_plans" in text else said
 
@@ -184,9 +164,9 @@ def test_a_process_that_is_killed_costs_its_own_rank(tmp_path: Path, monkeypatch
         "import os, signal\n"
         "from fxscope.fleet import run, worker\n"
         "work = run.work\n"
-        "def shot(source, settings):\n"
+        "def shot(source):\n"
         "    if 'rank1' in source.name: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return work(source, settings)\n"
+        "    return work(source)\n"
         "worker.work = shot\n"
         "worker.main()\n"
     )
@@ -209,7 +189,8 @@ def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
         "import sys, msgspec\n"
         "from fxscope.fleet import run, sources\n"
         "source = msgspec.json.decode(sys.argv[1], type=sources.Source)\n"
-        "print(run.work(source, run.Settings(memory_bytes=40 << 20)).decode())\n"
+        "run.limit_memory(40 << 20)\n"
+        "print(run.work(source).decode())\n"
     )
     done = subprocess.run([sys.executable, "-c", code, msgspec.json.encode(source)], capture_output=True, text=True)
     made = run.decode(done.stdout.encode(), "here")
@@ -219,14 +200,10 @@ def test_a_trace_larger_than_the_memory_is_a_problem_of_its_rank() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give a folder of traces"),
         (["nowhere"], "does not exist"),
         ([SLOW, "--on", "mars"], "write local, ray"),
         ([SLOW, "--pattern", "("], "not a regular expression"),
-        ([SLOW, "--input-annotation", "["], "not a regular expression"),
         ([SLOW, "-o", "fleet.pdf"], "names no format"),
-        ([SLOW, "--shard", "0/2"], "name their folder"),
-        (["--from", "nowhere"], "does not exist"),
     ],
 )
 def test_mistakes_are_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,7 +137,6 @@ def test_no_verb_takes_more_than_its_bound_of_a_file(tmp_path: Path) -> None:
         ["view", str(made["sparse"])],
         ["open", str(made["json.gz"]), "--annotated", "-o", str(tmp_path / "out.json.gz")],
         ["check", whole, str(tmp_path / "expect.toml")],
-        ["fleet", "--from", str(tmp_path)],
     ]
     code = (
         "import sys, resource\n"
@@ -179,7 +178,6 @@ def test_an_op_inside_itself_is_refused(tmp_path: Path) -> None:
         ("a.json", '{"schema":"fxscope-sweep/1","title":', "sweep --from PATH"),
         ("a.json", '{"gpu":', "run nowhere.py:make --target PATH"),
         ("a.json", '{"gpu":', "calibrate --from PATH -o o.json"),
-        ("rank0.digest.json.gz", '{"schema":"fxscope-digest/1","ranks":', "fleet --from PATH"),
         ("a.json", '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1,"args":{"a":', "view PATH"),
     ],
 )
