@@ -290,7 +290,7 @@ why PATH --json
 code PATH
 code PATH --json
 diff PATH WHOLE
-diff WHOLE PATH --resources
+diff WHOLE PATH --all
 check PATH --learn
 check PATH LEARNED
 redact PATH -o OUT.fxscope""".splitlines()

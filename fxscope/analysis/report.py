@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import PurePath
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
-from fxscope.analysis import traced_regions
+from fxscope.analysis import select, traced_regions
 from fxscope.analysis.groups import KernelGroup, Phase, ends_of, groups, pattern
 from fxscope.analysis.purposes import PurposeRow, purpose_rows
 from fxscope.analysis.rewrites import RewriteRow, rewrite_rows
@@ -28,12 +27,13 @@ from fxscope.text import counted, kernel_name, listed, microseconds, num_bytes, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fxscope.model import Decision, Recording, Source
+    from fxscope.model import Decision, Recording
 
 SCHEMA = "fxscope-report/1"
 LOW_ROOF = 0.6  # kernels below this share of their roof are worth a look
 NO_GAIN = ("record_fusion_log", "record_compile_log")  # hints that save no time
 BY_COMPILING = ("compile", "compile_template")  # hints to compile eager code
+NO_PLACE = "place not recorded"
 MIN_SHARE = 0.02  # of a step: what gains less is no advice
 LONG_IDLE_NS = 1_000_000  # an op takes the CPU some 5 to 200 µs: the launch of one kernel explains no longer idle time
 HAVE_FUSED = ("Adam", "AdamW", "SGD")  # optimizers with fused=True on a GPU (torch 2.11)
@@ -492,19 +492,12 @@ def is_cold(recording: Recording) -> bool | None:
     return not hits.pop() if len(hits) == 1 else None
 
 
-def place_of(source: Source | None) -> str:
-    """ "model.py:17"."""
-    if source is None or not source.file:
-        return "place not recorded"
-    return f"{PurePath(source.file).name}:{source.line}"
-
-
 def break_rows(recording: Recording) -> tuple[CompileRow, ...]:
     """The graph breaks by place and reason."""
     found = [item for item in recording.compiles if item.break_reason]
     rows: list[CompileRow] = []
     for (where, reason), same in grouped(
-        found, lambda item: (place_of(item.break_source or item.source), _lines(item.break_reason)[0])
+        found, lambda item: (select.place(item.break_source or item.source) or NO_PLACE, _lines(item.break_reason)[0])
     ).items():
         hints = [line.removeprefix("Hint: ") for line in _lines(same[0].break_reason) if line.startswith("Hint: ")]
         rows.append(CompileRow(id=f"break/{where}", where=where, reason=reason, count=len(same), hints=tuple(hints)))
@@ -516,7 +509,11 @@ def recompile_rows(recording: Recording) -> tuple[CompileRow, ...]:
     found = [item for item in recording.compiles if item.recompile_reason]
     rows: list[CompileRow] = []
     for (where, reason), same in grouped(
-        found, lambda item: (place_of(item.source), _guard(_lines(item.recompile_reason)[0]))
+        found,
+        lambda item: (
+            select.place(item.source) or NO_PLACE,
+            re.sub(r"^\d+/\d+: ", "", _lines(item.recompile_reason)[0]),
+        ),
     ).items():
         costs = [item.duration_us for item in same]
         known = [cost for cost in costs if cost is not None]
@@ -530,10 +527,6 @@ def recompile_rows(recording: Recording) -> tuple[CompileRow, ...]:
             )
         )
     return tuple(sorted(rows, key=lambda row: (-(row.cost_us or 0.0), -row.count)))
-
-
-def _guard(text: str) -> str:
-    return re.sub(r"^\d+/\d+: ", "", text)
 
 
 def _lines(text: str | None) -> list[str]:
