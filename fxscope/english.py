@@ -272,7 +272,7 @@ def reason_text(code: str, arguments: Mapping[str, Any], notes: Sequence[str] = 
     text = REASONS[code].format_map(values)
     if "limit" in arguments:
         text += f" ({config} = {arguments['limit']})"
-    return "; ".join([text, *(NOTES[note].format_map(values) for note in notes)])
+    return "; ".join([text, *(NOTES[note].format_map(values) for note in notes if note in NOTES)])
 
 
 def hint_text(
